@@ -1,0 +1,80 @@
+package caller
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"openintent/fault"
+)
+
+// Reserved names; no agent can be registered under them or claim them.
+const (
+	// Operator is the name under which an unbound key without X-Agent-ID acts.
+	Operator = "operator"
+	// System is the sender of the server's own notifications.
+	System = "system"
+	// Broadcast addresses every participant of a channel.
+	Broadcast = "*"
+	// RolePrefix begins a role address: role:<role_id>.
+	RolePrefix = "role:"
+)
+
+// Reserved tells whether a name may not be an agent's.
+func Reserved(name string) bool {
+	return name == Operator || name == System || name == Broadcast || strings.HasPrefix(name, RolePrefix)
+}
+
+// Caller is who a call proved to be.
+type Caller struct {
+	// Agent is the acting agent's id; Operator when the operator acts without naming an agent.
+	Agent string
+	// IsOperator is true for an unbound key that names no agent: it may do whatever anyone may.
+	IsOperator bool
+	// KeyID identifies the API key without revealing it; equal for calls with the same key.
+	KeyID string
+	// KeyAgents are the agents the key is bound to; empty for an unbound key.
+	KeyAgents []string
+	// KeyRoles are the roles that agents of this key may take; nil means any.
+	KeyRoles []string
+	// Compatibility is true under the compatibility profile for existing clients.
+	Compatibility bool
+	// TraceID is the trace of the call's traceparent, 32 hexadecimal digits, or empty.
+	TraceID string
+}
+
+// ActAs decides whose name an action carries when a body may name an agent in the given field: the caller's own name
+// when the body names none, the named agent's when the operator calls, and a refusal when anybody else names another.
+func (c Caller) ActAs(field, named string) (string, error) {
+	switch {
+	case named == "" || named == c.Agent:
+		return c.Agent, nil
+	case c.IsOperator:
+		return named, nil
+	}
+	return "", fault.New(fault.Denied, "SENDER_MISMATCH",
+		"%s must be the calling agent; leave it out or call as that agent.", field)
+}
+
+// Owns tells whether the caller speaks for the agent: the agent itself, a key bound to it, or the operator.
+func (c Caller) Owns(agent string) bool {
+	return c.IsOperator || c.Agent == agent || slices.Contains(c.KeyAgents, agent)
+}
+
+// MayTakeRole tells whether agents of the caller's key may register with the role.
+func (c Caller) MayTakeRole(role string) bool {
+	return c.IsOperator || role == "" || c.KeyRoles == nil || slices.Contains(c.KeyRoles, role)
+}
+
+type contextKey struct{}
+
+// NewContext returns a context that carries the caller.
+func NewContext(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, contextKey{}, c)
+}
+
+// From gives the context's caller; ok is false for the server's own work.
+func From(ctx context.Context) (c Caller, ok bool) {
+	c, ok = ctx.Value(contextKey{}).(Caller)
+	return c, ok
+}

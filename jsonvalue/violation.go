@@ -1,0 +1,94 @@
+package jsonvalue
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"openintent/fault"
+)
+
+const (
+	// longestPath is the length from which a path keeps only its root and its inner end, so that it fits an error header.
+	longestPath = 200
+	// longestKey is how many bytes of a key a path or a reason shows.
+	longestKey = 64
+)
+
+// Violation is the refusal of a JSON value. It unwraps to a fault.Fault of kind Invalid.
+type Violation struct {
+	// Path says where, as a dotted path below the field that was checked: payload.items[3].n. A key that is no plain
+	// word is quoted in brackets: payload["a b"]. A fault in a key itself is reported at the object that holds the key.
+	// It is empty when the checked text had no name and is itself the offender.
+	Path string
+	// Reason is one sentence: what was wrong and what would be right.
+	Reason string
+}
+
+// Error gives the path and the reason.
+func (v *Violation) Error() string {
+	if v.Path == "" {
+		return v.Reason
+	}
+	return v.Path + ": " + v.Reason
+}
+
+// Unwrap gives the refusal as the domain's rooms return it.
+func (v *Violation) Unwrap() error {
+	if v.Path == "" {
+		return fault.New(fault.Invalid, "INVALID_FIELD", v.Reason)
+	}
+	return fault.BadField(v.Path, v.Reason)
+}
+
+// The path of a violation is made only once there is one, from the inside outwards, while the recursion unwinds.
+
+func (v *Violation) underKey(key []byte) *Violation {
+	if isPlainWord(key) {
+		return v.under("." + string(key))
+	}
+	return v.under("[" + quoteKey(key) + "]")
+}
+
+func (v *Violation) underIndex(index int) *Violation {
+	return v.under("[" + strconv.Itoa(index) + "]")
+}
+
+func (v *Violation) under(segment string) *Violation {
+	const cut = "…"
+	switch {
+	case strings.HasPrefix(v.Path, cut):
+	case len(v.Path)+len(segment) > longestPath:
+		v.Path = cut + v.Path
+	default:
+		v.Path = segment + v.Path
+	}
+	return v
+}
+
+// underRoot completes the path with the name of the checked field.
+func (v *Violation) underRoot(path string) *Violation {
+	v.Path = strings.TrimPrefix(path+v.Path, ".")
+	return v
+}
+
+func isPlainWord(key []byte) bool {
+	for _, c := range key {
+		if c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return len(key) > 0 && len(key) <= longestKey
+}
+
+// quoteKey shows a key in quotes, shortened if it is long.
+func quoteKey(key []byte) string {
+	if len(key) <= longestKey {
+		return strconv.Quote(string(key))
+	}
+	end := longestKey
+	for end > 0 && !utf8.RuneStart(key[end]) {
+		end--
+	}
+	return strconv.Quote(string(key[:end]) + "…")
+}

@@ -1,0 +1,37 @@
+package jsonvalue
+
+import "iter"
+
+// Members walks the top level of an object in the order in which it is written: each key, escapes resolved, with the
+// text of its value. The key is valid only until the next step. The text must have passed Check.
+func Members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		c := cursor{text: object}
+		c.peek()
+		for key := range c.members {
+			if !yield(unescape(key), c.skip()) {
+				return
+			}
+		}
+	}
+}
+
+// Elements walks a list: the text of each element. The text must have passed Check.
+func Elements(list []byte) iter.Seq[[]byte] {
+	return func(yield func(element []byte) bool) {
+		c := cursor{text: list}
+		c.peek()
+		for range c.elements {
+			if !yield(c.skip()) {
+				return
+			}
+		}
+	}
+}
+
+// Unquote gives the characters of a string's text. The text must have passed Check and must be a string's.
+func Unquote(text []byte) string {
+	c := cursor{text: text}
+	c.peek()
+	return string(unescape(c.quoted()))
+}
