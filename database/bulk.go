@@ -1,0 +1,109 @@
+package database
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Column is one column of several rows.
+type Column struct {
+	// Name is the column's name in the table.
+	Name string
+	// Values has one value for each row: []int64, []*int64, []string, []*string, [][]byte or []bool. Nil pointers and
+	// nil bytes are NULL.
+	Values any
+}
+
+// Insert gives the statements that insert all rows: one on PostgreSQL, few on SQLite, none for no rows. All columns
+// must have the same number of values.
+func (tx *Tx) Insert(table string, columns ...Column) []Statement {
+	return tx.insert(table, columns, "")
+}
+
+// InsertIgnore is Insert that leaves out rows which would violate a unique index or a primary key.
+func (tx *Tx) InsertIgnore(table string, columns ...Column) []Statement {
+	return tx.insert(table, columns, " ON CONFLICT DO NOTHING")
+}
+
+func (tx *Tx) insert(table string, columns []Column, suffix string) []Statement {
+	if countRows(table, columns) == 0 {
+		return nil
+	}
+	return tx.db.dialect.insert(table, columns, suffix)
+}
+
+// Update gives the statements that, for each row, set the columns of set in the table's rows whose key columns are
+// equal to the row's. No two rows may have the same keys; a key that the table does not have changes nothing.
+func (tx *Tx) Update(table string, keys []Column, set []Column) []Statement {
+	if len(keys) == 0 || len(set) == 0 {
+		panic("database: an update of " + table + " needs keys and columns to set")
+	}
+	if countRows(table, joined(keys, set)) == 0 {
+		return nil
+	}
+	return tx.db.dialect.update(table, keys, set)
+}
+
+// In gives the condition that a column has one of the values ([]int64 or []string), and its one argument. Both also
+// fit gorm's Where and Raw. The values may be none.
+func (tx *Tx) In(column string, values any) (sql string, arg any) {
+	return tx.db.dialect.in(column, values)
+}
+
+// InRows gives the condition that the named columns together have the values of one of the rows, and its arguments. It is
+// In for keys of several columns, of []int64 or []string. The rows may be none.
+func (tx *Tx) InRows(columns ...Column) (sql string, args []any) {
+	countRows("a condition", columns)
+	return tx.db.dialect.inRows(columns)
+}
+
+// countRows is the number of rows that the columns describe; columns of unequal length are an error of the program.
+func countRows(table string, columns []Column) int {
+	if len(columns) == 0 {
+		panic("database: rows of " + table + " without columns")
+	}
+	rows := reflect.ValueOf(columns[0].Values).Len()
+	for _, column := range columns {
+		if n := reflect.ValueOf(column.Values).Len(); n != rows {
+			panic(fmt.Sprintf("database: column %s of %s has %d values, %s has %d",
+				columns[0].Name, table, rows, column.Name, n))
+		}
+	}
+	return rows
+}
+
+func names(columns []Column) []string {
+	names := make([]string, len(columns))
+	for i, column := range columns {
+		names[i] = quoted(column.Name)
+	}
+	return names
+}
+
+// quoted protects a name from being read as a keyword.
+func quoted(name string) string { return `"` + name + `"` }
+
+// updateText is an update of a table from rows called v, whose columns are the keys followed by what is set.
+func updateText(table string, keys, set []Column, rows string) string {
+	assigned := make([]string, len(set))
+	for i, column := range set {
+		assigned[i] = quoted(column.Name) + " = v." + rowColumn(len(keys)+i)
+	}
+	matching := make([]string, len(keys))
+	for i, column := range keys {
+		matching[i] = "t." + quoted(column.Name) + " = v." + rowColumn(i)
+	}
+	return "UPDATE " + quoted(table) + " AS t SET " + strings.Join(assigned, ", ") +
+		" FROM " + rows + " WHERE " + strings.Join(matching, " AND ")
+}
+
+// rowColumn is the name of a column of v: the one that SQLite gives to the columns of a VALUES list.
+func rowColumn(i int) string { return fmt.Sprintf("column%d", i+1) }
+
+// joined is the keys followed by what is set.
+func joined(keys, set []Column) []Column { return append(append([]Column(nil), keys...), set...) }
+
+func unknownValues(column Column) string {
+	return fmt.Sprintf("database: column %s has values of type %T, which cannot be written in bulk", column.Name, column.Values)
+}

@@ -1,0 +1,92 @@
+package databasetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"openintent/database"
+)
+
+// Engines are the engines that every store test runs on.
+func Engines() []database.Engine {
+	return []database.Engine{database.SQLite, database.PostgreSQL}
+}
+
+// Each runs a test on a fresh database of each engine, as subtests named after the engines.
+func Each(t *testing.T, run func(t *testing.T, db *database.DB)) {
+	t.Helper()
+	EachURL(t, func(t *testing.T, url string) {
+		run(t, Open(t, database.Config{URL: url}))
+	})
+}
+
+// EachURL is Each for tests that open the fresh database themselves: with a clock, with hooks, or several times.
+func EachURL(t *testing.T, run func(t *testing.T, url string)) {
+	t.Helper()
+	for _, engine := range Engines() {
+		t.Run(engine.String(), func(t *testing.T) { run(t, URL(t, engine)) })
+	}
+}
+
+// Open opens a database and closes it when the test ends.
+func Open(tb testing.TB, cfg database.Config) *database.DB {
+	tb.Helper()
+	db, err := database.Open(context.Background(), cfg)
+	if err != nil {
+		tb.Fatalf("opening the test's database: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Errorf("closing the test's database: %v", err)
+		}
+	})
+	return db
+}
+
+// URL is the address of a fresh database with the current schema and no rows, which is removed when the test ends. On
+// PostgreSQL it can be opened several times at once.
+func URL(tb testing.TB, engine database.Engine) string {
+	tb.Helper()
+	if engine == database.PostgreSQL {
+		return postgresURL(tb, true)
+	}
+	template, err := sqliteTemplate()
+	if err != nil {
+		tb.Fatalf("making the SQLite template: %v", err)
+	}
+	path := filepath.Join(tb.TempDir(), "openintent.db")
+	if err := os.WriteFile(path, template, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return "sqlite:" + path
+}
+
+// BlankURL is URL for a database without even a schema, for tests of migrations.
+func BlankURL(tb testing.TB, engine database.Engine) string {
+	tb.Helper()
+	if engine == database.PostgreSQL {
+		return postgresURL(tb, false)
+	}
+	return "sqlite:" + filepath.Join(tb.TempDir(), "openintent.db")
+}
+
+// sqliteTemplate is the content of a migrated file.
+var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "openintent-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	path := filepath.Join(folder, "template.db")
+	db, err := database.Open(context.Background(), database.Config{URL: "sqlite:" + path})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})

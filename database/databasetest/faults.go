@@ -1,0 +1,73 @@
+package databasetest
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"sync"
+	"testing"
+
+	"openintent/database"
+)
+
+// ErrInjected is the cause of every injected fault. It is of the unavailable class, like the lost connection that it
+// stands for.
+var ErrInjected = fmt.Errorf("injected by the test: %w", driver.ErrBadConn)
+
+// CommitFaults makes chosen commits fail. Its Hooks belong into the database.Config. It is safe for concurrent use.
+type CommitFaults struct {
+	mutex         sync.Mutex
+	before, after int
+}
+
+// FailBefore makes the next n commits fail with nothing stored.
+func (f *CommitFaults) FailBefore(n int) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.before = n
+}
+
+// FailAfter makes the next n commits fail although everything is stored, as when the acknowledgement is lost.
+func (f *CommitFaults) FailAfter(n int) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.after = n
+}
+
+// Hooks carry the faults into a database.
+func (f *CommitFaults) Hooks() database.Hooks {
+	return database.Hooks{
+		BeforeCommit: func(context.Context) error { return f.take(&f.before) },
+		AfterCommit:  func(context.Context) error { return f.take(&f.after) },
+	}
+}
+
+func (f *CommitFaults) take(left *int) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if *left == 0 {
+		return nil
+	}
+	*left--
+	return ErrInjected
+}
+
+// KillConnections makes the PostgreSQL server end all connections to the database that the URL names, as a restart or
+// an administrator does, and returns how many there were.
+func KillConnections(tb testing.TB, url string) int {
+	tb.Helper()
+	name, err := databaseName(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var killed int
+	err = administer(func(conn *sql.DB) error {
+		return conn.QueryRow(`SELECT count(pg_terminate_backend(pid, 5000) OR NULL) FROM pg_stat_activity
+			WHERE datname = $1 AND pid <> pg_backend_pid()`, name).Scan(&killed)
+	})
+	if err != nil {
+		tb.Fatalf("ending the connections: %v", err)
+	}
+	return killed
+}

@@ -1,0 +1,187 @@
+package databasetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"openintent/database"
+	"openintent/database/migrations"
+)
+
+// environment names the server to use instead of a private one.
+const environment = "OPENINTENT_TEST_POSTGRES"
+
+// freshOptions make a database whose default collation is not the order of bytes.
+const freshOptions = ` TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`
+
+// maintenance is the URL of the server's maintenance database.
+var maintenance = sync.OnceValues(func() (string, error) {
+	if address := os.Getenv(environment); address != "" {
+		return address, nil
+	}
+	return startServer()
+})
+
+// administration is a pool of connections to the maintenance database, shared by all tests of the process.
+var administration = sync.OnceValues(func() (*sql.DB, error) {
+	address, err := maintenance()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := sql.Open("pgx", address) // the driver that package database registers
+	if err == nil {
+		pool.SetMaxOpenConns(4)
+	}
+	return pool, err
+})
+
+func administer(do func(conn *sql.DB) error) error {
+	pool, err := administration()
+	if err != nil {
+		return err
+	}
+	return do(pool)
+}
+
+// postgresURL makes a database, from the template or blank, and drops it when the test ends.
+func postgresURL(tb testing.TB, migrated bool) string {
+	tb.Helper()
+	origin := freshOptions
+	if migrated {
+		template, err := postgresTemplate()
+		if err != nil {
+			tb.Fatalf("making the PostgreSQL template: %v", err)
+		}
+		origin = " TEMPLATE " + template
+	}
+	name := fmt.Sprintf("openintent_test_%016x", rand.Uint64())
+	if err := execute("CREATE DATABASE " + name + origin); err != nil {
+		tb.Fatalf("making the test's database: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := execute("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			tb.Errorf("dropping the test's database: %v", err)
+		}
+	})
+	return onServer(tb, name)
+}
+
+func execute(statement string) error {
+	return administer(func(conn *sql.DB) error {
+		_, err := conn.Exec(statement)
+		return err
+	})
+}
+
+// onServer is the URL of another database on the server.
+func onServer(tb testing.TB, name string) string {
+	tb.Helper()
+	address, err := serverURL(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return address
+}
+
+func serverURL(name string) (string, error) {
+	address, err := maintenance()
+	if err != nil {
+		return "", err
+	}
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "", fmt.Errorf("%s is not a postgres:// URL", environment)
+	}
+	parsed.Path = "/" + name
+	return parsed.String(), nil
+}
+
+func databaseName(address string) (string, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(parsed.Scheme, "postgres") {
+		return "", fmt.Errorf("the test's database is not a PostgreSQL one")
+	}
+	return strings.TrimPrefix(parsed.Path, "/"), nil
+}
+
+// postgresTemplate is the name of a migrated database. It is keyed by the migrations and stays on the server, so that
+// all test processes of a run share it.
+var postgresTemplate = sync.OnceValues(func() (string, error) {
+	hash, err := hashMigrations()
+	if err != nil {
+		return "", err
+	}
+	name := "openintent_template_" + hex.EncodeToString(hash[:8])
+	return name, administer(func(pool *sql.DB) error {
+		ctx := context.Background()
+		conn, err := pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }()
+		lock := int64(binary.BigEndian.Uint64(hash[8:16]))
+		if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", lock); err != nil {
+			return err
+		}
+		defer func() { _, _ = conn.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", lock) }()
+		var exists bool
+		row := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", name)
+		if err := row.Scan(&exists); err != nil || exists {
+			return err
+		}
+		return makeTemplate(ctx, conn, name)
+	})
+})
+
+// makeTemplate migrates a database under another name first, so that one half made is never taken for the template.
+func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
+	building := name + "_building"
+	for _, statement := range []string{
+		"DROP DATABASE IF EXISTS " + building + " WITH (FORCE)",
+		"CREATE DATABASE " + building + freshOptions,
+	} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	address, err := serverURL(building)
+	if err != nil {
+		return err
+	}
+	db, err := database.Open(ctx, database.Config{URL: address})
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "ALTER DATABASE "+building+" RENAME TO "+name)
+	return err
+}
+
+// hashMigrations covers the names and contents of PostgreSQL's migrations and how databases are made.
+func hashMigrations() ([]byte, error) {
+	hash := sha256.New()
+	hash.Write([]byte(freshOptions))
+	err := fs.WalkDir(migrations.Files, database.PostgreSQL.String(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(migrations.Files, path)
+		hash.Write([]byte(path))
+		hash.Write(content)
+		return err
+	})
+	return hash.Sum(nil), err
+}

@@ -1,0 +1,279 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+)
+
+const (
+	postgresConnections = 16
+	postgresOldest      = 15
+
+	connectPatience   = 10 * time.Second
+	statementPatience = 30 * time.Second
+	migrationLockWait = 30 * time.Second
+	// A connection on which the server stays silent is given up after about this time.
+	silencePatience = 30 * time.Second
+)
+
+// postgresServer is the dialect of a PostgreSQL database.
+type postgresServer struct {
+	config        *pgx.ConnConfig
+	writes, reads *postgresPool
+	lost          atomic.Int64 // when a connection was last found to be lost, in Unix nanoseconds
+}
+
+// postgresPool is a pool in front of which callers stand in line.
+type postgresPool struct {
+	server *postgresServer
+	db     *sql.DB
+	gate   *gate[struct{}]
+}
+
+func openPostgres(ctx context.Context, address string, connections int) (dialect, error) {
+	config, err := parsePostgres(address)
+	if err != nil {
+		return nil, err
+	}
+	half := max(1, orDefault(connections, postgresConnections)/2)
+	readConfig := config.Copy()
+	readConfig.RuntimeParams["default_transaction_read_only"] = "on"
+	p := &postgresServer{config: config}
+	p.writes, p.reads = p.newPool(config, half), p.newPool(readConfig, half)
+	if err := p.check(ctx); err != nil {
+		return nil, errors.Join(err, p.close(ctx))
+	}
+	return p, nil
+}
+
+// parsePostgres reads the URL and adds the settings that it leaves open. Its errors never show the password.
+func parsePostgres(address string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		if _, malformed := url.Parse(address); malformed != nil {
+			// The password may stand anywhere in it, so nothing of it is repeated.
+			return nil, errors.New("the database URL is malformed; its form is " +
+				"postgres://user:password@host:port/database?option=value, " +
+				"special characters in the password being percent-encoded")
+		}
+		return nil, errors.New("the database URL is not understood: " + err.Error()) // the driver masks the password
+	}
+	defaults := map[string]string{
+		"application_name":                    "openintent",
+		"timezone":                            "UTC",
+		"lock_timeout":                        milliseconds(lockPatience),
+		"statement_timeout":                   milliseconds(statementPatience),
+		"idle_in_transaction_session_timeout": milliseconds(statementPatience),
+		// Every statement goes by an index, whatever its arguments and however small its tables still are: so plan it
+		// once, and never for a scan that was cheap only while the table was empty. Compiling such plans never pays.
+		"plan_cache_mode": "force_generic_plan",
+		"enable_seqscan":  "off",
+		"jit":             "off",
+	}
+	for name, value := range defaults {
+		_, set := config.RuntimeParams[name]
+		if !set && !strings.Contains(config.RuntimeParams["options"], name) {
+			config.RuntimeParams[name] = value
+		}
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectPatience
+	}
+	config.DialFunc = dialer(config.ConnectTimeout).DialContext
+	return config, nil
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// dialer makes connections that notice a server that vanished, whether they wait for it or have sent it something.
+func dialer(timeout time.Duration) *net.Dialer {
+	return &net.Dialer{
+		Timeout:         timeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silencePatience / 2, Interval: silencePatience / 6, Count: 3},
+		Control: func(network, _ string, raw syscall.RawConn) (err error) {
+			const tcpUserTimeout = 18 // TCP_USER_TIMEOUT, which only Linux has
+			if runtime.GOOS != "linux" || !strings.HasPrefix(network, "tcp") {
+				return nil
+			}
+			controlErr := raw.Control(func(fd uintptr) {
+				err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(silencePatience.Milliseconds()))
+			})
+			return errors.Join(controlErr, err)
+		},
+	}
+}
+
+func (p *postgresServer) newPool(config *pgx.ConnConfig, connections int) *postgresPool {
+	// After the first lost connection the others are suspected too: the server has probably been restarted.
+	suspect := func(_ context.Context, use stdlib.ShouldPingParams) bool {
+		return use.IdleDuration > time.Second || time.Now().Add(-use.IdleDuration).UnixNano() <= p.lost.Load()
+	}
+	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(suspect))
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	db.SetConnMaxLifetime(time.Hour)
+	return &postgresPool{server: p, db: db, gate: newGate(make([]struct{}, connections)...)}
+}
+
+// check refuses servers that cannot hold the schema.
+func (p *postgresServer) check(ctx context.Context) error {
+	var version int
+	var encoding string
+	row := p.writes.db.QueryRowContext(ctx, "SELECT current_setting('server_version_num'), current_setting('server_encoding')")
+	if err := row.Scan(&version, &encoding); err != nil {
+		return err
+	}
+	if version/10000 < postgresOldest {
+		return fmt.Errorf("the server runs PostgreSQL %d; version %d or newer is needed", version/10000, postgresOldest)
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the database's encoding is %s; create it with ENCODING 'UTF8'", encoding)
+	}
+	return nil
+}
+
+func (p *postgresServer) engine() Engine { return PostgreSQL }
+
+func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, error) {
+	pool := p.reads
+	if mode == writing {
+		pool = p.writes
+	}
+	if _, err := pool.gate.enter(ctx); err != nil {
+		return nil, err
+	}
+	conn, err := pool.db.Conn(ctx)
+	if err != nil {
+		pool.gate.leave(struct{}{})
+		return nil, err
+	}
+	return &postgresConnection{Conn: conn, pool: pool}, nil
+}
+
+func (p *postgresServer) begin(mode mode) string {
+	switch mode {
+	case writing:
+		return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+	case reading:
+		return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	}
+	return ""
+}
+
+func (p *postgresServer) gorm(pool gorm.ConnPool) gorm.Dialector {
+	return postgres.New(postgres.Config{Conn: pool})
+}
+
+func (p *postgresServer) migrator() (*migrator, error) {
+	config := p.config.Copy()
+	config.RuntimeParams["lock_timeout"] = milliseconds(migrationLockWait)
+	config.RuntimeParams["statement_timeout"] = "0" // building an index takes as long as it takes
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
+	// Replicas that start together: one migrates, the others ask each second whether it is done.
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
+	return &migrator{
+		pool: stdlib.OpenDB(*config), engine: PostgreSQL, dialect: goose.DialectPostgres, locker: locker,
+	}, err
+}
+
+func (p *postgresServer) prepare(context.Context) error { return nil }
+
+func (p *postgresServer) clock() string {
+	return "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+}
+
+func (p *postgresServer) forUpdate() string { return " FOR UPDATE" }
+
+func (p *postgresServer) in(column string, values any) (string, any) {
+	condition := column + " = ANY(?)"
+	// gorm would spread a plain slice over several arguments.
+	switch list := values.(type) {
+	case []int64:
+		return condition, array(list)
+	case []string:
+		return condition, array(list)
+	}
+	panic(fmt.Sprintf("database: In takes []int64 or []string, not %T", values))
+}
+
+func (p *postgresServer) inRows(columns []Column) (string, []any) {
+	arrays, args := unnested(columns)
+	names := make([]string, len(columns))
+	for i, column := range columns {
+		names[i] = column.Name
+	}
+	return "(" + strings.Join(names, ", ") + ") IN (SELECT * FROM " + arrays + ")", args
+}
+
+func array[T any](list []T) pgtype.Array[T] {
+	length := pgtype.ArrayDimension{Length: int32(len(list)), LowerBound: 1}
+	return pgtype.Array[T]{Elements: list, Dims: []pgtype.ArrayDimension{length}, Valid: true}
+}
+
+func (p *postgresServer) insert(table string, columns []Column, suffix string) []Statement {
+	arrays, args := unnested(columns)
+	return []Statement{{
+		SQL: "INSERT INTO " + quoted(table) + " (" + strings.Join(names(columns), ", ") + ") SELECT * FROM " +
+			arrays + suffix,
+		Args: args,
+	}}
+}
+
+func (p *postgresServer) update(table string, keys, set []Column) []Statement {
+	arrays, args := unnested(joined(keys, set))
+	names := make([]string, len(args))
+	for i := range names {
+		names[i] = rowColumn(i)
+	}
+	rows := arrays + " AS v (" + strings.Join(names, ", ") + ")"
+	return []Statement{{SQL: updateText(table, keys, set, rows), Args: args}}
+}
+
+// unnested is a row source with one array argument for each column.
+func unnested(columns []Column) (source string, args []any) {
+	parts := make([]string, len(columns))
+	for i, column := range columns {
+		parts[i] = "?::" + arrayType(column)
+		args = append(args, column.Values)
+	}
+	return "unnest(" + strings.Join(parts, ", ") + ")", args
+}
+
+func arrayType(column Column) string {
+	switch column.Values.(type) {
+	case []int64, []*int64:
+		return "bigint[]"
+	case []string, []*string:
+		return "text[]"
+	case [][]byte:
+		return "bytea[]"
+	case []bool:
+		return "boolean[]"
+	}
+	panic(unknownValues(column))
+}
+
+func (p *postgresServer) close(ctx context.Context) error {
+	p.reads.gate.close(ctx)
+	p.writes.gate.close(ctx)
+	return errors.Join(p.reads.db.Close(), p.writes.db.Close())
+}

@@ -1,0 +1,266 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/pressly/goose/v3"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+)
+
+const sqliteReaders = 4
+
+// sqliteFile is the dialect of one SQLite file in WAL mode: one connection that writes, some that read.
+type sqliteFile struct {
+	path      string
+	lock      *os.File // held as long as the file is open
+	temporary string   // a directory to remove at the end, or ""
+
+	writePool, readPool *sql.DB
+	writer, readers     *gate[*sqliteConnection]
+
+	indexes map[string]string // the name of a unique index by the columns as SQLite lists them in its error
+}
+
+func openSQLite(path string, readers int) (_ dialect, err error) {
+	s := &sqliteFile{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.abandon())
+		}
+	}()
+	switch {
+	case path == ":memory:":
+		if s.temporary, err = os.MkdirTemp("", "openintent-"); err != nil {
+			return nil, err
+		}
+		path = filepath.Join(s.temporary, "openintent.db")
+	case path == "" || strings.HasPrefix(path, "//"):
+		return nil, errors.New("the URL of a SQLite database is sqlite::memory: or sqlite: and a path, " +
+			"for example sqlite:openintent.db or sqlite:/var/lib/openintent.db")
+	}
+	if s.path, err = realPath(path); err != nil {
+		return nil, err
+	}
+	if s.lock, err = lockFile(s.path); err != nil {
+		return nil, err
+	}
+	if s.writePool, err = sql.Open("sqlite", s.address(url.Values{})); err != nil {
+		return nil, err
+	}
+	if s.readPool, err = sql.Open("sqlite", s.address(url.Values{"_query_only": {"1"}})); err != nil {
+		return nil, err
+	}
+	s.writer, s.readers = s.connections(s.writePool, 1), s.connections(s.readPool, orDefault(readers, sqliteReaders))
+	return s, nil
+}
+
+func orDefault(n, otherwise int) int {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// realPath follows symbolic links, so that one file has one lock under all its names.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target, nil
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", fmt.Errorf("the folder of the SQLite file must exist: %w", err)
+	}
+	return filepath.Join(folder, filepath.Base(path)), nil
+}
+
+// lockFile keeps other processes away from a database. They could share the file, but not the order in which writers
+// are served, nor wake-ups.
+func lockFile(path string) (*os.File, error) {
+	file, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the folder of the SQLite file must be writable: %w", err)
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = fmt.Errorf("another process has %s open; SQLite serves one process at a time, PostgreSQL several", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// address has all settings, so that every connection of a pool has them.
+func (s *sqliteFile) address(settings url.Values) string {
+	settings.Set("_busy_timeout", strconv.FormatInt(lockPatience.Milliseconds(), 10))
+	settings.Set("_journal_mode", "WAL")
+	settings.Set("_synchronous", "FULL")
+	settings.Set("_foreign_keys", "0")
+	settings.Set("_txlock", "immediate")
+	settings.Set("_dqs", "0") // a misspelt name in double quotes is an error and not a text
+	file := url.URL{Scheme: "file", Path: s.path, RawQuery: settings.Encode()}
+	return file.String()
+}
+
+func (s *sqliteFile) connections(pool *sql.DB, n int) *gate[*sqliteConnection] {
+	pool.SetMaxOpenConns(n)
+	pool.SetMaxIdleConns(n)
+	connections := make([]*sqliteConnection, n)
+	for i := range connections {
+		connections[i] = &sqliteConnection{file: s, pool: pool}
+	}
+	home := newGate(connections...)
+	for _, c := range connections {
+		c.home = home
+	}
+	return home
+}
+
+func (s *sqliteFile) engine() Engine { return SQLite }
+
+func (s *sqliteFile) acquire(ctx context.Context, mode mode) (connection, error) {
+	home := s.readers
+	if mode == writing {
+		home = s.writer
+	}
+	c, err := home.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.open(ctx); err != nil {
+		home.leave(c)
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s *sqliteFile) begin(mode mode) string {
+	switch mode {
+	case writing:
+		return "BEGIN IMMEDIATE"
+	case reading:
+		return "BEGIN DEFERRED"
+	}
+	return ""
+}
+
+func (s *sqliteFile) gorm(pool gorm.ConnPool) gorm.Dialector { return &sqlite.Dialector{Conn: pool} }
+
+func (s *sqliteFile) migrator() (*migrator, error) {
+	pool, err := sql.Open("sqlite", s.address(url.Values{}))
+	return &migrator{pool: pool, engine: SQLite, dialect: goose.DialectSQLite3}, err
+}
+
+// prepare reads the names of the unique indexes, primary keys among them.
+func (s *sqliteFile) prepare(ctx context.Context) error {
+	rows, err := s.readPool.QueryContext(ctx, `
+		SELECT t.name, i.name, i.origin, (
+			SELECT group_concat(t.name || '.' || c.name, ', ' ORDER BY c.seqno) FROM pragma_index_info(i.name) AS c
+		)
+		FROM sqlite_schema AS t, pragma_index_list(t.name) AS i
+		WHERE t.type = 'table' AND i."unique"`)
+	if err != nil {
+		return fmt.Errorf("reading the names of the indexes: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	s.indexes = make(map[string]string)
+	for rows.Next() {
+		var table, index, origin string
+		var columns sql.NullString // NULL for an index on expressions, which SQLite names itself
+		if err := rows.Scan(&table, &index, &origin, &columns); err != nil {
+			return err
+		}
+		if origin == "pk" {
+			index = table + "_pkey"
+		}
+		s.indexes[columns.String] = index
+	}
+	return rows.Err()
+}
+
+// explain adds the index's name to the error of a duplicate.
+func (s *sqliteFile) explain(err error) error {
+	if err == nil || !IsUnique(err) {
+		return err
+	}
+	_, columns, _ := strings.Cut(err.Error(), "UNIQUE constraint failed: ")
+	columns, _, _ = strings.Cut(columns, " (")
+	if name, ok := strings.CutPrefix(columns, "index '"); ok {
+		return &uniqueError{strings.TrimSuffix(name, "'"), err}
+	}
+	if index, ok := s.indexes[columns]; ok {
+		return &uniqueError{index, err}
+	}
+	if table, _, ok := strings.Cut(columns, "."); ok {
+		return &uniqueError{table + "_pkey", err} // an integer primary key has no index of its own
+	}
+	return err
+}
+
+func (s *sqliteFile) clock() string { return "" }
+
+func (s *sqliteFile) forUpdate() string { return "" }
+
+func (s *sqliteFile) in(column string, values any) (string, any) {
+	condition := column + " IN (SELECT value FROM json_each(?))"
+	switch list := values.(type) {
+	case []int64:
+		if len(list) == 0 {
+			return condition, "[]"
+		}
+		text := make([]byte, 0, 8*len(list))
+		for _, n := range list {
+			text = strconv.AppendInt(append(text, ','), n, 10)
+		}
+		text[0] = '['
+		return condition, string(append(text, ']'))
+	case []string:
+		if len(list) == 0 {
+			return condition, "[]"
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			panic(err) // texts always have a JSON form
+		}
+		return condition, string(text)
+	}
+	panic(fmt.Sprintf("database: In takes []int64 or []string, not %T", values))
+}
+
+func (s *sqliteFile) close(ctx context.Context) error {
+	var errs []error
+	// The readers first: the last connection to leave writes the log back into the file.
+	for _, home := range []*gate[*sqliteConnection]{s.readers, s.writer} {
+		for _, c := range home.close(ctx) {
+			errs = append(errs, c.discard())
+		}
+	}
+	return errors.Join(append(errs, s.readPool.Close(), s.writePool.Close(), s.abandon())...)
+}
+
+// abandon lets go of the file and removes a temporary one.
+func (s *sqliteFile) abandon() error {
+	var errs []error
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	if s.temporary != "" {
+		errs = append(errs, os.RemoveAll(s.temporary))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,40 @@
+// Package database opens the store, SQLite or PostgreSQL, and runs transactions on it.
+//
+// # Model
+//
+// A DB is opened from a URL; its schema is brought up to date under a lock before Open returns. All work happens in
+// closures that get a Tx:
+//
+//	Write          changes; commits when the closure returns nil, rolls back on an error or a panic
+//	Read           several statements that see one snapshot; always rolled back
+//	ReadStatement  one statement, which is a snapshot by itself
+//
+// Within them, gorm (Tx.Gorm) serves ordinary rows. Where round trips count, Tx.Pipeline sends several statements at
+// once, Tx.Insert and Tx.Update write many rows with one statement, and Tx.SendWithCommit saves the last round trip.
+//
+//	Write --> fair gate --> [BEGIN + first Pipeline] --> ... --> BeforeCommit --> [SendWithCommit + COMMIT] --> AfterCommit
+//
+// The two engines differ only in the two implementations of dialect. No other package imports a driver.
+//
+// # What holds
+//
+//   - A statement that fails dooms its transaction, on both engines alike: further statements fail and the commit is
+//     refused, even if the closure overlooked the error. Without that, SQLite would commit the half that worked.
+//   - Write runs at READ COMMITTED on PostgreSQL and one at a time on SQLite. Lock, then read, then decide.
+//   - A Write that came first gets its connection first. Reads and writes have pools of their own, so that many
+//     readers cannot hold up the writers.
+//   - Read and ReadStatement cannot write.
+//   - The closure of Write may run several times and must begin afresh each time.
+//   - Times are bigint microseconds (Micros, Time); text compares by its bytes.
+//
+// # What happens on failure
+//
+// A conflict with another transaction (serialization, deadlock, lock timeout, busy file) is tried again a few times,
+// with pauses. Other errors are returned as the drivers gave them; IsUnique, IsData, IsUnavailable and IsCommitUnknown
+// tell them apart. When the connection breaks while the commit is under way, nobody knows whether it was stored: the
+// error is IsCommitUnknown, nothing is tried again, and the caller has to look. The AfterCommit functions run then
+// too: they wake, and a wake that was not needed does no harm.
+//
+// A statement waits a few seconds for a lock and half a minute for its end; a connection whose server went silent is
+// given up after half a minute. The URL of a PostgreSQL database may set other limits (lock_timeout and so on).
+package database

@@ -1,0 +1,185 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm"
+	"modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+)
+
+var (
+	errClosed     = errors.New("the database is closed")
+	errRolledBack = errors.New("the database rolled the transaction back instead of committing it")
+)
+
+// commitUnknownError says that the transaction may or may not have been stored.
+type commitUnknownError struct{ cause error }
+
+func (e *commitUnknownError) Error() string {
+	return "it is unknown whether the transaction was stored, because its commit was not acknowledged: " + e.cause.Error()
+}
+
+func (e *commitUnknownError) Unwrap() error { return e.cause }
+
+// uniqueError adds the index's name to an error of SQLite, which gives only the columns.
+type uniqueError struct {
+	index string
+	cause error
+}
+
+func (e *uniqueError) Error() string { return e.cause.Error() + " in " + e.index }
+
+func (e *uniqueError) Unwrap() error { return e.cause }
+
+// IsUnique tells whether a row was refused because a unique index or a primary key has its value already.
+func IsUnique(err error) bool {
+	switch code := sqliteCode(err); code {
+	case codes.SQLITE_CONSTRAINT_UNIQUE, codes.SQLITE_CONSTRAINT_PRIMARYKEY, codes.SQLITE_CONSTRAINT_ROWID:
+		return true
+	}
+	return postgresCode(err) == "23505" || errors.Is(err, gorm.ErrDuplicatedKey)
+}
+
+// UniqueConstraint is the name of the index, or TABLE_pkey for a primary key, by which IsUnique came; "" if it is
+// unknown.
+func UniqueConstraint(err error) string {
+	var named *uniqueError
+	if errors.As(err, &named) {
+		return named.index
+	}
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "23505" {
+		return refused.ConstraintName
+	}
+	return ""
+}
+
+// IsCommitUnknown tells whether a Write may have been stored although it returned an error. Whoever wants to try again
+// has to look for what it should have stored first.
+func IsCommitUnknown(err error) bool {
+	var unknown *commitUnknownError
+	return errors.As(err, &unknown)
+}
+
+// IsData tells whether the error is the fault of a row's values, a violated constraint included: the same row will be
+// refused again.
+func IsData(err error) bool {
+	switch sqliteCode(err) & 0xff {
+	case codes.SQLITE_CONSTRAINT, codes.SQLITE_MISMATCH, codes.SQLITE_TOOBIG:
+		return true
+	}
+	switch code := postgresCode(err); {
+	case strings.HasPrefix(code, "22"), strings.HasPrefix(code, "23"):
+		return true
+	case code == "54000": // too large for its index
+		return true
+	}
+	return errors.Is(err, gorm.ErrDuplicatedKey) || errors.Is(err, gorm.ErrForeignKeyViolated) ||
+		errors.Is(err, gorm.ErrCheckConstraintViolated)
+}
+
+// IsUnavailable tells whether the database could not do its work for now: connection refused or lost, out of
+// connections, space or patience, closed, or the outcome of a commit unknown. Trying again later is right. The end of
+// the caller's own context is none of these.
+func IsUnavailable(err error) bool {
+	if err == nil {
+		return false
+	}
+	if IsCommitUnknown(err) || isConflict(err) {
+		return true
+	}
+	if isEnded(err) {
+		return false
+	}
+	switch sqliteCode(err) & 0xff {
+	case codes.SQLITE_FULL, codes.SQLITE_IOERR, codes.SQLITE_CANTOPEN, codes.SQLITE_NOMEM:
+		return true
+	}
+	switch code := postgresCode(err); {
+	case code == "57014", code == "25P03": // statement_timeout, idle_in_transaction_session_timeout
+		return true
+	case hasClass(code, "53", "58"): // resources, the server's system
+		return true
+	}
+	return isLost(err)
+}
+
+// isConflict tells whether another transaction stood in the way before the commit, so that the whole transaction can be
+// tried again.
+func isConflict(err error) bool {
+	if IsCommitUnknown(err) {
+		return false
+	}
+	switch sqliteCode(err) & 0xff {
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
+		return true
+	}
+	switch postgresCode(err) {
+	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
+		return true
+	case "0A000": // a prepared statement that a migration made obsolete; it is prepared anew
+		return strings.Contains(err.Error(), "cached plan must not change result type")
+	}
+	return false
+}
+
+// isEnded tells whether the caller's context ended. The driver closes the connection then, which says nothing about the
+// server.
+func isEnded(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// isLost tells whether there is no connection, or no longer, and the caller did not end it.
+func isLost(err error) bool {
+	if err == nil || isEnded(err) {
+		return false
+	}
+	if hasClass(postgresCode(err), "08", "57P") { // connection, shutdown
+		return true
+	}
+	for _, lost := range []error{errClosed, driver.ErrBadConn, sql.ErrConnDone, pgconn.ErrConnClosed, net.ErrClosed,
+		io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNREFUSED} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	var refused *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &refused) || errors.As(err, &network) || pgconn.SafeToRetry(err)
+}
+
+// sqliteCode is SQLite's extended result code, or 0.
+func sqliteCode(err error) int {
+	var failed *sqlite.Error
+	if errors.As(err, &failed) {
+		return failed.Code()
+	}
+	return 0
+}
+
+// postgresCode is the SQLSTATE, or "".
+func postgresCode(err error) string {
+	var failed *pgconn.PgError
+	if errors.As(err, &failed) {
+		return failed.Code
+	}
+	return ""
+}
+
+func hasClass(code string, classes ...string) bool {
+	for _, class := range classes {
+		if strings.HasPrefix(code, class) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package database_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/fault"
+)
+
+func TestErrorsOfRows(t *testing.T) {
+	each(t, nil, func(t *testing.T, db *database.DB) {
+		write := func(statements ...database.Statement) error {
+			return db.Write(t.Context(), func(tx *database.Tx) error { return tx.Pipeline(statements...) })
+		}
+		insert := func(id int64, owner, name any, size int64) database.Statement {
+			return database.Statement{SQL: "INSERT INTO things (id, owner, name, size) VALUES (?, ?, ?, ?)",
+				Args: []any{id, owner, name, size}}
+		}
+		pair := database.Statement{SQL: "INSERT INTO pairs (a, b) VALUES (1, 'x')"}
+		require.NoError(t, write(insert(1, "o", "n", 1), pair))
+
+		for _, test := range []struct {
+			name, index string
+			err         error
+			data        bool
+		}{
+			{"primary key", "things_pkey", write(insert(1, "o", "m", 1)), true},
+			{"compound primary key", "pairs_pkey", write(pair), true},
+			{"unique index", "things_name", write(insert(2, "o", "n", 1)), true},
+			{"not null", "", write(insert(2, nil, "n", 1)), true},
+			{"check", "", write(insert(2, "o", "m", -1)), true},
+			{"syntax", "", write(database.Statement{SQL: "nonsense"}), false},
+			{"no table", "", write(database.Statement{SQL: "SELECT 1 FROM absent"}), false},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				require.Error(t, test.err)
+				hidden := fault.New(fault.Conflict, "X", "Hidden.").Because(fmt.Errorf("wrapped: %w", test.err))
+				for _, err := range []error{test.err, hidden} {
+					require.Equal(t, test.index != "", database.IsUnique(err), "%v", err)
+					require.Equal(t, test.index, database.UniqueConstraint(err))
+					require.Equal(t, test.data, database.IsData(err), "%v", err)
+					require.False(t, database.IsUnavailable(err))
+					require.False(t, database.IsCommitUnknown(err))
+				}
+			})
+		}
+		viaGorm := db.Write(t.Context(), func(tx *database.Tx) error {
+			return tx.Gorm().Create(&thing{ID: 2, Owner: "o", Name: ptr("n")}).Error
+		})
+		require.True(t, database.IsUnique(viaGorm))
+		require.Equal(t, "things_name", database.UniqueConstraint(viaGorm))
+	})
+}
+
+func TestErrorsOfOthers(t *testing.T) {
+	require.True(t, database.IsUnique(fmt.Errorf("x: %w", gorm.ErrDuplicatedKey)))
+	require.True(t, database.IsData(gorm.ErrCheckConstraintViolated))
+	require.True(t, database.IsUnavailable(databasetest.ErrInjected))
+	for _, err := range []error{nil, errors.New("other"), context.Canceled, context.DeadlineExceeded, sql.ErrNoRows,
+		gorm.ErrRecordNotFound} {
+		require.False(t, database.IsUnique(err))
+		require.Empty(t, database.UniqueConstraint(err))
+		require.False(t, database.IsData(err))
+		require.False(t, database.IsUnavailable(err))
+		require.False(t, database.IsCommitUnknown(err))
+	}
+}
+
+// A waiter whose patience for a pool's connections ends gets its own context's error, not one of the database.
+func TestWaitingInLineEndsWithTheContext(t *testing.T) {
+	each(t, func(cfg *database.Config) { cfg.MaxConnections = 1 }, func(t *testing.T, db *database.DB) {
+		require.NoError(t, db.Write(t.Context(), func(*database.Tx) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			result := make(chan error, 1)
+			go func() { result <- db.Write(ctx, func(*database.Tx) error { return nil }) }()
+			cancel()
+			err := within(t, result)
+			require.ErrorIs(t, err, context.Canceled)
+			require.False(t, database.IsUnavailable(err))
+			require.NoError(t, db.Ping(t.Context()), "readers are not held up by writers")
+			return nil
+		}))
+	})
+}

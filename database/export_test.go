@@ -1,0 +1,18 @@
+package database
+
+// What the tests of this package look at from outside.
+var (
+	OpenWithMigrations = open
+	Numbered           = numbered
+)
+
+// FreeWriters is the number of places that are free at the writers' gate.
+func (db *DB) FreeWriters() int {
+	switch dialect := db.dialect.(type) {
+	case *sqliteFile:
+		return len(dialect.writer.places)
+	case *postgresServer:
+		return len(dialect.writes.gate.places)
+	}
+	return -1
+}

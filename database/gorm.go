@@ -1,0 +1,68 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+
+	"gorm.io/gorm"
+)
+
+// Gorm is a gorm session within this transaction. Its statements share the transaction's fate: after one failed
+// (which does not include finding nothing), all further ones do.
+func (tx *Tx) Gorm() *gorm.DB {
+	if tx.gorm == nil {
+		tx.gorm = tx.db.gorm.Session(&gorm.Session{NewDB: true, Context: tx.ctx})
+		tx.gorm.Statement.ConnPool = gormPool{tx}
+	}
+	return tx.gorm
+}
+
+// gormPool is the connection as gorm uses it: it opens the transaction at the first statement and remembers failures.
+type gormPool struct{ tx *Tx }
+
+// ready opens the transaction if need be, and fails if it cannot go on.
+func (p gormPool) ready() error { return p.tx.runNow(nil) }
+
+func (p gormPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	if err := p.ready(); err != nil {
+		return nil, err
+	}
+	statement, err := p.tx.conn.PrepareContext(ctx, query)
+	return statement, p.tx.note(err)
+}
+
+func (p gormPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := p.ready(); err != nil {
+		return nil, err
+	}
+	result, err := p.tx.conn.ExecContext(ctx, query, args...)
+	return result, p.tx.note(err)
+}
+
+func (p gormPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := p.ready(); err != nil {
+		return nil, err
+	}
+	rows, err := p.tx.conn.QueryContext(ctx, query, args...)
+	return rows, p.tx.note(err)
+}
+
+func (p gormPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if err := p.ready(); err != nil {
+		// A sql.Row cannot be made with an error of ours; one from an ended context does as well.
+		ended, cancel := context.WithCancelCause(ctx)
+		cancel(err)
+		ctx = ended
+	}
+	row := p.tx.conn.QueryRowContext(ctx, query, args...)
+	_ = p.tx.note(row.Err())
+	return row
+}
+
+// note remembers the first failure of a statement and returns the error unchanged.
+func (tx *Tx) note(err error) error {
+	if err != nil && tx.failed == nil {
+		tx.failed = err
+	}
+	return err
+}

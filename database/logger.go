@@ -1,0 +1,41 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"gorm.io/gorm/logger"
+)
+
+// statementLogger writes gorm's statements to the log at debug level, with placeholders in the place of the values:
+// those belong to the agents. Errors are not logged here, because whoever gets them decides.
+type statementLogger struct{ log *slog.Logger }
+
+func (l statementLogger) LogMode(logger.LogLevel) logger.Interface { return l }
+
+func (l statementLogger) Info(ctx context.Context, text string, args ...any) {
+	l.log.DebugContext(ctx, fmt.Sprintf(text, args...))
+}
+
+func (l statementLogger) Warn(ctx context.Context, text string, args ...any) {
+	l.log.WarnContext(ctx, fmt.Sprintf(text, args...))
+}
+
+func (l statementLogger) Error(ctx context.Context, text string, args ...any) {
+	l.log.ErrorContext(ctx, fmt.Sprintf(text, args...))
+}
+
+func (l statementLogger) Trace(ctx context.Context, begin time.Time, statement func() (string, int64), _ error) {
+	if !l.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	sql, rows := statement()
+	l.log.DebugContext(ctx, "statement", "sql", sql, "rows", rows, "took", time.Since(begin))
+}
+
+// ParamsFilter keeps the values out of the logged text.
+func (statementLogger) ParamsFilter(_ context.Context, sql string, _ ...any) (string, []any) {
+	return sql, nil
+}

@@ -1,0 +1,96 @@
+package database
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Rows of bulk statements go to SQLite as VALUES lists of a few fixed lengths, so that the statements' texts repeat
+// and stay prepared. The longest stays below SQLite's bound of 32,766 arguments with 127 columns.
+var sqliteChunks = []int{256, 64, 16, 4, 1}
+
+func (s *sqliteFile) insert(table string, columns []Column, suffix string) []Statement {
+	head := "INSERT INTO " + quoted(table) + " (" + strings.Join(names(columns), ", ") + ") VALUES "
+	return chunked(table, columns, func(rows string) string { return head + rows + suffix })
+}
+
+func (s *sqliteFile) update(table string, keys, set []Column) []Statement {
+	return chunked(table, joined(keys, set), func(rows string) string {
+		return updateText(table, keys, set, "(VALUES "+rows+") AS v")
+	})
+}
+
+// inRows hands the rows over as one JSON text, so that the statement's text stays the same and prepared however many
+// they are.
+func (s *sqliteFile) inRows(columns []Column) (string, []any) {
+	names, values := make([]string, len(columns)), make([]string, len(columns))
+	for i, column := range columns {
+		names[i], values[i] = column.Name, "value ->> "+strconv.Itoa(i)
+	}
+	rows := make([][]any, countRows("a condition", columns))
+	for i := range rows {
+		rows[i] = cells(columns, i, 1)
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		panic(err) // numbers and texts always have a JSON form
+	}
+	condition := "(" + strings.Join(names, ", ") + ") IN (SELECT " + strings.Join(values, ", ") + " FROM json_each(?))"
+	return condition, []any{string(text)}
+}
+
+// chunked gives one statement for each chunk of the rows; text makes it from the chunk's list of rows.
+func chunked(table string, columns []Column, text func(rows string) string) []Statement {
+	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
+	var statements []Statement
+	done, total := 0, countRows(table, columns)
+	for _, size := range sqliteChunks {
+		if total-done < size {
+			continue
+		}
+		sql := text(strings.Repeat(row+", ", size-1) + row)
+		for ; total-done >= size; done += size {
+			statements = append(statements, Statement{SQL: sql, Args: cells(columns, done, size)})
+		}
+	}
+	return statements
+}
+
+// cells lists the values of some rows, row by row.
+func cells(columns []Column, from, count int) []any {
+	list := make([]any, 0, count*len(columns))
+	for row := from; row < from+count; row++ {
+		for _, column := range columns {
+			list = append(list, cell(column, row))
+		}
+	}
+	return list
+}
+
+func cell(column Column, row int) any {
+	switch values := column.Values.(type) {
+	case []int64:
+		return values[row]
+	case []string:
+		return values[row]
+	case []bool:
+		return values[row]
+	case []*int64:
+		if values[row] != nil {
+			return *values[row]
+		}
+		return nil
+	case []*string:
+		if values[row] != nil {
+			return *values[row]
+		}
+		return nil
+	case [][]byte:
+		if values[row] != nil {
+			return values[row]
+		}
+		return nil
+	}
+	panic(unknownValues(column))
+}

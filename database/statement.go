@@ -1,0 +1,89 @@
+package database
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Statement is one SQL statement of a Pipeline.
+type Statement struct {
+	// SQL has a ? for each argument.
+	SQL  string
+	Args []any
+	// Scan is called for each row of the result, in order. It must not use the transaction. An error from it fails
+	// the statement. Nil discards the rows.
+	Scan func(row Row) error
+	// Affected, if not nil, receives the number of rows changed or, with Scan, returned.
+	Affected *int64
+
+	local func() // what happens in the statement's turn instead of SQL
+}
+
+// Row is one row of a result.
+type Row interface {
+	// Scan copies the columns to the variables that dest points to. A NULL needs a []byte, a pointer, or a sql.Scanner
+	// such as sql.NullInt64.
+	Scan(dest ...any) error
+}
+
+// Pipeline executes the statements in order; each sees the effects of those before it. On PostgreSQL they travel in
+// one round trip, together with the opening of the transaction if they are its first. The first failure is returned,
+// and nothing after it has an effect.
+func (tx *Tx) Pipeline(statements ...Statement) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	return tx.runNow(statements)
+}
+
+// runNow runs the statements, opening the transaction before, unless the transaction has failed.
+func (tx *Tx) runNow(statements []Statement) error {
+	if tx.failed != nil {
+		return fmt.Errorf("the transaction has failed before: %w", tx.failed)
+	}
+	statements = tx.opened(statements)
+	if len(statements) == 0 {
+		return nil
+	}
+	return tx.note(tx.conn.run(tx.ctx, statements))
+}
+
+// numbered rewrites the ? of each argument to $1, $2 and so on, leaving quoted texts, quoted names and comments alone.
+func numbered(sql string) string {
+	if !strings.Contains(sql, "?") {
+		return sql
+	}
+	var out strings.Builder
+	out.Grow(len(sql) + 16)
+	arguments := 0
+	for i := 0; i < len(sql); {
+		rest := sql[i:]
+		width := 1
+		switch {
+		case rest[0] == '?':
+			arguments++
+			out.WriteByte('$')
+			out.WriteString(strconv.Itoa(arguments))
+			i++
+			continue
+		case rest[0] == '\'' || rest[0] == '"':
+			width = spanTo(rest, 1, rest[:1])
+		case strings.HasPrefix(rest, "--"):
+			width = spanTo(rest, 2, "\n")
+		case strings.HasPrefix(rest, "/*"):
+			width = spanTo(rest, 2, "*/")
+		}
+		out.WriteString(rest[:width])
+		i += width
+	}
+	return out.String()
+}
+
+// spanTo is the length of text up to and including the end mark, which is looked for from an offset on.
+func spanTo(text string, from int, mark string) int {
+	if at := strings.Index(text[from:], mark); at >= 0 {
+		return from + at + len(mark)
+	}
+	return len(text)
+}

@@ -1,0 +1,270 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// How often Write runs its closure at most, and the first pause in between, which doubles.
+const (
+	writeAttempts = 5
+	firstPause    = 5 * time.Millisecond
+)
+
+// Tx is a transaction, or a single read, in the hands of a closure. It must not be used after the closure returned,
+// nor by several goroutines at once.
+type Tx struct {
+	db   *DB
+	ctx  context.Context
+	mode mode
+	conn connection
+	gorm *gorm.DB
+
+	begin        string // the statement that still has to open the transaction; "" once it was sent, or if none is needed
+	begun        bool
+	failed       error // the first failure of a statement; the transaction cannot go on after it
+	ended        atomic.Bool
+	local        map[any]any
+	beforeCommit []func() error
+	withCommit   []Statement
+	afterCommit  []func()
+}
+
+type txKey struct{}
+
+// Write runs fn in a transaction and commits it if fn returns nil. On an error or a panic everything is rolled back.
+// If another transaction stands in the way, fn runs again, up to five times: it must not keep anything from a run
+// before. An error that IsCommitUnknown means that the commit may have been stored.
+func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
+	pause := firstPause
+	for attempt := 1; ; attempt++ {
+		tx, err := db.write(ctx, fn)
+		if err == nil || IsCommitUnknown(err) {
+			for _, then := range tx.afterCommit {
+				then()
+			}
+			return err
+		}
+		conflict := isConflict(err) || tx != nil && isConflict(tx.failed)
+		if !conflict || attempt == writeAttempts {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause/2 + rand.N(pause)):
+			pause *= 2
+		}
+	}
+}
+
+// write is one attempt. The transaction it returns has ended.
+func (db *DB) write(ctx context.Context, fn func(tx *Tx) error) (*Tx, error) {
+	tx, err := db.take(ctx, writing)
+	if err != nil {
+		return nil, err
+	}
+	committed := false
+	defer func() { tx.end(committed) }()
+	for _, begin := range db.onWrite {
+		begin(tx)
+	}
+	if err := fn(tx); err != nil {
+		return tx, err
+	}
+	err = tx.commit()
+	committed = err == nil
+	return tx, err
+}
+
+// OnWrite registers what is done first in each run of Write, such as registering an AfterCommit for whatever the closure
+// will have done. To be called before the first Write.
+func (db *DB) OnWrite(fn func(tx *Tx)) { db.onWrite = append(db.onWrite, fn) }
+
+// Read runs fn on one snapshot of the database and rolls back whatever fn returns.
+func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
+	return db.read(ctx, reading, fn)
+}
+
+// ReadStatement runs fn, which makes exactly one statement. That is a snapshot by itself, so the round trips that
+// open and end a transaction are saved.
+func (db *DB) ReadStatement(ctx context.Context, fn func(tx *Tx) error) error {
+	return db.read(ctx, readingOnce, fn)
+}
+
+func (db *DB) read(ctx context.Context, mode mode, fn func(tx *Tx) error) error {
+	tx, err := db.take(ctx, mode)
+	if err != nil {
+		return err
+	}
+	defer tx.endRead()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.failed
+}
+
+// endRead is end for reads. Where the rollback costs a round trip, nobody waits for it.
+func (tx *Tx) endRead() {
+	if tx.begun && tx.Engine() == PostgreSQL {
+		tx.ended.Store(true)
+		go tx.end(false)
+		return
+	}
+	tx.end(false)
+}
+
+func (db *DB) take(ctx context.Context, mode mode) (*Tx, error) {
+	if outer, ok := ctx.Value(txKey{}).(*Tx); ok && !outer.ended.Load() {
+		return nil, errors.New("a transaction was begun within another; hand the outer one on instead")
+	}
+	conn, err := db.dialect.acquire(ctx, mode)
+	if err != nil {
+		return nil, err
+	}
+	tx := &Tx{db: db, mode: mode, conn: conn, begin: db.dialect.begin(mode)}
+	tx.ctx = context.WithValue(ctx, txKey{}, tx)
+	return tx, nil
+}
+
+// commit runs what was registered for the end of the transaction, and commits.
+func (tx *Tx) commit() error {
+	for i := 0; i < len(tx.beforeCommit); i++ { // a function may register another
+		if err := tx.beforeCommit[i](); err != nil {
+			return err
+		}
+	}
+	if tx.failed != nil {
+		return fmt.Errorf("the transaction cannot be committed, because a statement failed: %w", tx.failed)
+	}
+	if err := tx.ctx.Err(); err != nil {
+		return err
+	}
+	if hook := tx.db.hooks.BeforeCommit; hook != nil {
+		if err := hook(tx.ctx); err != nil {
+			return err
+		}
+	}
+	if tx.begun || len(tx.withCommit) > 0 {
+		// From here on the caller's context cannot interrupt: a commit cut off is one nobody knows the end of.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), commitPatience)
+		defer cancel()
+		if err := tx.conn.commit(ctx, tx.opened(tx.withCommit)); err != nil {
+			return tx.note(err)
+		}
+	}
+	if hook := tx.db.hooks.AfterCommit; hook != nil {
+		if err := hook(tx.ctx); err != nil {
+			return &commitUnknownError{err}
+		}
+	}
+	return nil
+}
+
+// opened puts the statement that opens the transaction before its first statements.
+func (tx *Tx) opened(statements []Statement) []Statement {
+	if tx.begin == "" {
+		return statements
+	}
+	opened := append([]Statement{{SQL: tx.begin}}, statements...)
+	tx.begin, tx.begun = "", true
+	return opened
+}
+
+// end rolls back, unless the transaction was committed, and gives the connection back.
+func (tx *Tx) end(committed bool) {
+	tx.ended.Store(true)
+	var doubt error
+	if isLost(tx.failed) {
+		doubt = tx.failed
+	} else if tx.begun && !committed {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), finishPatience)
+		defer cancel()
+		doubt = tx.conn.run(ctx, []Statement{{SQL: "ROLLBACK"}})
+	}
+	tx.conn.leave(doubt)
+}
+
+// Context is the context the transaction was begun with. Beginning another transaction with it is refused.
+func (tx *Tx) Context() context.Context { return tx.ctx }
+
+// Engine tells which engine runs the transaction.
+func (tx *Tx) Engine() Engine { return tx.db.Engine() }
+
+// Snapshot tells whether all that the transaction reads is of one moment, as in Read. A Write sees what others commit
+// meanwhile, except for rows that it has locked.
+func (tx *Tx) Snapshot() bool { return tx.mode == reading }
+
+// Now is the time for decisions of this transaction. In a Write on PostgreSQL it is read from the database at each
+// call: call it after locking, once. Otherwise it is DB.Now. If the clock cannot be read, the transaction fails.
+func (tx *Tx) Now() time.Time {
+	now := tx.db.Now()
+	if tx.mode == writing && tx.db.onClock {
+		_ = tx.Pipeline(tx.Clock(&now)) // a failure dooms the transaction
+	}
+	return now
+}
+
+// Clock is Now as a statement, so that a Pipeline can lock and read the clock in one round trip.
+func (tx *Tx) Clock(now *time.Time) Statement {
+	if tx.mode == writing && tx.db.onClock {
+		return clockStatement(tx.db.dialect, now)
+	}
+	return Statement{local: func() { *now = tx.db.Now() }}
+}
+
+func clockStatement(d dialect, now *time.Time) Statement {
+	return Statement{SQL: d.clock(), Scan: func(row Row) error {
+		var micros int64
+		err := row.Scan(&micros)
+		*now = Time(micros)
+		return err
+	}}
+}
+
+// BeforeCommit registers what Write does last, before the commit and in the order of registration, once the closure
+// has returned nil. An error rolls back.
+func (tx *Tx) BeforeCommit(fn func() error) { tx.beforeCommit = append(tx.beforeCommit, fn) }
+
+// SendWithCommit registers statements that Write sends together with the commit, in one round trip on PostgreSQL. If one
+// fails, nothing is stored and Write returns its error. They cannot have a Scan, because nobody could act on it.
+func (tx *Tx) SendWithCommit(statements ...Statement) {
+	for _, statement := range statements {
+		if statement.Scan != nil {
+			panic("database: a statement sent with the commit cannot scan")
+		}
+	}
+	tx.withCommit = append(tx.withCommit, statements...)
+}
+
+// AfterCommit registers what happens after a successful Write, once, in the order of registration, and never after a
+// rollback. After a commit whose outcome is unknown it happens too, so it may only wake somebody who looks again.
+func (tx *Tx) AfterCommit(fn func()) { tx.afterCommit = append(tx.afterCommit, fn) }
+
+// Local gives the value that SetLocal stored in this transaction under the key, or nil.
+func (tx *Tx) Local(key any) any { return tx.local[key] }
+
+// SetLocal stores a value for as long as the transaction lasts. A Write that runs again begins without it.
+func (tx *Tx) SetLocal(key, value any) {
+	if tx.local == nil {
+		tx.local = make(map[any]any, 1)
+	}
+	tx.local[key] = value
+}
+
+// ForUpdate is the clause that makes a SELECT lock its rows: " FOR UPDATE", or nothing where Write runs alone anyway.
+func (tx *Tx) ForUpdate() string { return tx.db.dialect.forUpdate() }
+
+// ForUpdateSkipLocked is ForUpdate for a SELECT that leaves out rows which another transaction has locked.
+func (tx *Tx) ForUpdateSkipLocked() string {
+	if clause := tx.db.dialect.forUpdate(); clause != "" {
+		return clause + " SKIP LOCKED"
+	}
+	return ""
+}

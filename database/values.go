@@ -1,0 +1,34 @@
+package database
+
+import "time"
+
+// Micros is the stored form of a time: microseconds since 1970 in UTC.
+func Micros(t time.Time) int64 { return t.UnixMicro() }
+
+// Time is the time of a stored value, in UTC.
+func Time(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+// NullMicros is Micros for a column that may be NULL: the zero time is NULL.
+func NullMicros(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	micros := Micros(t)
+	return &micros
+}
+
+// NullInt is a number for a column that may be NULL: zero is NULL.
+func NullInt(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// NullText is a text for a column that may be NULL: the empty text is NULL.
+func NullText(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
