@@ -1,0 +1,186 @@
+package intents
+
+import (
+	"time"
+
+	"openintent/caller"
+	"openintent/fault"
+)
+
+// Permission is a level of access to an intent. Levels are cumulative, so they compare with < and >.
+type Permission int
+
+// The levels, lowest first.
+const (
+	// PermissionNone allows nothing.
+	PermissionNone Permission = iota
+	// PermissionRead allows viewing and taking part in `intent` channels.
+	PermissionRead
+	// PermissionWrite also allows patching state, appending events and creating audited channels.
+	PermissionWrite
+	// PermissionAdmin also allows changing status, access control, assignments and coordinators.
+	PermissionAdmin
+)
+
+// String gives the level's name on the wire and in the store.
+func (p Permission) String() string {
+	switch p {
+	case PermissionRead:
+		return "read"
+	case PermissionWrite:
+		return "write"
+	case PermissionAdmin:
+		return "admin"
+	}
+	return "none"
+}
+
+func parsePermission(stored string) Permission {
+	switch stored {
+	case "read":
+		return PermissionRead
+	case "write":
+		return PermissionWrite
+	case "admin":
+		return PermissionAdmin
+	}
+	return PermissionNone
+}
+
+// Policy is what callers may do whom no entry of an intent's access control list names.
+type Policy string
+
+// The policies. An intent without a list has none of them and is open to everyone.
+const (
+	policyNone   Policy = ""
+	PolicyOpen   Policy = "open"
+	PolicyClosed Policy = "closed"
+)
+
+// PrincipalType is what an access entry's principal is.
+type PrincipalType string
+
+// The types of principals. Groups match nobody, because the server knows none.
+const (
+	PrincipalUser  PrincipalType = "user"
+	PrincipalAgent PrincipalType = "agent"
+	PrincipalGroup PrincipalType = "group"
+)
+
+// AccessEntry grants one principal a level of access to an intent.
+type AccessEntry struct {
+	ID            string
+	PrincipalID   string
+	PrincipalType PrincipalType
+	Permission    Permission
+	GrantedBy     string
+	GrantedAt     time.Time
+	ExpiresAt     time.Time // zero: for good; at this time the entry counts no more
+	Reason        *string
+}
+
+func (e AccessEntry) expired(now time.Time) bool {
+	return !e.ExpiresAt.IsZero() && !now.Before(e.ExpiresAt)
+}
+
+// Rules is who may do what on one intent, as of one epoch of its head. It is immutable and safe to share; only the
+// passing of time changes what it answers (see NextChange).
+type Rules struct {
+	intentID     string
+	creator      string
+	policy       Policy // policyNone: no list
+	entries      map[string][]AccessEntry
+	assigned     map[string]struct{}
+	coordinators []Coordinator // those not ended as stored
+}
+
+// IntentID gives the intent that the rules belong to.
+func (r *Rules) IntentID() string { return r.intentID }
+
+// Level decides an agent's level at a time: the operator, the creator and an active coordinator have admin; otherwise
+// it is the highest of what the agent's unexpired entries say, write for an assigned agent, and what everyone has:
+// admin without a list, read under an open one, nothing under a closed one.
+func (r *Rules) Level(agent string, operator bool, now time.Time) Permission {
+	if r.policy == policyNone {
+		return PermissionAdmin
+	}
+	return r.LevelFromGrant(agent, operator, now)
+}
+
+// LevelFromGrant is Level without the rule that everyone has admin on an intent without a list: what the agent was
+// given by somebody. It decides what the mere absence of a list must not open, such as becoming a coordinator.
+func (r *Rules) LevelFromGrant(agent string, operator bool, now time.Time) Permission {
+	if operator || agent == r.creator || r.Coordinates(agent, now) {
+		return PermissionAdmin
+	}
+	level := PermissionNone
+	if r.policy == PolicyOpen {
+		level = PermissionRead
+	}
+	if _, ok := r.assigned[agent]; ok {
+		level = max(level, PermissionWrite)
+	}
+	for _, entry := range r.entries[agent] {
+		if !entry.expired(now) {
+			level = max(level, entry.Permission)
+		}
+	}
+	return level
+}
+
+// Coordinates tells whether the agent coordinates the intent: a coordinator record names it that is active or
+// completing, not expired, and not silent for longer than twice its interval.
+func (r *Rules) Coordinates(agent string, now time.Time) bool {
+	for i := range r.coordinators {
+		if r.coordinators[i].AgentID == agent && r.coordinators[i].coordinates(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// Require is nil when the acting agent has the level, and otherwise the refusal that names both levels and where
+// access can be asked for. The operator passes under its own name; where it acts for a named agent, that agent's own
+// level decides.
+func (r *Rules) Require(c caller.Caller, acting string, need Permission, now time.Time) error {
+	return r.refuseBelow(need, r.Level(acting, isOperator(c, acting), now))
+}
+
+// requireGrant is Require by LevelFromGrant.
+func (r *Rules) requireGrant(c caller.Caller, acting string, need Permission, now time.Time) error {
+	return r.refuseBelow(need, r.LevelFromGrant(acting, isOperator(c, acting), now))
+}
+
+func (r *Rules) refuseBelow(need, level Permission) error {
+	if level >= need {
+		return nil
+	}
+	return fault.New(fault.Denied, "FORBIDDEN", "This needs %s access to the intent; the caller has %s.", need, level).
+		With("required_permission", need.String()).
+		With("current_permission", level.String()).
+		With("access_request_url", "/v1/intents/"+r.intentID+"/access-requests")
+}
+
+func isOperator(c caller.Caller, acting string) bool { return c.IsOperator && acting == c.Agent }
+
+// NextChange gives the earliest time after now at which the passing of time alone changes an answer of these rules:
+// an entry or a coordinator expires, or a coordinator has been silent for too long. Zero when there is none. A
+// decision kept for longer than a call must be made again then.
+func (r *Rules) NextChange(now time.Time) time.Time {
+	var next time.Time
+	consider := func(at time.Time) {
+		if at.After(now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for _, entries := range r.entries {
+		for _, entry := range entries {
+			consider(entry.ExpiresAt)
+		}
+	}
+	for i := range r.coordinators {
+		consider(r.coordinators[i].ExpiresAt)
+		consider(r.coordinators[i].silentAt())
+	}
+	return next
+}

@@ -1,0 +1,232 @@
+package intents
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+// GetAccessControl gives an intent's access control list.
+func (s *Service) GetAccessControl(
+	ctx context.Context, req *openintentv1.GetAccessControlRequest,
+) (*openintentv1.AccessControl, error) {
+	var policy Policy
+	var entries []AccessEntry
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
+		if err != nil {
+			return err
+		}
+		if policy, err = loadPolicy(tx, head.IntentNo); err != nil {
+			return err
+		}
+		entries, err = listEntries(tx, head.IntentNo)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return accessControlMessage(req.GetIntentId(), policy, entries), nil
+}
+
+// SetAccessControl replaces an intent's list.
+func (s *Service) SetAccessControl(
+	ctx context.Context, req *openintentv1.SetAccessControlRequest,
+) (*openintentv1.AccessControl, error) {
+	policy := PolicyOpen
+	if req.GetDefaultPolicy() == openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED {
+		policy = PolicyClosed
+	}
+	drafts := make([]AccessEntry, len(req.GetEntries()))
+	for i, input := range req.GetEntries() {
+		draft, err := entryDraft(fmt.Sprintf("entries[%d].", i), input)
+		if err != nil {
+			return nil, err
+		}
+		drafts[i] = draft
+	}
+	entries := make([]AccessEntry, len(drafts))
+	err := s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		copy(entries, drafts)
+		head, err := s.take(tx, c, c.Agent, req.GetIntentId(), PermissionAdmin)
+		if err != nil {
+			return err
+		}
+		return replaceList(tx, c, head, policy, entries)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return accessControlMessage(req.GetIntentId(), policy, entries), nil
+}
+
+// replaceList takes back every entry of an intent's list and grants the new ones.
+func replaceList(tx *database.Tx, c caller.Caller, head *Head, policy Policy, entries []AccessEntry) error {
+	former, err := listEntries(tx, head.IntentNo)
+	if err != nil {
+		return err
+	}
+	for _, entry := range former {
+		if err := log(head, c, c.Agent, "access_revoked", describeEntry(entry)); err != nil {
+			return err
+		}
+	}
+	if err := deleteEntries(tx, head.IntentNo); err != nil {
+		return err
+	}
+	if err := setPolicy(tx, c, head, policy); err != nil {
+		return err
+	}
+	for i := range entries {
+		if err := grant(c, head, &entries[i], fmt.Sprintf("entries[%d].", i)); err != nil {
+			return err
+		}
+	}
+	head.RaiseEpoch()
+	return insertEntries(tx, head.IntentNo, entries)
+}
+
+// CreateAccessEntry adds an entry to an intent's list, which begins with it, open, if there was none.
+func (s *Service) CreateAccessEntry(
+	ctx context.Context, req *openintentv1.CreateAccessEntryRequest,
+) (*openintentv1.AccessEntry, error) {
+	draft, err := entryDraft("", &openintentv1.AccessEntryInput{
+		PrincipalId:   req.GetPrincipalId(),
+		PrincipalType: req.PrincipalType,
+		Permission:    req.GetPermission(),
+		ExpiresAt:     req.GetExpiresAt(),
+		Reason:        req.Reason,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var entry AccessEntry
+	err = s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		entry = draft
+		head, err := s.take(tx, c, c.Agent, req.GetIntentId(), PermissionAdmin)
+		if err != nil {
+			return err
+		}
+		policy, err := loadPolicy(tx, head.IntentNo)
+		if err != nil {
+			return err
+		}
+		if policy == policyNone {
+			if err := setPolicy(tx, c, head, PolicyOpen); err != nil {
+				return err
+			}
+		}
+		if err := grant(c, head, &entry, ""); err != nil {
+			return err
+		}
+		head.RaiseEpoch()
+		return insertEntries(tx, head.IntentNo, []AccessEntry{entry})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entryMessage(req.GetIntentId(), entry), nil
+}
+
+// DeleteAccessEntry takes an entry back.
+func (s *Service) DeleteAccessEntry(
+	ctx context.Context, req *openintentv1.DeleteAccessEntryRequest,
+) (*emptypb.Empty, error) {
+	if err := caller.CheckText("entry_id", req.GetEntryId()); err != nil {
+		return nil, err
+	}
+	err := s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.take(tx, c, c.Agent, req.GetIntentId(), PermissionAdmin)
+		if err != nil {
+			return err
+		}
+		entry, err := findEntry(tx, head.IntentNo, req.GetEntryId())
+		if err != nil {
+			return err
+		}
+		if entry == nil {
+			return errEntryNotFound
+		}
+		if err := log(head, c, c.Agent, "access_revoked", describeEntry(*entry)); err != nil {
+			return err
+		}
+		head.RaiseEpoch()
+		return deleteEntry(tx, head.IntentNo, entry.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, nil
+}
+
+// entryDraft reads what a request says about a new entry; path leads to it in the request.
+func entryDraft(path string, input *openintentv1.AccessEntryInput) (AccessEntry, error) {
+	expiresAt, err := moment(path+"expires_at", input.GetExpiresAt())
+	entry := AccessEntry{
+		PrincipalID:   input.GetPrincipalId(),
+		PrincipalType: PrincipalAgent,
+		Permission:    permissionOf(input.GetPermission()),
+		ExpiresAt:     expiresAt,
+		Reason:        input.Reason,
+	}
+	if input.PrincipalType != nil {
+		entry.PrincipalType = principalWords[input.GetPrincipalType()]
+	}
+	return entry, firstOf(err,
+		caller.CheckName(path+"principal_id", entry.PrincipalID),
+		caller.CheckText(path+"reason", input.GetReason()),
+	)
+}
+
+// grant completes a new entry and logs it.
+func grant(c caller.Caller, head *Head, entry *AccessEntry, path string) error {
+	if entry.expired(head.Now()) {
+		return fault.BadField(path+"expires_at", "it must lie in the future; leave it out to grant access for good.")
+	}
+	entry.ID, entry.GrantedBy = uuid.NewString(), c.Agent
+	if err := log(head, c, c.Agent, "access_granted", describeEntry(*entry)); err != nil {
+		return err
+	}
+	entry.GrantedAt = head.LastAt
+	return nil
+}
+
+// describeEntry says in an event what was granted to whom.
+func describeEntry(entry AccessEntry) *jsonvalue.Builder {
+	var payload jsonvalue.Builder
+	payload.String("entry_id", entry.ID).String("principal_id", entry.PrincipalID)
+	payload.String("principal_type", string(entry.PrincipalType)).String("permission", entry.Permission.String())
+	if !entry.ExpiresAt.IsZero() {
+		payload.String("expires_at", entry.ExpiresAt.Format(wireTime))
+	}
+	if entry.Reason != nil {
+		payload.String("reason", *entry.Reason)
+	}
+	return &payload
+}
+
+// setPolicy stores an intent's policy; the log says it as a grant or a revocation for everyone.
+func setPolicy(tx *database.Tx, c caller.Caller, head *Head, policy Policy) error {
+	former, err := loadPolicy(tx, head.IntentNo)
+	if err != nil || former == policy {
+		return err
+	}
+	eventType := "access_revoked"
+	if former == PolicyClosed {
+		eventType = "access_granted"
+	}
+	var payload jsonvalue.Builder
+	payload.String("default_policy", string(policy))
+	if err := log(head, c, c.Agent, eventType, &payload); err != nil {
+		return err
+	}
+	return storePolicy(tx, head.IntentNo, policy)
+}

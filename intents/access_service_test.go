@@ -1,0 +1,283 @@
+package intents
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"pgregory.net/rapid"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+func (h *house) mayRead(agent, intentID string) bool {
+	_, err := h.GetIntent(as(agent), &openintentv1.GetIntentRequest{IntentId: intentID})
+	return err == nil
+}
+
+func (h *house) grant(t *testing.T, intentID, agent string, permission Permission, until time.Time) *openintentv1.AccessEntry {
+	t.Helper()
+	entry, err := h.CreateAccessEntry(asOperator(), &openintentv1.CreateAccessEntryRequest{
+		IntentId: intentID, PrincipalId: agent, Permission: openintentv1.Permission(permission), ExpiresAt: timestamp(until),
+	})
+	require.NoError(t, err)
+	return entry
+}
+
+func TestAnIntentBeginsWithoutAList(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		list, err := h.GetAccessControl(as("bob"), &openintentv1.GetAccessControlRequest{IntentId: id})
+		require.NoError(t, err)
+		require.Equal(t, openintentv1.AccessPolicy_ACCESS_POLICY_OPEN, list.GetDefaultPolicy())
+		require.Empty(t, list.GetEntries())
+		_, err = h.setStatus("bob", id, StatusBlocked)
+		require.NoError(t, err, "without a list everyone has admin access")
+	})
+}
+
+func TestTheFirstEntryBeginsAnOpenList(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		entry, err := h.CreateAccessEntry(as("bob"), &openintentv1.CreateAccessEntryRequest{
+			IntentId: id, PrincipalId: "eve", Permission: openintentv1.Permission_PERMISSION_WRITE, Reason: pointer("helps"),
+		})
+		require.NoError(t, err)
+		require.Equal(t, "bob", entry.GetGrantedBy())
+		require.Equal(t, openintentv1.PrincipalType_PRINCIPAL_TYPE_AGENT, entry.GetPrincipalType())
+		list, err := h.GetAccessControl(as("bob"), &openintentv1.GetAccessControlRequest{IntentId: id})
+		require.NoError(t, err)
+		require.Equal(t, openintentv1.AccessPolicy_ACCESS_POLICY_OPEN, list.GetDefaultPolicy())
+		require.Len(t, list.GetEntries(), 1)
+		require.Equal(t, entry.String(), list.GetEntries()[0].String())
+		_, err = h.setStatus("bob", id, StatusBlocked)
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		events := h.log(t, id)
+		require.Len(t, events, 3)
+		require.Equal(t, "access_revoked", events[1].GetEventType(), "admin for everyone is over")
+		require.Equal(t, map[string]any{"default_policy": "open"}, events[1].GetPayload().AsMap())
+		require.Equal(t, "access_granted", events[2].GetEventType())
+		require.Equal(t, map[string]any{
+			"entry_id": entry.GetId(), "principal_id": "eve", "principal_type": "agent", "permission": "write", "reason": "helps",
+		}, events[2].GetPayload().AsMap())
+	})
+}
+
+func TestSetAccessControlReplacesTheList(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		h.closeList(t, id, entryFor("bob", PermissionRead), entryFor("bob", PermissionAdmin))
+		_, err := h.setStatus("bob", id, StatusBlocked)
+		require.NoError(t, err)
+		require.False(t, h.mayRead("eve", id))
+		before := h.head(t, id)
+		replaced, err := h.SetAccessControl(as("bob"), &openintentv1.SetAccessControlRequest{
+			IntentId: id, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
+			Entries: []*openintentv1.AccessEntryInput{entryFor("eve", PermissionWrite)},
+		})
+		require.NoError(t, err)
+		require.Len(t, replaced.GetEntries(), 1)
+		list, err := h.GetAccessControl(as("eve"), &openintentv1.GetAccessControlRequest{IntentId: id})
+		require.NoError(t, err)
+		require.Equal(t, replaced.String(), list.String())
+		_, err = h.SetAccessControl(as("bob"), &openintentv1.SetAccessControlRequest{
+			IntentId: id, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
+		})
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		types := h.eventTypes(t, id)
+		require.Equal(t, []string{"access_revoked", "access_revoked", "access_granted", "access_granted"}, types[len(types)-4:])
+		require.Equal(t, before.Epoch+1, h.head(t, id).Epoch)
+		requireValidChain(t, h, id)
+	})
+}
+
+func TestALongListIsStoredWhole(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		entries := make([]*openintentv1.AccessEntryInput, 1_203)
+		for i := range entries {
+			entries[i] = entryFor(fmt.Sprint("agent", i), PermissionRead)
+		}
+		h.closeList(t, id, entries...)
+		list, err := h.GetAccessControl(as("agent1202"), &openintentv1.GetAccessControlRequest{IntentId: id})
+		require.NoError(t, err)
+		require.Len(t, list.GetEntries(), len(entries))
+		for i, entry := range list.GetEntries() {
+			require.Equal(t, fmt.Sprint("agent", i), entry.GetPrincipalId())
+		}
+		requireValidChain(t, h, id)
+	})
+}
+
+func TestRevokingCountsAtOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		h.closeList(t, id)
+		require.False(t, h.mayRead("bob", id))
+		entry := h.grant(t, id, "bob", PermissionRead, time.Time{})
+		require.True(t, h.mayRead("bob", id))
+		request := &openintentv1.DeleteAccessEntryRequest{IntentId: id, EntryId: entry.GetId()}
+		_, err := h.DeleteAccessEntry(as("bob"), request)
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		_, err = h.DeleteAccessEntry(as("ann"), request)
+		require.NoError(t, err)
+		require.False(t, h.mayRead("bob", id))
+		_, err = h.DeleteAccessEntry(as("ann"), request)
+		requireFault(t, err, fault.NotFound, "ACCESS_ENTRY_NOT_FOUND")
+	})
+}
+
+func TestGroupsMatchNobody(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		group := entryFor("bob", PermissionAdmin)
+		group.PrincipalType = openintentv1.PrincipalType_PRINCIPAL_TYPE_GROUP.Enum()
+		user := entryFor("eve", PermissionRead)
+		user.PrincipalType = openintentv1.PrincipalType_PRINCIPAL_TYPE_USER.Enum()
+		h.closeList(t, id, group, user)
+		require.False(t, h.mayRead("bob", id))
+		require.True(t, h.mayRead("eve", id))
+	})
+}
+
+func TestEntriesThatCannotBe(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		for _, entry := range []*openintentv1.AccessEntryInput{
+			{PrincipalId: "role:x", Permission: openintentv1.Permission_PERMISSION_READ},
+			{PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ, ExpiresAt: timestamp(h.clock.Now())},
+			{PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ, Reason: pointer("\x00")},
+			{
+				PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ,
+				ExpiresAt: &timestamppb.Timestamp{Seconds: 1 << 60},
+			},
+		} {
+			_, err := h.SetAccessControl(as("ann"), &openintentv1.SetAccessControlRequest{
+				IntentId: id, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
+				Entries: []*openintentv1.AccessEntryInput{entryFor("eve", PermissionRead), entry},
+			})
+			refusal := requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			require.Contains(t, refusal.Fields[0].Path, "entries[1].")
+		}
+		require.Len(t, h.log(t, id), 1)
+	})
+}
+
+func TestExpiryCountsByTimeAndIsLoggedOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		h.closeList(t, id)
+		until := h.clock.Now().Add(time.Hour)
+		entry := h.grant(t, id, "bob", PermissionRead, until)
+		h.grant(t, id, "eve", PermissionRead, until.Add(time.Hour))
+		h.clock.Set(until.Add(-time.Microsecond))
+		require.True(t, h.mayRead("bob", id))
+		require.NoError(t, h.Sweep(context.Background()))
+		before := len(h.log(t, id))
+		h.clock.Set(until)
+		require.False(t, h.mayRead("bob", id), "nobody has swept yet")
+		require.True(t, h.mayRead("eve", id))
+
+		sweepers := make(chan error, 2)
+		for range cap(sweepers) {
+			go func() { sweepers <- h.Sweep(context.Background()) }()
+		}
+		for range cap(sweepers) {
+			require.NoError(t, <-sweepers)
+		}
+		require.NoError(t, h.Sweep(context.Background()))
+		events := h.log(t, id)
+		require.Len(t, events, before+1)
+		last := events[before]
+		require.Equal(t, "access_expired", last.GetEventType())
+		require.Equal(t, "system", last.GetActor())
+		require.Equal(t, entry.GetId(), last.GetPayload().AsMap()["entry_id"])
+		require.Equal(t, until.Format(wireTime), last.GetPayload().AsMap()["expires_at"])
+		require.False(t, h.mayRead("bob", id))
+	})
+}
+
+// TestListsSeeWhatTheRulesAllow holds that the condition in SQL and Rules.Level never differ.
+func TestListsSeeWhatTheRulesAllow(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		agents := []string{"ann", "bob", "eve"}
+		rapid.Check(t, func(t *rapid.T) {
+			require.NoError(t, h.inWrite(func(tx *database.Tx) error {
+				no := drawIntent(t, h, tx, agents)
+				rules, err := loadRules(tx, no)
+				if err != nil {
+					return err
+				}
+				now := h.clock.Now()
+				for _, agent := range append(agents, "operator") {
+					operator := agent == "operator"
+					condition, args := readerFor(caller.Caller{Agent: agent, IsOperator: operator}, now).mayRead()
+					var found int64
+					err := tx.Gorm().Raw("SELECT count(*) FROM intents AS i WHERE i.intent_no = ?"+condition,
+						append([]any{no}, args...)...).Scan(&found).Error
+					if err != nil {
+						return err
+					}
+					require.Equal(t, rules.Level(agent, operator, now) >= PermissionRead, found == 1, agent)
+				}
+				return nil
+			}))
+		})
+	})
+}
+
+// drawIntent stores an intent with some access rules, whose times lie around the clock's.
+func drawIntent(t *rapid.T, h *house, tx *database.Tx, agents []string) int64 {
+	now := h.clock.Now()
+	agent := rapid.SampledFrom(agents)
+	offset := func(label string) time.Duration {
+		return time.Duration(rapid.IntRange(-1, 1).Draw(t, label)) * time.Microsecond
+	}
+	expiry := func() time.Time {
+		if rapid.Bool().Draw(t, "never expires") {
+			return time.Time{}
+		}
+		return now.Add(offset("expires"))
+	}
+	id := uuid.NewString()
+	head, err := insertIntent(tx, &Intent{
+		ID: id, CreatedBy: agent.Draw(t, "creator"), Status: StatusActive, CreatedAt: now, UpdatedAt: now,
+		Constraints: []byte("{}"), State: []byte("{}"),
+	})
+	require.NoError(t, err)
+	head.RaiseEpoch()
+	policy := rapid.SampledFrom([]Policy{policyNone, PolicyOpen, PolicyClosed, PolicyClosed, PolicyClosed}).Draw(t, "policy")
+	if policy != policyNone {
+		require.NoError(t, storePolicy(tx, head.IntentNo, policy))
+	}
+	var entries []AccessEntry
+	for i := range rapid.IntRange(0, 2).Draw(t, "entries") {
+		entries = append(entries, AccessEntry{
+			ID: fmt.Sprint(i), PrincipalID: agent.Draw(t, "principal"), ExpiresAt: expiry(),
+			PrincipalType: rapid.SampledFrom([]PrincipalType{PrincipalAgent, PrincipalUser, PrincipalGroup}).Draw(t, "type"),
+			Permission:    Permission(rapid.IntRange(1, 3).Draw(t, "permission")), GrantedAt: now,
+		})
+	}
+	require.NoError(t, insertEntries(tx, head.IntentNo, entries))
+	if rapid.Bool().Draw(t, "assigned") {
+		require.NoError(t, insertAssignment(tx, head, Assignment{AgentID: agent.Draw(t, "assigned"), AssignedAt: now}))
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "coordinators") {
+		require.NoError(t, insertCoordinator(tx, &Coordinator{
+			IntentNo: head.IntentNo, ID: fmt.Sprint(id, "-", i), AgentID: agent.Draw(t, "coordinator"),
+			Status: rapid.SampledFrom([]CoordinatorStatus{
+				CoordinatorActive, CoordinatorCompleting, CoordinatorPaused, CoordinatorFailedOver, CoordinatorCompleted,
+			}).Draw(t, "status"),
+			HeartbeatInterval: time.Minute, LastHeartbeatAt: now.Add(-2*time.Minute + offset("heard")), GrantedAt: now,
+			ExpiresAt: expiry(), Metadata: []byte("{}"),
+		}))
+	}
+	return head.IntentNo
+}

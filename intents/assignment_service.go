@@ -1,0 +1,124 @@
+package intents
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+const defaultRole = "worker"
+
+// ListAssignments lists the agents assigned to an intent, in order of assignment.
+func (s *Service) ListAssignments(
+	ctx context.Context, req *openintentv1.ListAssignmentsRequest,
+) (*openintentv1.ListAssignmentsResponse, error) {
+	response := &openintentv1.ListAssignmentsResponse{}
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
+		if err != nil {
+			return err
+		}
+		assignments, err := listAssignments(tx, &head)
+		for _, assignment := range assignments {
+			response.Assignments = append(response.Assignments, assignmentMessage(assignment))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// AssignAgent assigns an agent to an intent. Assigning it again changes its role at most; the assignment stays the same.
+func (s *Service) AssignAgent(
+	ctx context.Context, req *openintentv1.AssignAgentRequest,
+) (*openintentv1.Assignment, error) {
+	role := defaultRole
+	if req.GetRole() != "" {
+		role = req.GetRole()
+	}
+	if err := firstOf(caller.CheckName("agent_id", req.GetAgentId()), caller.CheckText("role", role)); err != nil {
+		return nil, err
+	}
+	var assignment Assignment
+	err := s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.take(tx, c, c.Agent, req.GetIntentId(), PermissionAdmin)
+		if err != nil {
+			return err
+		}
+		if head.Ended() {
+			return ErrIntentEnded
+		}
+		assignment, err = assign(tx, c, head, req.GetAgentId(), role)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return assignmentMessage(assignment), nil
+}
+
+func assign(tx *database.Tx, c caller.Caller, head *Head, agentID, role string) (Assignment, error) {
+	existing, err := findAssignment(tx, head, agentID)
+	if err != nil {
+		return Assignment{}, err
+	}
+	if existing != nil && existing.Role == role {
+		return *existing, nil
+	}
+	var payload jsonvalue.Builder
+	payload.String("agent_id", agentID).String("role", role)
+	if err := log(head, c, c.Agent, "agent_assigned", &payload); err != nil {
+		return Assignment{}, err
+	}
+	head.RaiseEpoch()
+	if existing != nil {
+		existing.Role = role
+		return *existing, updateAssignment(tx, head, *existing)
+	}
+	assignment := Assignment{
+		ID: uuid.NewString(), IntentID: head.IntentID, AgentID: agentID, Role: role, AssignedAt: head.LastAt,
+	}
+	return assignment, insertAssignment(tx, head, assignment)
+}
+
+// UnassignAgent takes an assignment back.
+func (s *Service) UnassignAgent(ctx context.Context, req *openintentv1.UnassignAgentRequest) (*emptypb.Empty, error) {
+	if err := caller.CheckText("agent_id", req.GetAgentId()); err != nil {
+		return nil, err
+	}
+	err := s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.take(tx, c, c.Agent, req.GetIntentId(), PermissionAdmin)
+		if err != nil {
+			return err
+		}
+		if head.Ended() {
+			return ErrIntentEnded
+		}
+		existing, err := findAssignment(tx, head, req.GetAgentId())
+		if err != nil {
+			return err
+		}
+		if existing == nil {
+			return errAssignmentNotFound
+		}
+		var payload jsonvalue.Builder
+		payload.String("agent_id", existing.AgentID).String("role", existing.Role)
+		if err := log(head, c, c.Agent, "agent_unassigned", &payload); err != nil {
+			return err
+		}
+		head.RaiseEpoch()
+		return deleteAssignment(tx, head, existing.AgentID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, nil
+}

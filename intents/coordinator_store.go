@@ -1,0 +1,104 @@
+package intents
+
+import (
+	"time"
+
+	"openintent/database"
+	"openintent/jsonvalue"
+)
+
+type coordinatorRow struct {
+	IntentNo                 int64  `gorm:"primaryKey;autoIncrement:false"`
+	ID                       string `gorm:"primaryKey"`
+	AgentID                  string
+	Role                     string
+	SupervisorID             *string
+	CoordinatorType          string
+	Status                   string
+	Guardrails               []byte
+	HeartbeatIntervalSeconds int64
+	LastHeartbeatAt          int64
+	GrantedAt                int64
+	ExpiresAt                *int64
+	Metadata                 []byte
+}
+
+func (coordinatorRow) TableName() string { return "coordinators" }
+
+func (row coordinatorRow) coordinator(intentID string) *Coordinator {
+	return &Coordinator{
+		IntentNo:          row.IntentNo,
+		ID:                row.ID,
+		IntentID:          intentID,
+		AgentID:           row.AgentID,
+		Role:              row.Role,
+		SupervisorID:      row.SupervisorID,
+		Type:              CoordinatorType(row.CoordinatorType),
+		Status:            CoordinatorStatus(row.Status),
+		Guardrails:        jsonvalue.Object(row.Guardrails),
+		HeartbeatInterval: time.Duration(row.HeartbeatIntervalSeconds) * time.Second,
+		LastHeartbeatAt:   database.Time(row.LastHeartbeatAt),
+		GrantedAt:         database.Time(row.GrantedAt),
+		ExpiresAt:         optionalTime(row.ExpiresAt),
+		Metadata:          jsonvalue.Object(row.Metadata),
+	}
+}
+
+func insertCoordinator(tx *database.Tx, c *Coordinator) error {
+	return tx.Gorm().Create(&coordinatorRow{
+		IntentNo:                 c.IntentNo,
+		ID:                       c.ID,
+		AgentID:                  c.AgentID,
+		Role:                     c.Role,
+		SupervisorID:             c.SupervisorID,
+		CoordinatorType:          string(c.Type),
+		Status:                   string(c.Status),
+		Guardrails:               c.Guardrails,
+		HeartbeatIntervalSeconds: int64(c.HeartbeatInterval / time.Second),
+		LastHeartbeatAt:          database.Micros(c.LastHeartbeatAt),
+		GrantedAt:                database.Micros(c.GrantedAt),
+		ExpiresAt:                database.NullMicros(c.ExpiresAt),
+		Metadata:                 c.Metadata,
+	}).Error
+}
+
+// updateCoordinator stores what changes in a coordinator's life: its status and its last heartbeat.
+func updateCoordinator(tx *database.Tx, c *Coordinator) error {
+	return tx.Gorm().Model(&coordinatorRow{}).Where("intent_no = ? AND id = ?", c.IntentNo, c.ID).
+		Updates(map[string]any{
+			"status":            string(c.Status),
+			"last_heartbeat_at": database.Micros(c.LastHeartbeatAt),
+		}).Error
+}
+
+// listCoordinators reads an intent's coordinators, oldest first, past ones included.
+func listCoordinators(tx *database.Tx, head *Head) ([]*Coordinator, error) {
+	var rows []coordinatorRow
+	if err := tx.Gorm().Where("intent_no = ?", head.IntentNo).Order("granted_at, id").Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	coordinators := make([]*Coordinator, len(rows))
+	for i, row := range rows {
+		coordinators[i] = row.coordinator(head.IntentID)
+	}
+	return coordinators, nil
+}
+
+// findIntentOfCoordinator gives the intent that a coordinator was made for; zero when there is no such coordinator.
+func findIntentOfCoordinator(tx *database.Tx, coordinatorID string) (intentNo int64, err error) {
+	err = tx.Gorm().Raw("SELECT intent_no FROM coordinators WHERE id = ?", coordinatorID).Scan(&intentNo).Error
+	return intentNo, err
+}
+
+// findCoordinator reads a coordinator of an intent that has it.
+func findCoordinator(tx *database.Tx, head *Head, coordinatorID string) (*Coordinator, error) {
+	var rows []coordinatorRow
+	err := tx.Gorm().Where("intent_no = ? AND id = ?", head.IntentNo, coordinatorID).Find(&rows).Error
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rows) == 0:
+		return nil, errCoordinatorNotFound
+	}
+	return rows[0].coordinator(head.IntentID), nil
+}

@@ -1,0 +1,44 @@
+// Package intents keeps intents, who may do what on them, and the log of what happened: IntentService, EventService,
+// AccessService and CoordinatorService.
+//
+// # Model
+//
+// An intent is one ordered log. Its head (table intent_heads) is a narrow row that holds how far the log has come; the
+// lock on it is the only lock there is. Whoever writes anything that belongs to an intent, in this room or above,
+// takes the head from Lock first and gets positions, event sequences, channel numbers and times from it:
+//
+//	Lock --> read --> decide --> Head.Next, Head.Log, Head.RaiseEpoch --> other rows --> commit
+//	 |                                                                                     |
+//	 +---- SELECT ... FOR UPDATE, all heads at once, in order       one UPDATE, one INSERT +
+//
+// What a head hands out is kept in memory and stored just before the commit, by one statement for all heads and one for
+// all their events, or earlier by whoever takes Heads.Statements.
+//
+// Around it: Rules (who may do what) are pure and cached as of the head's epoch; the event log is a hash chain, see
+// Event; the lifecycle is drawn at Status; Sweep makes the passing of time visible in the log.
+//
+// # What holds
+//
+//   - Positions of an intent are gapless and rise in the order of commits; times strictly rise with them. Sequences
+//     number the events alone, gapless from 1. An event logged by LogAt shares the position of the message it copies.
+//   - A transaction locks all the heads it needs at once, so no two can wait for each other.
+//   - Nothing is decided in the statement that locks: it waited, and saw rows as they were before. What is read after
+//     it is true until the commit.
+//   - Each change of access, assignment or coordinator raises the epoch and logs an event, but for a coordinator's
+//     heartbeat, which only raises it. So rules kept at an epoch need no second look, other than at Rules.NextChange.
+//   - Completion reads the heads of dependencies and parts without locking them, which is safe for what it asks: a
+//     completed intent stays completed. A new part locks its parent's head, so that none is missed.
+//   - After a terminal status, state, assignments and new coordinators are refused; reading, events, access control and
+//     the removal and heartbeats of coordinators are not.
+//   - Only Rules.Level decides on access. SQL repeats it where a list selects among intents (reader.mayRead), and a
+//     test holds the two equal.
+//
+// # What happens on failure
+//
+// A refusal is a fault and rolls everything back, hooks of the rooms above included. A failed commit leaves no trace:
+// heads live as long as their transaction, and rules read in a transaction that changed them are never kept. When the
+// outcome of a commit is unknown, the observers are woken as after a commit, which is harmless. Sweep repeats what it
+// did not finish; two replicas sweeping at once log each expiry once, because they decide under the lock.
+//
+// Access requests (RFC-0011), leases (RFC-0003), portfolios (RFC-0013) and checkpoints (RFC-0019) are not kept.
+package intents

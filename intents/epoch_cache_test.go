@@ -1,0 +1,90 @@
+package intents
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+)
+
+func TestRulesOfAnUncommittedChangeAreNotKept(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intent := h.newIntent(t)
+		head := h.head(t, intent.GetId())
+		failure := errors.New("no")
+		err := h.inWrite(func(tx *database.Tx) error {
+			heads, err := Lock(tx, head.IntentNo)
+			require.NoError(t, err)
+			require.NoError(t, storePolicy(tx, head.IntentNo, PolicyClosed))
+			heads[0].RaiseEpoch()
+			rules, err := h.Rules(tx, head.IntentNo, heads[0].Epoch)
+			require.NoError(t, err)
+			require.Equal(t, PermissionNone, rules.Level("bob", false, head.Now()))
+			again, err := h.Rules(tx, head.IntentNo, heads[0].Epoch)
+			require.NoError(t, err)
+			require.Same(t, rules, again, "the transaction itself reads them once")
+			require.NoError(t, storePolicy(tx, head.IntentNo, PolicyOpen))
+			heads[0].RaiseEpoch()
+			again, err = h.Rules(tx, head.IntentNo, heads[0].Epoch)
+			require.NoError(t, err)
+			require.Equal(t, PermissionRead, again.Level("bob", false, head.Now()), "and anew after the next change")
+			return failure
+		})
+		require.ErrorIs(t, err, failure)
+		// Another change takes the epoch that the first one would have had.
+		require.NoError(t, h.inWrite(func(tx *database.Tx) error {
+			heads, err := Lock(tx, head.IntentNo)
+			require.NoError(t, err)
+			heads[0].RaiseEpoch()
+			return storePolicy(tx, head.IntentNo, PolicyOpen)
+		}))
+		require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) error {
+			rules, err := h.Rules(tx, head.IntentNo, head.Epoch+1)
+			require.NoError(t, err)
+			require.Equal(t, PermissionRead, rules.Level("bob", false, head.Now()))
+			again, err := h.Rules(tx, head.IntentNo, head.Epoch+1)
+			require.NoError(t, err)
+			require.Same(t, rules, again, "now they are kept")
+			return nil
+		}))
+	})
+}
+
+// A Write that has not locked the head can read an epoch and then, one commit later, the rules of the next one.
+func TestRulesReadWithoutTheLockAreNotKept(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		no := h.numberOf(t, h.newIntent(t).GetId())
+		rulesIn := func(tx *database.Tx) *Rules {
+			head, err := ReadHead(tx, no)
+			require.NoError(t, err)
+			rules, err := h.Rules(tx, no, head.Epoch)
+			require.NoError(t, err)
+			return rules
+		}
+		require.NoError(t, h.inWrite(func(tx *database.Tx) error {
+			rules := rulesIn(tx)
+			require.NotSame(t, rules, rulesIn(tx), "a Write without the lock keeps nothing")
+			return nil
+		}))
+		require.NoError(t, h.inWrite(func(tx *database.Tx) error {
+			_, err := Lock(tx, no)
+			require.NoError(t, err)
+			rules := rulesIn(tx)
+			require.Same(t, rules, rulesIn(tx), "under the lock, nothing can come in between")
+			return nil
+		}))
+		h.rules = NewEpochCache[int64, *Rules](keptRules)
+		var kept *Rules
+		require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) error {
+			kept = rulesIn(tx)
+			return nil
+		}))
+		require.NoError(t, h.inWrite(func(tx *database.Tx) error {
+			require.Same(t, kept, rulesIn(tx), "what a snapshot kept is for all")
+			return nil
+		}))
+	})
+}

@@ -1,0 +1,227 @@
+package intents
+
+import (
+	"context"
+	"errors"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+const (
+	defaultEventPage = 100
+	maxTraceEvents   = 1_000
+)
+
+// AppendEvent appends an event, also to the log of an intent that has ended. A signed event's parent must be there for
+// the caller to read, because the signature speaks for the link.
+func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEventRequest) (*openintentv1.Event, error) {
+	draft, err := eventDraft(req)
+	if err != nil {
+		return nil, err
+	}
+	var event *Event
+	err = s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		draft := draft
+		actor, err := actAs(c, "actor", req.GetActor())
+		if err != nil {
+			return err
+		}
+		draft.Actor = actor
+		if draft.TraceID == "" {
+			draft.TraceID = c.TraceID
+		}
+		head, err := s.take(tx, c, draft.Actor, req.GetIntentId(), PermissionWrite)
+		if err != nil {
+			return err
+		}
+		if err := s.checkParent(tx, c, draft); err != nil {
+			return err
+		}
+		event, err = head.Log(draft)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return eventMessage(event)
+}
+
+// eventDraft reads what a request says about the new event, all but who appends it.
+func eventDraft(req *openintentv1.AppendEventRequest) (EventDraft, error) {
+	draft := EventDraft{
+		Type: req.GetEventType(), TraceID: req.GetTraceId(), ParentEventID: req.GetParentEventId(),
+	}
+	var invalidPayload, invalidProof error
+	draft.Payload, invalidPayload = jsonvalue.FromStruct(req.GetPayload(), "payload")
+	draft.Proof, invalidProof = jsonvalue.FromStruct(req.GetProof(), "proof")
+	return draft, firstOf(
+		caller.CheckText("event_type", draft.Type),
+		caller.CheckText("parent_event_id", draft.ParentEventID),
+		invalidPayload,
+		invalidProof,
+		checkSize("payload with proof", len(draft.Payload)+len(draft.Proof), maxPayloadBytes),
+	)
+}
+
+// checkParent refuses a signed event whose parent is not there for the actor to read. Both cases are refused alike, so
+// that ids cannot be tried out.
+func (s *Service) checkParent(tx *database.Tx, c caller.Caller, draft EventDraft) error {
+	if draft.Proof.IsNull() || draft.ParentEventID == "" {
+		return nil
+	}
+	unknown := fault.BadField("parent_event_id", "a signed event's parent must be an event that its actor may read.")
+	no, err := findIntentOfEvent(tx, draft.ParentEventID)
+	switch {
+	case err != nil:
+		return err
+	case no == 0:
+		return unknown
+	}
+	_, err = s.viewNumber(tx, c, draft.Actor, no, PermissionRead)
+	var refusal *fault.Fault
+	if errors.As(err, &refusal) {
+		return unknown
+	}
+	return err
+}
+
+// ListEvents gives a page of an intent's log: the newest first, unless the request says otherwise.
+func (s *Service) ListEvents(
+	ctx context.Context, req *openintentv1.ListEventsRequest,
+) (*openintentv1.ListEventsResponse, error) {
+	since, err := moment("since", req.GetSince())
+	if err := firstOf(err, caller.CheckText("event_type", req.GetEventType())); err != nil {
+		return nil, err
+	}
+	filter := eventFilter{
+		eventType:  req.GetEventType(),
+		since:      since,
+		after:      req.GetAfterSequence(),
+		descending: req.AfterSequence == nil,
+		offset:     int(req.GetOffset()),
+		limit:      defaultEventPage,
+	}
+	if req.Order != nil {
+		filter.descending = req.GetOrder() == "desc"
+	}
+	if req.Limit != nil {
+		filter.limit = int(req.GetLimit())
+	}
+	var events []*Event
+	err = s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
+		if err != nil {
+			return err
+		}
+		events, err = listEvents(tx, head.IntentNo, filter)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	messages, err := eventMessages(events)
+	return &openintentv1.ListEventsResponse{Events: messages}, err
+}
+
+// GetEvent gives one event of an intent.
+func (s *Service) GetEvent(ctx context.Context, req *openintentv1.GetEventRequest) (*openintentv1.Event, error) {
+	if err := caller.CheckText("event_id", req.GetEventId()); err != nil {
+		return nil, err
+	}
+	var event *Event
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
+		if err != nil {
+			return err
+		}
+		event, err = findEvent(tx, head.IntentNo, req.GetEventId())
+		if err == nil && event == nil {
+			err = errEventNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return eventMessage(event)
+}
+
+// ListTraceEvents gives the oldest events of a trace, from all intents that the caller may read.
+func (s *Service) ListTraceEvents(
+	ctx context.Context, req *openintentv1.ListTraceEventsRequest,
+) (*openintentv1.ListTraceEventsResponse, error) {
+	var events []*Event
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
+		events, err = listTraceEvents(tx, req.GetTraceId(), readerFor(c, tx.Now()), maxTraceEvents)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	messages, err := eventMessages(events)
+	return &openintentv1.ListTraceEventsResponse{Events: messages}, err
+}
+
+// VerifyEvents recomputes an intent's hash chain from what is stored.
+func (s *Service) VerifyEvents(
+	ctx context.Context, req *openintentv1.VerifyEventsRequest,
+) (*openintentv1.VerifyEventsResponse, error) {
+	var response *openintentv1.VerifyEventsResponse
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
+		if err != nil {
+			return err
+		}
+		check := newChainCheck()
+		for {
+			page, err := listEvents(tx, head.IntentNo, eventFilter{after: check.last, limit: verifyPage})
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, event := range page {
+				check.next(event)
+			}
+		}
+		check.end(head.LastSequence, head.lastHash)
+		response = verificationMessage(req.GetIntentId(), check)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !response.GetValid() {
+		s.logger.Warn("an event log does not verify", "intent", req.GetIntentId(), "breaks", len(response.GetBreaks()))
+	}
+	return response, nil
+}
+
+func verificationMessage(intentID string, check *chainCheck) *openintentv1.VerifyEventsResponse {
+	response := &openintentv1.VerifyEventsResponse{
+		IntentId:      intentID,
+		EventCount:    int64(len(check.outcomes)),
+		FirstSequence: check.first,
+		LastSequence:  check.last,
+		ChainValid:    check.linked,
+		Valid:         len(check.breaks) == 0,
+	}
+	for _, found := range check.breaks {
+		response.Breaks = append(response.Breaks,
+			&openintentv1.ChainBreak{Sequence: found.sequence, Reason: found.reason})
+	}
+	for _, outcome := range check.outcomes {
+		response.Events = append(response.Events, &openintentv1.VerifiedEvent{
+			Sequence:          outcome.sequence,
+			EventHash:         outcome.hash,
+			PreviousEventHash: nullable(outcome.previousHash),
+			Verified:          outcome.verified,
+		})
+	}
+	return response
+}

@@ -1,0 +1,315 @@
+package intents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const trace = "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6"
+
+func requireValidChain(t *testing.T, h *house, intentID string) {
+	t.Helper()
+	outcome := h.verify(t, intentID)
+	require.Empty(t, outcome.GetBreaks())
+	require.True(t, outcome.GetValid())
+	require.True(t, outcome.GetChainValid())
+}
+
+func (h *house) verify(t *testing.T, intentID string) *openintentv1.VerifyEventsResponse {
+	t.Helper()
+	outcome, err := h.VerifyEvents(asOperator(), &openintentv1.VerifyEventsRequest{IntentId: intentID})
+	require.NoError(t, err)
+	return outcome
+}
+
+func (h *house) appendEvent(t *testing.T, req *openintentv1.AppendEventRequest) *openintentv1.Event {
+	t.Helper()
+	event, err := h.AppendEvent(as("ann"), req)
+	require.NoError(t, err)
+	return event
+}
+
+func TestAnAppendedEventComesBackAsItWas(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		parent := h.log(t, id)[0]
+		event := h.appendEvent(t, &openintentv1.AppendEventRequest{
+			IntentId: id, EventType: "comment", Payload: object(t, map[string]any{"n": 1e21, "s": "\u2028<&>"}),
+			TraceId: pointer(trace), ParentEventId: pointer(parent.GetId()),
+			Proof: object(t, map[string]any{"type": "Ed25519Signature2026"}),
+		})
+		require.EqualValues(t, 2, event.GetSequence())
+		require.Equal(t, parent.GetEventHash(), event.GetPreviousEventHash())
+		require.Nil(t, parent.PreviousEventHash)
+		found, err := h.GetEvent(as("bob"), &openintentv1.GetEventRequest{IntentId: id, EventId: event.GetId()})
+		require.NoError(t, err)
+		require.Equal(t, event.String(), found.String())
+		bare := h.appendEvent(t, &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment"})
+		require.NotNil(t, bare.GetPayload())
+		require.Nil(t, bare.GetProof())
+		require.Nil(t, bare.TraceId)
+		require.Nil(t, bare.ParentEventId)
+		requireValidChain(t, h, id)
+	})
+}
+
+func TestTheTraceOfTheCallIsTheEventsUnlessItNamesOne(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		ofCall := strings.Repeat("0", 31) + "1"
+		ctx := caller.NewContext(context.Background(), caller.Caller{Agent: "ann", TraceID: ofCall})
+		event, err := h.AppendEvent(ctx, &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment"})
+		require.NoError(t, err)
+		require.Equal(t, ofCall, event.GetTraceId())
+		event, err = h.AppendEvent(ctx, &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment", TraceId: pointer(trace)})
+		require.NoError(t, err)
+		require.Equal(t, trace, event.GetTraceId())
+		_, err = h.AssignAgent(ctx, &openintentv1.AssignAgentRequest{IntentId: id, AgentId: "bob"})
+		require.NoError(t, err)
+		require.Equal(t, ofCall, h.log(t, id)[3].GetTraceId())
+	})
+}
+
+func TestAppendEventRefuses(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		secret := h.newIntent(t)
+		h.closeList(t, secret.GetId())
+		secretEvent := h.log(t, secret.GetId())[0].GetId()
+		h.closeList(t, id, entryFor("bob", PermissionWrite), entryFor("eve", PermissionRead))
+		proof := object(t, map[string]any{"type": "Ed25519Signature2026"})
+		for name, c := range map[string]struct {
+			agent  string
+			req    *openintentv1.AppendEventRequest
+			kind   fault.Kind
+			reason string
+		}{
+			"a reader":       {"eve", &openintentv1.AppendEventRequest{}, fault.Denied, "FORBIDDEN"},
+			"another actor":  {"bob", &openintentv1.AppendEventRequest{Actor: pointer("ann")}, fault.Denied, "SENDER_MISMATCH"},
+			"U+0000 in type": {"bob", &openintentv1.AppendEventRequest{EventType: "a\x00"}, fault.Invalid, "INVALID_FIELD"},
+			"too large": {
+				"bob", &openintentv1.AppendEventRequest{Payload: object(t, map[string]any{"a": strings.Repeat("x", maxPayloadBytes)})},
+				fault.TooLarge, "TOO_LARGE",
+			},
+			"a signed event of an unknown parent": {
+				"bob", &openintentv1.AppendEventRequest{Proof: proof, ParentEventId: pointer("none")}, fault.Invalid, "INVALID_FIELD",
+			},
+			"a signed event of an unreadable parent": {
+				"bob", &openintentv1.AppendEventRequest{Proof: proof, ParentEventId: &secretEvent}, fault.Invalid, "INVALID_FIELD",
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c.req.IntentId = id
+				if c.req.EventType == "" {
+					c.req.EventType = "comment"
+				}
+				_, err := h.AppendEvent(as(c.agent), c.req)
+				requireFault(t, err, c.kind, c.reason)
+			})
+		}
+		_, err := h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{
+			IntentId: id, EventType: "comment", ParentEventId: pointer("none"),
+		})
+		require.NoError(t, err, "without a signature nobody vouches for the parent")
+		_, err = h.AppendEvent(as("ann"), &openintentv1.AppendEventRequest{
+			IntentId: id, EventType: "comment", Proof: proof, ParentEventId: &secretEvent,
+		})
+		require.NoError(t, err, "the parent may be in another intent")
+		for agent, want := range map[string]bool{"bob": true, "eve": false} {
+			_, err = h.AppendEvent(asOperator(), &openintentv1.AppendEventRequest{
+				IntentId: id, EventType: "comment", Actor: pointer(agent),
+			})
+			require.Equal(t, want, err == nil, "the operator acts with the rights of %s", agent)
+		}
+	})
+}
+
+func TestListEvents(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		for i := range 5 {
+			h.clock.Advance(time.Second)
+			h.appendEvent(t, &openintentv1.AppendEventRequest{IntentId: id, EventType: fmt.Sprint("type", i%2)})
+		}
+		all := h.log(t, id)
+		for name, c := range map[string]struct {
+			req  *openintentv1.ListEventsRequest
+			want []int64
+		}{
+			"newest first":      {&openintentv1.ListEventsRequest{}, []int64{6, 5, 4, 3, 2, 1}},
+			"a page":            {&openintentv1.ListEventsRequest{Limit: pointer(int32(2)), Offset: pointer(int32(1))}, []int64{5, 4}},
+			"oldest first":      {&openintentv1.ListEventsRequest{Order: pointer("asc"), Limit: pointer(int32(2))}, []int64{1, 2}},
+			"after a sequence":  {&openintentv1.ListEventsRequest{AfterSequence: pointer(int64(4))}, []int64{5, 6}},
+			"after the newest":  {&openintentv1.ListEventsRequest{AfterSequence: pointer(int64(6))}, nil},
+			"after, descending": {&openintentv1.ListEventsRequest{AfterSequence: pointer(int64(4)), Order: pointer("desc")}, []int64{6, 5}},
+			"of a type":         {&openintentv1.ListEventsRequest{EventType: pointer("type1")}, []int64{5, 3}},
+			"after a time":      {&openintentv1.ListEventsRequest{Since: all[3].GetCreatedAt()}, []int64{6, 5}},
+			"just before a time": {
+				&openintentv1.ListEventsRequest{Since: timestamp(all[3].GetCreatedAt().AsTime().Add(-time.Microsecond))},
+				[]int64{6, 5, 4},
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c.req.IntentId = id
+				response, err := h.ListEvents(as("bob"), c.req)
+				require.NoError(t, err)
+				var sequences []int64
+				for _, event := range response.GetEvents() {
+					sequences = append(sequences, event.GetSequence())
+				}
+				require.Equal(t, c.want, sequences)
+			})
+		}
+	})
+}
+
+func TestAPageOfEventsEndsBeforeItGrowsTooLarge(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		large := object(t, map[string]any{"a": strings.Repeat("x", maxPayloadBytes-100)})
+		for range 14 {
+			h.appendEvent(t, &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment", Payload: large})
+		}
+		response, err := h.ListEvents(as("ann"), &openintentv1.ListEventsRequest{IntentId: id})
+		require.NoError(t, err)
+		require.Len(t, response.GetEvents(), 12)
+		require.Len(t, h.log(t, id), 15, "the rest comes after it")
+		requireValidChain(t, h, id)
+	})
+}
+
+func TestEventsNeedReadAccess(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		open, closed := h.newIntent(t).GetId(), h.newIntent(t).GetId()
+		event := h.log(t, closed)[0]
+		h.closeList(t, closed)
+		_, err := h.ListEvents(as("bob"), &openintentv1.ListEventsRequest{IntentId: closed})
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		_, err = h.GetEvent(as("bob"), &openintentv1.GetEventRequest{IntentId: closed, EventId: event.GetId()})
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		_, err = h.VerifyEvents(as("bob"), &openintentv1.VerifyEventsRequest{IntentId: closed})
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		_, err = h.GetEvent(as("bob"), &openintentv1.GetEventRequest{IntentId: open, EventId: event.GetId()})
+		requireFault(t, err, fault.NotFound, "EVENT_NOT_FOUND")
+	})
+}
+
+func TestATraceIsReadAcrossReadableIntents(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		ids := []string{h.newIntent(t).GetId(), h.newIntent(t).GetId(), h.newIntent(t).GetId()}
+		for _, id := range []string{ids[2], ids[0], ids[1], ids[2]} {
+			h.clock.Advance(time.Second)
+			h.appendEvent(t, &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment", TraceId: pointer(trace)})
+		}
+		h.closeList(t, ids[1])
+		intentsOf := func(ctx context.Context) (listed []string) {
+			response, err := h.ListTraceEvents(ctx, &openintentv1.ListTraceEventsRequest{TraceId: trace})
+			require.NoError(t, err)
+			for _, event := range response.GetEvents() {
+				listed = append(listed, event.GetIntentId())
+			}
+			return listed
+		}
+		require.Equal(t, []string{ids[2], ids[0], ids[2]}, intentsOf(as("bob")))
+		require.Equal(t, []string{ids[2], ids[0], ids[1], ids[2]}, intentsOf(as("ann")))
+		require.Equal(t, []string{ids[2], ids[0], ids[1], ids[2]}, intentsOf(asOperator()))
+	})
+}
+
+func TestVerifyFindsTampering(t *testing.T) {
+	type broken struct {
+		sequence int64
+		reason   string
+	}
+	const (
+		badHash = "event_hash is not the hash of the stored event"
+		badLink = "previous_event_hash is not the event_hash of the event before"
+		badEnd  = "the log does not end with the event that was appended last"
+	)
+	cases := map[string]struct {
+		tamper     string
+		want       []broken
+		chainValid bool
+		count      int64
+	}{
+		"nothing":     {"SELECT 1 WHERE ? = 0", nil, true, 5},
+		"payload":     {"UPDATE events SET payload = X WHERE intent_no = ? AND sequence = 3", []broken{{3, badHash}}, true, 5},
+		"actor":       {"UPDATE events SET actor = 'eve' WHERE intent_no = ? AND sequence = 1", []broken{{1, badHash}}, true, 5},
+		"time":        {"UPDATE events SET created_at = created_at + 1 WHERE intent_no = ? AND sequence = 2", []broken{{2, badHash}}, true, 5},
+		"hash":        {"UPDATE events SET hash = 'x' WHERE intent_no = ? AND sequence = 2", []broken{{2, badHash}, {3, badLink}}, false, 5},
+		"link":        {"UPDATE events SET previous_hash = NULL WHERE intent_no = ? AND sequence = 3", []broken{{3, badLink}, {3, badHash}}, false, 5},
+		"one missing": {"DELETE FROM events WHERE intent_no = ? AND sequence = 3", []broken{{3, "the event is missing"}}, false, 4},
+		"first missing": {
+			"DELETE FROM events WHERE intent_no = ? AND sequence < 3",
+			[]broken{{1, "the events from here to 2 are missing"}}, false, 3,
+		},
+		"last missing": {"DELETE FROM events WHERE intent_no = ? AND sequence = 5", []broken{{5, "the event is missing"}}, false, 4},
+		"one too many": {
+			"UPDATE intent_heads SET last_sequence = 4 WHERE intent_no = ?", []broken{{5, badEnd}}, false, 5,
+		},
+	}
+	eachEngine(t, func(t *testing.T, h *house) {
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				id := h.newIntent(t).GetId()
+				for range 4 {
+					h.appendEvent(t, &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment"})
+				}
+				no := h.numberOf(t, id)
+				require.NoError(t, h.inWrite(func(tx *database.Tx) error {
+					args := []any{no}
+					if strings.Contains(c.tamper, "payload = X") {
+						args = []any{[]byte(`{"n":1}`), no}
+					}
+					return tx.Gorm().Exec(strings.Replace(c.tamper, "= X", "= ?", 1), args...).Error
+				}))
+				outcome := h.verify(t, id)
+				var found []broken
+				for _, at := range outcome.GetBreaks() {
+					found = append(found, broken{at.GetSequence(), at.GetReason()})
+				}
+				require.Equal(t, c.want, found)
+				require.Equal(t, c.want == nil, outcome.GetValid())
+				require.Equal(t, c.chainValid, outcome.GetChainValid())
+				require.Equal(t, c.count, outcome.GetEventCount())
+				require.Len(t, outcome.GetEvents(), int(c.count))
+			})
+		}
+	})
+}
+
+func TestVerifyReadsALongLogInPages(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		no := h.numberOf(t, id)
+		require.NoError(t, h.inWrite(func(tx *database.Tx) error {
+			heads, err := Lock(tx, no)
+			for i := 0; err == nil && i < 2*verifyPage; i++ {
+				_, err = heads[0].Log(EventDraft{Type: "comment", Actor: "ann"})
+			}
+			return err
+		}))
+		outcome := h.verify(t, id)
+		require.True(t, outcome.GetValid())
+		require.EqualValues(t, 2*verifyPage+1, outcome.GetEventCount())
+		require.EqualValues(t, 1, outcome.GetFirstSequence())
+		require.EqualValues(t, 2*verifyPage+1, outcome.GetLastSequence())
+	})
+}
+
+func TestValidTraceID(t *testing.T) {
+	require.True(t, ValidTraceID(trace))
+	for _, id := range []string{"", trace[1:], trace + "0", strings.ToUpper(trace), "g" + trace[1:], "a b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6"} {
+		require.False(t, ValidTraceID(id), id)
+	}
+}

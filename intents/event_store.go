@@ -1,0 +1,149 @@
+package intents
+
+import (
+	"errors"
+	"time"
+
+	"openintent/database"
+	"openintent/jsonvalue"
+)
+
+// maxPageBytes is where a page of events or of intents ends before its next one, so that it fits one reply.
+const maxPageBytes = 3 << 20
+
+const eventColumns = "e.intent_no, i.id, e.sequence, e.position, e.id, e.event_type, e.actor, e.payload, e.proof, " +
+	"e.trace_id, e.parent_event_id, e.created_at, e.previous_hash, e.hash"
+
+const eventTables = " FROM events AS e JOIN intents AS i ON i.intent_no = e.intent_no"
+
+// eventStatements gives the statement that stores the events; none for none.
+func eventStatements(tx *database.Tx, events []*Event) []database.Statement {
+	n := len(events)
+	nos, sequences, positions, createdAts := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	ids, types, actors, hashes := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	payloads, proofs := make([][]byte, n), make([][]byte, n)
+	traces, parents, previous := make([]*string, n), make([]*string, n), make([]*string, n)
+	for i, event := range events {
+		nos[i], sequences[i], positions[i] = event.IntentNo, event.Sequence, event.Position
+		createdAts[i] = database.Micros(event.CreatedAt)
+		ids[i], types[i], actors[i], hashes[i] = event.ID, event.Type, event.Actor, event.Hash
+		payloads[i], proofs[i] = event.Payload, event.Proof
+		traces[i], parents[i] = database.NullText(event.TraceID), database.NullText(event.ParentEventID)
+		previous[i] = database.NullText(event.PreviousHash)
+	}
+	return tx.Insert("events",
+		database.Column{Name: "intent_no", Values: nos},
+		database.Column{Name: "sequence", Values: sequences},
+		database.Column{Name: "position", Values: positions},
+		database.Column{Name: "id", Values: ids},
+		database.Column{Name: "event_type", Values: types},
+		database.Column{Name: "actor", Values: actors},
+		database.Column{Name: "payload", Values: payloads},
+		database.Column{Name: "proof", Values: proofs},
+		database.Column{Name: "trace_id", Values: traces},
+		database.Column{Name: "parent_event_id", Values: parents},
+		database.Column{Name: "created_at", Values: createdAts},
+		database.Column{Name: "previous_hash", Values: previous},
+		database.Column{Name: "hash", Values: hashes},
+	)
+}
+
+func scanEvent(row database.Row) (*Event, error) {
+	var (
+		event                   Event
+		payload, proof          []byte
+		trace, parent, previous *string
+		createdAt               int64
+	)
+	err := row.Scan(&event.IntentNo, &event.IntentID, &event.Sequence, &event.Position, &event.ID, &event.Type,
+		&event.Actor, &payload, &proof, &trace, &parent, &createdAt, &previous, &event.Hash)
+	if err != nil {
+		return nil, err
+	}
+	event.Payload, event.Proof = jsonvalue.Object(payload), jsonvalue.Object(proof)
+	event.TraceID, event.ParentEventID, event.PreviousHash = text(trace), text(parent), text(previous)
+	event.CreatedAt = database.Time(createdAt)
+	return &event, nil
+}
+
+// eventFilter selects a page of one intent's events; zero values select everything.
+type eventFilter struct {
+	eventType  string
+	since      time.Time // exclusive
+	after      int64     // sequence, exclusive
+	descending bool
+	offset     int
+	limit      int
+}
+
+// listEvents reads a page; it ends early, but not before its first event, where it would grow beyond maxPageBytes.
+func listEvents(tx *database.Tx, intentNo int64, filter eventFilter) ([]*Event, error) {
+	where, args := " WHERE e.intent_no = ?", []any{intentNo}
+	if filter.eventType != "" {
+		where, args = where+" AND e.event_type = ?", append(args, filter.eventType)
+	}
+	if !filter.since.IsZero() {
+		where, args = where+" AND e.created_at > ?", append(args, database.Micros(filter.since))
+	}
+	if filter.after > 0 {
+		where, args = where+" AND e.sequence > ?", append(args, filter.after)
+	}
+	order := " ORDER BY e.sequence"
+	if filter.descending {
+		order += " DESC"
+	}
+	return readEvents(tx, where+order+" LIMIT ? OFFSET ?", append(args, filter.limit, filter.offset)...)
+}
+
+// findEvent reads one event of an intent; nil when the intent has no such event.
+func findEvent(tx *database.Tx, intentNo int64, eventID string) (*Event, error) {
+	events, err := readEvents(tx, " WHERE e.intent_no = ? AND e.id = ?", intentNo, eventID)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	return events[0], nil
+}
+
+// findIntentOfEvent gives the intent whose log holds the event; zero when none does.
+func findIntentOfEvent(tx *database.Tx, eventID string) (intentNo int64, err error) {
+	err = tx.Gorm().Raw("SELECT intent_no FROM events WHERE id = ?", eventID).Scan(&intentNo).Error
+	return intentNo, err
+}
+
+// listTraceEvents reads the oldest events of a trace from the intents that the agent may read, page by page as
+// listEvents does.
+func listTraceEvents(tx *database.Tx, traceID string, reader reader, limit int) ([]*Event, error) {
+	condition, args := reader.mayRead()
+	args = append([]any{traceID}, args...)
+	return readEvents(tx, " WHERE e.trace_id = ?"+condition+" ORDER BY e.created_at, e.intent_no, e.sequence LIMIT ?",
+		append(args, limit)...)
+}
+
+func readEvents(tx *database.Tx, selection string, args ...any) (events []*Event, err error) {
+	rows, err := tx.Gorm().Raw("SELECT "+eventColumns+eventTables+selection, args...).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	size := 0
+	for rows.Next() {
+		event, err := scanEvent(rows)
+		if err != nil {
+			return nil, err
+		}
+		size += len(event.Payload) + len(event.Proof)
+		if size > maxPageBytes && len(events) > 0 {
+			return events, nil
+		}
+		events = append(events, event)
+	}
+	return events, rows.Err()
+}
+
+// text gives "" for NULL.
+func text(stored *string) string {
+	if stored == nil {
+		return ""
+	}
+	return *stored
+}

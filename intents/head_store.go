@@ -1,0 +1,112 @@
+package intents
+
+import "openintent/database"
+
+const headColumns = "h.intent_no, i.id, h.status, h.ended_at, h.resumed_at, h.last_position, h.last_sequence, " +
+	"h.last_channel, h.last_hash, h.last_at, h.epoch"
+
+func scanHead(row database.Row) (*Head, error) {
+	var (
+		head              Head
+		status            string
+		endedAt           *int64
+		resumedAt, lastAt int64
+		lastHash          *string
+	)
+	err := row.Scan(&head.IntentNo, &head.IntentID, &status, &endedAt, &resumedAt, &head.LastPosition,
+		&head.LastSequence, &head.lastChannel, &lastHash, &lastAt, &head.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	head.Status = Status(status)
+	if endedAt != nil {
+		head.EndedAt = database.Time(*endedAt)
+	}
+	if resumedAt != 0 {
+		head.ResumedAt = database.Time(resumedAt)
+	}
+	head.LastAt = database.Time(lastAt)
+	if lastHash != nil {
+		head.lastHash = *lastHash
+	}
+	return &head, nil
+}
+
+// ReadHead reads an intent's head without locking it, as the transaction's snapshot has it.
+func ReadHead(tx *database.Tx, intentNo int64) (Head, error) {
+	statement, head := PrepareHead(tx, intentNo)
+	if err := tx.Pipeline(statement); err != nil {
+		return Head{}, err
+	}
+	return head()
+}
+
+// PrepareHead is ReadHead as a statement, to be sent along with others, and a function that gives the head once it has
+// run.
+func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement, head func() (Head, error)) {
+	var found *Head
+	statement = database.Statement{
+		SQL: "SELECT " + headColumns +
+			" FROM intent_heads AS h JOIN intents AS i ON i.intent_no = h.intent_no WHERE h.intent_no = ?",
+		Args: []any{intentNo},
+		Scan: func(row database.Row) (err error) {
+			found, err = scanHead(row)
+			return err
+		},
+	}
+	return statement, func() (Head, error) {
+		if found == nil {
+			return Head{}, ErrIntentNotFound
+		}
+		found.ledger = &ledger{tx: tx}
+		return *found, nil
+	}
+}
+
+// Statements gives the writes that the heads still owe the store, at most one for all heads and one for all their
+// events. Whoever takes them runs them in the transaction; what nobody takes is stored just before the commit.
+func (hs Heads) Statements() []database.Statement {
+	if len(hs) == 0 {
+		return nil
+	}
+	var changed Heads
+	var events []*Event
+	for _, head := range hs {
+		events = append(events, head.pending...)
+		head.pending = nil
+		if head.dirty {
+			changed = append(changed, head)
+			head.dirty = false
+		}
+	}
+	tx := hs[0].ledger.tx
+	return append(headStatements(tx, changed), eventStatements(tx, events)...)
+}
+
+func headStatements(tx *database.Tx, heads Heads) []database.Statement {
+	n := len(heads)
+	nos, statuses, endedAts, resumedAts := make([]int64, n), make([]string, n), make([]*int64, n), make([]int64, n)
+	positions, sequences, channels := make([]int64, n), make([]int64, n), make([]int64, n)
+	hashes, lastAts, epochs := make([]*string, n), make([]int64, n), make([]int64, n)
+	for i, head := range heads {
+		nos[i], statuses[i] = head.IntentNo, string(head.Status)
+		endedAts[i] = database.NullMicros(head.EndedAt)
+		if !head.ResumedAt.IsZero() {
+			resumedAts[i] = database.Micros(head.ResumedAt)
+		}
+		positions[i], sequences[i], channels[i] = head.LastPosition, head.LastSequence, head.lastChannel
+		hashes[i] = database.NullText(head.lastHash)
+		lastAts[i], epochs[i] = database.Micros(head.LastAt), head.Epoch
+	}
+	return tx.Update("intent_heads", []database.Column{{Name: "intent_no", Values: nos}}, []database.Column{
+		{Name: "status", Values: statuses},
+		{Name: "ended_at", Values: endedAts},
+		{Name: "resumed_at", Values: resumedAts},
+		{Name: "last_position", Values: positions},
+		{Name: "last_sequence", Values: sequences},
+		{Name: "last_channel", Values: channels},
+		{Name: "last_hash", Values: hashes},
+		{Name: "last_at", Values: lastAts},
+		{Name: "epoch", Values: epochs},
+	})
+}

@@ -1,0 +1,326 @@
+package intents
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+const defaultIntentPage = 50
+
+// CreateIntent makes an intent and begins its log. Making it a part of another needs admin access there, because the
+// other then cannot be completed before it; depending on another needs read access there.
+func (s *Service) CreateIntent(ctx context.Context, req *openintentv1.CreateIntentRequest) (*openintentv1.Intent, error) {
+	draft, err := intentDraft(req)
+	if err != nil {
+		return nil, err
+	}
+	var created Intent
+	err = s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		created = draft
+		createdBy, err := actAs(c, "created_by", req.GetCreatedBy())
+		if err != nil {
+			return err
+		}
+		created.CreatedBy = createdBy
+		return s.create(tx, c, &created)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return intentMessage(&created)
+}
+
+// intentDraft reads what a request says about the new intent, all but its creator.
+func intentDraft(req *openintentv1.CreateIntentRequest) (Intent, error) {
+	draft := Intent{
+		Title:       req.GetTitle(),
+		Description: req.GetDescription(),
+		Status:      StatusDraft,
+		Confidence:  req.GetConfidence(),
+		Version:     1,
+		ParentID:    req.GetParentIntentId(),
+		DependsOn:   req.GetDependsOn(),
+	}
+	if draft.DependsOn == nil {
+		draft.DependsOn = []string{}
+	}
+	if req.Status != nil {
+		draft.Status = statusWords[req.GetStatus()]
+	}
+	if draft.Status.Terminal() {
+		return Intent{}, fault.BadField("status", "an intent cannot begin %s; leave the status out to begin as a draft.",
+			draft.Status)
+	}
+	switch alias := req.GetParentId(); {
+	case draft.ParentID == "":
+		draft.ParentID = alias
+	case alias != "" && alias != draft.ParentID:
+		return Intent{}, fault.BadField("parent_id", "it differs from parent_intent_id; send only that one.")
+	}
+	var failures [3]error
+	draft.Constraints, failures[0] = jsonvalue.FromStruct(req.GetConstraints(), "constraints")
+	draft.State, failures[1] = jsonvalue.FromStruct(req.GetState(), "state")
+	draft.GovernancePolicy, failures[2] = jsonvalue.FromStruct(req.GetGovernancePolicy(), "governance_policy")
+	draft.Constraints, draft.State = draft.Constraints.OrEmpty(), draft.State.OrEmpty()
+	return draft, firstOf(append(failures[:],
+		caller.CheckText("title", draft.Title),
+		caller.CheckText("description", draft.Description),
+		checkSize("constraints", len(draft.Constraints), maxStateBytes),
+		checkSize("state", len(draft.State), maxStateBytes),
+		checkSize("governance_policy", len(draft.GovernancePolicy), maxStateBytes),
+	)...)
+}
+
+// create stores a new intent and logs it.
+func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent) error {
+	if err := s.checkReferences(tx, c, intent); err != nil {
+		return err
+	}
+	intent.ID = uuid.NewString()
+	if intent.Status == StatusBlocked {
+		unmet, err := hasUnmet(tx, intent.ID, intent.DependsOn)
+		if err != nil {
+			return err
+		}
+		if err := StatusDraft.mayBecome(StatusBlocked, unmet); err != nil {
+			return err
+		}
+	}
+	intent.CreatedAt = ledgerOf(tx).clock()
+	intent.UpdatedAt = intent.CreatedAt
+	head, err := insertIntent(tx, intent)
+	if err != nil {
+		return err
+	}
+	var payload jsonvalue.Builder
+	payload.String("title", intent.Title).String("status", string(intent.Status))
+	if intent.ParentID != "" {
+		payload.String("parent_intent_id", intent.ParentID)
+	}
+	return log(head, c, intent.CreatedBy, "intent_created", &payload)
+}
+
+// checkReferences refuses a new intent whose parent or dependencies do not exist, or lack the access that creating it
+// needs. The parent is locked, so that it cannot end meanwhile: of a completed intent, every part is completed.
+func (s *Service) checkReferences(tx *database.Tx, c caller.Caller, intent *Intent) error {
+	if intent.ParentID != "" {
+		parent, err := s.take(tx, c, intent.CreatedBy, intent.ParentID, PermissionAdmin)
+		if err != nil {
+			return unknownReference(err, "parent_intent_id")
+		}
+		if parent.Ended() {
+			return ErrIntentEnded
+		}
+	}
+	for i, id := range intent.DependsOn {
+		if _, err := s.view(tx, c, intent.CreatedBy, id, PermissionRead); err != nil {
+			return unknownReference(err, "depends_on["+strconv.Itoa(i)+"]")
+		}
+	}
+	return nil
+}
+
+// unknownReference says of an intent that does not exist which field names it.
+func unknownReference(err error, field string) error {
+	if errors.Is(err, ErrIntentNotFound) {
+		return fault.BadField(field, "there is no such intent; check the id.")
+	}
+	return err
+}
+
+// GetIntent gives one intent.
+func (s *Service) GetIntent(ctx context.Context, req *openintentv1.GetIntentRequest) (*openintentv1.Intent, error) {
+	var found *Intent
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
+		if err != nil {
+			return err
+		}
+		found, err = loadIntent(tx, head.IntentNo)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return intentMessage(found)
+}
+
+// ListIntents gives a page of the intents that the caller may read, and how many those are in all.
+func (s *Service) ListIntents(
+	ctx context.Context, req *openintentv1.ListIntentsRequest,
+) (*openintentv1.ListIntentsResponse, error) {
+	var status Status
+	if req.Status != nil {
+		status = statusWords[req.GetStatus()]
+	}
+	limit := defaultIntentPage
+	if req.Limit != nil {
+		limit = int(req.GetLimit())
+	}
+	var page []*Intent
+	response := &openintentv1.ListIntentsResponse{}
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
+		page, response.Total, err = listIntents(tx, readerFor(c, tx.Now()), status, int(req.GetOffset()), limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, intent := range page {
+		message, err := intentMessage(intent)
+		if err != nil {
+			return nil, err
+		}
+		response.Intents = append(response.Intents, message)
+	}
+	return response, nil
+}
+
+// PatchIntentState changes an intent's state, by patches or by keys, all or nothing.
+func (s *Service) PatchIntentState(
+	ctx context.Context, req *openintentv1.PatchIntentStateRequest,
+) (*openintentv1.Intent, error) {
+	if req.ExpectedVersion == nil {
+		return nil, errVersionRequired
+	}
+	operations, err := stateOperations(req)
+	if err != nil {
+		return nil, err
+	}
+	var intent *Intent
+	err = s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.take(tx, c, c.Agent, req.GetIntentId(), PermissionWrite)
+		if err != nil {
+			return err
+		}
+		if head.Ended() {
+			return ErrIntentEnded
+		}
+		intent, err = loadIntent(tx, head.IntentNo)
+		if err != nil {
+			return err
+		}
+		if intent.Version != req.GetExpectedVersion() {
+			return versionMismatch(intent.Version)
+		}
+		return s.patchState(tx, c, head, intent, operations)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return intentMessage(intent)
+}
+
+func (s *Service) patchState(
+	tx *database.Tx, c caller.Caller, head *Head, intent *Intent, operations []jsonvalue.Operation,
+) error {
+	state, err := intent.State.Apply(operations)
+	if err != nil {
+		return err
+	}
+	if err := checkSize("state", len(state), maxStateBytes); err != nil {
+		return err
+	}
+	intent.State = state
+	intent.Version++
+	var payload jsonvalue.Builder
+	payload.Raw("patches", operationsText(operations))
+	payload.Raw("version", strconv.AppendInt(nil, intent.Version, 10))
+	if err := log(head, c, c.Agent, "state_patched", &payload); err != nil {
+		return err
+	}
+	intent.UpdatedAt = head.LastAt
+	return updateIntent(tx, intent)
+}
+
+// SetIntentStatus moves an intent along its lifecycle. The version is looked at first: of two who race, the one who
+// comes late learns that the intent has changed, not that its step has become illegal.
+func (s *Service) SetIntentStatus(
+	ctx context.Context, req *openintentv1.SetIntentStatusRequest,
+) (*openintentv1.Intent, error) {
+	if req.ExpectedVersion == nil {
+		return nil, errVersionRequired
+	}
+	if err := caller.CheckText("reason", req.GetReason()); err != nil {
+		return nil, err
+	}
+	next := statusWords[req.GetStatus()]
+	var intent *Intent
+	err := s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
+		head, err := s.take(tx, c, c.Agent, req.GetIntentId(), PermissionAdmin)
+		if err != nil {
+			return err
+		}
+		intent, err = loadIntent(tx, head.IntentNo)
+		if err != nil {
+			return err
+		}
+		if intent.Version != req.GetExpectedVersion() {
+			return versionMismatch(intent.Version)
+		}
+		unmet, err := hasUnmet(tx, intent.ID, intent.DependsOn)
+		if err != nil {
+			return err
+		}
+		if err := intent.Status.mayBecome(next, unmet); err != nil {
+			return err
+		}
+		return s.changeStatus(tx, c, head, intent, next, req.Reason)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return intentMessage(intent)
+}
+
+// changeStatus makes a legal step: the log says so, the head has it, and the rooms above do their part.
+func (s *Service) changeStatus(
+	tx *database.Tx, c caller.Caller, head *Head, intent *Intent, next Status, reason *string,
+) error {
+	intent.Version++
+	var payload jsonvalue.Builder
+	payload.String("from", string(intent.Status)).String("to", string(next)).String("status", string(next))
+	payload.Raw("version", strconv.AppendInt(nil, intent.Version, 10))
+	if reason != nil {
+		payload.String("reason", *reason)
+	}
+	if err := log(head, c, c.Agent, "status_changed", &payload); err != nil {
+		return err
+	}
+	at := head.LastAt
+	intent.Status, intent.UpdatedAt = next, at
+	if err := updateIntent(tx, intent); err != nil {
+		return err
+	}
+	if next == StatusSuspended {
+		if err := runHooks(s.onSuspending, tx, head, at); err != nil {
+			return err
+		}
+	}
+	head.become(next, at)
+	if next.Terminal() {
+		return runHooks(s.onTerminal, tx, head, at)
+	}
+	return nil
+}
+
+func runHooks(
+	hooks []func(*database.Tx, *Head, time.Time) error, tx *database.Tx, head *Head, at time.Time,
+) error {
+	for _, hook := range hooks {
+		if err := hook(tx, head, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package intents
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"openintent/database"
+	"openintent/jsonvalue"
+)
+
+// intentRow is an intent without what its head keeps.
+type intentRow struct {
+	IntentNo         int64 `gorm:"primaryKey;autoIncrement"`
+	ID               string
+	Title            string
+	Description      string
+	CreatedBy        string
+	Constraints      []byte
+	State            []byte
+	Confidence       float64
+	Version          int64
+	ParentIntentID   *string
+	DependsOn        []byte
+	GovernancePolicy []byte
+	DefaultPolicy    *string
+	CreatedAt        int64 `gorm:"autoCreateTime:false"`
+	UpdatedAt        int64 `gorm:"autoUpdateTime:false"`
+}
+
+func (intentRow) TableName() string { return "intents" }
+
+type headRow struct {
+	IntentNo     int64 `gorm:"primaryKey;autoIncrement:false"`
+	Status       string
+	EndedAt      *int64
+	ResumedAt    int64
+	LastPosition int64
+	LastSequence int64
+	LastChannel  int64
+	LastHash     *string
+	LastAt       int64
+	Epoch        int64
+}
+
+func (headRow) TableName() string { return "intent_heads" }
+
+// insertIntent stores a new intent and holds its new head, as if it had been locked. Nobody else can know it yet.
+func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
+	dependsOn, err := json.Marshal(intent.DependsOn)
+	if err != nil {
+		return nil, err
+	}
+	row := intentRow{
+		ID:               intent.ID,
+		Title:            intent.Title,
+		Description:      intent.Description,
+		CreatedBy:        intent.CreatedBy,
+		Constraints:      intent.Constraints,
+		State:            intent.State,
+		Confidence:       intent.Confidence,
+		Version:          intent.Version,
+		ParentIntentID:   database.NullText(intent.ParentID),
+		DependsOn:        dependsOn,
+		GovernancePolicy: intent.GovernancePolicy,
+		CreatedAt:        database.Micros(intent.CreatedAt),
+		UpdatedAt:        database.Micros(intent.UpdatedAt),
+	}
+	if err := tx.Gorm().Create(&row).Error; err != nil {
+		return nil, err
+	}
+	intent.No = row.IntentNo
+	if err := tx.Gorm().Create(&headRow{IntentNo: intent.No, Status: string(intent.Status)}).Error; err != nil {
+		return nil, err
+	}
+	head := &Head{IntentNo: intent.No, IntentID: intent.ID, Status: intent.Status}
+	ledgerOf(tx).hold(head)
+	return head, nil
+}
+
+const intentSelection = "SELECT i.*, h.status FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no"
+
+// storedIntent is a row of intentSelection.
+type storedIntent struct {
+	Row    intentRow `gorm:"embedded"`
+	Status string
+}
+
+func (stored storedIntent) intent() (*Intent, error) {
+	row := stored.Row
+	intent := &Intent{
+		No:               row.IntentNo,
+		ID:               row.ID,
+		Title:            row.Title,
+		Description:      row.Description,
+		Status:           Status(stored.Status),
+		CreatedBy:        row.CreatedBy,
+		Constraints:      jsonvalue.Object(row.Constraints),
+		State:            jsonvalue.Object(row.State),
+		Confidence:       row.Confidence,
+		Version:          row.Version,
+		ParentID:         text(row.ParentIntentID),
+		GovernancePolicy: jsonvalue.Object(row.GovernancePolicy),
+		CreatedAt:        database.Time(row.CreatedAt),
+		UpdatedAt:        database.Time(row.UpdatedAt),
+	}
+	return intent, json.Unmarshal(row.DependsOn, &intent.DependsOn)
+}
+
+// loadIntent reads an intent that exists.
+func loadIntent(tx *database.Tx, intentNo int64) (*Intent, error) {
+	intents, err := selectIntents(tx, " WHERE i.intent_no = ?", intentNo)
+	if err != nil {
+		return nil, err
+	}
+	if len(intents) == 0 {
+		return nil, ErrIntentNotFound
+	}
+	return intents[0], nil
+}
+
+// selectIntents reads intents; it ends early, but not before the first, where a page would grow beyond maxPageBytes.
+func selectIntents(tx *database.Tx, selection string, args ...any) (intents []*Intent, err error) {
+	rows, err := tx.Gorm().Raw(intentSelection+selection, args...).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	size := 0
+	for rows.Next() {
+		var stored storedIntent
+		if err := tx.Gorm().ScanRows(rows, &stored); err != nil {
+			return nil, err
+		}
+		row := stored.Row
+		size += len(row.Description) + len(row.Constraints) + len(row.State) + len(row.GovernancePolicy)
+		if size > maxPageBytes && len(intents) > 0 {
+			return intents, nil
+		}
+		intent, err := stored.intent()
+		if err != nil {
+			return nil, err
+		}
+		intents = append(intents, intent)
+	}
+	return intents, rows.Err()
+}
+
+// listIntents reads a page of the intents that a reader may read, oldest first, and counts them all.
+func listIntents(tx *database.Tx, reader reader, status Status, offset, limit int) ([]*Intent, int64, error) {
+	condition, args := reader.mayRead()
+	condition = " WHERE 1 = 1" + condition
+	if status != "" {
+		condition, args = condition+" AND h.status = ?", append(args, string(status))
+	}
+	var total int64
+	count := "SELECT count(*) FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no" + condition
+	if err := tx.Gorm().Raw(count, args...).Scan(&total).Error; err != nil {
+		return nil, 0, err
+	}
+	page, err := selectIntents(tx, condition+" ORDER BY i.intent_no LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	return page, total, err
+}
+
+// updateIntent stores what changes in an intent's life: its state and version.
+func updateIntent(tx *database.Tx, intent *Intent) error {
+	return tx.Gorm().Model(&intentRow{}).Where("intent_no = ?", intent.No).Updates(map[string]any{
+		"state":      []byte(intent.State),
+		"version":    intent.Version,
+		"updated_at": database.Micros(intent.UpdatedAt),
+	}).Error
+}
+
+// hasUnmet tells whether one of the intents that this one depends on, or one that is a part of it, is not completed.
+// It reads their heads without locking them: an ended intent stays ended, so completed cannot become untrue.
+func hasUnmet(tx *database.Tx, intentID string, dependsOn []string) (bool, error) {
+	condition, argument := tx.In("i.id", dependsOn)
+	var unmet int64
+	err := tx.Gorm().Raw("SELECT count(*) FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no"+
+		" WHERE (i.parent_intent_id = ? OR "+condition+") AND h.status <> ?",
+		intentID, argument, string(StatusCompleted)).Scan(&unmet).Error
+	return unmet > 0, err
+}
+
+// optionalTime reads an optional time of the store.
+func optionalTime(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return database.Time(*micros)
+}

@@ -1,0 +1,141 @@
+package intents
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"openintent/database"
+)
+
+// ledger is what a transaction holds of heads: every head it locked, so that there is one per intent, and the one
+// reading of the clock by which it decides.
+type ledger struct {
+	tx    *database.Tx
+	heads Heads
+	now   time.Time
+	begun bool // a locking statement was made; a second one could wait in another order than the first
+}
+
+type ledgerKey struct{}
+
+// ledgerOf finds the transaction's ledger, and makes it at first use. What its heads hand out is stored just before the
+// commit, unless the transaction has sent it along itself (see Statements).
+func ledgerOf(tx *database.Tx) *ledger {
+	if held, ok := tx.Local(ledgerKey{}).(*ledger); ok {
+		return held
+	}
+	held := &ledger{tx: tx}
+	tx.SetLocal(ledgerKey{}, held)
+	tx.BeforeCommit(func() error {
+		tx.SendWithCommit(held.heads.Statements()...)
+		return nil
+	})
+	return held
+}
+
+// clock reads the transaction's clock once, at the first decision, which comes after locking.
+func (l *ledger) clock() time.Time {
+	if l.now.IsZero() {
+		l.now = l.tx.Now()
+	}
+	return l.now
+}
+
+func (l *ledger) hold(h *Head) {
+	h.ledger, h.locked = l, true
+	at, _ := slices.BinarySearchFunc(l.heads, h, func(a, b *Head) int { return cmp.Compare(a.IntentNo, b.IntentNo) })
+	l.heads = slices.Insert(l.heads, at, h)
+}
+
+// Lock locks the heads of the given intents, in the order of their numbers and before any other row, until the
+// transaction ends. Whatever is decided about the intents is read after it. A head that the transaction holds already
+// is handed out again; locking a further one after others is an error of the program and panics, because it could
+// wait for a transaction that waits for this one. An intent that does not exist is ErrIntentNotFound.
+func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
+	return lock(tx, distinct(intentNos), false)
+}
+
+// LockAvailable is Lock without waiting: it gives those heads that nobody else holds.
+func LockAvailable(tx *database.Tx, intentNos ...int64) (Heads, error) {
+	return lock(tx, distinct(intentNos), true)
+}
+
+func lock(tx *database.Tx, wanted []int64, skipLocked bool) (Heads, error) {
+	if held := ledgerOf(tx).pick(wanted); len(held) == len(wanted) {
+		return held, nil
+	}
+	statement, heads := PrepareLock(tx, wanted, skipLocked)
+	if err := tx.Pipeline(statement, PrepareClock(tx)); err != nil {
+		return nil, err
+	}
+	return heads()
+}
+
+// PrepareClock gives a statement that reads the transaction's clock. Sent right behind the lock, it saves the round
+// trip in which the first Now or Next would read it.
+func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&ledgerOf(tx).now) }
+
+// PrepareLock gives the statement of a transaction's first lock, to be sent along with others that follow it, and a
+// function that hands out the heads once it has run: ErrIntentNotFound when one of the intents does not exist, or with
+// skipLocked those that nobody else holds. On a transaction that holds heads already it panics (see Lock).
+func PrepareLock(
+	tx *database.Tx, intentNos []int64, skipLocked bool,
+) (statement database.Statement, heads func() (Heads, error)) {
+	held := ledgerOf(tx)
+	if held.begun || len(held.heads) > 0 {
+		panic("intents: all heads of a transaction are locked at once")
+	}
+	held.begun = true
+	wanted := distinct(intentNos)
+	suffix := tx.ForUpdate()
+	if skipLocked {
+		suffix = tx.ForUpdateSkipLocked()
+	}
+	condition, argument := tx.In("intent_no", wanted)
+	// The rows are locked in the inner query, in order; the ids around it never change.
+	statement = database.Statement{
+		SQL: "SELECT " + headColumns + " FROM (SELECT * FROM intent_heads WHERE " + condition +
+			" ORDER BY intent_no" + suffix + ") AS h JOIN intents AS i ON i.intent_no = h.intent_no",
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			head, err := scanHead(row)
+			if err == nil {
+				held.hold(head)
+			}
+			return err
+		},
+	}
+	return statement, func() (Heads, error) {
+		picked := held.pick(wanted)
+		if len(picked) < len(wanted) && !skipLocked {
+			return nil, ErrIntentNotFound
+		}
+		return picked, nil
+	}
+}
+
+// pick gives those of the wanted heads that are held.
+func (l *ledger) pick(wanted []int64) Heads {
+	picked := make(Heads, 0, len(wanted))
+	for _, no := range wanted {
+		if head := l.heads.Get(no); head != nil {
+			picked = append(picked, head)
+		}
+	}
+	return picked
+}
+
+// heldBy gives the heads that a transaction holds.
+func heldBy(tx *database.Tx) Heads {
+	if held, ok := tx.Local(ledgerKey{}).(*ledger); ok {
+		return held.heads
+	}
+	return nil
+}
+
+func distinct(intentNos []int64) []int64 {
+	sorted := slices.Clone(intentNos)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}

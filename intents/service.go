@@ -1,0 +1,199 @@
+package intents
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"google.golang.org/grpc"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+// Bounds of what is kept in memory; what falls out is read again.
+const (
+	keptNumbers = 65_536
+	keptRules   = 4_096
+)
+
+// Config is what a Service needs.
+type Config struct {
+	DB *database.DB
+	// Logger hears of event logs that do not verify; nil discards.
+	Logger *slog.Logger
+}
+
+// Service answers IntentService, EventService, AccessService and CoordinatorService. Make it with New.
+type Service struct {
+	openintentv1.UnimplementedIntentServiceServer
+	openintentv1.UnimplementedEventServiceServer
+	openintentv1.UnimplementedAccessServiceServer
+	openintentv1.UnimplementedCoordinatorServiceServer
+
+	db      *database.DB
+	logger  *slog.Logger
+	numbers *lru.Cache[string, int64]  // by intent id; they never change
+	rules   *EpochCache[int64, *Rules] // by intent number
+
+	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
+	onSuspending []func(tx *database.Tx, head *Head, at time.Time) error
+	onChanged    []func(intentNo int64)
+}
+
+// New makes a service on an open database.
+func New(cfg Config) *Service {
+	logger := cfg.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{
+		db:      cfg.DB,
+		logger:  logger,
+		numbers: newCache[string, int64](keptNumbers),
+		rules:   NewEpochCache[int64, *Rules](keptRules),
+	}
+	s.db.OnWrite(func(tx *database.Tx) { tx.AfterCommit(func() { s.announce(tx) }) })
+	return s
+}
+
+// newCache makes a cache of a positive size, for which the constructor has no error.
+func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
+	cache, err := lru.New[K, V](size)
+	if err != nil {
+		panic(err)
+	}
+	return cache
+}
+
+// Register adds the four services to a gRPC server.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	openintentv1.RegisterIntentServiceServer(r, s)
+	openintentv1.RegisterEventServiceServer(r, s)
+	openintentv1.RegisterAccessServiceServer(r, s)
+	openintentv1.RegisterCoordinatorServiceServer(r, s)
+}
+
+// OnTerminal registers what must happen in the transaction in which an intent is completed or abandoned, with its head
+// locked and its status changed; an error undoes everything. To be called before serving.
+func (s *Service) OnTerminal(fn func(tx *database.Tx, head *Head, at time.Time) error) {
+	s.onTerminal = append(s.onTerminal, fn)
+}
+
+// OnSuspending registers what must happen in the transaction in which an intent begins to wait for input, with its head
+// locked and its status still the one before; an error undoes everything. To be called before serving.
+func (s *Service) OnSuspending(fn func(tx *database.Tx, head *Head, at time.Time) error) {
+	s.onSuspending = append(s.onSuspending, fn)
+}
+
+// OnChanged registers what happens after each commit that raised an intent's epoch: rules changed, so decisions that rest
+// on them must be made again. It carries no truth but "look again" and must not block. Events alone, such as the copies of
+// audited messages, are not told: who waits for rules would be woken by each. To be called before serving.
+func (s *Service) OnChanged(fn func(intentNo int64)) {
+	s.onChanged = append(s.onChanged, fn)
+}
+
+// announce tells of the intents whose epoch a committed transaction raised.
+func (s *Service) announce(tx *database.Tx) {
+	for _, head := range heldBy(tx) {
+		for _, changed := range s.onChanged {
+			if head.raised {
+				changed(head.IntentNo)
+			}
+		}
+	}
+}
+
+// Resolve gives the number of an intent, or ErrIntentNotFound.
+func (s *Service) Resolve(tx *database.Tx, intentID string) (int64, error) {
+	if no, ok := s.numbers.Get(intentID); ok {
+		return no, nil
+	}
+	if strings.ContainsRune(intentID, 0) {
+		return 0, ErrIntentNotFound // PostgreSQL does not even take the question
+	}
+	var no int64
+	if err := tx.Gorm().Raw("SELECT intent_no FROM intents WHERE id = ?", intentID).Scan(&no).Error; err != nil {
+		return 0, err
+	}
+	if no == 0 {
+		return 0, ErrIntentNotFound
+	}
+	s.numbers.Add(intentID, no)
+	return no, nil
+}
+
+// read runs a handler's reading in one snapshot, for the proven caller.
+func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return errUnauthenticated
+	}
+	return s.db.Read(ctx, func(tx *database.Tx) error { return fn(tx, c) })
+}
+
+// write runs a handler's writing in one transaction, for the proven caller.
+func (s *Service) write(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return errUnauthenticated
+	}
+	return s.db.Write(ctx, func(tx *database.Tx) error { return fn(tx, c) })
+}
+
+// log appends an event of the server's own making, in the trace of the call that caused it.
+func log(head *Head, c caller.Caller, actor, eventType string, payload *jsonvalue.Builder) error {
+	_, err := head.Log(EventDraft{Type: eventType, Actor: actor, Payload: payload.Object(), TraceID: c.TraceID})
+	return err
+}
+
+// view finds an intent that the acting agent needs to have a level on, without locking it.
+func (s *Service) view(tx *database.Tx, c caller.Caller, acting, intentID string, need Permission) (Head, error) {
+	no, err := s.Resolve(tx, intentID)
+	if err != nil {
+		return Head{}, err
+	}
+	return s.viewNumber(tx, c, acting, no, need)
+}
+
+// viewNumber is view for an intent whose number is known.
+func (s *Service) viewNumber(
+	tx *database.Tx, c caller.Caller, acting string, intentNo int64, need Permission,
+) (Head, error) {
+	head, err := ReadHead(tx, intentNo)
+	if err != nil {
+		return Head{}, err
+	}
+	rules, err := s.Rules(tx, intentNo, head.Epoch)
+	if err != nil {
+		return Head{}, err
+	}
+	return head, rules.Require(c, acting, need, head.Now())
+}
+
+// take finds and locks an intent that the acting agent needs to have a level on.
+func (s *Service) take(tx *database.Tx, c caller.Caller, acting, intentID string, need Permission) (*Head, error) {
+	head, rules, err := s.lockWithRules(tx, intentID)
+	if err != nil {
+		return nil, err
+	}
+	return head, rules.Require(c, acting, need, head.Now())
+}
+
+// lockWithRules finds and locks an intent, whoever calls.
+func (s *Service) lockWithRules(tx *database.Tx, intentID string) (*Head, *Rules, error) {
+	no, err := s.Resolve(tx, intentID)
+	if err != nil {
+		return nil, nil, err
+	}
+	heads, err := Lock(tx, no)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := s.Rules(tx, no, heads[0].Epoch)
+	return heads[0], rules, err
+}

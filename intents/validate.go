@@ -1,0 +1,48 @@
+package intents
+
+import (
+	"strings"
+
+	"openintent/caller"
+	"openintent/fault"
+)
+
+const (
+	// maxStateBytes bounds an intent's state, its constraints and its governance policy, each as JSON text.
+	maxStateBytes = 1 << 20
+	// maxPayloadBytes bounds an appended event's payload with its proof, as JSON text.
+	maxPayloadBytes = 256 << 10
+)
+
+// checkSize refuses JSON that is larger than the bound.
+func checkSize(field string, size, bound int) error {
+	if size > bound {
+		return fault.New(fault.TooLarge, "TOO_LARGE", "%s is larger than %d bytes; send less.", field, bound)
+	}
+	return nil
+}
+
+// actAs decides whose name an action carries; only the operator can name another agent, and only one that can exist.
+func actAs(c caller.Caller, field, named string) (string, error) {
+	acting, err := c.ActAs(field, named)
+	if err == nil && acting != c.Agent {
+		err = caller.CheckName(field, acting)
+	}
+	return acting, err
+}
+
+// firstOf gives the first error, for a list of checks.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ValidTraceID tells whether a text can be a trace id: 32 lower-case hexadecimal digits.
+func ValidTraceID(id string) bool {
+	const length = 32
+	return len(id) == length && strings.Trim(id, "0123456789abcdef") == ""
+}

@@ -1,0 +1,216 @@
+package intents
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// The domain's words and the contract's numbers for the same things.
+var (
+	statusNumbers = map[Status]openintentv1.IntentStatus{
+		StatusDraft:     openintentv1.IntentStatus_INTENT_STATUS_DRAFT,
+		StatusActive:    openintentv1.IntentStatus_INTENT_STATUS_ACTIVE,
+		StatusBlocked:   openintentv1.IntentStatus_INTENT_STATUS_BLOCKED,
+		StatusCompleted: openintentv1.IntentStatus_INTENT_STATUS_COMPLETED,
+		StatusAbandoned: openintentv1.IntentStatus_INTENT_STATUS_ABANDONED,
+		StatusSuspended: openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT,
+	}
+	policyNumbers = map[Policy]openintentv1.AccessPolicy{
+		policyNone:   openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
+		PolicyOpen:   openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
+		PolicyClosed: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
+	}
+	principalNumbers = map[PrincipalType]openintentv1.PrincipalType{
+		PrincipalUser:  openintentv1.PrincipalType_PRINCIPAL_TYPE_USER,
+		PrincipalAgent: openintentv1.PrincipalType_PRINCIPAL_TYPE_AGENT,
+		PrincipalGroup: openintentv1.PrincipalType_PRINCIPAL_TYPE_GROUP,
+	}
+	coordinatorStatusNumbers = map[CoordinatorStatus]openintentv1.CoordinatorStatus{
+		CoordinatorRegistering:  openintentv1.CoordinatorStatus_COORDINATOR_STATUS_REGISTERING,
+		CoordinatorActive:       openintentv1.CoordinatorStatus_COORDINATOR_STATUS_ACTIVE,
+		CoordinatorPaused:       openintentv1.CoordinatorStatus_COORDINATOR_STATUS_PAUSED,
+		CoordinatorUnresponsive: openintentv1.CoordinatorStatus_COORDINATOR_STATUS_UNRESPONSIVE,
+		CoordinatorFailedOver:   openintentv1.CoordinatorStatus_COORDINATOR_STATUS_FAILED_OVER,
+		CoordinatorCompleting:   openintentv1.CoordinatorStatus_COORDINATOR_STATUS_COMPLETING,
+		CoordinatorCompleted:    openintentv1.CoordinatorStatus_COORDINATOR_STATUS_COMPLETED,
+	}
+	coordinatorTypeNumbers = map[CoordinatorType]openintentv1.CoordinatorType{
+		CoordinatorLLM:       openintentv1.CoordinatorType_COORDINATOR_TYPE_LLM,
+		CoordinatorHuman:     openintentv1.CoordinatorType_COORDINATOR_TYPE_HUMAN,
+		CoordinatorComposite: openintentv1.CoordinatorType_COORDINATOR_TYPE_COMPOSITE,
+		CoordinatorSystem:    openintentv1.CoordinatorType_COORDINATOR_TYPE_SYSTEM,
+	}
+
+	statusWords          = inverted(statusNumbers)
+	principalWords       = inverted(principalNumbers)
+	coordinatorTypeWords = inverted(coordinatorTypeNumbers)
+)
+
+func inverted[Word, Number comparable](numbers map[Word]Number) map[Number]Word {
+	words := make(map[Number]Word, len(numbers))
+	for word, number := range numbers {
+		words[number] = word
+	}
+	return words
+}
+
+// permissionOf reads a level; the contract counts them as the domain does.
+func permissionOf(number openintentv1.Permission) Permission { return Permission(number) }
+
+func intentMessage(intent *Intent) (*openintentv1.Intent, error) {
+	constraints, err := intent.Constraints.Struct()
+	if err != nil {
+		return nil, err
+	}
+	state, err := intent.State.Struct()
+	if err != nil {
+		return nil, err
+	}
+	governance, err := intent.GovernancePolicy.Struct()
+	if err != nil {
+		return nil, err
+	}
+	return &openintentv1.Intent{
+		Id:               intent.ID,
+		Title:            intent.Title,
+		Description:      intent.Description,
+		Status:           statusNumbers[intent.Status],
+		CreatedBy:        intent.CreatedBy,
+		Constraints:      constraints,
+		State:            state,
+		Confidence:       intent.Confidence,
+		Version:          intent.Version,
+		ParentIntentId:   nullable(intent.ParentID),
+		DependsOn:        intent.DependsOn,
+		GovernancePolicy: governance,
+		CreatedAt:        timestamp(intent.CreatedAt),
+		UpdatedAt:        timestamp(intent.UpdatedAt),
+	}, nil
+}
+
+func assignmentMessage(a Assignment) *openintentv1.Assignment {
+	return &openintentv1.Assignment{
+		Id:         a.ID,
+		IntentId:   a.IntentID,
+		AgentId:    a.AgentID,
+		Role:       a.Role,
+		AssignedAt: timestamp(a.AssignedAt),
+	}
+}
+
+func eventMessage(event *Event) (*openintentv1.Event, error) {
+	payload, err := event.Payload.Struct()
+	if err != nil {
+		return nil, err
+	}
+	proof, err := event.Proof.Struct()
+	if err != nil {
+		return nil, err
+	}
+	return &openintentv1.Event{
+		Id:                event.ID,
+		IntentId:          event.IntentID,
+		EventType:         event.Type,
+		Actor:             event.Actor,
+		Payload:           payload,
+		CreatedAt:         timestamp(event.CreatedAt),
+		Sequence:          event.Sequence,
+		PreviousEventHash: nullable(event.PreviousHash),
+		EventHash:         event.Hash,
+		Proof:             proof,
+		TraceId:           nullable(event.TraceID),
+		ParentEventId:     nullable(event.ParentEventID),
+	}, nil
+}
+
+func eventMessages(events []*Event) ([]*openintentv1.Event, error) {
+	messages := make([]*openintentv1.Event, len(events))
+	for i, event := range events {
+		message, err := eventMessage(event)
+		if err != nil {
+			return nil, err
+		}
+		messages[i] = message
+	}
+	return messages, nil
+}
+
+func entryMessage(intentID string, entry AccessEntry) *openintentv1.AccessEntry {
+	return &openintentv1.AccessEntry{
+		Id:            entry.ID,
+		IntentId:      intentID,
+		PrincipalId:   entry.PrincipalID,
+		PrincipalType: principalNumbers[entry.PrincipalType],
+		Permission:    openintentv1.Permission(entry.Permission),
+		GrantedBy:     entry.GrantedBy,
+		GrantedAt:     timestamp(entry.GrantedAt),
+		ExpiresAt:     timestamp(entry.ExpiresAt),
+		Reason:        entry.Reason,
+	}
+}
+
+func accessControlMessage(intentID string, policy Policy, entries []AccessEntry) *openintentv1.AccessControl {
+	message := &openintentv1.AccessControl{IntentId: intentID, DefaultPolicy: policyNumbers[policy]}
+	for _, entry := range entries {
+		message.Entries = append(message.Entries, entryMessage(intentID, entry))
+	}
+	return message
+}
+
+// coordinatorMessage gives a coordinator as it stands at a time.
+func coordinatorMessage(c *Coordinator, now time.Time) (*openintentv1.Coordinator, error) {
+	guardrails, err := c.Guardrails.Struct()
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := c.Metadata.Struct()
+	if err != nil {
+		return nil, err
+	}
+	return &openintentv1.Coordinator{
+		Id:                       c.ID,
+		AgentId:                  c.AgentID,
+		IntentId:                 &c.IntentID,
+		Role:                     c.Role,
+		SupervisorId:             c.SupervisorID,
+		CoordinatorType:          coordinatorTypeNumbers[c.Type],
+		Scope:                    openintentv1.CoordinatorScope_COORDINATOR_SCOPE_INTENT,
+		Status:                   coordinatorStatusNumbers[c.StatusAt(now)],
+		Guardrails:               guardrails,
+		HeartbeatIntervalSeconds: int32(c.HeartbeatInterval / time.Second),
+		LastHeartbeatAt:          timestamp(c.LastHeartbeatAt),
+		GrantedAt:                timestamp(c.GrantedAt),
+		ExpiresAt:                timestamp(c.ExpiresAt),
+		Metadata:                 metadata,
+	}, nil
+}
+
+// timestamp gives null for the zero time.
+func timestamp(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}
+
+// moment reads a time, as fine as the store keeps it; null is the zero time.
+func moment(field string, stamp *timestamppb.Timestamp) (time.Time, error) {
+	switch {
+	case stamp == nil:
+		return time.Time{}, nil
+	case !stamp.IsValid():
+		return time.Time{}, fault.BadField(field, "a time lies between the years 1 and 9999.")
+	}
+	return stamp.AsTime().Truncate(time.Microsecond), nil
+}
+
+func nullable(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
