@@ -1,0 +1,46 @@
+// Package agents keeps agent records, roles and presence (RFC-0016), as far as channels and messages need them.
+//
+// Registration is optional: an agent without a record may send and receive, but holds no role. A record belongs to its
+// agent, and only the agent itself, a key bound to it, or the operator may change it.
+//
+// # Lifecycle
+//
+//	               heartbeat
+//	            +-------------+
+//	            v             |
+//	         active ----> unhealthy ----> dead
+//	            |             |            ^
+//	            |             v            |
+//	            +--------> draining -------+
+//
+//	every status ----> deregistered
+//	dead, deregistered ----> active, by a new registration only
+//
+// Silence makes an active agent unhealthy and an unhealthy one dead; it is judged by the server's clock alone, and only
+// when it lasted longer than the agent's own threshold. A draining agent is deregistered when its drain timeout has run
+// out; one that named no timeout drains until it says that it is done, or counts as dead once it fell silent.
+//
+// # What holds
+//
+// The stored status is the truth for every reader, roles included: the sweep makes silence lasting, and nothing is
+// derived from time on the way. Rows are never deleted. A record's version starts at 1 with each registration and grows
+// with each change of the record or its status (heartbeats alone do not count), so a new registration can repeat an old
+// version: readers that watch an agent compare whole presences.
+//
+// The last departure (departed_at) outlives a new registration, because memberships and requests from before it are
+// void. What else a deregistration causes belongs to the rooms above: they register OnDeparted hooks, which run in the
+// transaction of the deregistration and do no more than note pending work, and AfterDeparted hooks, which do that work
+// before the call answers. An agent's row is locked while the hooks run, so they must not lock the head of an intent:
+// heads come first, before any other row.
+//
+// # What happens on failure
+//
+// A hook that fails in the transaction undoes the deregistration. A crash after the commit leaves the noted work to the
+// sweeper of the room that noted it. A sweep that fails half-way has made some agents' statuses lasting; the next one
+// goes on.
+//
+// # Left out
+//
+// RFC-0016 writes agent.lifecycle events to a log of the system; there is no such log here, only the server's own.
+// Commands to agents (pending_commands) and the tasks that a heartbeat names are not kept either.
+package agents

@@ -1,0 +1,37 @@
+package agents
+
+import (
+	"strconv"
+
+	"openintent/fault"
+)
+
+// The refusals that have a name of their own.
+var (
+	// ErrNotFound means that no agent of that id ever registered.
+	ErrNotFound = fault.New(fault.NotFound, "AGENT_NOT_FOUND", "No agent of that id is registered.")
+	// ErrExists refuses to register an agent that is present already.
+	ErrExists = fault.New(fault.AlreadyExists, "AGENT_EXISTS",
+		"The agent is registered already; it must deregister, or update its record, before it can register anew.")
+	// ErrGone refuses the heartbeat of an agent that no longer takes part.
+	ErrGone = fault.New(fault.Gone, "AGENT_GONE", "The agent is dead or deregistered; register it again.")
+
+	errUnauthenticated = fault.New(fault.Unauthenticated, "UNAUTHENTICATED", "The call needs an API key.")
+	errNotOwner        = fault.New(fault.Denied, "NOT_AGENT_OWNER",
+		"Only the agent itself, its key or the operator may do this.")
+	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "Agents of this key may not take that role.")
+)
+
+func invalidTransition(from, to Status) error {
+	if !from.Present() {
+		return fault.New(fault.Invalid, "INVALID_TRANSITION",
+			"The agent is %s and cannot become %s; register it again.", from, to)
+	}
+	return fault.New(fault.Invalid, "INVALID_TRANSITION", "An agent that is %s cannot become %s.", from, to)
+}
+
+func versionMismatch(current int64) error {
+	return fault.New(fault.VersionMismatch, "VERSION_MISMATCH",
+		"The agent has changed; read it again and base the change on its current version.").
+		With("current_version", strconv.FormatInt(current, 10))
+}

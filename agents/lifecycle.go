@@ -1,0 +1,155 @@
+package agents
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// UpdateAgentStatus moves an agent along its lifecycle, for the agent itself, a key bound to it, or the operator. The
+// status that it has already changes nothing.
+func (s *Service) UpdateAgentStatus(
+	ctx context.Context, req *openintentv1.UpdateAgentStatusRequest,
+) (*openintentv1.Agent, error) {
+	if _, err := owner(ctx, req.GetAgentId()); err != nil {
+		return nil, err
+	}
+	agent, err := s.move(ctx, req.GetAgentId(), func(a *Agent, _ time.Time) (Status, string, error) {
+		if req.ExpectedVersion != nil && req.GetExpectedVersion() != a.Version {
+			return "", "", versionMismatch(a.Version)
+		}
+		next := statusOf(req.GetStatus())
+		if next != a.Status && !a.Status.mayBecome(next) {
+			return "", "", invalidTransition(a.Status, next)
+		}
+		return next, req.GetReason(), nil
+	})
+	return reply(agent, err)
+}
+
+// DeregisterAgent takes an agent out of service, from any status. Repeating it is harmless.
+func (s *Service) DeregisterAgent(
+	ctx context.Context, req *openintentv1.DeregisterAgentRequest,
+) (*emptypb.Empty, error) {
+	if _, err := owner(ctx, req.GetAgentId()); err != nil {
+		return nil, err
+	}
+	_, err := s.move(ctx, req.GetAgentId(), func(*Agent, time.Time) (Status, string, error) {
+		return StatusDeregistered, reasonDeregistered, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, nil
+}
+
+// Heartbeat notes a sign of life, for the agent itself, a key bound to it, or the operator. A draining agent stays
+// draining, whatever it reports.
+func (s *Service) Heartbeat(
+	ctx context.Context, req *openintentv1.HeartbeatRequest,
+) (*openintentv1.HeartbeatResponse, error) {
+	if _, err := owner(ctx, req.GetAgentId()); err != nil {
+		return nil, err
+	}
+	drains := req.GetStatus() == openintentv1.AgentStatus_AGENT_STATUS_DRAINING
+	var agent *Agent
+	var now time.Time
+	err := s.db.Write(ctx, func(tx *database.Tx) (err error) {
+		if agent, err = lock(tx, req.GetAgentId()); err != nil {
+			return err
+		}
+		if !agent.Status.Present() {
+			return ErrGone
+		}
+		now = tx.Now()
+		before := agent.presence()
+		agent.heard(now)
+		set(&agent.CurrentLoad, widen(req.CurrentLoad))
+		switch {
+		case drains && agent.Status != StatusDraining:
+			agent.become(StatusDraining, now)
+		case agent.Status == StatusUnhealthy:
+			agent.become(StatusActive, now)
+		}
+		s.changed(tx, before, agent, reasonHeartbeat)
+		return save(tx, agent)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &openintentv1.HeartbeatResponse{
+		Acknowledged:    true,
+		Status:          "ok",
+		ServerTimestamp: timestamp(now),
+		AgentStatus:     statusMessages[agent.Status],
+		NextHeartbeatAt: timestamp(now.Add(seconds(agent.Silence.Interval))),
+	}, nil
+}
+
+// move changes an agent's status to what decide says once the agent is locked, with all that a departure causes. The
+// status that the agent has already changes nothing.
+func (s *Service) move(
+	ctx context.Context, id string, decide func(a *Agent, now time.Time) (next Status, reason string, err error),
+) (*Agent, error) {
+	var agent *Agent
+	var departed bool
+	err := s.db.Write(ctx, func(tx *database.Tx) (err error) {
+		departed = false
+		if agent, err = lock(tx, id); err != nil {
+			return err
+		}
+		now := tx.Now()
+		next, reason, err := decide(agent, now)
+		if err != nil || next == agent.Status {
+			return err
+		}
+		before := agent.presence()
+		agent.become(next, now)
+		if err := save(tx, agent); err != nil {
+			return err
+		}
+		s.changed(tx, before, agent, reason)
+		if departed = next == StatusDeregistered; !departed {
+			return nil
+		}
+		return s.depart(tx, agent)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if departed {
+		for _, hook := range s.afterDeparted {
+			hook(ctx, agent.ID)
+		}
+	}
+	return agent, nil
+}
+
+// depart lets the rooms above note, in the deregistration's transaction, what follows from it.
+func (s *Service) depart(tx *database.Tx, agent *Agent) error {
+	for _, hook := range s.onDeparted {
+		if err := hook(tx, agent.ID, agent.DepartedAt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changed tells, once the transaction is committed, of a change of role or status.
+func (s *Service) changed(tx *database.Tx, before Presence, agent *Agent, reason string) {
+	after := agent.presence()
+	if before.Status == after.Status && before.RoleID == after.RoleID && before.DepartedAt.Equal(after.DepartedAt) {
+		return
+	}
+	tx.AfterCommit(func() {
+		s.logger.Info("an agent changed", "agent", after.AgentID, "role", after.RoleID,
+			"from", string(before.Status), "to", string(after.Status), "reason", reason)
+		for _, hook := range s.onChanged {
+			hook(after.AgentID)
+		}
+	})
+}

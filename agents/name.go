@@ -1,0 +1,19 @@
+package agents
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"openintent/caller"
+	"openintent/fault"
+)
+
+// CheckRole refuses what cannot be a role's id; the empty one stands for no role.
+func CheckRole(field, role string) error {
+	if utf8.RuneCountInString(role) > caller.MaxNameLength || !utf8.ValidString(role) ||
+		strings.ContainsFunc(role, unicode.IsControl) {
+		return fault.BadField(field, "a role's id has at most %d characters and no control characters.", caller.MaxNameLength)
+	}
+	return nil
+}

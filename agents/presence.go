@@ -1,0 +1,53 @@
+package agents
+
+import (
+	"time"
+
+	"openintent/database"
+)
+
+// Presence is what decides whether an agent is addressed by a role and which of its memberships still count.
+type Presence struct {
+	AgentID, RoleID string
+	Status          Status
+	// DepartedAt is the last deregistration; zero when there was none.
+	DepartedAt time.Time
+	// Version starts anew with each registration, so compare whole presences to learn whether anything changed.
+	Version int64
+}
+
+// HoldsRole tells whether messages to the role are for this agent now.
+func (p Presence) HoldsRole(role string) bool {
+	return role != "" && p.RoleID == role && p.Status.Present()
+}
+
+// LoadPresences reads the presences of the agents in one statement. Agents without a record are absent from the map.
+func LoadPresences(tx *database.Tx, agentIDs []string) (map[string]Presence, error) {
+	if len(agentIDs) == 0 {
+		return map[string]Presence{}, nil
+	}
+	statement, presences := PreparePresences(tx, agentIDs)
+	return presences, tx.Pipeline(statement)
+}
+
+// PreparePresences is LoadPresences for a pipeline of statements: the map is filled when the statement runs.
+func PreparePresences(tx *database.Tx, agentIDs []string) (database.Statement, map[string]Presence) {
+	presences := make(map[string]Presence, len(agentIDs))
+	condition, ids := tx.In("agent_id", agentIDs)
+	return database.Statement{
+		SQL:  "SELECT agent_id, role_id, status, departed_at, version FROM agents WHERE " + condition,
+		Args: []any{ids},
+		Scan: func(row database.Row) error {
+			var p Presence
+			var role *string
+			var departed *int64
+			if err := row.Scan(&p.AgentID, &role, &p.Status, &departed, &p.Version); err != nil {
+				return err
+			}
+			p.RoleID = text(role)
+			p.DepartedAt = timeOf(departed)
+			presences[p.AgentID] = p
+			return nil
+		},
+	}, presences
+}

@@ -1,0 +1,227 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+// maxMetadataBytes bounds an agent's metadata, as JSON text.
+const maxMetadataBytes = 256 << 10
+
+// registration is what an agent says about itself; nil fields were left out. Empty texts mean none.
+type registration struct {
+	id                   string
+	role, name, endpoint *string
+	capabilities         []string
+	capacity             *openintentv1.AgentCapacity
+	interval             *int64
+	unhealthyAfter       *int64
+	deadAfter            *int64
+	metadata             jsonvalue.Object
+	drainTimeoutSeconds  *int64
+}
+
+// RegisterAgent makes a record, active, for the agent itself, a key bound to it, or the operator. An agent that is
+// present already is refused; one that is dead or deregistered starts anew.
+func (s *Service) RegisterAgent(
+	ctx context.Context, req *openintentv1.RegisterAgentRequest,
+) (*openintentv1.Agent, error) {
+	return s.register(ctx, req, ErrExists)
+}
+
+// UpsertAgent registers as RegisterAgent does, but an agent that is present gets what is given written into its record.
+// That counts as a sign of life.
+func (s *Service) UpsertAgent(
+	ctx context.Context, req *openintentv1.RegisterAgentRequest,
+) (*openintentv1.Agent, error) {
+	return s.register(ctx, req, nil)
+}
+
+// register stores a registration. An agent that is present already is refused with the given error, or updated when
+// that is nil.
+func (s *Service) register(
+	ctx context.Context, req *openintentv1.RegisterAgentRequest, whenPresent error,
+) (*openintentv1.Agent, error) {
+	c, err := known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said, err := readRegistration(c, req)
+	if err != nil {
+		return nil, err
+	}
+	var agent *Agent
+	err = s.db.Write(ctx, func(tx *database.Tx) (err error) {
+		agent, err = s.store(tx, c, said, whenPresent)
+		return err
+	})
+	return reply(agent, err)
+}
+
+func (s *Service) store(tx *database.Tx, c caller.Caller, said registration, whenPresent error) (*Agent, error) {
+	fresh := newAgent(said.id, c.KeyID, tx.Now())
+	if err := said.applyTo(fresh); err != nil {
+		return nil, err
+	}
+	inserted, err := insert(tx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	if inserted {
+		s.changed(tx, Presence{}, fresh, reasonRegistered)
+		return fresh, nil
+	}
+	agent, err := lock(tx, said.id)
+	if err != nil {
+		return nil, err
+	}
+	before, now := agent.presence(), tx.Now()
+	switch {
+	case !agent.Status.Present():
+		fresh.RegisteredAt, fresh.LastHeartbeatAt, fresh.DepartedAt = now, now, agent.DepartedAt
+		agent = fresh
+	case whenPresent != nil:
+		return nil, whenPresent
+	default:
+		if err := said.update(agent, now); err != nil {
+			return nil, err
+		}
+	}
+	s.changed(tx, before, agent, reasonRegistered)
+	return agent, save(tx, agent)
+}
+
+// readRegistration checks a request as far as that is possible without the record.
+func readRegistration(c caller.Caller, req *openintentv1.RegisterAgentRequest) (registration, error) {
+	said := registration{
+		id:                  req.GetAgentId(),
+		role:                req.RoleId,
+		name:                req.Name,
+		endpoint:            req.Endpoint,
+		capabilities:        req.GetCapabilities(),
+		capacity:            req.GetCapacity(),
+		drainTimeoutSeconds: widen(req.DrainTimeoutSeconds),
+	}
+	if silence := req.GetHeartbeatConfig(); silence != nil {
+		said.interval = widen(silence.IntervalSeconds)
+		said.unhealthyAfter = widen(silence.UnhealthyAfterSeconds)
+		said.deadAfter = widen(silence.DeadAfterSeconds)
+	}
+	if said.id == "" {
+		said.id = ownID(c)
+	}
+	if err := said.check(c, req); err != nil {
+		return said, err
+	}
+	metadata, err := jsonvalue.FromStruct(req.GetMetadata(), "metadata")
+	if err == nil && len(metadata) > maxMetadataBytes {
+		err = fault.New(fault.TooLarge, "TOO_LARGE", "metadata is larger than %d bytes; send less.", maxMetadataBytes)
+	}
+	said.metadata = metadata
+	return said, err
+}
+
+// ownID is the id of a registration that names none: the caller's own, or a new one when the operator calls.
+func ownID(c caller.Caller) string {
+	if c.IsOperator && c.Agent == caller.Operator {
+		return "agent_" + ulid.Make().String()
+	}
+	return c.Agent
+}
+
+func (said registration) check(c caller.Caller, req *openintentv1.RegisterAgentRequest) error {
+	if err := caller.CheckName("agent_id", said.id); err != nil {
+		return err
+	}
+	if !c.Owns(said.id) {
+		return errNotOwner
+	}
+	if req.Status != nil && req.GetStatus() != openintentv1.AgentStatus_AGENT_STATUS_ACTIVE {
+		return fault.BadField("status", "registering makes an agent active; leave the status out.")
+	}
+	if err := CheckRole("role_id", req.GetRoleId()); err != nil {
+		return err
+	}
+	if !c.MayTakeRole(req.GetRoleId()) {
+		return errRoleNotAllowed
+	}
+	if err := caller.CheckText("name", req.GetName()); err != nil {
+		return err
+	}
+	if err := caller.CheckText("endpoint", req.GetEndpoint()); err != nil {
+		return err
+	}
+	for i, capability := range said.capabilities {
+		if err := caller.CheckText(fmt.Sprintf("capabilities[%d]", i), capability); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyTo writes what was given into a record, and refuses if its thresholds of silence then contradict each other.
+func (said registration) applyTo(a *Agent) error {
+	set(&a.RoleID, said.role)
+	set(&a.Name, said.name)
+	set(&a.Endpoint, said.endpoint)
+	set(&a.Silence.Interval, said.interval)
+	set(&a.Silence.UnhealthyAfter, said.unhealthyAfter)
+	set(&a.Silence.DeadAfter, said.deadAfter)
+	if len(said.capabilities) > 0 {
+		a.Capabilities = said.capabilities
+	}
+	if said.capacity != nil {
+		a.CurrentLoad = int64(said.capacity.GetCurrentLoad())
+		if most := said.capacity.GetMaxConcurrentTasks(); most > 0 {
+			a.MaxConcurrentTasks = int64(most)
+		}
+	}
+	if !said.metadata.IsNull() {
+		a.Metadata = said.metadata
+	}
+	if said.drainTimeoutSeconds != nil {
+		a.DrainTimeoutSeconds = said.drainTimeoutSeconds
+	}
+	return a.Silence.check()
+}
+
+// update writes what was given into the record of an agent that is present. That the agent spoke is a sign of life.
+func (said registration) update(a *Agent, now time.Time) error {
+	if err := said.applyTo(a); err != nil {
+		return err
+	}
+	a.Version++
+	a.heard(now)
+	if a.Status == StatusUnhealthy {
+		a.Status = StatusActive
+	}
+	return nil
+}
+
+// check refuses thresholds that would call an agent silent between two heartbeats that it promised.
+func (s Silence) check() error {
+	switch {
+	case s.UnhealthyAfter < 2*s.Interval:
+		return fault.BadField("heartbeat_config.unhealthy_after_seconds",
+			"must be at least twice interval_seconds, %d or more.", 2*s.Interval)
+	case s.DeadAfter < 2*s.UnhealthyAfter:
+		return fault.BadField("heartbeat_config.dead_after_seconds",
+			"must be at least twice unhealthy_after_seconds, %d or more.", 2*s.UnhealthyAfter)
+	}
+	return nil
+}
+
+func set[T any](target *T, given *T) {
+	if given != nil {
+		*target = *given
+	}
+}

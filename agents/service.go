@@ -1,0 +1,135 @@
+package agents
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Config is what a Service needs.
+type Config struct {
+	DB *database.DB
+	// Logger is told of every change of status; nil discards.
+	Logger *slog.Logger
+}
+
+// Service keeps the agents. Make it with New, add the hooks, then serve.
+type Service struct {
+	openintentv1.UnimplementedAgentServiceServer
+
+	db     *database.DB
+	logger *slog.Logger
+
+	onDeparted    []func(tx *database.Tx, agentID string, at time.Time) error
+	afterDeparted []func(ctx context.Context, agentID string)
+	onChanged     []func(agentID string)
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{db: cfg.DB, logger: cfg.Logger}
+}
+
+// Register adds the service to a gRPC server.
+func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterAgentServiceServer(r, s) }
+
+// OnDeparted adds what must happen in the transaction of a deregistration; an error undoes the deregistration. The
+// agent's row is locked then, so the hook must not lock the head of an intent. Add hooks before serving.
+func (s *Service) OnDeparted(fn func(tx *database.Tx, agentID string, at time.Time) error) {
+	s.onDeparted = append(s.onDeparted, fn)
+}
+
+// AfterDeparted adds what happens after the commit of a deregistration, before the call answers. Nothing is repeated
+// after a crash: what must happen is noted by an OnDeparted hook. Add hooks before serving.
+func (s *Service) AfterDeparted(fn func(ctx context.Context, agentID string)) {
+	s.afterDeparted = append(s.afterDeparted, fn)
+}
+
+// OnChanged adds what happens after each commit that changed an agent's role or status. Add hooks before serving.
+func (s *Service) OnChanged(fn func(agentID string)) { s.onChanged = append(s.onChanged, fn) }
+
+// GetAgent gives one record to any caller.
+func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentRequest) (*openintentv1.Agent, error) {
+	if _, err := known(ctx); err != nil {
+		return nil, err
+	}
+	var agent *Agent
+	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		agent, err = find(tx, req.GetAgentId())
+		return err
+	})
+	return reply(agent, err)
+}
+
+// ListAgents lists records to any caller: active ones unless a status is given, all of them under the compatibility
+// profile.
+func (s *Service) ListAgents(
+	ctx context.Context, req *openintentv1.ListAgentsRequest,
+) (*openintentv1.ListAgentsResponse, error) {
+	c, err := known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := caller.CheckText("role_id", req.GetRoleId()); err != nil {
+		return nil, err
+	}
+	selection := filter{status: StatusActive, role: req.GetRoleId()}
+	switch {
+	case req.Status != nil:
+		selection.status = statusOf(req.GetStatus())
+	case c.Compatibility:
+		selection.status = ""
+	}
+	if req.MinAvailableCapacity != nil {
+		least := int64(req.GetMinAvailableCapacity())
+		selection.minAvailableCapacity = &least
+	}
+	var agents []*Agent
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		agents, err = list(tx, selection)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	response := &openintentv1.ListAgentsResponse{}
+	for _, agent := range agents {
+		if !agent.canAny(req.GetCapabilities()) {
+			continue
+		}
+		message, err := message(agent)
+		if err != nil {
+			return nil, err
+		}
+		response.Agents = append(response.Agents, message)
+	}
+	response.Total = int64(len(response.Agents))
+	return response, nil
+}
+
+// known gives the caller; only a call that has proved one may ask for anything.
+func known(ctx context.Context) (caller.Caller, error) {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return c, errUnauthenticated
+	}
+	return c, nil
+}
+
+// owner gives the caller if it speaks for the agent.
+func owner(ctx context.Context, agentID string) (caller.Caller, error) {
+	c, err := known(ctx)
+	if err == nil && !c.Owns(agentID) {
+		err = errNotOwner
+	}
+	return c, err
+}

@@ -1,0 +1,198 @@
+package agents
+
+import (
+	"encoding/json"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/jsonvalue"
+)
+
+// row is an agent as the table holds it: times in microseconds, NULL for what is absent.
+type row struct {
+	AgentID               string `gorm:"primaryKey"`
+	RoleID                *string
+	Name                  *string
+	Capabilities          []byte
+	MaxConcurrentTasks    int64
+	CurrentLoad           int64
+	Status                Status
+	Endpoint              *string
+	IntervalSeconds       int64
+	UnhealthyAfterSeconds int64
+	DeadAfterSeconds      int64
+	Metadata              []byte
+	RegisteredAt          int64
+	LastHeartbeatAt       int64
+	DrainingSince         *int64
+	DrainTimeoutSeconds   *int64
+	DepartedAt            *int64
+	KeyID                 string
+	Version               int64
+}
+
+// TableName is for gorm.
+func (row) TableName() string { return "agents" }
+
+func (r *row) agent() (*Agent, error) {
+	a := &Agent{
+		ID:                  r.AgentID,
+		RoleID:              text(r.RoleID),
+		Name:                text(r.Name),
+		Endpoint:            text(r.Endpoint),
+		MaxConcurrentTasks:  r.MaxConcurrentTasks,
+		CurrentLoad:         r.CurrentLoad,
+		Status:              r.Status,
+		Silence:             Silence{Interval: r.IntervalSeconds, UnhealthyAfter: r.UnhealthyAfterSeconds, DeadAfter: r.DeadAfterSeconds},
+		Metadata:            jsonvalue.Object(r.Metadata),
+		RegisteredAt:        database.Time(r.RegisteredAt),
+		LastHeartbeatAt:     database.Time(r.LastHeartbeatAt),
+		DrainingSince:       timeOf(r.DrainingSince),
+		DrainTimeoutSeconds: r.DrainTimeoutSeconds,
+		DepartedAt:          timeOf(r.DepartedAt),
+		KeyID:               r.KeyID,
+		Version:             r.Version,
+	}
+	return a, json.Unmarshal(r.Capabilities, &a.Capabilities)
+}
+
+func rowOf(a *Agent) (*row, error) {
+	capabilities, err := json.Marshal(a.Capabilities)
+	return &row{
+		AgentID:               a.ID,
+		RoleID:                database.NullText(a.RoleID),
+		Name:                  database.NullText(a.Name),
+		Capabilities:          capabilities,
+		MaxConcurrentTasks:    a.MaxConcurrentTasks,
+		CurrentLoad:           a.CurrentLoad,
+		Status:                a.Status,
+		Endpoint:              database.NullText(a.Endpoint),
+		IntervalSeconds:       a.Silence.Interval,
+		UnhealthyAfterSeconds: a.Silence.UnhealthyAfter,
+		DeadAfterSeconds:      a.Silence.DeadAfter,
+		Metadata:              a.Metadata,
+		RegisteredAt:          database.Micros(a.RegisteredAt),
+		LastHeartbeatAt:       database.Micros(a.LastHeartbeatAt),
+		DrainingSince:         database.NullMicros(a.DrainingSince),
+		DrainTimeoutSeconds:   a.DrainTimeoutSeconds,
+		DepartedAt:            database.NullMicros(a.DepartedAt),
+		KeyID:                 a.KeyID,
+		Version:               a.Version,
+	}, err
+}
+
+// find reads an agent without locking it.
+func find(tx *database.Tx, id string) (*Agent, error) { return one(tx, id, "") }
+
+// lock reads an agent and locks its row until the transaction ends.
+func lock(tx *database.Tx, id string) (*Agent, error) { return one(tx, id, tx.ForUpdate()) }
+
+func one(tx *database.Tx, id, locking string) (*Agent, error) {
+	if caller.CheckName("agent_id", id) != nil {
+		return nil, ErrNotFound
+	}
+	found, err := scan(tx, "SELECT * FROM agents WHERE agent_id = ?"+locking, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, ErrNotFound
+	}
+	return found[0], nil
+}
+
+// lockAvailable locks those of the agents that nobody else has locked, in the order of their ids.
+func lockAvailable(tx *database.Tx, ids []string) ([]*Agent, error) {
+	condition, list := tx.In("agent_id", ids)
+	return scan(tx, "SELECT * FROM agents WHERE "+condition+" ORDER BY agent_id"+tx.ForUpdateSkipLocked(), list)
+}
+
+// overdue gives the ids, after the given one, of agents whose status time may have changed.
+func overdue(tx *database.Tx, now time.Time, after string, limit int) ([]string, error) {
+	const query = `
+		SELECT agent_id FROM agents
+		WHERE status IN ('active', 'draining', 'unhealthy') AND agent_id > ? AND (
+			(status = 'active' AND last_heartbeat_at + unhealthy_after_seconds * 1000000 < ?)
+			OR (status = 'unhealthy' AND last_heartbeat_at + dead_after_seconds * 1000000 < ?)
+			OR (status = 'draining' AND draining_since + drain_timeout_seconds * 1000000 <= ?)
+			OR (status = 'draining' AND drain_timeout_seconds IS NULL
+				AND last_heartbeat_at + dead_after_seconds * 1000000 < ?))
+		ORDER BY agent_id LIMIT ?`
+	var ids []string
+	at := database.Micros(now)
+	return ids, tx.Gorm().Raw(query, after, at, at, at, at, limit).Scan(&ids).Error
+}
+
+// filter selects records by what SQL can compare; empty fields select everything.
+type filter struct {
+	status               Status
+	role                 string
+	minAvailableCapacity *int64
+}
+
+// list reads records in the order of agent ids.
+func list(tx *database.Tx, f filter) ([]*Agent, error) {
+	query, args := "SELECT * FROM agents WHERE 1 = 1", []any{}
+	if f.status != "" {
+		query, args = query+" AND status = ?", append(args, f.status)
+	}
+	if f.role != "" {
+		query, args = query+" AND role_id = ?", append(args, f.role)
+	}
+	if f.minAvailableCapacity != nil {
+		query, args = query+" AND max_concurrent_tasks - current_load >= ?", append(args, *f.minAvailableCapacity)
+	}
+	return scan(tx, query+" ORDER BY agent_id", args...)
+}
+
+func scan(tx *database.Tx, query string, args ...any) ([]*Agent, error) {
+	var rows []row
+	if err := tx.Gorm().Raw(query, args...).Scan(&rows).Error; err != nil {
+		return nil, err
+	}
+	agents := make([]*Agent, 0, len(rows))
+	for i := range rows {
+		a, err := rows[i].agent()
+		if err != nil {
+			return nil, err
+		}
+		agents = append(agents, a)
+	}
+	return agents, nil
+}
+
+// insert stores a first registration; inserted is false when the id has a record already, which is then committed.
+func insert(tx *database.Tx, a *Agent) (inserted bool, err error) {
+	r, err := rowOf(a)
+	if err != nil {
+		return false, err
+	}
+	result := tx.Gorm().Clauses(clause.OnConflict{DoNothing: true}).Create(r)
+	return result.RowsAffected == 1, result.Error
+}
+
+// save overwrites the row of an agent that the transaction has locked.
+func save(tx *database.Tx, a *Agent) error {
+	r, err := rowOf(a)
+	if err != nil {
+		return err
+	}
+	return tx.Gorm().Model(r).Select("*").Updates(r).Error
+}
+
+func text(value *string) string {
+	if value == nil {
+		return ""
+	}
+	return *value
+}
+
+func timeOf(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return database.Time(*micros)
+}
