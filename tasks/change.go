@@ -1,0 +1,128 @@
+package tasks
+
+import (
+	"strconv"
+	"time"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/jsonvalue"
+)
+
+// change is one change of one task under the lock of its intent's head.
+type change struct {
+	service *Service
+	tx      *database.Tx
+	head    *intents.Head
+	rules   *intents.Rules
+	caller  caller.Caller
+	// actor is the agent that the change is made for, in whose name it is logged.
+	actor string
+	task  *Task
+}
+
+// begin locks an intent that the actor may write to.
+func (s *Service) begin(tx *database.Tx, c caller.Caller, actor string, intentNo int64) (*change, error) {
+	heads, err := intents.Lock(tx, intentNo)
+	if err != nil {
+		return nil, err
+	}
+	head := heads.Get(intentNo)
+	rules, err := s.intents.Rules(tx, intentNo, head.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	if err := rules.Require(c, actor, intents.PermissionWrite, head.Now()); err != nil {
+		return nil, err
+	}
+	return &change{service: s, tx: tx, head: head, rules: rules, caller: c, actor: actor}, nil
+}
+
+// mayChange is nil when the actor may change the task: anybody who may write as long as no agent has it, and then that
+// agent, administrators and the operator.
+func (c *change) mayChange() error {
+	operator := c.caller.IsOperator && c.actor == c.caller.Agent
+	switch {
+	case c.task.AssignedAgent == "" || c.task.AssignedAgent == c.actor:
+		return nil
+	case c.rules.Level(c.actor, operator, c.head.Now()) >= intents.PermissionAdmin:
+		return nil
+	}
+	return errNotAssigned
+}
+
+// logAt appends an event about the task; previous is empty for an event that is no transition.
+func (c *change) logAt(position int64, at time.Time, event string, previous Status) error {
+	_, err := c.head.LogAt(position, at, intents.EventDraft{
+		Type:    event,
+		Actor:   c.actor,
+		Payload: payload(c.task, previous),
+		TraceID: c.caller.TraceID,
+	})
+	return err
+}
+
+// payload is what the log says about a task.
+func payload(t *Task, previous Status) jsonvalue.Object {
+	var b jsonvalue.Builder
+	b.String("task_id", t.ID).String("name", t.Name)
+	if previous != "" {
+		b.String("previous_status", string(previous))
+	}
+	b.String("status", string(t.Status))
+	b.Raw("version", number(t.Version)).Raw("attempt", number(t.Attempt)).Raw("max_attempts", number(t.MaxAttempts))
+	if t.AssignedAgent != "" {
+		b.String("assigned_agent", t.AssignedAgent)
+	}
+	if t.BlockedReason != "" {
+		b.String("blocked_reason", t.BlockedReason)
+	}
+	if t.Status == StatusFailed && t.Error != nil {
+		b.Raw("error", t.Error)
+	}
+	return b.Object()
+}
+
+func number(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
+
+// store saves the changed task, with what follows if that was its end.
+func (c *change) store() error {
+	if err := save(c.tx, c.task); err != nil {
+		return err
+	}
+	if !c.task.Ended() {
+		return nil
+	}
+	for _, hook := range c.service.onEnded {
+		if err := hook(c.tx, c.head, c.task.ID); err != nil {
+			return err
+		}
+	}
+	id, status := c.task.ID, c.task.Status
+	c.tx.AfterCommit(func() { c.service.logger.Debug("a task ended", "task", id, "status", string(status)) })
+	if !status.satisfies() {
+		return nil
+	}
+	return c.release()
+}
+
+// release makes those tasks ready that waited for the changed one alone.
+func (c *change) release() error {
+	ids, err := released(c.tx, c.task.IntentNo, c.task.ID)
+	if err != nil {
+		return err
+	}
+	waiting, err := some(c.tx, c.task.IntentNo, c.task.IntentID, ids)
+	if err != nil {
+		return err
+	}
+	for _, t := range waiting {
+		follow := *c
+		follow.task, follow.actor = t, caller.System
+		if err := follow.apply(update{status: StatusReady}); err != nil {
+			return err
+		}
+	}
+	return saveStatuses(c.tx, waiting)
+}

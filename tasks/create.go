@@ -1,0 +1,166 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// defaultMaxAttempts is how many attempts a task has when its request does not say.
+const defaultMaxAttempts = 3
+
+// CreateTask makes a task for who has write access to the intent: ready, or pending while it depends on tasks that have
+// not ended well.
+func (s *Service) CreateTask(ctx context.Context, req *openintentv1.CreateTaskRequest) (*openintentv1.Task, error) {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return nil, errUnauthenticated
+	}
+	draft, err := readDraft(req)
+	if err != nil {
+		return nil, err
+	}
+	var task *Task
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
+		if err != nil {
+			return err
+		}
+		change, err := s.begin(tx, c, c.Agent, intentNo)
+		if err != nil {
+			return err
+		}
+		if change.head.Ended() {
+			return intents.ErrIntentEnded
+		}
+		copied := *draft
+		task = &copied
+		change.task = task
+		return change.create()
+	})
+	return reply(task, err)
+}
+
+// create stores the change's task as a new one of the intent.
+func (c *change) create() error {
+	t := c.task
+	t.ID, t.IntentNo, t.IntentID = newID(), c.head.IntentNo, c.head.IntentID
+	t.Status, t.Version = StatusPending, 1
+	met, err := c.dependencies()
+	if err != nil {
+		return err
+	}
+	position, at := c.head.Next()
+	t.CreatedAt = at
+	if err := c.logAt(position, at, "task.created", ""); err != nil {
+		return err
+	}
+	if met {
+		position, at = c.head.Next()
+		t.become(StatusReady, at)
+		if err := c.logAt(position, at, "task.ready", StatusPending); err != nil {
+			return err
+		}
+	}
+	return insert(c.tx, t)
+}
+
+// dependencies tells whether all that the task depends on has ended well, and refuses what is no task of the intent.
+func (c *change) dependencies() (met bool, err error) {
+	wanted := c.task.DependsOn
+	if c.task.ParentTaskID != "" {
+		wanted = append(slices.Clone(wanted), c.task.ParentTaskID)
+	}
+	found, err := some(c.tx, c.task.IntentNo, c.task.IntentID, wanted)
+	if err != nil {
+		return false, err
+	}
+	statuses := make(map[string]Status, len(found))
+	for _, t := range found {
+		statuses[t.ID] = t.Status
+	}
+	met = true
+	for i, id := range c.task.DependsOn {
+		status, ok := statuses[id]
+		if !ok {
+			return false, notOfIntent(fmt.Sprintf("depends_on[%d]", i))
+		}
+		if slices.Contains(c.task.DependsOn[:i], id) {
+			return false, fault.BadField(fmt.Sprintf("depends_on[%d]", i), "must be named once only.")
+		}
+		met = met && status.satisfies()
+	}
+	if _, ok := statuses[c.task.ParentTaskID]; !ok && c.task.ParentTaskID != "" {
+		return false, notOfIntent("parent_task_id")
+	}
+	return met, nil
+}
+
+// readDraft checks a request as far as that is possible without the intent.
+func readDraft(req *openintentv1.CreateTaskRequest) (*Task, error) {
+	t := &Task{
+		PlanID:               req.GetPlanId(),
+		Name:                 req.GetName(),
+		Description:          req.GetDescription(),
+		Priority:             int64(req.GetPriority()),
+		Artifacts:            []byte("[]"),
+		AssignedAgent:        req.GetAssignedAgent(),
+		CapabilitiesRequired: req.GetCapabilitiesRequired(),
+		DependsOn:            req.GetDependsOn(),
+		ParentTaskID:         req.GetParentTaskId(),
+		MaxAttempts:          defaultMaxAttempts,
+	}
+	if req.MaxAttempts != nil {
+		t.MaxAttempts = int64(req.GetMaxAttempts())
+	}
+	if req.TimeoutSeconds != nil {
+		limit := int64(req.GetTimeoutSeconds())
+		t.TimeoutSeconds = &limit
+	}
+	if err := t.checkTexts(); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.Input, err = objectText(req.GetInput(), "input"); err != nil {
+		return nil, err
+	}
+	if t.RetryPolicy, err = objectText(req.GetRetryPolicy(), "retry_policy"); err != nil {
+		return nil, err
+	}
+	if t.Metadata, err = objectText(req.GetMetadata(), "metadata"); err != nil {
+		return nil, err
+	}
+	t.Input, t.Metadata = t.Input.OrEmpty(), t.Metadata.OrEmpty()
+	t.Permissions, err = valueText(req.GetPermissions(), "permissions")
+	return t, err
+}
+
+// checkTexts refuses texts that the store cannot keep and a name that can be no agent's.
+func (t *Task) checkTexts() error {
+	texts := []struct{ field, value string }{
+		{"name", t.Name}, {"description", t.Description}, {"plan_id", t.PlanID},
+	}
+	for i, capability := range t.CapabilitiesRequired {
+		texts = append(texts, struct{ field, value string }{fmt.Sprintf("capabilities_required[%d]", i), capability})
+	}
+	for _, text := range texts {
+		if err := caller.CheckText(text.field, text.value); err != nil {
+			return err
+		}
+	}
+	return checkAgent("assigned_agent", t.AssignedAgent)
+}
+
+// checkAgent refuses to assign a task to a name that no agent can have; the empty one stands for nobody.
+func checkAgent(field, name string) error {
+	if name == "" {
+		return nil
+	}
+	return caller.CheckName(field, name)
+}

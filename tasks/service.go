@@ -1,0 +1,131 @@
+package tasks
+
+import (
+	"context"
+	"log/slog"
+
+	"google.golang.org/grpc"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// Config is what a Service needs.
+type Config struct {
+	DB      *database.DB
+	Intents *intents.Service
+	// Logger is told how tasks ended; nil discards.
+	Logger *slog.Logger
+}
+
+// Service keeps the tasks. Make it with New, add the hooks, then serve.
+type Service struct {
+	openintentv1.UnimplementedTaskServiceServer
+
+	db      *database.DB
+	intents *intents.Service
+	logger  *slog.Logger
+	onEnded []func(tx *database.Tx, head *intents.Head, taskID string) error
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{db: cfg.DB, intents: cfg.Intents, logger: cfg.Logger}
+}
+
+// Register adds the service to a gRPC server.
+func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterTaskServiceServer(r, s) }
+
+// OnEnded adds what must happen in the transaction in which a task is completed, cancelled, skipped, or failed for
+// good, with the intent's head locked and the task stored; an error undoes everything. Add hooks before serving.
+func (s *Service) OnEnded(fn func(tx *database.Tx, head *intents.Head, taskID string) error) {
+	s.onEnded = append(s.onEnded, fn)
+}
+
+// Find tells whether a task of the intent has ended. What is no task of the intent is refused as a bad task_id.
+func (s *Service) Find(tx *database.Tx, intentNo int64, taskID string) (ended bool, err error) {
+	found, err := some(tx, intentNo, "", []string{taskID})
+	if err != nil {
+		return false, err
+	}
+	if len(found) == 0 {
+		return false, notOfIntent("task_id")
+	}
+	return found[0].Ended(), nil
+}
+
+// GetTask gives one task to who may read its intent.
+func (s *Service) GetTask(ctx context.Context, req *openintentv1.GetTaskRequest) (*openintentv1.Task, error) {
+	var task *Task
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+		intentNo, err := locate(tx, req.GetTaskId())
+		if err != nil {
+			return err
+		}
+		intentID, err := s.readable(tx, c, intentNo)
+		if err != nil {
+			return err
+		}
+		task, err = load(tx, intentNo, intentID, req.GetTaskId())
+		return err
+	})
+	return reply(task, err)
+}
+
+// ListTasks lists an intent's tasks, oldest first, to who may read the intent.
+func (s *Service) ListTasks(
+	ctx context.Context, req *openintentv1.ListTasksRequest,
+) (*openintentv1.ListTasksResponse, error) {
+	var tasks []*Task
+	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
+		if err != nil {
+			return err
+		}
+		intentID, err := s.readable(tx, c, intentNo)
+		if err != nil {
+			return err
+		}
+		tasks, err = list(tx, intentNo, intentID, statusOf(req.GetStatus()))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	response := &openintentv1.ListTasksResponse{}
+	for _, task := range tasks {
+		message, err := message(task)
+		if err != nil {
+			return nil, err
+		}
+		response.Tasks = append(response.Tasks, message)
+	}
+	return response, nil
+}
+
+// read runs a handler's reading in one snapshot, for the proven caller.
+func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return errUnauthenticated
+	}
+	return s.db.Read(ctx, func(tx *database.Tx) error { return fn(tx, c) })
+}
+
+// readable gives the id of an intent that the caller may read, and the refusal of one that it may not.
+func (s *Service) readable(tx *database.Tx, c caller.Caller, intentNo int64) (intentID string, err error) {
+	head, err := intents.ReadHead(tx, intentNo)
+	if err != nil {
+		return "", err
+	}
+	rules, err := s.intents.Rules(tx, intentNo, head.Epoch)
+	if err != nil {
+		return "", err
+	}
+	return head.IntentID, rules.Require(c, c.Agent, intents.PermissionRead, head.Now())
+}

@@ -1,0 +1,283 @@
+package tasks
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"openintent/database"
+	"openintent/jsonvalue"
+)
+
+// idPrefix begins every task's id; a ULID follows.
+const idPrefix = "task_"
+
+func newID() string { return idPrefix + ulid.Make().String() }
+
+// wellFormed tells whether a text can be a task's id at all.
+func wellFormed(id string) bool {
+	rest, ok := strings.CutPrefix(id, idPrefix)
+	_, err := ulid.ParseStrict(rest)
+	return ok && err == nil
+}
+
+// row is a task as the table holds it: times in microseconds, NULL for what is absent.
+type row struct {
+	IntentNo             int64  `gorm:"primaryKey;autoIncrement:false"`
+	ID                   string `gorm:"primaryKey"`
+	PlanID               *string
+	Name                 string
+	Description          string
+	Status               Status
+	Version              int64
+	Priority             int64
+	Input                []byte
+	Output               []byte
+	Artifacts            []byte
+	AssignedAgent        *string
+	CapabilitiesRequired []byte
+	ParentTaskID         *string
+	RetryPolicy          []byte
+	TimeoutSeconds       *int64
+	Attempt              int64
+	MaxAttempts          int64
+	Permissions          []byte
+	BlockedReason        *string
+	Error                []byte
+	Metadata             []byte
+	CreatedAt            int64 `gorm:"autoCreateTime:false"`
+	StartedAt            *int64
+	CompletedAt          *int64
+}
+
+// TableName is for gorm.
+func (row) TableName() string { return "tasks" }
+
+func (r *row) task() (*Task, error) {
+	t := &Task{
+		IntentNo:       r.IntentNo,
+		ID:             r.ID,
+		PlanID:         text(r.PlanID),
+		Name:           r.Name,
+		Description:    r.Description,
+		Status:         r.Status,
+		Version:        r.Version,
+		Priority:       r.Priority,
+		Input:          jsonvalue.Object(r.Input),
+		Output:         jsonvalue.Object(r.Output),
+		Artifacts:      r.Artifacts,
+		AssignedAgent:  text(r.AssignedAgent),
+		ParentTaskID:   text(r.ParentTaskID),
+		RetryPolicy:    jsonvalue.Object(r.RetryPolicy),
+		TimeoutSeconds: r.TimeoutSeconds,
+		Attempt:        r.Attempt,
+		MaxAttempts:    r.MaxAttempts,
+		BlockedReason:  text(r.BlockedReason),
+		Permissions:    r.Permissions,
+		Error:          r.Error,
+		Metadata:       jsonvalue.Object(r.Metadata),
+		CreatedAt:      database.Time(r.CreatedAt),
+		StartedAt:      timeOf(r.StartedAt),
+		CompletedAt:    timeOf(r.CompletedAt),
+	}
+	return t, json.Unmarshal(r.CapabilitiesRequired, &t.CapabilitiesRequired)
+}
+
+func rowOf(t *Task) (*row, error) {
+	capabilities, err := json.Marshal(append([]string{}, t.CapabilitiesRequired...))
+	return &row{
+		IntentNo:             t.IntentNo,
+		ID:                   t.ID,
+		PlanID:               database.NullText(t.PlanID),
+		Name:                 t.Name,
+		Description:          t.Description,
+		Status:               t.Status,
+		Version:              t.Version,
+		Priority:             t.Priority,
+		Input:                t.Input,
+		Output:               t.Output,
+		Artifacts:            t.Artifacts,
+		AssignedAgent:        database.NullText(t.AssignedAgent),
+		CapabilitiesRequired: capabilities,
+		ParentTaskID:         database.NullText(t.ParentTaskID),
+		RetryPolicy:          t.RetryPolicy,
+		TimeoutSeconds:       t.TimeoutSeconds,
+		Attempt:              t.Attempt,
+		MaxAttempts:          t.MaxAttempts,
+		Permissions:          t.Permissions,
+		BlockedReason:        database.NullText(t.BlockedReason),
+		Error:                t.Error,
+		Metadata:             t.Metadata,
+		CreatedAt:            database.Micros(t.CreatedAt),
+		StartedAt:            database.NullMicros(t.StartedAt),
+		CompletedAt:          database.NullMicros(t.CompletedAt),
+	}, err
+}
+
+// locate gives the intent of a task. It never changes, so it may be read before the intent's head is locked.
+func locate(tx *database.Tx, id string) (intentNo int64, err error) {
+	if !wellFormed(id) {
+		return 0, ErrNotFound
+	}
+	var found []int64
+	if err := tx.Gorm().Raw("SELECT intent_no FROM tasks WHERE id = ?", id).Scan(&found).Error; err != nil {
+		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, ErrNotFound
+	}
+	return found[0], nil
+}
+
+// load reads one task with what it depends on and blocks.
+func load(tx *database.Tx, intentNo int64, intentID, id string) (*Task, error) {
+	found, err := scan(tx, intentID, "WHERE intent_no = ? AND id = ?", intentNo, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, ErrNotFound
+	}
+	return found[0], connect(tx, found, " AND (d.task_id = ? OR d.depends_on = ?)", id, id)
+}
+
+// list reads an intent's tasks, oldest first, with what they depend on and block; status is empty for all.
+func list(tx *database.Tx, intentNo int64, intentID string, status Status) ([]*Task, error) {
+	where, args := "WHERE intent_no = ?", []any{intentNo}
+	if status != "" {
+		where, args = where+" AND status = ?", append(args, status)
+	}
+	found, err := scan(tx, intentID, where+" ORDER BY created_at", args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found, connect(tx, found, "")
+}
+
+// some reads those of the tasks that are the intent's, oldest first, without what they depend on.
+func some(tx *database.Tx, intentNo int64, intentID string, ids []string) ([]*Task, error) {
+	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !wellFormed(id) })
+	if len(possible) == 0 {
+		return nil, nil
+	}
+	condition, wanted := tx.In("id", possible)
+	return scan(tx, intentID, "WHERE intent_no = ? AND "+condition+" ORDER BY created_at", intentNo, wanted)
+}
+
+func scan(tx *database.Tx, intentID, where string, args ...any) ([]*Task, error) {
+	var rows []row
+	if err := tx.Gorm().Raw("SELECT * FROM tasks "+where, args...).Scan(&rows).Error; err != nil {
+		return nil, err
+	}
+	tasks := make([]*Task, 0, len(rows))
+	for i := range rows {
+		t, err := rows[i].task()
+		if err != nil {
+			return nil, err
+		}
+		t.IntentID = intentID
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
+}
+
+// connect fills DependsOn, in the order in which it was given, and Blocks, oldest first, of tasks of one intent.
+func connect(tx *database.Tx, tasks []*Task, condition string, args ...any) error {
+	var edges []struct{ TaskID, DependsOn string }
+	const query = `
+		SELECT d.task_id, d.depends_on
+		FROM task_dependencies AS d JOIN tasks AS t ON t.intent_no = d.intent_no AND t.id = d.task_id
+		WHERE d.intent_no = ?`
+	args = append([]any{tasks[0].IntentNo}, args...)
+	if err := tx.Gorm().Raw(query+condition+" ORDER BY t.created_at, d.place", args...).Scan(&edges).Error; err != nil {
+		return err
+	}
+	byID := make(map[string]*Task, len(tasks))
+	for _, t := range tasks {
+		byID[t.ID] = t
+	}
+	for _, edge := range edges {
+		if t := byID[edge.TaskID]; t != nil {
+			t.DependsOn = append(t.DependsOn, edge.DependsOn)
+		}
+		if t := byID[edge.DependsOn]; t != nil {
+			t.Blocks = append(t.Blocks, edge.TaskID)
+		}
+	}
+	return nil
+}
+
+// insert stores a new task with its dependencies.
+func insert(tx *database.Tx, t *Task) error {
+	r, err := rowOf(t)
+	if err != nil {
+		return err
+	}
+	if err := tx.Gorm().Create(r).Error; err != nil {
+		return err
+	}
+	n := len(t.DependsOn)
+	nos, ids, places := make([]int64, n), make([]string, n), make([]int64, n)
+	for i := range t.DependsOn {
+		nos[i], ids[i], places[i] = t.IntentNo, t.ID, int64(i)
+	}
+	return tx.Pipeline(tx.Insert("task_dependencies",
+		database.Column{Name: "intent_no", Values: nos},
+		database.Column{Name: "task_id", Values: ids},
+		database.Column{Name: "depends_on", Values: t.DependsOn},
+		database.Column{Name: "place", Values: places},
+	)...)
+}
+
+// save overwrites a task's row; its dependencies never change.
+func save(tx *database.Tx, t *Task) error {
+	r, err := rowOf(t)
+	if err != nil {
+		return err
+	}
+	return tx.Gorm().Model(r).Select("*").Updates(r).Error
+}
+
+// saveStatuses stores status and version of several tasks of one intent at once.
+func saveStatuses(tx *database.Tx, tasks []*Task) error {
+	n := len(tasks)
+	nos, ids, statuses, versions := make([]int64, n), make([]string, n), make([]string, n), make([]int64, n)
+	for i, t := range tasks {
+		nos[i], ids[i], statuses[i], versions[i] = t.IntentNo, t.ID, string(t.Status), t.Version
+	}
+	return tx.Pipeline(tx.Update("tasks",
+		[]database.Column{{Name: "intent_no", Values: nos}, {Name: "id", Values: ids}},
+		[]database.Column{{Name: "status", Values: statuses}, {Name: "version", Values: versions}},
+	)...)
+}
+
+// released gives the pending tasks that depended on the given one and now wait for none any longer.
+func released(tx *database.Tx, intentNo int64, id string) (ids []string, err error) {
+	const query = `
+		SELECT t.id
+		FROM task_dependencies AS d JOIN tasks AS t ON t.intent_no = d.intent_no AND t.id = d.task_id
+		WHERE d.intent_no = ? AND d.depends_on = ? AND t.status = 'pending' AND NOT EXISTS (
+			SELECT 1
+			FROM task_dependencies AS other
+			JOIN tasks AS needed ON needed.intent_no = other.intent_no AND needed.id = other.depends_on
+			WHERE other.intent_no = t.intent_no AND other.task_id = t.id
+				AND needed.status NOT IN ('completed', 'skipped'))`
+	return ids, tx.Gorm().Raw(query, intentNo, id).Scan(&ids).Error
+}
+
+func text(value *string) string {
+	if value == nil {
+		return ""
+	}
+	return *value
+}
+
+func timeOf(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return database.Time(*micros)
+}
