@@ -1,0 +1,107 @@
+package channels
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/agents"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// answers gives channels of one intent their wire form, as of the head's time. Agents that departed since they were
+// added are left out of the member lists, even where the departure has not reached the stored list yet.
+func (s *Service) answers(tx *database.Tx, head *intents.Head, rules []*Rules) ([]*openintentv1.Channel, error) {
+	var listed []string
+	seen := make(map[string]bool)
+	for _, r := range rules {
+		for _, m := range r.members {
+			if !seen[m.agent] {
+				seen[m.agent] = true
+				listed = append(listed, m.agent)
+			}
+		}
+	}
+	counts, err := LoadCounts(tx, keysOf(rules))
+	if err != nil {
+		return nil, err
+	}
+	presences, err := agents.LoadPresences(tx, listed)
+	if err != nil {
+		return nil, err
+	}
+	now := head.Now()
+	channels := make([]*openintentv1.Channel, len(rules))
+	for i, r := range rules {
+		channels[i] = r.toWire(*counts[r.Key], head, presences, now)
+	}
+	return channels, nil
+}
+
+// answer gives one channel its wire form as the transaction has it stored now.
+func (s *Service) answer(tx *database.Tx, head *intents.Head, key Key) (*openintentv1.Channel, error) {
+	rules, err := loadRules(tx, head.IntentNo, head.IntentID, "channel_no = ?", key.ChannelNo)
+	if err != nil {
+		return nil, err
+	}
+	channels, err := s.answers(tx, head, rules)
+	if err != nil {
+		return nil, err
+	}
+	return channels[0], nil
+}
+
+func (r *Rules) toWire(
+	count Count, head *intents.Head, presences map[string]agents.Presence, now time.Time,
+) *openintentv1.Channel {
+	channel := &openintentv1.Channel{
+		Id:            r.ID,
+		IntentId:      r.IntentID,
+		Name:          r.Name,
+		CreatedBy:     r.CreatedBy,
+		Members:       []string{},
+		MemberPolicy:  openintentv1.MemberPolicy_MEMBER_POLICY_INTENT,
+		Options:       &openintentv1.ChannelOptions{Audit: proto.Bool(r.Audit), MaxMessages: proto.Int64(r.MaxMessages)},
+		Status:        openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN,
+		CreatedAt:     timestamppb.New(r.CreatedAt),
+		MessageCount:  count.Messages,
+		LastMessageAt: timestampOrNil(count.LastMessageAt),
+	}
+	if r.TaskID != "" {
+		channel.TaskId = proto.String(r.TaskID)
+	}
+	for _, m := range r.members {
+		if r.Lists(m.agent, presences[m.agent].DepartedAt) {
+			channel.Members = append(channel.Members, m.agent)
+		}
+	}
+	if r.Policy == PolicyExplicit {
+		channel.MemberPolicy = openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT
+	}
+	if r.TTL > 0 {
+		channel.Options.TtlSeconds = proto.Int64(int64(r.TTL / time.Second))
+	}
+	if closedAt, closed := r.ClosedBy(count, head, now); closed {
+		channel.Status = openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED
+		channel.ClosedAt = timestamppb.New(closedAt)
+	}
+	return channel
+}
+
+func timestampOrNil(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}
+
+// policyOf reads a member policy from the wire; unspecified is the default.
+func policyOf(policy openintentv1.MemberPolicy) Policy {
+	if policy == openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT {
+		return PolicyExplicit
+	}
+	return PolicyIntent
+}

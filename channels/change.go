@@ -1,0 +1,74 @@
+package channels
+
+import (
+	"context"
+	"time"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// subject is the channel that a change is about, as read under the lock of its intent's head.
+type subject struct {
+	caller caller.Caller
+	head   *intents.Head
+	access *intents.Rules
+	rules  *Rules
+	count  Count
+}
+
+// closed tells whether the channel is closed at the time of the decision, and since when.
+func (s *subject) closed() (time.Time, bool) { return s.rules.ClosedBy(s.count, s.head, s.head.Now()) }
+
+// change lets a manager of a channel change it under the lock of its intent's head, and answers with the channel as it
+// is then stored.
+func (s *Service) change(
+	ctx context.Context, channelID string, apply func(*database.Tx, *subject) error,
+) (*openintentv1.Channel, error) {
+	var answer *openintentv1.Channel
+	err := s.manage(ctx, channelID, func(tx *database.Tx, subject *subject) error {
+		err := apply(tx, subject)
+		if err == nil {
+			answer, err = s.answer(tx, subject.head, subject.rules.Key)
+		}
+		return err
+	})
+	return answer, err
+}
+
+// manage runs work on one channel in a transaction that holds the lock, for callers that manage the channel.
+func (s *Service) manage(ctx context.Context, channelID string, work func(*database.Tx, *subject) error) error {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return errNoCaller
+	}
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		key, err := s.Locate(tx, channelID)
+		if err != nil {
+			return err
+		}
+		heads, err := intents.Lock(tx, key.IntentNo)
+		if err != nil {
+			return err
+		}
+		head := heads.Get(key.IntentNo)
+		access, err := s.intents.Rules(tx, key.IntentNo, head.Epoch)
+		if err != nil {
+			return err
+		}
+		rules, err := s.Rules(tx, key, head.Epoch)
+		if err != nil {
+			return err
+		}
+		if err := rules.requireManager(c, access, head.Now()); err != nil {
+			return err
+		}
+		count, err := LoadCount(tx, key)
+		if err != nil {
+			return err
+		}
+		return work(tx, &subject{caller: c, head: head, access: access, rules: rules, count: count})
+	})
+}

@@ -1,0 +1,143 @@
+package channels
+
+import (
+	"context"
+
+	"github.com/oklog/ulid/v2"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// CreateChannel opens a channel: for whoever may read the intent, or write to it if the channel is audited.
+func (s *Service) CreateChannel(
+	ctx context.Context, req *openintentv1.CreateChannelRequest,
+) (*openintentv1.Channel, error) {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return nil, errNoCaller
+	}
+	draft, err := s.draft(c, req)
+	if err != nil {
+		return nil, err
+	}
+	need := intents.PermissionRead
+	if draft.Audit {
+		need = intents.PermissionWrite
+	}
+	var answer *openintentv1.Channel
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
+		if err != nil {
+			return err
+		}
+		heads, err := intents.Lock(tx, intentNo)
+		if err != nil {
+			return err
+		}
+		head := heads.Get(intentNo)
+		access, err := s.intents.Rules(tx, intentNo, head.Epoch)
+		if err != nil {
+			return err
+		}
+		if err := access.Require(c, draft.CreatedBy, need, head.Now()); err != nil {
+			return err
+		}
+		rules, err := s.create(tx, head, draft, req.GetMembers())
+		if err != nil {
+			return err
+		}
+		answer, err = s.answer(tx, head, rules.Key)
+		return err
+	})
+	return answer, err
+}
+
+// draft checks a request and gives the channel it asks for, before it has a number and members.
+func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest) (Rules, error) {
+	createdBy, err := c.ActAs("created_by", req.GetCreatedBy())
+	if err != nil {
+		return Rules{}, err
+	}
+	if createdBy != c.Agent {
+		if err := caller.CheckName("created_by", createdBy); err != nil {
+			return Rules{}, err
+		}
+	}
+	options := req.GetOptions()
+	if options == nil {
+		options = &openintentv1.ChannelOptions{}
+	}
+	ttl, err := ttlOf(options.TtlSeconds)
+	if err != nil {
+		return Rules{}, err
+	}
+	maxMessages, err := maxMessagesOf(options.MaxMessages)
+	if err != nil {
+		return Rules{}, err
+	}
+	return Rules{
+		TaskID:      req.GetTaskId(),
+		Name:        req.GetName(),
+		CreatedBy:   createdBy,
+		Policy:      policyOf(req.GetMemberPolicy()),
+		Audit:       options.GetAudit(),
+		TTL:         ttl,
+		MaxMessages: maxMessages,
+	}, nil
+}
+
+// CreateImplicit opens a channel because somebody sends to a name that no open channel of the intent has (RFC-0021
+// section 1.4): open to every agent on the intent, with default options. The head is locked; whoever calls has checked
+// the creator's access.
+func (s *Service) CreateImplicit(tx *database.Tx, head *intents.Head, name, createdBy string) (*Rules, error) {
+	return s.create(tx, head, Rules{
+		Name: name, CreatedBy: createdBy, Policy: PolicyIntent, MaxMessages: DefaultMaxMessages,
+	}, nil)
+}
+
+// create decides under the head's lock whether a channel may open and stores it.
+func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agentIDs []string) (*Rules, error) {
+	if err := s.CheckName("name", draft.Name); err != nil {
+		return nil, err
+	}
+	agentIDs, err := s.checkMembers(agentIDs)
+	if err != nil {
+		return nil, err
+	}
+	if head.Ended() {
+		return nil, intents.ErrIntentEnded
+	}
+	if draft.TaskID != "" {
+		ended, err := s.tasks.Find(tx, head.IntentNo, draft.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		if ended {
+			return nil, ErrTaskEnded
+		}
+	}
+	namesake, err := s.FindOpenByName(tx, head, draft.Name, make(map[Key]*Count))
+	if err != nil {
+		return nil, err
+	}
+	if namesake != nil {
+		return nil, ErrNameTaken.With("channel_id", namesake.ID)
+	}
+	draft.Key = Key{IntentNo: head.IntentNo, ChannelNo: head.NextChannel()}
+	draft.ID = idPrefix + ulid.Make().String()
+	draft.IntentID = head.IntentID
+	draft.CreatedAt = head.Now()
+	var members []member
+	if len(agentIDs) > 0 {
+		members = membersFrom(agentIDs, 0, tx.Now())
+	}
+	rules := newRules(draft, members)
+	if err := insertChannel(tx, rules); err != nil {
+		return nil, err
+	}
+	s.changed(tx, head, rules.Key)
+	return rules, nil
+}

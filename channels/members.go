@@ -1,0 +1,167 @@
+package channels
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"openintent/agents"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// membersFrom makes lines of a member list from the given place on.
+func membersFrom(agentIDs []string, place int64, addedAt time.Time) []member {
+	var members []member
+	for i, agent := range agentIDs {
+		members = append(members, member{agent: agent, place: place + int64(i), addedAt: addedAt})
+	}
+	return members
+}
+
+// AddChannelMembers adds agents to the member list; those on it stay as they are.
+func (s *Service) AddChannelMembers(
+	ctx context.Context, req *openintentv1.AddChannelMembersRequest,
+) (*openintentv1.Channel, error) {
+	wanted, err := s.checkMembers(req.GetMembers())
+	if err != nil {
+		return nil, err
+	}
+	return s.change(ctx, req.GetChannelId(), func(tx *database.Tx, subject *subject) error {
+		if _, closed := subject.closed(); closed {
+			return ErrChannelClosed
+		}
+		return s.addMembers(tx, subject, wanted)
+	})
+}
+
+func (s *Service) addMembers(tx *database.Tx, subject *subject, wanted []string) error {
+	presences, err := agents.LoadPresences(tx, wanted)
+	if err != nil {
+		return err
+	}
+	var added []string
+	for _, agent := range wanted {
+		if !subject.rules.Lists(agent, presences[agent].DepartedAt) {
+			added = append(added, agent)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	length, place := len(subject.rules.members), int64(0)
+	if length > 0 {
+		place = subject.rules.members[length-1].place + 1
+	}
+	for _, agent := range added {
+		if _, departed := subject.rules.listed[agent]; !departed {
+			length++
+		}
+	}
+	if err := s.checkMemberCount(length); err != nil {
+		return err
+	}
+	statements := []database.Statement{deleteMembers(tx, subject.rules.Key, added)}
+	statements = append(statements, insertMembers(tx, subject.rules.Key, membersFrom(added, place, tx.Now()))...)
+	if err := tx.Pipeline(statements...); err != nil {
+		return err
+	}
+	s.changed(tx, subject.head, subject.rules.Key)
+	return nil
+}
+
+// RemoveChannelMember takes an agent off the member list; one that is not on it is no error.
+func (s *Service) RemoveChannelMember(
+	ctx context.Context, req *openintentv1.RemoveChannelMemberRequest,
+) (*openintentv1.Channel, error) {
+	return s.change(ctx, req.GetChannelId(), func(tx *database.Tx, subject *subject) error {
+		if _, closed := subject.closed(); closed {
+			return ErrChannelClosed
+		}
+		if _, listed := subject.rules.listed[req.GetAgentId()]; !listed {
+			return nil
+		}
+		if err := tx.Pipeline(deleteMembers(tx, subject.rules.Key, []string{req.GetAgentId()})); err != nil {
+			return err
+		}
+		s.changed(tx, subject.head, subject.rules.Key)
+		return nil
+	})
+}
+
+// replaceMembers makes the list exactly the wanted agents in their order; those that stay keep the time of their
+// addition. It gives the new list.
+func replaceMembers(tx *database.Tx, rules *Rules, wanted []string) ([]member, error) {
+	presences, err := agents.LoadPresences(tx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	members := membersFrom(wanted, 0, tx.Now())
+	for i, m := range members {
+		if rules.Lists(m.agent, presences[m.agent].DepartedAt) {
+			members[i].addedAt = rules.listed[m.agent]
+		}
+	}
+	statements := append([]database.Statement{clearMembers(rules.Key)}, insertMembers(tx, rules.Key, members)...)
+	return members, tx.Pipeline(statements...)
+}
+
+// RemoveFromLists takes a departed agent off every member list of one intent whose head is locked, as far as it was
+// added no later than the given time, and names the open channels among them.
+func (s *Service) RemoveFromLists(
+	tx *database.Tx, head *intents.Head, agentID string, before time.Time,
+) ([]Key, error) {
+	var rows []memberRow
+	err := tx.Gorm().
+		Where("intent_no = ? AND agent_id = ? AND added_at <= ?", head.IntentNo, agentID, database.Micros(before)).
+		Order("channel_no").Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	numbers := make([]int64, len(rows))
+	for i, row := range rows {
+		numbers[i] = row.ChannelNo
+	}
+	in, arg := tx.In("channel_no", numbers)
+	found, err := loadWithoutMembers(tx, head.IntentNo, head.IntentID, in, arg)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := LoadCounts(tx, keysOf(found))
+	if err != nil {
+		return nil, err
+	}
+	err = tx.Pipeline(database.Statement{
+		SQL:  fmt.Sprintf("DELETE FROM members WHERE intent_no = ? AND agent_id = ? AND %s", in),
+		Args: []any{head.IntentNo, agentID, arg},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var open []Key
+	for _, r := range found {
+		if _, closed := r.ClosedBy(*counts[r.Key], head, head.Now()); !closed {
+			open = append(open, r.Key)
+		}
+	}
+	s.changed(tx, head, keysOf(found)...)
+	return open, nil
+}
+
+// IntentsListing gives the intents with a channel that lists the agent, closed channels included, lowest first.
+func IntentsListing(tx *database.Tx, agentID string) ([]int64, error) {
+	var intentNos []int64
+	err := tx.Gorm().Model(&memberRow{}).Where("agent_id = ?", agentID).Distinct().Order("intent_no").
+		Pluck("intent_no", &intentNos).Error
+	return intentNos, err
+}
+
+// keysOf gives the keys of channels in their order.
+func keysOf(rules []*Rules) []Key {
+	keys := make([]Key, len(rules))
+	for i, r := range rules {
+		keys[i] = r.Key
+	}
+	return keys
+}

@@ -1,0 +1,223 @@
+package channels
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"google.golang.org/grpc"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+	"openintent/tasks"
+)
+
+// Config is what a Service needs; the bounds have defaults.
+type Config struct {
+	DB      *database.DB
+	Intents *intents.Service
+	Tasks   *tasks.Service
+	// Logger is told of what the sweep could not do; nil discards.
+	Logger *slog.Logger
+	// MaxNameLength is the bound of a channel's name in characters; 128 when zero.
+	MaxNameLength int
+	// MaxMembers is how many agents a channel lists at most; 10,000 when zero.
+	MaxMembers int
+}
+
+const (
+	defaultMaxNameLength = 128
+	defaultMaxMembers    = 10_000
+
+	// keptKeys and keptRules bound the caches in entries; what falls out is read again.
+	keptKeys  = 65_536
+	keptRules = 4_096
+)
+
+// Service is the channel room; make it with New.
+type Service struct {
+	openintentv1.UnimplementedChannelServiceServer
+
+	db            *database.DB
+	intents       *intents.Service
+	tasks         *tasks.Service
+	logger        *slog.Logger
+	maxNameLength int
+	maxMembers    int
+
+	keys  *lru.Cache[string, Key]
+	rules *intents.EpochCache[Key, *Rules]
+
+	onClosing     []closingHook
+	onDeleting    []deletingHook
+	onFloorRaised []func(tx *database.Tx, key Key) error
+	onChanged     []func(key Key)
+}
+
+type (
+	closingHook  func(tx *database.Tx, head *intents.Head, closed []*Rules, at time.Time) error
+	deletingHook func(tx *database.Tx, head *intents.Head, key Key) error
+)
+
+// New makes the service and registers with the intents and tasks below it what their ends and suspensions do to
+// channels.
+func New(cfg Config) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{
+		db:            cfg.DB,
+		intents:       cfg.Intents,
+		tasks:         cfg.Tasks,
+		logger:        cfg.Logger,
+		maxNameLength: cmp.Or(cfg.MaxNameLength, defaultMaxNameLength),
+		maxMembers:    cmp.Or(cfg.MaxMembers, defaultMaxMembers),
+		keys:          newKeyCache(),
+		rules:         intents.NewEpochCache[Key, *Rules](keptRules),
+	}
+	s.intents.OnTerminal(s.closeForIntent)
+	s.intents.OnSuspending(s.closeForSuspension)
+	s.tasks.OnEnded(s.closeForTask)
+	return s
+}
+
+func newKeyCache() *lru.Cache[string, Key] {
+	cache, err := lru.New[string, Key](keptKeys)
+	if err != nil {
+		panic(err) // only a size that is not positive
+	}
+	return cache
+}
+
+// Register adds the ChannelService to a gRPC server.
+func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterChannelServiceServer(r, s) }
+
+// OnClosing registers what must happen in the transaction that closes channels, whatever its cause. The closed rules
+// carry their closing time, which is at, but not always their members: closing many channels does not read those. An
+// error undoes the closing with its cause. Register before serving.
+func (s *Service) OnClosing(fn func(tx *database.Tx, head *intents.Head, closed []*Rules, at time.Time) error) {
+	s.onClosing = append(s.onClosing, fn)
+}
+
+// OnDeleting registers what must happen in the transaction that deletes a channel, after its closing. The rows of the
+// channel stay until Remove. Register before serving.
+func (s *Service) OnDeleting(fn func(tx *database.Tx, head *intents.Head, key Key) error) {
+	s.onDeleting = append(s.onDeleting, fn)
+}
+
+// OnFloorRaised registers what must happen in the transaction in which a lowered max_messages raises a channel's floor,
+// with the intent's head locked: the messages up to the floor are evicted, but their rows are still there. An error
+// undoes the change. Register before serving.
+func (s *Service) OnFloorRaised(fn func(tx *database.Tx, key Key) error) {
+	s.onFloorRaised = append(s.onFloorRaised, fn)
+}
+
+// OnChanged registers what runs after each commit that created, changed or closed a channel. It must not block; it
+// carries no truth but "look again". Register before serving.
+func (s *Service) OnChanged(fn func(key Key)) { s.onChanged = append(s.onChanged, fn) }
+
+// changed raises the epoch, so that cached rules are read again, and arranges for OnChanged after the commit.
+func (s *Service) changed(tx *database.Tx, head *intents.Head, keys ...Key) {
+	head.RaiseEpoch()
+	tx.AfterCommit(func() {
+		for _, fn := range s.onChanged {
+			for _, key := range keys {
+				fn(key)
+			}
+		}
+	})
+}
+
+// GetChannel gives one channel to whoever may read its intent.
+func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRequest) (*openintentv1.Channel, error) {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return nil, errNoCaller
+	}
+	var answer *openintentv1.Channel
+	err := s.db.Read(ctx, func(tx *database.Tx) error {
+		key, err := s.Locate(tx, req.GetChannelId())
+		if err != nil {
+			return err
+		}
+		head, err := intents.ReadHead(tx, key.IntentNo)
+		if err != nil {
+			return err
+		}
+		rules, err := s.Rules(tx, key, head.Epoch)
+		if err != nil {
+			return err
+		}
+		if err := s.requireRead(tx, c, &head); err != nil {
+			return err
+		}
+		answers, err := s.answers(tx, &head, []*Rules{rules})
+		if err != nil {
+			return err
+		}
+		answer = answers[0]
+		return nil
+	})
+	return answer, err
+}
+
+// ListChannels lists an intent's channels, open ones first, each group oldest first.
+func (s *Service) ListChannels(
+	ctx context.Context, req *openintentv1.ListChannelsRequest,
+) (*openintentv1.ListChannelsResponse, error) {
+	c, ok := caller.From(ctx)
+	if !ok {
+		return nil, errNoCaller
+	}
+	var all []*openintentv1.Channel
+	err := s.db.Read(ctx, func(tx *database.Tx) error {
+		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
+		if err != nil {
+			return err
+		}
+		head, err := intents.ReadHead(tx, intentNo)
+		if err != nil {
+			return err
+		}
+		if err := s.requireRead(tx, c, &head); err != nil {
+			return err
+		}
+		rules, err := loadRules(tx, head.IntentNo, head.IntentID, "deleted_at IS NULL")
+		if err != nil {
+			return err
+		}
+		all, err = s.answers(tx, &head, rules)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var open, closed []*openintentv1.Channel
+	for _, channel := range all {
+		if channel.Status == openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN {
+			open = append(open, channel)
+		} else {
+			closed = append(closed, channel)
+		}
+	}
+	switch req.GetStatus() {
+	case openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN:
+		closed = nil
+	case openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED:
+		open = nil
+	}
+	return &openintentv1.ListChannelsResponse{Channels: append(open, closed...)}, nil
+}
+
+// requireRead refuses callers without read access to the intent.
+func (s *Service) requireRead(tx *database.Tx, c caller.Caller, head *intents.Head) error {
+	access, err := s.intents.Rules(tx, head.IntentNo, head.Epoch)
+	if err != nil {
+		return err
+	}
+	return access.Require(c, c.Agent, intents.PermissionRead, head.Now())
+}

@@ -1,0 +1,307 @@
+package channels
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"gorm.io/gorm"
+
+	"openintent/database"
+	"openintent/intents"
+)
+
+// idPrefix begins every channel's id; a ULID follows.
+const idPrefix = "chan_"
+
+// channelRow is a row of channels.
+type channelRow struct {
+	IntentNo    int64 `gorm:"primaryKey;autoIncrement:false"`
+	ChannelNo   int64 `gorm:"primaryKey;autoIncrement:false"`
+	ID          string
+	Name        string
+	TaskID      *string
+	CreatedBy   string
+	Policy      string
+	Audit       bool
+	TTLSeconds  *int64 `gorm:"column:ttl_seconds"`
+	MaxMessages int64
+	CreatedAt   int64 `gorm:"autoCreateTime:false"`
+	ClosedAt    *int64
+	DeletedAt   *int64
+}
+
+func (channelRow) TableName() string { return "channels" }
+
+// memberRow is a row of members.
+type memberRow struct {
+	IntentNo  int64 `gorm:"primaryKey;autoIncrement:false"`
+	ChannelNo int64 `gorm:"primaryKey;autoIncrement:false"`
+	AgentID   string
+	Place     int64
+	AddedAt   int64
+}
+
+func (memberRow) TableName() string { return "members" }
+
+// rules turns a row into rules that still lack their members.
+func (row channelRow) rules(intentID string) Rules {
+	rules := Rules{
+		Key:         Key{IntentNo: row.IntentNo, ChannelNo: row.ChannelNo},
+		ID:          row.ID,
+		IntentID:    intentID,
+		Name:        row.Name,
+		CreatedBy:   row.CreatedBy,
+		Policy:      Policy(row.Policy),
+		Audit:       row.Audit,
+		MaxMessages: row.MaxMessages,
+		CreatedAt:   database.Time(row.CreatedAt),
+		Deleted:     row.DeletedAt != nil,
+	}
+	if row.TaskID != nil {
+		rules.TaskID = *row.TaskID
+	}
+	if row.TTLSeconds != nil {
+		rules.TTL = time.Duration(*row.TTLSeconds) * time.Second
+	}
+	if row.ClosedAt != nil {
+		rules.ClosedAt = database.Time(*row.ClosedAt)
+	}
+	return rules
+}
+
+// Locate gives the key of a channel's id, and ErrChannelNotFound for an id that was never given out. It knows nothing
+// of deletion: ask Rules.
+func (s *Service) Locate(tx *database.Tx, channelID string) (Key, error) {
+	if key, ok := s.keys.Get(channelID); ok {
+		return key, nil
+	}
+	if _, err := ulid.ParseStrict(strings.TrimPrefix(channelID, idPrefix)); err != nil {
+		return Key{}, ErrChannelNotFound
+	}
+	var row channelRow
+	err := tx.Gorm().Select("intent_no", "channel_no").Where("id = ?", channelID).Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return Key{}, ErrChannelNotFound
+	}
+	if err != nil {
+		return Key{}, err
+	}
+	key := Key{IntentNo: row.IntentNo, ChannelNo: row.ChannelNo}
+	s.keys.Add(channelID, key)
+	return key, nil
+}
+
+// Rules gives a channel's rules as of an epoch of its intent, which the caller read in this transaction's snapshot or
+// holds by the head's lock; a deleted channel is ErrChannelNotFound.
+func (s *Service) Rules(tx *database.Tx, key Key, epoch int64) (*Rules, error) {
+	if rules, ok := s.rules.Get(tx, key.IntentNo, epoch, key); ok {
+		return rules.orNotFound()
+	}
+	access, err := s.intents.Rules(tx, key.IntentNo, epoch)
+	if err != nil {
+		return nil, err
+	}
+	found, err := loadRules(tx, key.IntentNo, access.IntentID(), "channel_no = ?", key.ChannelNo)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, ErrChannelNotFound
+	}
+	s.rules.Add(tx, key.IntentNo, epoch, key, found[0])
+	return found[0].orNotFound()
+}
+
+func (r *Rules) orNotFound() (*Rules, error) {
+	if r.Deleted {
+		return nil, ErrChannelNotFound
+	}
+	return r, nil
+}
+
+// loadRules reads the intent's channels that meet the condition, with their members, oldest first. It does not cache.
+func loadRules(tx *database.Tx, intentNo int64, intentID, condition string, args ...any) ([]*Rules, error) {
+	found, err := loadWithoutMembers(tx, intentNo, intentID, condition, args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	numbers := make([]int64, len(found))
+	for i, r := range found {
+		numbers[i] = r.ChannelNo
+	}
+	members, err := loadMembers(tx, intentNo, numbers)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range found {
+		found[i] = newRules(*r, members[r.ChannelNo])
+	}
+	return found, nil
+}
+
+// loadWithoutMembers is loadRules for what asks only whether channels are open: an intent may have many of them, each
+// with a long list. These rules list nobody.
+func loadWithoutMembers(tx *database.Tx, intentNo int64, intentID, condition string, args ...any) ([]*Rules, error) {
+	var rows []channelRow
+	err := tx.Gorm().Where("intent_no = ?", intentNo).Where(condition, args...).Order("channel_no").Find(&rows).Error
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*Rules, len(rows))
+	for i, row := range rows {
+		found[i] = newRules(row.rules(intentID), nil)
+	}
+	return found, nil
+}
+
+// loadMembers reads the member lists of an intent's channels, each in its order.
+func loadMembers(tx *database.Tx, intentNo int64, channelNos []int64) (map[int64][]member, error) {
+	in, arg := tx.In("channel_no", channelNos)
+	var rows []memberRow
+	err := tx.Gorm().Where("intent_no = ?", intentNo).Where(in, arg).Order("channel_no, place").Find(&rows).Error
+	if err != nil {
+		return nil, err
+	}
+	members := make(map[int64][]member)
+	for _, row := range rows {
+		members[row.ChannelNo] = append(members[row.ChannelNo],
+			member{agent: row.AgentID, place: row.Place, addedAt: database.Time(row.AddedAt)})
+	}
+	return members, nil
+}
+
+// insertChannel stores a new channel with its head and its members.
+func insertChannel(tx *database.Tx, r *Rules) error {
+	row := channelRow{
+		IntentNo:    r.IntentNo,
+		ChannelNo:   r.ChannelNo,
+		ID:          r.ID,
+		Name:        r.Name,
+		CreatedBy:   r.CreatedBy,
+		Policy:      string(r.Policy),
+		Audit:       r.Audit,
+		TTLSeconds:  ttlSeconds(r.TTL),
+		MaxMessages: r.MaxMessages,
+		CreatedAt:   database.Micros(r.CreatedAt),
+	}
+	if r.TaskID != "" {
+		row.TaskID = &r.TaskID
+	}
+	if err := tx.Gorm().Create(&row).Error; err != nil {
+		return err
+	}
+	intentNos, channelNos := columns([]Key{r.Key})
+	head := tx.Insert("channel_heads", intentNos, channelNos,
+		database.Column{Name: "message_count", Values: []int64{0}},
+		database.Column{Name: "floor", Values: []int64{0}})
+	return tx.Pipeline(append(head, insertMembers(tx, r.Key, r.members)...)...)
+}
+
+// updateChannel stores what a manager may change of a channel besides its members.
+func updateChannel(tx *database.Tx, r *Rules) error {
+	return tx.Gorm().Model(&channelRow{IntentNo: r.IntentNo, ChannelNo: r.ChannelNo}).Updates(map[string]any{
+		"policy":       string(r.Policy),
+		"audit":        r.Audit,
+		"ttl_seconds":  ttlSeconds(r.TTL),
+		"max_messages": r.MaxMessages,
+	}).Error
+}
+
+// markDeleted makes a closed channel absent for clients and for its members' departures.
+func markDeleted(tx *database.Tx, key Key, at time.Time) error {
+	err := tx.Gorm().Model(&channelRow{IntentNo: key.IntentNo, ChannelNo: key.ChannelNo}).
+		Update("deleted_at", database.Micros(at)).Error
+	if err != nil {
+		return err
+	}
+	return tx.Pipeline(clearMembers(key))
+}
+
+// openByName finds the channel of that name that is open as stored.
+func openByName(tx *database.Tx, intentNo int64, name string) (key Key, found bool, err error) {
+	var numbers []int64
+	err = tx.Gorm().Model(&channelRow{}).Where("intent_no = ? AND name = ? AND closed_at IS NULL", intentNo, name).
+		Pluck("channel_no", &numbers).Error
+	if err != nil || len(numbers) == 0 {
+		return Key{}, false, err
+	}
+	return Key{IntentNo: intentNo, ChannelNo: numbers[0]}, true, nil
+}
+
+// lapse is an open channel whose time to live has run out, with when it would have, had nothing been sent: the order of
+// the index by which lapsed channels are found.
+type lapse struct {
+	Key
+	earliest int64 // in microseconds
+}
+
+// lapsedStatement reads into a page, in order, which channels that are open as stored have lapsed by the given time: in
+// SQL what Rules.lapsedBy says in Go. The index channels_open_ttl leads past all channels that are younger than their
+// time to live; the older ones that it finds still open were sent to within that time, or wait for their intent.
+func lapsedStatement(now time.Time, after lapse, limit int, page *[]lapse) database.Statement {
+	by := database.Micros(now)
+	return database.Statement{
+		SQL: "SELECT c.intent_no, c.channel_no, c.created_at + c.ttl_seconds * 1000000 AS earliest FROM channels AS c" +
+			" JOIN channel_heads AS k ON k.intent_no = c.intent_no AND k.channel_no = c.channel_no" +
+			" JOIN intent_heads AS h ON h.intent_no = c.intent_no" +
+			" WHERE c.closed_at IS NULL AND c.ttl_seconds IS NOT NULL" +
+			" AND c.created_at + c.ttl_seconds * 1000000 BETWEEN ? AND ?" +
+			" AND (c.created_at + c.ttl_seconds * 1000000, c.intent_no, c.channel_no) > (?, ?, ?)" +
+			" AND COALESCE(k.last_message_at, 0) + c.ttl_seconds * 1000000 <= ?" +
+			" AND h.resumed_at + c.ttl_seconds * 1000000 <= ? AND h.status <> ?" +
+			" ORDER BY earliest, c.intent_no, c.channel_no LIMIT ?",
+		Args: []any{
+			after.earliest, by, after.earliest, after.IntentNo, after.ChannelNo, by, by, string(intents.StatusSuspended), limit,
+		},
+		Scan: func(row database.Row) error {
+			var found lapse
+			err := row.Scan(&found.IntentNo, &found.ChannelNo, &found.earliest)
+			*page = append(*page, found)
+			return err
+		},
+	}
+}
+
+// insertMembers adds lines to a member list.
+func insertMembers(tx *database.Tx, key Key, members []member) []database.Statement {
+	n := len(members)
+	intentNos, channelNos := make([]int64, n), make([]int64, n)
+	agentIDs, places, added := make([]string, n), make([]int64, n), make([]int64, n)
+	for i, m := range members {
+		intentNos[i], channelNos[i] = key.IntentNo, key.ChannelNo
+		agentIDs[i], places[i], added[i] = m.agent, m.place, database.Micros(m.addedAt)
+	}
+	return tx.Insert("members",
+		database.Column{Name: "intent_no", Values: intentNos},
+		database.Column{Name: "channel_no", Values: channelNos},
+		database.Column{Name: "agent_id", Values: agentIDs},
+		database.Column{Name: "place", Values: places},
+		database.Column{Name: "added_at", Values: added})
+}
+
+// deleteMembers removes the named agents from a channel's list.
+func deleteMembers(tx *database.Tx, key Key, agentIDs []string) database.Statement {
+	in, arg := tx.In("agent_id", agentIDs)
+	return database.Statement{
+		SQL:  "DELETE FROM members WHERE intent_no = ? AND channel_no = ? AND " + in,
+		Args: []any{key.IntentNo, key.ChannelNo, arg},
+	}
+}
+
+// clearMembers empties a channel's list.
+func clearMembers(key Key) database.Statement {
+	return database.Statement{
+		SQL:  "DELETE FROM members WHERE intent_no = ? AND channel_no = ?",
+		Args: []any{key.IntentNo, key.ChannelNo},
+	}
+}
+
+func ttlSeconds(ttl time.Duration) *int64 {
+	if ttl == 0 {
+		return nil
+	}
+	seconds := int64(ttl / time.Second)
+	return &seconds
+}

@@ -1,0 +1,62 @@
+package channels
+
+import (
+	"context"
+
+	"openintent/database"
+	"openintent/intents"
+)
+
+// sweepPage is how many lapsed channels one look finds, and so how many one transaction closes at most.
+const sweepPage = 500
+
+// Sweep makes lasting what reading already says: channels whose time to live has run out are closed for good, each
+// intent in its own transaction. An intent that fails is logged and left to the next turn. A turn that finds nothing is
+// one statement, which an index answers.
+func (s *Service) Sweep(ctx context.Context) error {
+	var after lapse
+	for {
+		page, err := s.lapsedAfter(ctx, after)
+		if err != nil {
+			return err
+		}
+		lapsed := make(map[int64][]int64)
+		for _, found := range page {
+			lapsed[found.IntentNo] = append(lapsed[found.IntentNo], found.ChannelNo)
+		}
+		for intentNo, channelNos := range lapsed {
+			if err := s.sweepIntent(ctx, intentNo, channelNos); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				s.logger.Warn("closing lapsed channels failed; it is tried again at the next turn",
+					"intent_no", intentNo, "error", err)
+			}
+		}
+		if len(page) < sweepPage {
+			return nil
+		}
+		after = page[len(page)-1]
+	}
+}
+
+// lapsedAfter looks for the next page of channels that have lapsed, without locking anything.
+func (s *Service) lapsedAfter(ctx context.Context, after lapse) (page []lapse, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(lapsedStatement(tx.Now(), after, sweepPage, &page))
+	})
+	return page, err
+}
+
+// sweepIntent closes for good those of an intent's channels that have lapsed, as decided once more under the lock.
+func (s *Service) sweepIntent(ctx context.Context, intentNo int64, channelNos []int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		heads, err := intents.Lock(tx, intentNo)
+		if err != nil {
+			return err
+		}
+		head := heads.Get(intentNo)
+		in, arg := tx.In("channel_no", channelNos)
+		return s.closeOpen(tx, head, head.Now(), lapsedOnly, "closed_at IS NULL AND "+in, arg)
+	})
+}
