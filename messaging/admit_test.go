@@ -1,0 +1,204 @@
+package messaging
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+// situationOf reads what drafts for a channel are judged by.
+func (h *house) situationOf(t require.TestingT, channelID string) situation {
+	var s situation
+	key := h.key(t, channelID)
+	err := h.db.Read(context.Background(), func(tx *database.Tx) error {
+		l, err := h.messaging.look(tx, key, []string{"alice", "bob", "carol", "dave", "gone"})
+		s = situation{
+			head: &l.head, access: l.access, channel: l.channel, count: l.count, presences: l.presences, now: l.now,
+		}
+		return err
+	})
+	require.NoError(t, err)
+	return s
+}
+
+func TestAdmission(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		h.admit(t, intentID, "alice", "bob", "carol", "gone")
+		shared := h.create(t, &createRequest{IntentId: intentID, Name: "shared"})
+		private := h.create(t, &createRequest{
+			IntentId: intentID, Name: "private", Members: []string{"alice", "bob", "dave", "gone"},
+			MemberPolicy: ptr(openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT),
+		})
+		h.register(t, "gone", "tester")
+		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
+			// A departure whose work has not been done.
+			return tx.Pipeline(database.Statement{
+				SQL:  "UPDATE agents SET departed_at = ?, status = 'active' WHERE agent_id = 'gone'",
+				Args: []any{database.Micros(h.clock.Now())},
+			})
+		}))
+		situations := map[string]situation{"shared": h.situationOf(t, shared), "private": h.situationOf(t, private)}
+
+		for _, row := range []struct {
+			channel, sender, target string
+			kind                    fault.Kind
+			reason                  string // empty: admitted
+		}{
+			{"shared", "alice", "", 0, ""},
+			{"shared", "alice", "dave", 0, ""}, // who may read later
+			{"shared", "carol", "role:tester", 0, ""},
+			{"shared", "gone", "", 0, ""},
+			{"shared", "dave", "", fault.Denied, "FORBIDDEN"},
+			{"shared", caller.Operator, "bob", 0, ""},
+			{"private", "alice", "", 0, ""},
+			{"private", "alice", "*", 0, ""},
+			{"private", "alice", "bob", 0, ""},
+			{"private", "alice", "dave", 0, ""}, // a member without access
+			{"private", "alice", "role:tester", 0, ""},
+			{"private", "alice", "carol", fault.Denied, "TARGET_NOT_A_MEMBER"},
+			{"private", "alice", "creator", fault.Denied, "TARGET_NOT_A_MEMBER"},
+			{"private", "alice", "gone", fault.Denied, "TARGET_NOT_A_MEMBER"},
+			{"private", caller.Operator, "bob", 0, ""},
+			{"private", caller.Operator, "carol", fault.Denied, "TARGET_NOT_A_MEMBER"},
+			{"private", "carol", "", fault.Denied, "NOT_A_MEMBER"},
+			{"private", "creator", "", fault.Denied, "NOT_A_MEMBER"},
+			{"private", "gone", "", fault.Denied, "NOT_A_MEMBER"},
+			{"private", "dave", "", fault.Denied, "FORBIDDEN"},
+		} {
+			d := draftBy(row.sender)
+			d.target, d.privileged, d.by.IsOperator = row.target, row.sender == caller.Operator, row.sender == caller.Operator
+			err := admit(d, situations[row.channel])
+			if row.reason == "" {
+				require.NoError(t, err, "%s to %q on %s", row.sender, row.target, row.channel)
+			} else {
+				require.Error(t, err, "%s to %q on %s", row.sender, row.target, row.channel)
+				requireFault(t, err, row.kind, row.reason)
+			}
+		}
+	})
+}
+
+func TestAdmissionByTime(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, &createRequest{Options: &optionsInput{TtlSeconds: ptr(int64(10))}})
+		s := h.situationOf(t, id)
+		d := draftBy("alice")
+		s.now = s.channel.CreatedAt.Add(10*time.Second - time.Microsecond)
+		require.NoError(t, admit(d, s))
+		s.now = s.channel.CreatedAt.Add(10 * time.Second)
+		requireFault(t, admit(d, s), fault.Conflict, "CHANNEL_CLOSED")
+
+		s.now = s.channel.CreatedAt.Add(time.Second)
+		d.expiresAt = s.now.Add(time.Microsecond)
+		require.NoError(t, admit(d, s))
+		d.expiresAt = s.now
+		requireBadField(t, admit(d, s), "expires_at")
+		d.expiresAt = s.now.Add(-time.Hour)
+		requireBadField(t, admit(d, s), "expires_at")
+
+		s.now = s.channel.CreatedAt.Add(time.Hour)
+		d.by.Agent = "alice"
+		requireFault(t, admit(d, s), fault.Conflict, "CHANNEL_CLOSED")
+	})
+}
+
+func TestAdmissionOfResponses(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		s := h.situationOf(t, h.open(t))
+		asked := func() *Message {
+			return &Message{
+				IntentNo: s.channel.IntentNo, ChannelNo: s.channel.ChannelNo, ID: aMessageID,
+				Sender: "alice", Target: "bob", Type: TypeRequest, Open: true, CreatedAt: s.now,
+			}
+		}
+		for _, row := range []struct {
+			name     string
+			sender   string
+			change   func(m *Message)
+			target   string
+			kind     fault.Kind
+			byReply  string // the reason; empty: admitted
+			byHand   string
+			badField string
+		}{
+			{name: "the addressee", sender: "bob"},
+			{name: "the addressee, naming the asker", sender: "bob", target: "alice"},
+			{name: "the operator", sender: caller.Operator},
+			{name: "an answered request", sender: "bob", change: func(m *Message) { m.Open = false }},
+			{name: "the addressee, naming another", sender: "bob", target: "carol", byReply: "INVALID_FIELD",
+				byHand: "INVALID_FIELD", kind: fault.Invalid},
+			{name: "the asker", sender: "alice", byReply: "OWN_REQUEST", byHand: "OWN_REQUEST", kind: fault.Denied},
+			{name: "somebody else", sender: "carol", byReply: "MESSAGE_NOT_FOUND", byHand: "INVALID_FIELD"},
+			{name: "a message of another channel", sender: "bob", change: func(m *Message) { m.ChannelNo++ },
+				byReply: "MESSAGE_NOT_FOUND", byHand: "INVALID_FIELD"},
+			{name: "a message of another intent", sender: "bob", change: func(m *Message) { m.IntentNo++ },
+				byReply: "MESSAGE_NOT_FOUND", byHand: "INVALID_FIELD"},
+			{name: "a notify", sender: "bob", change: func(m *Message) { m.Type, m.Open = TypeNotify, false },
+				byReply: "NOT_A_REQUEST", byHand: "NOT_A_REQUEST", kind: fault.Invalid},
+			{name: "a response", sender: "bob", change: func(m *Message) { m.Type, m.Open = TypeResponse, false },
+				byReply: "NOT_A_REQUEST", byHand: "NOT_A_REQUEST", kind: fault.Invalid},
+			{name: "an expired request", sender: "bob", change: func(m *Message) { m.ExpiresAt = s.now },
+				byReply: "MESSAGE_EXPIRED", byHand: "MESSAGE_EXPIRED", kind: fault.Conflict},
+			{name: "an answered request past its expiry", sender: "bob",
+				change:  func(m *Message) { m.Open, m.ExpiresAt = false, s.now },
+				byReply: "MESSAGE_EXPIRED", byHand: "MESSAGE_EXPIRED", kind: fault.Conflict},
+			{name: "an abandoned request", sender: "bob", change: func(m *Message) { m.Abandoned = true },
+				byReply: "MESSAGE_EXPIRED", byHand: "MESSAGE_EXPIRED", kind: fault.Conflict},
+		} {
+			for _, replying := range []bool{true, false} {
+				d := &draft{
+					sender: row.sender, target: row.target, messageType: TypeResponse, correlationID: aMessageID,
+					replying: replying, payload: jsonvalue.Object("{}"), privileged: row.sender == caller.Operator,
+				}
+				s.request = asked()
+				if row.change != nil {
+					row.change(s.request)
+				}
+				err := admit(d, s)
+				reason := row.byHand
+				if replying {
+					reason = row.byReply
+				}
+				kind := row.kind
+				switch reason {
+				case "MESSAGE_NOT_FOUND":
+					kind = fault.NotFound
+				case "INVALID_FIELD":
+					kind = fault.Invalid
+				}
+				if reason == "" {
+					require.NoError(t, err, row.name)
+					require.Equal(t, "alice", d.target, row.name)
+					continue
+				}
+				require.Error(t, err, row.name)
+				requireFault(t, err, kind, reason)
+			}
+		}
+		s.request = nil
+		require.ErrorIs(t, admit(&draft{sender: "bob", messageType: TypeResponse, replying: true}, s), errMessageNotFound)
+		require.ErrorIs(t, admit(&draft{sender: "bob", messageType: TypeResponse}, s), errCorrelationUnknown)
+	})
+}
+
+// A response is judged by whether its sender received the request, so membership of the asker does not matter.
+func TestResponseTargetNeedsNoMembership(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.explicit(t, "alice", "bob")
+		asked := h.asks(t, "alice", id, "bob")
+		h.removeMember(t, id, "alice")
+		answer := h.reply(t, "bob", id, asked.GetId(), "yes")
+		require.Equal(t, "alice", answer.GetTo())
+		require.Equal(t, channels.PolicyExplicit, h.situationOf(t, id).channel.Policy)
+	})
+}

@@ -1,0 +1,136 @@
+package messaging
+
+import (
+	"time"
+
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/jsonvalue"
+)
+
+// appender stores messages: it is the only code that does. Messages are added one by one, each getting its place under
+// the intent's lock, and written together by a few set-based statements. The writer and the lifecycle hooks share it.
+type appender struct {
+	tx     *database.Tx
+	rows   messageBatch
+	open   openRequestBatch
+	keys   keyBatch
+	counts map[channels.Key]*channels.Count
+	// changed are those of the counts that are to be stored; only the locks of these are certain to be held.
+	changed map[channels.Key]*channels.Count
+	// answered holds the requests that got an answer, evicting the channels whose floor passed another step.
+	answered  []answeredRequest
+	evicting  []channels.Key
+	forgotten []keyPlace
+}
+
+type answeredRequest struct{ intentNo, position int64 }
+
+// evictionStep is how many messages pass below a channel's floor before their rows are worth a turn of the sweeper.
+const evictionStep = 128
+
+func newAppender(tx *database.Tx, counts map[channels.Key]*channels.Count) *appender {
+	return &appender{tx: tx, counts: counts, changed: make(map[channels.Key]*channels.Count)}
+}
+
+// add gives the draft its place in the intent's log and in the channel. The draft was admitted, or is the server's own.
+func (a *appender) add(head *intents.Head, channel *channels.Rules, request *Message, d *draft) (*Message, error) {
+	position, at := head.Next()
+	count := a.counts[channel.Key]
+	a.changed[channel.Key] = count
+	count.Messages++
+	count.LastMessageAt = at
+	a.evict(channel, count)
+	m := &Message{
+		IntentNo: head.IntentNo, ChannelNo: channel.ChannelNo,
+		Position: position, Ordinal: count.Messages,
+		ID: d.id, ChannelID: channel.ID, Sender: d.sender, Target: d.target, Type: d.messageType,
+		CorrelationID: d.correlationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
+		CreatedAt: at, ExpiresAt: d.expiry(at), Open: d.messageType == TypeRequest,
+	}
+	if request != nil {
+		m.CorrelationPosition = request.Position
+		a.answered = append(a.answered, answeredRequest{request.IntentNo, request.Position})
+	}
+	a.rows.add(m)
+	if m.Open {
+		a.open.add(m)
+	}
+	if d.key != "" {
+		a.keys.add(d, m)
+	}
+	if !channel.Audit {
+		return m, nil
+	}
+	_, err := head.LogAt(position, at, auditEvent(channel, m, d.traceID))
+	return m, err
+}
+
+// forget removes an idempotency key that is past its lifetime and about to be used anew.
+func (a *appender) forget(place keyPlace) { a.forgotten = append(a.forgotten, place) }
+
+// evict moves the channel's floor, so that at most max_messages are listed.
+func (a *appender) evict(channel *channels.Rules, count *channels.Count) {
+	floor := count.Messages - channel.MaxMessages
+	if floor <= count.Floor {
+		return
+	}
+	if floor/evictionStep != count.Floor/evictionStep || channel.MaxMessages < evictionStep && count.Floor == 0 {
+		a.evicting = append(a.evicting, channel.Key)
+	}
+	count.Floor = floor
+}
+
+func (d *draft) expiry(at time.Time) time.Time {
+	if d.timeout > 0 {
+		return at.Add(d.timeout)
+	}
+	return d.expiresAt
+}
+
+// auditEvent is a message's copy for the intent's event log (RFC-0021 section 6). The trace of the message's metadata
+// goes before the call's (RFC-0020).
+func auditEvent(channel *channels.Rules, m *Message, callTrace string) intents.EventDraft {
+	draft := intents.EventDraft{
+		Type: "channel_message", Actor: m.Sender, Payload: auditPayload(channel, m), TraceID: callTrace,
+	}
+	if trace, ok := m.Metadata.String("trace_id"); ok && intents.ValidTraceID(trace) {
+		draft.TraceID = trace
+	}
+	if parent, ok := m.Metadata.String("parent_event_id"); ok && parent != "" && len(parent) <= 128 {
+		draft.ParentEventID = parent
+	}
+	return draft
+}
+
+func auditPayload(channel *channels.Rules, m *Message) jsonvalue.Object {
+	var object jsonvalue.Builder
+	object.String("channel_id", channel.ID).
+		String("channel_name", channel.Name).
+		String("message_id", m.ID).
+		String("message_type", string(m.Type))
+	if m.Target == "" {
+		object.Null("to")
+	} else {
+		object.String("to", m.Target)
+	}
+	object.Raw("payload", m.Payload)
+	if m.CorrelationID != "" {
+		object.String("correlation_id", m.CorrelationID)
+	}
+	if proof, ok := m.Metadata.Member("proof"); ok {
+		object.Raw("proof", proof)
+	}
+	return object.Object()
+}
+
+// departureDraft is the server's word to a channel that an agent left (RFC-0021 section 7.2).
+func departureDraft(agent string) *draft {
+	var payload jsonvalue.Builder
+	return &draft{
+		id: newMessageID(), sender: caller.System, messageType: TypeNotify, target: caller.Broadcast,
+		payload: payload.String("event", "agent_departed").String("agent_id", agent).Object(),
+	}
+}

@@ -1,0 +1,249 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/fault"
+	"openintent/intents"
+)
+
+// question is a request whose answers somebody waits for.
+type question struct {
+	by     caller.Caller
+	asker  string
+	key    channels.Key
+	id     string
+	wanted int
+	// deadline is when the wait is over, by the store's clock.
+	deadline time.Time
+	// settles is true when the deadline is the request's own: the last look is then under the lock and makes the expiry
+	// lasting, so that no answer stored in time is missed and none is stored after.
+	settles bool
+}
+
+// answers is what one look at a question saw.
+type answers struct {
+	request   *Message
+	responses []*Message
+	closed    bool
+	// full is true when there are as many responses as one answer holds, in number or in bytes.
+	full bool
+	now  time.Time
+}
+
+// ask sends a request and waits for its responses. minimum is how many are enough; none wanted means the whole time.
+// With fewer by the deadline it gives what came.
+func (s *Service) ask(ctx context.Context, d *draft, minimum int) (answers, error) {
+	listening := s.hub.listen(requestTopic(d.id), closingTopic(d.channel), intentTopic(d.intentNo))
+	defer listening.close()
+	request, replayed, err := s.writer.submit(ctx, d)
+	if err != nil {
+		return answers{}, err
+	}
+	if replayed && request.ID != d.id {
+		listening.also(requestTopic(request.ID))
+	}
+	q := question{
+		by: d.by, asker: d.sender, key: d.channel, id: request.ID, wanted: minimum,
+		deadline: request.ExpiresAt, settles: true,
+	}
+	seen, err := s.await(ctx, listening, q, replayed)
+	if errors.Is(err, channels.ErrChannelNotFound) {
+		// Deleted meanwhile, which closes it.
+		seen.request, seen.closed = request, true
+		return seen, nil
+	}
+	return seen, nameRequest(err, request.ID)
+}
+
+// awaitResponses gives the responses to an earlier request, waiting for the wanted number if asked to.
+func (s *Service) awaitResponses(ctx context.Context, q question, wait time.Duration) (answers, error) {
+	listening := s.hub.listen(requestTopic(q.id), closingTopic(q.key), intentTopic(q.key.IntentNo))
+	defer listening.close()
+	q.deadline = s.db.Now().Add(wait)
+	return s.await(ctx, listening, q, true)
+}
+
+// await looks at the question whenever it is woken, and now and then without that, until the wait is over. A request that
+// was only just stored need not be looked at before the first wake-up: its listener was there earlier. With an error comes
+// what was seen before it.
+func (s *Service) await(ctx context.Context, listening *listener, q question, lookFirst bool) (seen answers, err error) {
+	for look := lookFirst; ; look = true {
+		if look {
+			latest, err := s.lookAtAnswers(ctx, q)
+			switch {
+			case database.IsUnavailable(err) && ctx.Err() == nil:
+				s.logger.Warn("a waiting call could not look for responses; it looks again", "error", err)
+			case err != nil:
+				return seen, err
+			case q.over(latest):
+				return latest, nil
+			case q.settles && latest.request.Expired(latest.now):
+				return s.settle(ctx, q) // its addressee left, but an answer from before may be on its way
+			default:
+				seen = latest
+				q.deadline = earlier(q.deadline, seen.request.ExpiresAt)
+			}
+		}
+		remaining := q.deadline.Sub(s.db.Now())
+		switch {
+		case remaining <= 0 && q.settles:
+			return s.settle(ctx, q)
+		case remaining <= 0 && seen.request != nil:
+			return seen, nil
+		case remaining <= 0:
+			return s.lookAtAnswers(ctx, q)
+		}
+		timer := time.NewTimer(min(remaining, s.lookAgain))
+		select {
+		case <-listening.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		timer.Stop()
+		if err != nil {
+			return seen, err
+		}
+	}
+}
+
+// over tells whether looking again can bring nothing more.
+func (q question) over(seen answers) bool {
+	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full {
+		return true
+	}
+	return !q.settles && (seen.request.Expired(seen.now) || seen.request.pastExpiry(seen.now))
+}
+
+// earlier gives the earlier of a time and another that is zero when there is none.
+func earlier(at, other time.Time) time.Time {
+	if !other.IsZero() && other.Before(at) {
+		return other
+	}
+	return at
+}
+
+// lookAtAnswers reads the question's state in one snapshot.
+func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, err error) {
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
+		found, statements := q.prepare()
+		l, err := s.look(tx, q.key, []string{q.asker}, statements...)
+		if err != nil {
+			return err
+		}
+		seen, err = q.judge(tx, l, found)
+		return err
+	})
+	return seen, err
+}
+
+// settle decides a question at its deadline, or once its addressee left, under the lock: what was stored before counts, and
+// nothing is stored after. A request without an answer is marked expired; one whose addressee left is left to the
+// departure's work, which tells the channel.
+func (s *Service) settle(ctx context.Context, q question) (seen answers, err error) {
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		found, statements := q.prepare()
+		l, head, err := s.lookLocked(tx, q.key, []string{q.asker}, statements...)
+		if err != nil {
+			return err
+		}
+		if seen, err = q.judge(tx, l, found); err != nil || len(seen.responses) > 0 ||
+			!seen.request.Open || seen.request.Abandoned {
+			return err
+		}
+		return expireRequests(tx, head, []int64{seen.request.Position})
+	})
+	return seen, err
+}
+
+// prepare gives the statements that read the request and its responses, and where they put them.
+func (q question) prepare() (found *selection, statements []database.Statement) {
+	if !messageIDForm.MatchString(q.id) {
+		q.id = "" // nothing has it
+	}
+	found, request := prepareMessages("",
+		"SELECT "+messageColumns+" FROM messages m WHERE m.id = ? AND m.intent_no = ?",
+		q.asker, q.id, q.key.IntentNo)
+	_, responses := prepareMessages("",
+		"SELECT "+messageColumns+" FROM messages m WHERE m.intent_no = ? AND m.correlation_position IS NOT NULL"+
+			" AND m.correlation_position = (SELECT r.position FROM messages r WHERE r.id = ?) ORDER BY m.position LIMIT ?",
+		q.asker, q.key.IntentNo, q.id, maxPage)
+	responses.Scan = request.Scan
+	return found, []database.Statement{request, responses}
+}
+
+// judge decides what of the question the asker may see. Whoever cannot see the request gets MESSAGE_NOT_FOUND, whoever
+// sees it without having sent it is refused.
+func (q question) judge(tx *database.Tx, l look, found *selection) (answers, error) {
+	viewer, err := l.admitViewer(q.by, q.asker)
+	if err != nil {
+		return answers{}, err
+	}
+	if err := l.markAbandoned(tx, found.messages); err != nil {
+		return answers{}, err
+	}
+	seen := answers{now: l.now, closed: l.closed(), full: found.full || len(found.messages) > maxPage}
+	for _, m := range found.messages {
+		m.ChannelID = l.channel.ID
+		switch {
+		case m.ID == q.id:
+			seen.request = m
+		case listed(m, viewer, l.now):
+			seen.responses = append(seen.responses, m)
+		}
+	}
+	switch request := seen.request; {
+	case request == nil || request.ChannelNo != q.key.ChannelNo || !visible(request, viewer):
+		return answers{}, errMessageNotFound
+	case request.Type != TypeRequest:
+		return answers{}, errNotARequest
+	case !viewer.Operator && request.Sender != q.asker:
+		return answers{}, errNotTheAsker
+	}
+	return seen, nil
+}
+
+// first gives the answer that Ask returns, or why there is none.
+func (a answers) first() (*Message, error) {
+	switch {
+	case len(a.responses) > 0:
+		return a.responses[0], nil
+	case a.closed:
+		return nil, errChannelClosed.With("message_id", a.request.ID)
+	}
+	return nil, errTimeout.With("message_id", a.request.ID)
+}
+
+// nameRequest adds the request's id to a refusal or an absence of the database, so that the asker can pick its question up
+// again.
+func nameRequest(err error, id string) error {
+	var refusal *fault.Fault
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.With("message_id", id)
+	case database.IsUnavailable(err):
+		return errAnswersUnknown.With("message_id", id).Because(err)
+	}
+	return err
+}
+
+// expireRequests makes the expiry of open requests of one intent lasting.
+func expireRequests(tx *database.Tx, head *intents.Head, positions []int64) error {
+	in, argument := tx.In("position", positions)
+	return tx.Pipeline(
+		database.Statement{
+			SQL:  "UPDATE messages SET ended_at = ? WHERE intent_no = ? AND " + in,
+			Args: []any{database.Micros(head.Now()), head.IntentNo, argument},
+		},
+		database.Statement{
+			SQL:  "DELETE FROM open_requests WHERE intent_no = ? AND " + in,
+			Args: []any{head.IntentNo, argument},
+		},
+	)
+}

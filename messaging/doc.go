@@ -1,0 +1,35 @@
+// Package messaging keeps messages: it stores them, hands them to whoever may see them, and lets askers wait for answers
+// (RFC-0021 sections 2 to 7).
+//
+// # Writing
+//
+// A call becomes a draft. What can be decided from the draft alone is decided at once (draft.go); then it queues for the
+// writer, which takes all drafts that wait and commits them together (writer.go, batch.go):
+//
+//	lock the heads, read the state ──> decide each draft (admit.go) ──> append (append.go) and commit
+//	└────────── one round trip ─────┘                                  └──────── one round trip ───────┘
+//
+// A refused draft touches no other. A sender hears of its message only after the commit. Messages get their place under the
+// head's lock, which is held until the commit, so their order is the order of commits. appender is the only code that stores
+// messages; the writer and the lifecycle's own notifications share it.
+//
+// # Reading
+//
+// Every way to receive is a cursor over the same rows: a list (list.go), a stream (tail.go, follow.go), a wait for answers
+// (ask.go). Each look is one snapshot of the intent's head, the channel, the viewer and the rows, and visible (visible.go)
+// decides for each message. Waiting parties are woken by the hub (hub.go); a wake-up only says "look again", and everyone
+// looks again after a while without one.
+//
+// # Time
+//
+// Expiry is decided by time when reading, whether or not the sweep (sweep.go) came by. An Ask whose time is over settles
+// under the lock: it finds an answer that was stored before, or expires the request so that none can be stored after.
+//
+// # Failure
+//
+// When the connection is lost at the commit, the writer looks for its messages' ids, made beforehand, under the lock that
+// the lost transaction held, before it decides anything anew; if the database stays away the sender is told that the
+// outcome is unknown and repeats the call with its idempotency key. A crash between a commit and its wake-ups costs the
+// waiting parties one turn of their slow timer. Lifecycle effects that touch many intents are left as rows of pending work in
+// their cause's transaction, and finished by the caller or the sweep; readers decide by the cause and do not wait for them.
+package messaging

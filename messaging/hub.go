@@ -1,0 +1,90 @@
+package messaging
+
+import (
+	"slices"
+	"sync"
+
+	"openintent/channels"
+)
+
+// hub wakes whoever waits for something to happen. A wake-up carries no truth: it says "look again", and looking reads
+// the store. A lost wake-up therefore delays and never loses; whoever waits also looks again after a while without one.
+//
+// Waiting parties listen under topics: followers of a channel under its key, askers under their request's id. An asker
+// is woken by answers to its own request only, so that a busy channel does not wake all its askers.
+type hub struct {
+	mutex     sync.Mutex
+	listeners map[any]map[*listener]struct{}
+}
+
+// listener is one waiting party. Wakes that come while it is not waiting merge into one.
+type listener struct {
+	hub    *hub
+	topics []any
+	wake   chan struct{}
+}
+
+// Beside a channel's key, which its followers listen under:
+type (
+	requestTopic string       // a request's id: an answer was stored
+	closingTopic channels.Key // the channel was changed or closed
+	intentTopic  int64        // access, or another rule of the intent, changed
+	agentTopic   string       // the agent's role or status changed
+)
+
+func newHub() *hub { return &hub{listeners: make(map[any]map[*listener]struct{})} }
+
+// listen begins listening under the topics; a topic may be listened for before the thing it names exists. Call close
+// when done.
+func (h *hub) listen(topics ...any) *listener {
+	l := &listener{hub: h, wake: make(chan struct{}, 1)}
+	l.also(topics...)
+	return l
+}
+
+// also listens under further topics.
+func (l *listener) also(topics ...any) {
+	l.hub.mutex.Lock()
+	defer l.hub.mutex.Unlock()
+	for _, topic := range topics {
+		if l.hub.listeners[topic] == nil {
+			l.hub.listeners[topic] = make(map[*listener]struct{})
+		}
+		l.hub.listeners[topic][l] = struct{}{}
+	}
+	l.topics = append(l.topics, topics...)
+}
+
+// forget ends listening under some of the topics.
+func (l *listener) forget(topics ...any) {
+	l.hub.mutex.Lock()
+	defer l.hub.mutex.Unlock()
+	for _, topic := range topics {
+		delete(l.hub.listeners[topic], l)
+		if len(l.hub.listeners[topic]) == 0 {
+			delete(l.hub.listeners, topic)
+		}
+	}
+	l.topics = slices.DeleteFunc(l.topics, func(topic any) bool { return slices.Contains(topics, topic) })
+}
+
+// close ends listening.
+func (l *listener) close() { l.forget(slices.Clone(l.topics)...) }
+
+// wakeUp asks everyone who listens under the topics to look again.
+func (h *hub) wakeUp(topics ...any) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, topic := range topics {
+		for l := range h.listeners[topic] {
+			l.signal()
+		}
+	}
+}
+
+func (l *listener) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,265 @@
+package messaging
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/fault"
+)
+
+func keyed(channelID, key, text string) *sendRequest {
+	return &sendRequest{ChannelId: channelID, IdempotencyKey: &key, Payload: content(text)}
+}
+
+func TestSameKeyIsTheSameMessage(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(1))}})
+		first := h.send(t, "alice", keyed(id, "k", "x"))
+		same := func(when string) {
+			again := h.send(t, "alice", keyed(id, "k", "x"))
+			require.Empty(t, cmpMessages(first, again), when)
+		}
+		same("at once")
+		h.clock.Advance(time.Hour)
+		same("later")
+		_, err := h.tryRead(as("bob"), id, first.GetId())
+		require.NoError(t, err)
+		same("after it was read: the first answer is given again")
+
+		h.say(t, "bob", id, "pushes it out")
+		h.sweep(t)
+		require.Zero(t, h.rows(t, "messages", "id = ?", first.GetId()), "the message is gone")
+		same("after eviction")
+		h.closeChannel(t, id)
+		same("after closing")
+		require.Equal(t, int64(2), h.channel(t, id).GetMessageCount())
+
+		for name, change := range map[string]func(*sendRequest){
+			"another payload":  func(r *sendRequest) { r.Payload = content("y") },
+			"metadata":         func(r *sendRequest) { r.Metadata = content("y") },
+			"another type":     func(r *sendRequest) { r.MessageType = ptr(broadcast) },
+			"another target":   func(r *sendRequest) { r.To = ptr("bob") },
+			"an explicit star": func(r *sendRequest) { r.To = ptr("*") },
+			"an expiry":        func(r *sendRequest) { r.ExpiresAt = h.in(time.Hour) },
+		} {
+			changed := keyed(id, "k", "x")
+			change(changed)
+			_, err := h.messaging.SendMessage(as("alice"), changed)
+			require.Error(t, err, name)
+			requireFault(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+		}
+	})
+}
+
+func TestKeysAreApartBySenderAndScope(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		one := h.create(t, &createRequest{IntentId: intentID, Name: "one"})
+		two := h.create(t, &createRequest{IntentId: intentID, Name: "two"})
+		ids := make(map[string]bool)
+		add := func(m *wireMessage) { ids[m.GetId()] = true }
+		add(h.send(t, "alice", keyed(one, "k", "x")))
+		add(h.send(t, "bob", keyed(one, "k", "x")))
+		add(h.send(t, "alice", keyed(two, "k", "x")))
+		add(h.send(t, "alice", keyed(one, "K", "x")))
+		byName := func(name string) {
+			m, err := h.messaging.SendMessageByName(as("alice"), &byNameRequest{
+				IntentId: intentID, Name: name, IdempotencyKey: ptr("k"), Payload: content("x"),
+			})
+			require.NoError(t, err)
+			add(m)
+		}
+		byName("one")
+		byName("three")
+		require.Len(t, ids, 6)
+
+		operator, err := h.messaging.SendMessage(asOperator(), &sendRequest{
+			ChannelId: one, Sender: ptr("alice"), IdempotencyKey: ptr("k"), Payload: content("x"),
+		})
+		require.NoError(t, err)
+		require.True(t, ids[operator.GetId()], "a key belongs to the sender, whoever sends for it")
+	})
+}
+
+// Sent by name, the key is looked at before a channel is made: the retry finds its message in the channel that has closed.
+func TestKeyBeforeChannel(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		send := func() *wireMessage {
+			m, err := h.messaging.SendMessageByName(as("alice"), &byNameRequest{
+				IntentId: intentID, Name: "news", IdempotencyKey: ptr("k"), Payload: content("x"),
+			})
+			require.NoError(t, err)
+			return m
+		}
+		first := send()
+		h.closeChannel(t, first.GetChannelId())
+		require.Empty(t, cmpMessages(first, send()))
+		require.Len(t, h.channelsOf(t, intentID), 1)
+		h.setStatus(t, intentID, completed)
+		require.Empty(t, cmpMessages(first, send()))
+	})
+}
+
+func TestReplyUnderAKey(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		asked := h.asks(t, "alice", id, "bob")
+		reply := func(text string) (*wireMessage, error) {
+			return h.messaging.ReplyMessage(as("bob"), &replyRequest{
+				ChannelId: id, MessageId: asked.GetId(), Payload: content(text), IdempotencyKey: ptr("k"),
+			})
+		}
+		first, err := reply("yes")
+		require.NoError(t, err)
+		again, err := reply("yes")
+		require.NoError(t, err)
+		require.Empty(t, cmpMessages(first, again))
+		_, err = reply("no")
+		requireFault(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+		byHand, err := h.messaging.SendMessage(as("bob"), &sendRequest{
+			ChannelId: id, MessageType: ptr(response), CorrelationId: &asked.Id, Payload: content("yes"), IdempotencyKey: ptr("k"),
+		})
+		require.NoError(t, err)
+		require.Empty(t, cmpMessages(first, byHand), "the same response by the other call is the same message")
+		require.Equal(t, int64(2), h.channel(t, id).GetMessageCount())
+	})
+}
+
+func TestRefusedMessageUsesNoKey(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.explicit(t, "alice")
+		_, err := h.messaging.SendMessage(as("bob"), keyed(id, "k", "x"))
+		requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+		h.addMember(t, id, "bob")
+		require.Equal(t, "y", textOf(h.send(t, "bob", keyed(id, "k", "y"))))
+	})
+}
+
+func TestSimultaneousRetriesAreOneMessage(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		services := []*Service{h.messaging, h.messaging}
+		if h.db.Engine() == database.PostgreSQL {
+			services[1] = h.replica(t).messaging
+		}
+		id := h.open(t)
+		var mutex sync.Mutex
+		ids := make(map[string]int)
+		var wait sync.WaitGroup
+		for i := range 20 {
+			wait.Go(func() {
+				m, err := services[i%2].SendMessage(as("alice"), keyed(id, "k", "x"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mutex.Lock()
+				defer mutex.Unlock()
+				ids[m.GetId()]++
+			})
+		}
+		wait.Wait()
+		require.Len(t, ids, 1)
+		require.Equal(t, int64(1), h.channel(t, id).GetMessageCount())
+	})
+}
+
+func TestKeysAreForgottenAfterADay(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		for name, sweep := range map[string]bool{"swept": true, "not swept": false} {
+			id := h.open(t)
+			first := h.send(t, "alice", keyed(id, "k", "x"))
+			h.clock.Set(first.GetCreatedAt().AsTime().Add(24*time.Hour - time.Microsecond))
+			h.sweep(t)
+			require.Equal(t, first.GetId(), h.send(t, "alice", keyed(id, "k", "x")).GetId(), name)
+			h.clock.Advance(time.Second)
+			if sweep {
+				h.sweep(t)
+				require.Zero(t, h.rows(t, "idempotency_keys", "message_id = ?", first.GetId()))
+			}
+			second := h.send(t, "alice", keyed(id, "k", "y"))
+			require.NotEqual(t, first.GetId(), second.GetId(), name)
+			require.Equal(t, second.GetId(), h.send(t, "alice", keyed(id, "k", "y")).GetId(), name)
+			_, err := h.messaging.SendMessage(as("alice"), keyed(id, "k", "x"))
+			requireFault(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+			require.Equal(t, 1, h.rows(t, "idempotency_keys", "message_id = ?", second.GetId()))
+		}
+	})
+}
+
+// Asking again under the same key gives the same answer again, also when the request has passed its time, its channel has
+// closed or newer messages have pushed both out.
+func TestAskUnderAKeyGivesTheSameAnswerAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(2))}})
+		ask := func(text string) (*wireMessage, error) {
+			return h.messaging.Ask(as("alice"), &askRequest{
+				ChannelId: id, To: "bob", Payload: content(text), IdempotencyKey: ptr("k"), TimeoutSeconds: ptr(10.0),
+			})
+		}
+		answered := make(chan *wireMessage, 2)
+		for range 2 {
+			go func() {
+				m, err := ask("why")
+				if err != nil {
+					t.Error(err)
+				}
+				answered <- m
+			}()
+		}
+		asked := h.awaitRequest(t, id)
+		h.reply(t, "bob", id, asked.GetId(), "because")
+		first := <-answered
+		require.Empty(t, cmpMessages(first, <-answered), "whoever asks the same meanwhile waits for the same")
+		require.Equal(t, int64(2), h.channel(t, id).GetMessageCount())
+
+		same := func(when string) {
+			again, err := ask("why")
+			require.NoError(t, err, when)
+			require.Empty(t, cmpMessages(first, again), when)
+		}
+		same("at once")
+		h.clock.Advance(time.Minute)
+		same("after its expiry")
+		for range 3 {
+			h.say(t, "carol", id, "pushes them out")
+		}
+		h.sweep(t)
+		same("after eviction")
+		h.closeChannel(t, id)
+		same("after closing")
+		_, err := ask("why not")
+		requireFault(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+
+		h.clock.Advance(25 * time.Hour)
+		require.NotZero(t, h.rows(t, "messages", "id = ?", asked.GetId()))
+		h.sweep(t)
+		_, err = ask("why")
+		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+	}, restless)
+}
+
+func TestAskUnderAKeyThatRanOutRunsOutAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		ask := func() error {
+			_, err := h.messaging.Ask(as("alice"), &askRequest{
+				ChannelId: id, To: "bob", IdempotencyKey: ptr("k"), TimeoutSeconds: ptr(10.0),
+			})
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- ask() }()
+		asked := h.awaitRequest(t, id)
+		h.clock.Advance(time.Minute)
+		for _, err := range []error{<-ended, ask()} {
+			f := requireFault(t, err, fault.TimedOut, "MESSAGE_TIMEOUT")
+			require.Equal(t, asked.GetId(), f.Metadata["message_id"])
+		}
+		require.Equal(t, int64(1), h.channel(t, id).GetMessageCount())
+	}, restless)
+}

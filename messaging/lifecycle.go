@@ -1,0 +1,180 @@
+package messaging
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"openintent/agents"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+)
+
+// Kinds of work that a committed cause leaves behind, finished intent by intent.
+const (
+	workDeparture = "departure" // key: the agent
+	workRemoval   = "removal"   // key: the deleted channel's number
+	workEviction  = "eviction"  // key: the channel's number
+	workPurge     = "purge"     // key: empty; due when the retention has passed
+)
+
+// expireWithChannels expires the unanswered requests of channels that close, whatever the cause (RFC-0021 section 7).
+func (s *Service) expireWithChannels(tx *database.Tx, head *intents.Head, closed []*channels.Rules, at time.Time) error {
+	numbers := make([]int64, len(closed))
+	for i, channel := range closed {
+		numbers[i] = channel.ChannelNo
+	}
+	in, argument := tx.In("channel_no", numbers)
+	return tx.Pipeline(
+		database.Statement{
+			SQL: "UPDATE messages SET ended_at = ? WHERE intent_no = ? AND position IN" +
+				" (SELECT position FROM open_requests WHERE intent_no = ? AND " + in + ")",
+			Args: []any{database.Micros(at), head.IntentNo, head.IntentNo, argument},
+		},
+		database.Statement{
+			SQL:  "DELETE FROM open_requests WHERE intent_no = ? AND " + in,
+			Args: []any{head.IntentNo, argument},
+		},
+	)
+}
+
+// scheduleRemoval leaves the messages of a deleted channel to be removed in pieces.
+func (s *Service) scheduleRemoval(tx *database.Tx, head *intents.Head, key channels.Key) error {
+	return scheduleWork(tx, workRemoval, strconv.FormatInt(key.ChannelNo, 10), head.Now(), head.IntentNo)
+}
+
+// scheduleEviction leaves the messages below a channel's raised floor to be deleted.
+func (s *Service) scheduleEviction(tx *database.Tx, key channels.Key) error {
+	return tx.Pipeline(evictionStatements(tx, []channels.Key{key})...)
+}
+
+// schedulePurge leaves the messages of an ended intent to be removed once the retention has passed.
+func (s *Service) schedulePurge(tx *database.Tx, head *intents.Head, at time.Time) error {
+	return scheduleWork(tx, workPurge, "", at, head.IntentNo)
+}
+
+// scheduleDeparture leaves, in the transaction of an agent's deregistration, a piece of work for each intent with a channel
+// that lists the agent or with an unanswered request to it. Readers do not wait for it: they compare with the departure's
+// time.
+func (s *Service) scheduleDeparture(tx *database.Tx, agentID string, at time.Time) error {
+	intentNos, err := channels.IntentsListing(tx, agentID)
+	if err != nil {
+		return err
+	}
+	err = tx.Pipeline(database.Statement{
+		SQL:  "SELECT DISTINCT intent_no FROM open_requests WHERE target = ?",
+		Args: []any{agentID},
+		Scan: func(row database.Row) error {
+			var intentNo int64
+			err := row.Scan(&intentNo)
+			intentNos = append(intentNos, intentNo)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return scheduleWork(tx, workDeparture, agentID, at, distinct(intentNos)...)
+}
+
+// finishDeparture does what scheduleDeparture left, before the deregistering call answers. What it does not reach, the
+// sweep does.
+func (s *Service) finishDeparture(ctx context.Context, agentID string) {
+	if err := s.sweepWork(ctx, workDeparture, agentID); err != nil && ctx.Err() == nil {
+		s.logger.Warn("a departure is not finished yet; the sweep goes on with it", "agent", agentID, "error", err)
+	}
+}
+
+// depart finishes a departure in one intent: the agent leaves the member lists, unanswered requests to it expire, and each
+// open channel concerned is told.
+func (s *Service) depart(ctx context.Context, w work) error {
+	concerned := make(map[channels.Key]struct{})
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		clear(concerned)
+		heads, err := intents.Lock(tx, w.intentNo)
+		if err != nil {
+			return err
+		}
+		head := heads.Get(w.intentNo)
+		presences, err := agents.LoadPresences(tx, []string{w.key})
+		if err != nil {
+			return err
+		}
+		departedAt := presences[w.key].DepartedAt
+		listing, err := s.channels.RemoveFromLists(tx, head, w.key, departedAt)
+		if err != nil {
+			return err
+		}
+		for _, key := range listing {
+			concerned[key] = struct{}{}
+		}
+		positions, err := abandonedRequests(tx, w, departedAt, concerned)
+		if err != nil {
+			return err
+		}
+		if len(positions) > 0 {
+			if err := expireRequests(tx, head, positions); err != nil {
+				return err
+			}
+		}
+		if err := s.tellDeparture(tx, head, w.key, concerned); err != nil {
+			return err
+		}
+		return w.done(tx)
+	})
+}
+
+// abandonedRequests finds the agent's unanswered requests from before its departure and adds their channels. One whose
+// time had run out before is none of them, whether or not the sweep came by.
+func abandonedRequests(tx *database.Tx, w work, departedAt time.Time, concerned map[channels.Key]struct{}) (positions []int64, err error) {
+	err = tx.Pipeline(database.Statement{
+		SQL: "SELECT position, channel_no FROM open_requests" +
+			" WHERE intent_no = ? AND target = ? AND created_at <= ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY position",
+		Args: []any{w.intentNo, w.key, database.Micros(departedAt), database.Micros(departedAt)},
+		Scan: func(row database.Row) error {
+			var position, channelNo int64
+			err := row.Scan(&position, &channelNo)
+			positions = append(positions, position)
+			concerned[channels.Key{IntentNo: w.intentNo, ChannelNo: channelNo}] = struct{}{}
+			return err
+		},
+	})
+	return positions, err
+}
+
+// tellDeparture sends the server's notification to the channels concerned that are open.
+func (s *Service) tellDeparture(tx *database.Tx, head *intents.Head, agent string, concerned map[channels.Key]struct{}) error {
+	if len(concerned) == 0 {
+		return nil
+	}
+	keys := make([]channels.Key, 0, len(concerned))
+	for key := range concerned {
+		keys = append(keys, key)
+	}
+	keys = distinctKeys(keys)
+	counts, err := channels.LoadCounts(tx, keys)
+	if err != nil {
+		return err
+	}
+	appended := newAppender(tx, counts)
+	for _, key := range keys {
+		channel, err := s.channels.Rules(tx, key, head.Epoch)
+		if err != nil {
+			return err
+		}
+		if _, closed := channel.ClosedBy(*counts[key], head, head.Now()); closed {
+			continue
+		}
+		if _, err := appended.add(head, channel, nil, departureDraft(agent)); err != nil {
+			return err
+		}
+	}
+	tx.AfterCommit(func() {
+		for _, key := range keys {
+			s.hub.wakeUp(key, closingTopic(key))
+		}
+	})
+	tx.SendWithCommit(appended.statements()...)
+	return nil
+}

@@ -1,0 +1,72 @@
+package messaging
+
+import (
+	"database/sql"
+
+	"openintent/database"
+)
+
+// Columns of a message as scan reads them. The viewer's receipt is a parameter of the query: pass the agent's id, or
+// an empty text when nobody's is wanted.
+const (
+	factColumns = `m.intent_no, m.position, m.channel_no, m.ordinal, m.id, m.sender, m.target, m.message_type,
+		m.correlation_position, m.correlation_id, m.created_at, m.expires_at, m.read_at, m.ended_at,
+		m.message_type = 'request' AND EXISTS (SELECT 1 FROM open_requests o
+			WHERE o.intent_no = m.intent_no AND o.position = m.position),
+		EXISTS (SELECT 1 FROM receipts r
+			WHERE r.intent_no = m.intent_no AND r.position = m.position AND r.agent_id = ?)`
+	messageColumns = factColumns + `, m.payload, m.metadata`
+)
+
+// messageRow receives one row of factColumns or messageColumns.
+type messageRow struct {
+	message             Message
+	target, correlation sql.NullString
+	correlationPosition sql.NullInt64
+	createdAt           int64
+	expires, read       sql.NullInt64
+	ended               sql.NullInt64
+	payload, metadata   []byte
+}
+
+func (r *messageRow) facts() []any {
+	m := &r.message
+	return []any{&m.IntentNo, &m.Position, &m.ChannelNo, &m.Ordinal, &m.ID, &m.Sender, &r.target, &m.Type,
+		&r.correlationPosition, &r.correlation, &r.createdAt, &r.expires, &r.read, &r.ended, &m.Open, &m.readByViewer}
+}
+
+// scanFacts reads a message without its payload and metadata.
+func scanFacts(row database.Row) (*Message, error) {
+	var r messageRow
+	if err := row.Scan(r.facts()...); err != nil {
+		return nil, err
+	}
+	return r.finish(), nil
+}
+
+// scanMessage reads a whole message; its ChannelID is the caller's to fill in.
+func scanMessage(row database.Row) (*Message, error) {
+	var r messageRow
+	if err := row.Scan(append(r.facts(), &r.payload, &r.metadata)...); err != nil {
+		return nil, err
+	}
+	return r.finish(), nil
+}
+
+func (r *messageRow) finish() *Message {
+	m := &r.message
+	m.Target, m.CorrelationID = r.target.String, r.correlation.String
+	m.CorrelationPosition = r.correlationPosition.Int64
+	m.CreatedAt = database.Time(r.createdAt)
+	if r.expires.Valid {
+		m.ExpiresAt = database.Time(r.expires.Int64)
+	}
+	if r.read.Valid {
+		m.ReadAt = database.Time(r.read.Int64)
+	}
+	if r.ended.Valid {
+		m.EndedAt = database.Time(r.ended.Int64)
+	}
+	m.Payload, m.Metadata = r.payload, r.metadata
+	return m
+}

@@ -1,0 +1,120 @@
+package messaging
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"google.golang.org/grpc"
+
+	"openintent/agents"
+	"openintent/channels"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// Config is what a Service needs. Zero bounds take their defaults.
+type Config struct {
+	DB       *database.DB
+	Intents  *intents.Service
+	Agents   *agents.Service
+	Channels *channels.Service
+	// Logger is told what could not be done; nil discards.
+	Logger *slog.Logger
+	// MaxPayloadBytes bounds a message's payload and metadata together; 256 KiB when zero.
+	MaxPayloadBytes int
+	// Retention is how long messages are kept after their intent ended; 24 hours when zero.
+	Retention time.Duration
+	// LookAgain is how long a waiting party waits at most before it looks without having been woken; 5 seconds when zero.
+	LookAgain time.Duration
+	// ObserveBatch is told the size of each committed batch; nil when nobody counts.
+	ObserveBatch func(size int)
+}
+
+const (
+	defaultMaxPayloadBytes = 256 << 10
+	defaultRetention       = 24 * time.Hour
+	defaultLookAgain       = 5 * time.Second
+	sweepInterval          = time.Second
+)
+
+// Service is the messaging room; make it with New, then Start it.
+type Service struct {
+	openintentv1.UnimplementedMessageServiceServer
+
+	db              *database.DB
+	intents         *intents.Service
+	agents          *agents.Service
+	channels        *channels.Service
+	logger          *slog.Logger
+	maxPayloadBytes int
+	retention       time.Duration
+	lookAgain       time.Duration
+
+	hub    *hub
+	writer *writer
+	tails  *tails
+	passes *lru.Cache[channels.Key, evictionPass]
+}
+
+// New makes the room and registers what must happen here when a channel closes, an agent leaves or access changes.
+func New(cfg Config) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.ObserveBatch == nil {
+		cfg.ObserveBatch = func(int) {}
+	}
+	s := &Service{
+		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, channels: cfg.Channels, logger: cfg.Logger,
+		maxPayloadBytes: orDefault(cfg.MaxPayloadBytes, defaultMaxPayloadBytes),
+		retention:       orDefault(cfg.Retention, defaultRetention),
+		lookAgain:       orDefault(cfg.LookAgain, defaultLookAgain),
+		hub:             newHub(),
+	}
+	s.writer = newWriter(cfg, s.hub)
+	s.tails = newTails(s)
+	s.passes, _ = lru.New[channels.Key, evictionPass](keptPasses) // fails only for a size that is not positive
+	cfg.Channels.OnClosing(s.expireWithChannels)
+	cfg.Channels.OnDeleting(s.scheduleRemoval)
+	cfg.Channels.OnFloorRaised(s.scheduleEviction)
+	cfg.Channels.OnChanged(func(key channels.Key) { s.hub.wakeUp(key, closingTopic(key)) })
+	cfg.Intents.OnTerminal(s.schedulePurge)
+	cfg.Intents.OnChanged(func(intentNo int64) { s.hub.wakeUp(intentTopic(intentNo)) })
+	cfg.Agents.OnDeparted(s.scheduleDeparture)
+	cfg.Agents.AfterDeparted(s.finishDeparture)
+	cfg.Agents.OnChanged(func(agentID string) { s.hub.wakeUp(agentTopic(agentID)) })
+	return s
+}
+
+func orDefault[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+// Register adds the room's gRPC service.
+func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterMessageServiceServer(r, s) }
+
+// Start begins writing.
+func (s *Service) Start() { s.writer.start() }
+
+// Stop refuses further messages and returns when all that were taken are committed. Waits and streams end with their
+// calls' contexts, which the server cancels before.
+func (s *Service) Stop() {
+	s.writer.stop()
+	s.tails.stop()
+}
+
+// locate finds a channel by id.
+func (s *Service) locate(ctx context.Context, channelID string) (key channels.Key, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		key, err = s.channels.Locate(tx, channelID)
+		return err
+	})
+	return key, err
+}

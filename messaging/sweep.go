@@ -1,0 +1,352 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+)
+
+const (
+	// sweepBatch bounds what one transaction of the sweep touches, sweepTurn how many it makes of a kind in one turn.
+	sweepBatch = 500
+	sweepTurn  = 20
+	// fullPassEvery is how often evicted messages that had to be kept are looked at again, keptPasses for how many channels
+	// it is remembered where their deletion stands.
+	fullPassEvery = time.Hour
+	keptPasses    = 16_384
+)
+
+// work is one piece of pending work.
+type work struct {
+	kind, key string
+	intentNo  int64
+}
+
+// Sweep makes lasting what reading already says, and removes what nobody can see any more: it expires requests whose time
+// ran out, finishes departures and deletions that a crash interrupted, and deletes evicted messages, messages of intents
+// that ended longer ago than the retention, and idempotency keys past their lifetime. Each step is a bounded transaction;
+// one that fails does not keep the others from their turn.
+func (s *Service) Sweep(ctx context.Context) error {
+	return errors.Join(
+		s.sweepWork(ctx, workDeparture, ""), // before what it is to tell of has expired for good
+		s.sweepExpired(ctx),
+		s.sweepWork(ctx, workRemoval, ""),
+		s.sweepWork(ctx, workEviction, ""),
+		s.sweepWork(ctx, workPurge, ""),
+		s.sweepKeys(ctx),
+	)
+}
+
+// scheduleWork leaves a piece of work for each intent. One that is there already stays.
+func scheduleWork(tx *database.Tx, kind, key string, at time.Time, intentNos ...int64) error {
+	n := len(intentNos)
+	kinds, keys, times := make([]string, n), make([]string, n), make([]int64, n)
+	for i := range intentNos {
+		kinds[i], keys[i], times[i] = kind, key, database.Micros(at)
+	}
+	return tx.Pipeline(tx.InsertIgnore("pending_work",
+		database.Column{Name: "kind", Values: kinds},
+		database.Column{Name: "key", Values: keys},
+		database.Column{Name: "intent_no", Values: intentNos},
+		database.Column{Name: "created_at", Values: times},
+	)...)
+}
+
+// done removes the piece of work in the transaction that finished it.
+func (w work) done(tx *database.Tx) error {
+	return tx.Pipeline(database.Statement{
+		SQL:  "DELETE FROM pending_work WHERE kind = ? AND key = ? AND intent_no = ?",
+		Args: []any{w.kind, w.key, w.intentNo},
+	})
+}
+
+// sweepWork finishes pending work of a kind, of one key or of all.
+func (s *Service) sweepWork(ctx context.Context, kind, key string) error {
+	for turn := 0; turn < sweepTurn; turn++ {
+		pending, err := s.pendingWork(ctx, kind, key)
+		if err != nil {
+			return err
+		}
+		for _, w := range pending {
+			if failed := s.finish(ctx, w); failed != nil {
+				err = errors.Join(err, fmt.Errorf("%s %q of intent %d: %w", w.kind, w.key, w.intentNo, failed))
+			}
+		}
+		if err != nil || len(pending) < sweepBatch {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) pendingWork(ctx context.Context, kind, key string) (pending []work, err error) {
+	due := int64(math.MaxInt64)
+	if kind == workPurge {
+		due = database.Micros(s.db.Now().Add(-s.retention))
+	}
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL: "SELECT kind, key, intent_no FROM pending_work WHERE kind = ? AND (? = '' OR key = ?) AND created_at <= ?" +
+				" ORDER BY created_at, key, intent_no LIMIT ?",
+			Args: []any{kind, key, key, due, sweepBatch},
+			Scan: func(row database.Row) error {
+				var w work
+				err := row.Scan(&w.kind, &w.key, &w.intentNo)
+				pending = append(pending, w)
+				return err
+			},
+		})
+	})
+	return pending, err
+}
+
+func (s *Service) finish(ctx context.Context, w work) error {
+	switch w.kind {
+	case workDeparture:
+		return s.depart(ctx, w)
+	case workPurge:
+		return s.remove(ctx, w, doomed{condition: "m.intent_no = ?", arguments: []any{w.intentNo}, order: "m.position"})
+	}
+	key, err := w.channel()
+	if err != nil {
+		return err
+	}
+	if w.kind == workRemoval {
+		return s.remove(ctx, w, doomed{
+			condition: "m.intent_no = ? AND m.channel_no = ?", arguments: []any{key.IntentNo, key.ChannelNo},
+			order: "m.ordinal",
+		})
+	}
+	return s.removeEvicted(ctx, w, key)
+}
+
+// channel gives the channel of a piece of work whose key is a channel's number.
+func (w work) channel() (channels.Key, error) {
+	channelNo, err := strconv.ParseInt(w.key, 10, 64)
+	return channels.Key{IntentNo: w.intentNo, ChannelNo: channelNo}, err
+}
+
+// removeEvicted deletes a channel's messages below its floor, but none that an asker may still ask for: requests whose time
+// has not run out or whose idempotency key is remembered, and the responses to them. What is kept is looked at again only
+// in a full pass, now and then, so that it does not cost anything at each eviction.
+func (s *Service) removeEvicted(ctx context.Context, w work, key channels.Key) error {
+	var floor int64
+	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		count, err := channels.LoadCount(tx, key)
+		floor = count.Floor
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now := s.db.Now()
+	pass, begun := s.passes.Get(key)
+	if !begun || now.Sub(pass.begunAt) >= fullPassEvery {
+		pass = evictionPass{begunAt: now}
+	}
+	err = s.remove(ctx, w, doomed{
+		condition: `m.intent_no = ? AND m.channel_no = ? AND m.ordinal > ? AND m.ordinal <= ?
+		AND NOT EXISTS (SELECT 1 FROM messages r
+			WHERE r.intent_no = m.intent_no AND r.position = COALESCE(m.correlation_position, m.position)
+			AND r.message_type = 'request' AND (r.ended_at IS NULL AND (r.expires_at IS NULL OR r.expires_at > ?)
+				OR EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.created_at = r.created_at
+					AND k.intent_no = r.intent_no AND k.position = r.position)))`,
+		arguments: []any{key.IntentNo, key.ChannelNo, pass.through, floor, database.Micros(now)},
+		order:     "m.ordinal",
+	})
+	if err == nil {
+		pass.through = floor
+		s.passes.Add(key, pass)
+	}
+	return err
+}
+
+// evictionPass is how far the deletion of a channel's evicted messages has come.
+type evictionPass struct {
+	begunAt time.Time
+	through int64
+}
+
+// doomed are messages to be deleted: those that meet a condition on m, which the index of the order serves.
+type doomed struct {
+	condition string
+	arguments []any
+	order     string
+}
+
+// find gives the positions of the next ones, in order.
+func (d doomed) find(tx *database.Tx, after int64) (positions []int64, err error) {
+	err = tx.Pipeline(database.Statement{
+		SQL: "SELECT m.position FROM messages m WHERE " + d.condition +
+			" AND m.position > ? ORDER BY " + d.order + " LIMIT ?",
+		Args: append(slices.Clone(d.arguments), after, sweepBatch),
+		Scan: func(row database.Row) error {
+			var position int64
+			err := row.Scan(&position)
+			positions = append(positions, position)
+			return err
+		},
+	})
+	return positions, err
+}
+
+// remove deletes doomed messages with their receipts, a bounded number in each transaction, and ends the piece of work with
+// the last. They are found before the intent is locked: what is doomed stays so.
+func (s *Service) remove(ctx context.Context, w work, d doomed) error {
+	for after := int64(0); ; {
+		var positions []int64
+		err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+			positions, err = d.find(tx, after)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		err = s.db.Write(ctx, func(tx *database.Tx) error {
+			if _, err := intents.Lock(tx, w.intentNo); err != nil {
+				return err
+			}
+			if len(positions) == 0 {
+				return s.concludeRemoval(tx, w)
+			}
+			return tx.Pipeline(deleteAt(tx, w.intentNo, positions)...)
+		})
+		if err != nil || len(positions) == 0 {
+			return err
+		}
+		after = positions[len(positions)-1]
+	}
+}
+
+// concludeRemoval ends a piece of work whose messages are gone; of a deleted channel nothing stays then.
+func (s *Service) concludeRemoval(tx *database.Tx, w work) error {
+	if w.kind == workRemoval {
+		key, err := w.channel()
+		if err != nil {
+			return err
+		}
+		if err := s.channels.Remove(tx, key); err != nil {
+			return err
+		}
+	}
+	return w.done(tx)
+}
+
+func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Statement {
+	in, argument := tx.In("position", positions)
+	statements := make([]database.Statement, 0, 3)
+	for _, table := range []string{"messages", "receipts", "open_requests"} {
+		statements = append(statements, database.Statement{
+			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
+		})
+	}
+	return statements
+}
+
+// sweepExpired makes the expiry of requests lasting whose time ran out.
+func (s *Service) sweepExpired(ctx context.Context) error {
+	for turn := 0; turn < sweepTurn; turn++ {
+		due, found, err := s.dueRequests(ctx)
+		if err != nil || found == 0 {
+			return err
+		}
+		for intentNo, positions := range due {
+			err = errors.Join(err, s.expireDue(ctx, intentNo, positions))
+		}
+		if err != nil || found < sweepBatch {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) dueRequests(ctx context.Context) (due map[int64][]int64, found int, err error) {
+	due = make(map[int64][]int64)
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL:  "SELECT intent_no, position FROM open_requests WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
+			Args: []any{database.Micros(s.db.Now()), sweepBatch},
+			Scan: func(row database.Row) error {
+				var intentNo, position int64
+				err := row.Scan(&intentNo, &position)
+				due[intentNo] = append(due[intentNo], position)
+				found++
+				return err
+			},
+		})
+	})
+	return due, found, err
+}
+
+// expireDue expires those of the requests that are still open under the lock: one may have been answered meanwhile.
+func (s *Service) expireDue(ctx context.Context, intentNo int64, positions []int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		heads, err := intents.Lock(tx, intentNo)
+		if err != nil {
+			return err
+		}
+		head := heads.Get(intentNo)
+		in, argument := tx.In("position", positions)
+		var open []int64
+		err = tx.Pipeline(database.Statement{
+			SQL:  "SELECT position FROM open_requests WHERE intent_no = ? AND expires_at <= ? AND " + in,
+			Args: []any{intentNo, database.Micros(head.Now()), argument},
+			Scan: func(row database.Row) error {
+				var position int64
+				err := row.Scan(&position)
+				open = append(open, position)
+				return err
+			},
+		})
+		if err != nil || len(open) == 0 {
+			return err
+		}
+		return expireRequests(tx, head, open)
+	})
+}
+
+// sweepKeys deletes idempotency keys that are past their lifetime.
+func (s *Service) sweepKeys(ctx context.Context) error {
+	oldest := database.Micros(s.db.Now().Add(-keyLifetime))
+	for turn := 0; turn < sweepTurn; turn++ {
+		var removed int64
+		err := s.db.Write(ctx, func(tx *database.Tx) error {
+			return tx.Pipeline(database.Statement{
+				SQL: "DELETE FROM idempotency_keys WHERE (intent_no, sender, scope, key) IN" +
+					" (SELECT intent_no, sender, scope, key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?)",
+				Args:     []any{oldest, sweepBatch},
+				Affected: &removed,
+			})
+		})
+		if err != nil || removed < sweepBatch {
+			return err
+		}
+	}
+	return nil
+}
+
+// evictionStatements leave the deletion of evicted messages to the sweep.
+func evictionStatements(tx *database.Tx, keys []channels.Key) []database.Statement {
+	if len(keys) == 0 {
+		return nil
+	}
+	n := len(keys)
+	kinds, names, intentNos, times := make([]string, n), make([]string, n), make([]int64, n), make([]int64, n)
+	for i, key := range keys {
+		kinds[i], names[i], intentNos[i] = workEviction, strconv.FormatInt(key.ChannelNo, 10), key.IntentNo
+	}
+	return tx.InsertIgnore("pending_work",
+		database.Column{Name: "kind", Values: kinds},
+		database.Column{Name: "key", Values: names},
+		database.Column{Name: "intent_no", Values: intentNos},
+		database.Column{Name: "created_at", Values: times},
+	)
+}

@@ -1,0 +1,56 @@
+package messaging
+
+import (
+	"time"
+
+	"openintent/agents"
+)
+
+// Viewer is who looks at a channel, as of one look: roles and membership are those of that moment.
+type Viewer struct {
+	// Agent is the looking agent.
+	Agent string
+	// Operator is true for the operator acting under its own name: it sees everything.
+	Operator bool
+	// Participates tells whether the agent may take part in the channel: access to the intent and, on an explicit
+	// channel, membership.
+	Participates bool
+	// Presence is the agent's record; the zero value for an unregistered one.
+	Presence agents.Presence
+}
+
+// receives tells whether the viewer is a recipient of the message: its addressee, a holder of the addressed role, or a
+// participant when it goes to everyone. Nobody is a recipient of their own message.
+func (v Viewer) receives(m *Message) bool {
+	if !v.Participates || m.Sender == v.Agent {
+		return false
+	}
+	switch {
+	case toEveryone(m.Target):
+		return true
+	case isAgent(m.Target):
+		return m.Target == v.Agent
+	}
+	return v.Presence.HoldsRole(roleOf(m.Target))
+}
+
+// visible is the one rule of who may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the
+// operator. Every path that hands out a message asks it; queries only pre-filter.
+func visible(m *Message, v Viewer) bool {
+	return v.Operator || v.Participates && m.Sender == v.Agent || v.receives(m)
+}
+
+// listed tells whether a visible message is shown in lists and streams at a time. Its sender and the operator always
+// see it; recipients no longer see a request that expired unanswered, nor anything else whose time ran out before they
+// read it.
+func listed(m *Message, v Viewer, now time.Time) bool {
+	switch {
+	case !visible(m, v):
+		return false
+	case v.Operator || m.Sender == v.Agent:
+		return true
+	case m.Type == TypeRequest:
+		return !m.Expired(now)
+	}
+	return m.EndedAt.IsZero() && (!m.pastExpiry(now) || m.readByViewer)
+}

@@ -1,0 +1,112 @@
+package messaging
+
+import (
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+// idPrefix begins every message id; a ULID follows.
+const idPrefix = "msg_"
+
+func newMessageID() string { return idPrefix + ulid.Make().String() }
+
+var typesOnTheWire = map[Type]openintentv1.MessageType{
+	TypeRequest:   openintentv1.MessageType_MESSAGE_TYPE_REQUEST,
+	TypeResponse:  openintentv1.MessageType_MESSAGE_TYPE_RESPONSE,
+	TypeNotify:    openintentv1.MessageType_MESSAGE_TYPE_NOTIFY,
+	TypeBroadcast: openintentv1.MessageType_MESSAGE_TYPE_BROADCAST,
+}
+
+var statusesOnTheWire = map[Status]openintentv1.MessageStatus{
+	StatusDelivered: openintentv1.MessageStatus_MESSAGE_STATUS_DELIVERED,
+	StatusRead:      openintentv1.MessageStatus_MESSAGE_STATUS_READ,
+	StatusExpired:   openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED,
+}
+
+// typeFrom gives the type that a request names; unset gives the fallback.
+func typeFrom(wire openintentv1.MessageType, fallback Type) Type {
+	for word, value := range typesOnTheWire {
+		if value == wire {
+			return word
+		}
+	}
+	return fallback
+}
+
+// toWire gives a message as clients see it at a time.
+func (m *Message) toWire(now time.Time) (*openintentv1.Message, error) {
+	payload, err := m.Payload.OrEmpty().Struct()
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := m.Metadata.OrEmpty().Struct()
+	if err != nil {
+		return nil, err
+	}
+	return &openintentv1.Message{
+		Id:            m.ID,
+		ChannelId:     m.ChannelID,
+		Sender:        m.Sender,
+		To:            textOrNil(m.Target),
+		MessageType:   typesOnTheWire[m.Type],
+		CorrelationId: textOrNil(m.CorrelationID),
+		Payload:       payload,
+		Metadata:      metadata,
+		Status:        statusesOnTheWire[m.Status(now)],
+		CreatedAt:     timestamppb.New(m.CreatedAt),
+		ExpiresAt:     timestampOrNil(m.ExpiresAt),
+		ReadAt:        timestampOrNil(m.ReadAt),
+	}, nil
+}
+
+func toWire(messages []*Message, now time.Time) ([]*openintentv1.Message, error) {
+	wire := make([]*openintentv1.Message, len(messages))
+	for i, m := range messages {
+		var err error
+		if wire[i], err = m.toWire(now); err != nil {
+			return nil, err
+		}
+	}
+	return wire, nil
+}
+
+func textOrNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func timestampOrNil(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}
+
+// timeFrom reads an optional time, in the store's precision. The years 1 to 9999 are those that RFC 3339 can say.
+func timeFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
+	if at == nil {
+		return time.Time{}, nil
+	}
+	if at.CheckValid() != nil {
+		return time.Time{}, fault.BadField(field, "it must be a time in the years 1 to 9999")
+	}
+	return at.AsTime().Truncate(time.Microsecond), nil
+}
+
+// contentFrom reads a message's payload and metadata.
+func contentFrom(payload, metadata *structpb.Struct) (content, facts jsonvalue.Object, err error) {
+	if content, err = jsonvalue.FromStruct(payload, "payload"); err != nil {
+		return nil, nil, err
+	}
+	facts, err = jsonvalue.FromStruct(metadata, "metadata")
+	return content.OrEmpty(), facts.OrEmpty(), err
+}
