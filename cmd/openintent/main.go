@@ -1,0 +1,84 @@
+// Program openintent is the OpenIntent server: channels and messages between agents, over gRPC and REST.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitOK = iota
+	// exitFailed means that a command could not do its work, or that the server refused to start.
+	exitFailed
+	// exitUsage means that the command line was not understood.
+	exitUsage
+)
+
+// terminal is where commands print.
+type terminal struct {
+	stdout, stderr io.Writer
+}
+
+// commands are the verbs of the program.
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run carries out one command line. Errors become one line on stderr.
+func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) (exitCode int) {
+	dropEmptySettings()
+	exited, code := false, exitOK
+	parser := kong.Must(&commands{},
+		kong.Name("openintent"),
+		kong.Description("Channels and messages between agents that work on one intent (RFC-0021)."),
+		kong.Writers(stdout, stderr),
+		// Help asks to exit in the midst of parsing.
+		kong.Exit(func(status int) { exited, code = true, status }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(terminal{stdout, stderr}),
+	)
+	parsed, err := parser.Parse(arguments)
+	if exited {
+		return code
+	}
+	if err != nil {
+		complain(stderr, err)
+		return exitUsage
+	}
+	if err := parsed.Run(); err != nil {
+		complain(stderr, err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// complain prints an error as one line, whatever its causes contain.
+func complain(stderr io.Writer, err error) {
+	_, _ = fmt.Fprintln(stderr, "openintent:", strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// dropEmptySettings makes an environment variable that is set to nothing the same as one that is not set: that is how
+// compose files leave one out.
+func dropEmptySettings() {
+	for _, setting := range os.Environ() {
+		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "OPENINTENT_") && value == "" {
+			_ = os.Unsetenv(name)
+		}
+	}
+}

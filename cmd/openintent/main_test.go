@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"openintent/server"
+)
+
+// clearEnvironment takes away settings of the surrounding shell; run takes an empty one for none.
+func clearEnvironment(t *testing.T) {
+	for _, name := range []string{
+		"DATABASE_URL", "HTTP_ADDR", "GRPC_ADDR", "API_KEYS", "API_KEYS_FILE", "TLS_CERT", "TLS_KEY", "LOG_LEVEL",
+		"LOG_FORMAT", "MAX_PAYLOAD_BYTES", "MAX_NAME_LENGTH", "MAX_MEMBERS", "RETENTION", "STOP_TIMEOUT",
+	} {
+		t.Setenv("OPENINTENT_"+name, "")
+	}
+}
+
+func TestFlagsDefaultToTheServersDefaults(t *testing.T) {
+	clearEnvironment(t)
+	dropEmptySettings()
+	var parsed commands
+	parser, err := kong.New(&parsed)
+	require.NoError(t, err)
+	_, err = parser.Parse([]string{"serve"})
+	require.NoError(t, err)
+	require.Equal(t, server.DefaultConfig(), parsed.Serve.Config)
+}
+
+func TestEnvironmentAndFlagsAreTheSameSettings(t *testing.T) {
+	clearEnvironment(t)
+	t.Setenv("OPENINTENT_HTTP_ADDR", "127.0.0.1:1")
+	t.Setenv("OPENINTENT_API_KEYS", "a=x|y;sdk,b")
+	t.Setenv("OPENINTENT_GRPC_ADDR", "127.0.0.1:2")
+	dropEmptySettings()
+	var parsed commands
+	parser, err := kong.New(&parsed)
+	require.NoError(t, err)
+	_, err = parser.Parse([]string{"serve", "--grpc-addr", "127.0.0.1:3", "--retention=1h"})
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:1", parsed.Serve.HTTPAddr)
+	require.Equal(t, "127.0.0.1:3", parsed.Serve.GRPCAddr, "a flag outranks the environment")
+	require.Equal(t, "a=x|y;sdk,b", parsed.Serve.APIKeys)
+	require.Equal(t, time.Hour, parsed.Serve.Retention)
+}
+
+func TestExitCodesAndOneLine(t *testing.T) {
+	clearEnvironment(t)
+	for _, test := range []struct {
+		name      string
+		arguments []string
+		exit      int
+		stdout    string
+		stderr    string
+	}{
+		{"version", []string{"version"}, exitOK, "openintent ", ""},
+		{"help", []string{"--help"}, exitOK, "Run the server", ""},
+		{"unknown verb", []string{"dance"}, exitUsage, "", "dance"},
+		{"unknown flag", []string{"serve", "--colour"}, exitUsage, "", "--colour"},
+		{"refusal to start", []string{"serve", "--http-addr=0.0.0.0:0"}, exitFailed, "", "no API keys are configured"},
+		{"bad setting", []string{"serve", "--tls-cert=x.pem"}, exitFailed, "", "belong together"},
+		{
+			"bad database", []string{"serve", "--database-url=mysql://u:secret@h/d"}, exitFailed, "", "database",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, test.exit, run(t.Context(), test.arguments, &stdout, &stderr))
+			require.Contains(t, stdout.String(), test.stdout)
+			require.Contains(t, stderr.String(), test.stderr)
+			require.NotContains(t, stderr.String(), "secret")
+			if test.exit != exitOK {
+				require.Equal(t, 1, strings.Count(stderr.String(), "\n"), "one line: %q", stderr.String())
+				require.True(t, strings.HasPrefix(stderr.String(), "openintent: "))
+			}
+		})
+	}
+}
+
+func TestServeStopsWithExitCodeZero(t *testing.T) {
+	clearEnvironment(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var stdout bytes.Buffer
+	log, logged := io.Pipe()
+	stopped := make(chan int, 1)
+	go func() {
+		stopped <- run(ctx, []string{
+			"serve", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0",
+			"--database-url=sqlite:" + filepath.Join(t.TempDir(), "data.db"),
+		}, &stdout, logged)
+		_ = logged.Close()
+	}()
+	listening := false
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		if strings.Contains(lines.Text(), `"msg":"listening"`) {
+			listening = true
+			cancel()
+		}
+	}
+	require.Equal(t, exitOK, <-stopped)
+	require.True(t, listening)
+	require.Empty(t, stdout.String(), "nothing but the log when standard output is no terminal")
+}
+
+func TestTryItNamesTheAddressAndTheKey(t *testing.T) {
+	text := tryIt(server.DefaultConfig(), server.Addresses{HTTP: "127.0.0.1:8000"})
+	require.Contains(t, text, "http://127.0.0.1:8000/v1/intents")
+	require.Contains(t, text, server.DevelopmentKey)
+	require.Contains(t, tryIt(server.Config{TLSCert: "c"}, server.Addresses{HTTP: "h:1"}), "https://h:1/v1/intents")
+}

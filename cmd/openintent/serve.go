@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"openintent/server"
+)
+
+// serveCommand runs the server until SIGTERM or SIGINT.
+type serveCommand struct {
+	server.Config
+}
+
+// Run serves. On a terminal, with the development key, it says how to try the server.
+func (c *serveCommand) Run(ctx context.Context, to terminal) error {
+	c.Log, c.Version = to.stderr, currentVersion()
+	return server.Run(ctx, c.Config, func(addresses server.Addresses) {
+		if addresses.DevelopmentKey && isTerminal(to.stdout) {
+			_, _ = fmt.Fprint(to.stdout, tryIt(c.Config, addresses))
+		}
+	})
+}
+
+// tryIt is what a newcomer types first.
+func tryIt(cfg server.Config, addresses server.Addresses) string {
+	scheme := "http"
+	if cfg.TLSCert != "" {
+		scheme = "https"
+	}
+	return fmt.Sprintf(`
+Try it from another terminal (documents: %[1]s://%[2]s/docs):
+
+  curl -H 'X-API-Key: %[3]s' -H 'X-Agent-ID: alice' -d '{"title":"Hello"}' %[1]s://%[2]s/v1/intents
+  curl -H 'X-API-Key: %[3]s' -H 'X-Agent-ID: alice' %[1]s://%[2]s/v1/intents
+
+`, scheme, addresses.HTTP, server.DevelopmentKey)
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"openintent/database"
+)
+
+// Config is everything that can be set about a server. The tags make flags and environment variables of it, in
+// cmd/openintent; DefaultConfig gives the same defaults to other programs.
+type Config struct {
+	DatabaseURL string `name:"database-url" env:"OPENINTENT_DATABASE_URL" default:"sqlite:./openintent.db" help:"Where to keep data: sqlite:PATH, sqlite::memory: or postgres://USER@HOST/NAME."`
+	HTTPAddr    string `name:"http-addr" env:"OPENINTENT_HTTP_ADDR" default:"127.0.0.1:8000" help:"Address for REST, as host:port; port 0 picks one."`
+	GRPCAddr    string `name:"grpc-addr" env:"OPENINTENT_GRPC_ADDR" default:"127.0.0.1:50051" help:"Address for gRPC, as host:port; port 0 picks one."`
+
+	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those; ;sdk after either turns on the compatibility profile."`
+	APIKeysFile string `name:"api-keys-file" env:"OPENINTENT_API_KEYS_FILE" help:"The same as a YAML list; read again on SIGHUP."`
+
+	TLSCert string `name:"tls-cert" env:"OPENINTENT_TLS_CERT" help:"Certificate chain (PEM) for both ports."`
+	TLSKey  string `name:"tls-key" env:"OPENINTENT_TLS_KEY" help:"Private key (PEM) of the certificate."`
+
+	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
+	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
+
+	MaxPayloadBytes int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
+	MaxNameLength   int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
+	MaxMembers      int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
+	Retention       time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended."`
+	StopTimeout     time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
+
+	// Version is the program's, for the log and for discovery.
+	Version string `kong:"-"`
+	// Log is where the log goes; standard error when nil.
+	Log io.Writer `kong:"-"`
+
+	// What only tests set. Clock gives the time; nil is the production clock. LookAgain is how long a wait or a stream
+	// goes at most without looking; the default when zero. Hooks inject faults into transactions.
+	Clock     func() time.Time `kong:"-"`
+	LookAgain time.Duration    `kong:"-"`
+	Hooks     database.Hooks   `kong:"-"`
+}
+
+// DefaultConfig is what a server without any settings runs with.
+func DefaultConfig() Config {
+	return Config{
+		DatabaseURL:     "sqlite:./openintent.db",
+		HTTPAddr:        "127.0.0.1:8000",
+		GRPCAddr:        "127.0.0.1:50051",
+		LogLevel:        "info",
+		LogFormat:       "auto",
+		MaxPayloadBytes: 256 << 10,
+		MaxNameLength:   128,
+		MaxMembers:      10_000,
+		Retention:       24 * time.Hour,
+		StopTimeout:     10 * time.Second,
+	}
+}
+
+// validate refuses settings that cannot be meant, in a sentence for the operator.
+func (c Config) validate() error {
+	for _, bound := range []struct {
+		name     string
+		positive bool
+	}{
+		{"OPENINTENT_MAX_PAYLOAD_BYTES", c.MaxPayloadBytes > 0},
+		{"OPENINTENT_MAX_NAME_LENGTH", c.MaxNameLength > 0},
+		{"OPENINTENT_MAX_MEMBERS", c.MaxMembers > 0},
+		{"OPENINTENT_RETENTION", c.Retention > 0},
+		{"OPENINTENT_STOP_TIMEOUT", c.StopTimeout > 0},
+	} {
+		if !bound.positive {
+			return fmt.Errorf("%s must be above 0", bound.name)
+		}
+	}
+	for _, address := range []struct{ name, value string }{
+		{"OPENINTENT_HTTP_ADDR", c.HTTPAddr},
+		{"OPENINTENT_GRPC_ADDR", c.GRPCAddr},
+	} {
+		if _, _, err := net.SplitHostPort(address.value); err != nil {
+			return fmt.Errorf("%s must be host:port, such as 127.0.0.1:8000; it is %q", address.name, address.value)
+		}
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return errors.New("OPENINTENT_TLS_CERT and OPENINTENT_TLS_KEY belong together; set both or neither")
+	}
+	return nil
+}
+
+// keys loads the configured API keys. Without any, the development key serves, but only on loopback.
+func (c Config) keys() (keys *Keys, development bool, err error) {
+	keys, err = LoadKeys(c.APIKeys, c.APIKeysFile)
+	if err != nil || keys.Count() > 0 {
+		return keys, false, err
+	}
+	for _, address := range []string{c.HTTPAddr, c.GRPCAddr} {
+		if !isLoopback(address) {
+			return nil, false, fmt.Errorf("no API keys are configured, and without them the server listens on loopback "+
+				"only, not on %s; set OPENINTENT_API_KEYS or OPENINTENT_API_KEYS_FILE", address)
+		}
+	}
+	keys, err = LoadKeys(DevelopmentKey, "")
+	return keys, true, err
+}
+
+// isLoopback tells whether only this machine can reach an address.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && isLoopbackHost(host)
+}
+
+// tls gives the settings for both ports, or nil when they speak plainly.
+func (c Config) tls() (*tls.Config, error) {
+	if c.TLSCert == "" {
+		return nil, nil
+	}
+	certificate, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("the TLS certificate and key cannot be used: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// maxBodyBytes bounds the body of a REST request: the largest payload with room for escapes and the other fields.
+func (c Config) maxBodyBytes() int64 { return max(1<<20, 2*int64(c.MaxPayloadBytes)) }
+
+// maxReceiveBytes bounds a gRPC request. It lies well above what a payload within its bound can take in protobuf, so
+// that a payload that is too large is refused by name and not by the transport.
+func (c Config) maxReceiveBytes() int { return max(4<<20, 16*c.MaxPayloadBytes) }
+
+func (c Config) log() io.Writer {
+	if c.Log != nil {
+		return c.Log
+	}
+	return os.Stderr
+}

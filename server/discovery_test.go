@@ -1,0 +1,95 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDiscoveryNeedsNoKey(t *testing.T) {
+	r := newREST(t)
+	read := func(path string) map[string]any {
+		got := r.call(t, "GET", path, "", "X-API-Key", "")
+		require.Equal(t, 200, got.status)
+		require.Equal(t, "application/json", got.header.Get("Content-Type"))
+		var document map[string]any
+		require.NoError(t, json.Unmarshal([]byte(got.body), &document))
+		return document
+	}
+	discovery := read("/.well-known/openintent.json")
+	require.Equal(t, "OpenIntent Coordination Protocol", discovery["protocol"])
+	require.Equal(t, "0.1", discovery["version"])
+	require.Contains(t, discovery["rfcUrls"], "/rfc/0021")
+	require.Contains(t, discovery["capabilities"], "messaging")
+	require.Equal(t, "/openapi.json", discovery["openApiUrl"])
+
+	compatibility := read("/.well-known/openintent-compat.json")
+	require.Equal(t, "1.2.3", compatibility["version"])
+	require.Equal(t, "full", compatibility["rfcCompliance"].(map[string]any)["RFC-0021"])
+	require.Equal(t, true, compatibility["features"].(map[string]any)["messaging"])
+}
+
+func TestServerConfigNeedsAKey(t *testing.T) {
+	r := newREST(t)
+	problemOf(t, r.call(t, "GET", "/api/v1/server/config", "", "X-API-Key", ""), 401)
+	got := r.call(t, "GET", "/api/v1/server/config", "")
+	require.Equal(t, 200, got.status)
+	require.Equal(t, `{"protocol_version":"0.1","suspension":{"default_retry_policy":null}}`, got.body)
+}
+
+func TestDocsLoadNothingFromElsewhere(t *testing.T) {
+	r := newREST(t)
+	got := r.call(t, "GET", "/docs", "", "X-API-Key", "")
+	require.Equal(t, 200, got.status)
+	require.Equal(t, "text/html; charset=utf-8", got.header.Get("Content-Type"))
+	require.Contains(t, got.body, "/openapi.json")
+	require.NotContains(t, got.body, "http://")
+	require.NotContains(t, got.body, "https://")
+	require.NotContains(t, got.body, "innerHTML", "what the document says is text, never markup")
+}
+
+func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
+	r := newREST(t)
+	got := r.call(t, "GET", "/openapi.json", "", "X-API-Key", "")
+	require.Equal(t, 200, got.status)
+	var api struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+			Responses   map[string]any
+			Parameters  []struct{ Name, In string }
+		}
+		Definitions map[string]any
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.body), &api))
+	for path, operations := range api.Paths {
+		require.NotContains(t, path, ".id}")
+		for verb, operation := range operations {
+			require.Contains(t, operation.Responses, "default", path)
+			if verb == "delete" && path != "/v1/channels/{channel_id}" && !strings.HasSuffix(path, "/members/{agent_id}") {
+				require.Contains(t, operation.Responses, "204", path)
+			}
+			for _, parameter := range operation.Parameters {
+				if parameter.In == "path" {
+					require.Contains(t, path, "{"+parameter.Name+"}")
+				}
+			}
+		}
+	}
+	require.Contains(t, api.Paths["/v1/tasks"]["post"].Responses, "201")
+	require.Contains(t, api.Paths["/v1/channels/{channel_id}/messages"]["post"].Responses, "201")
+	require.Contains(t, api.Paths["/v1/channels/{channel_id}/ask"]["post"].Responses, "200")
+	require.Contains(t, api.Paths["/v1/channels/{channel_id}"], "patch")
+	require.Contains(t, api.Paths["/v1/channels/{channel_id}"], "get")
+	require.Contains(t, api.Paths, "/v1/subscribe/channels/{channel_id}")
+	require.Contains(t, api.Definitions, "Problem")
+	require.Contains(t, got.body, `"urn:openintent:error`[1:])
+
+	table, err := newRoutes()
+	require.NoError(t, err)
+	for _, route := range table.all {
+		path := strings.ReplaceAll("/"+strings.Join(route.segments, "/"), ".id}", "_id}")
+		require.Contains(t, api.Paths[path], strings.ToLower(route.verb), path)
+	}
+}

@@ -1,0 +1,333 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"openintent/caller"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// gatewayOptions are what the REST face needs to know.
+type gatewayOptions struct {
+	// Identity proves who calls, by the same rules as the interceptors; required.
+	Identity identity
+	// MaxBodyBytes bounds a request's body; 1 MiB when 0.
+	MaxBodyBytes int64
+	// Version is the program's, for discovery.
+	Version string
+	// Logger gets panics and the refusals that no interceptor sees; nothing is logged when nil.
+	Logger *slog.Logger
+	// Metrics count those refusals; nothing is counted when nil.
+	Metrics *metrics
+	// Streams are the clockwork of event streams; the zero value means the usual times.
+	Streams streamTimes
+}
+
+// identity proves who calls from a call's metadata.
+type identity interface {
+	Identify(md metadata.MD) (caller.Caller, error)
+}
+
+// callHeaders are the headers that mean something to a call. They become metadata of the same names in lower case.
+var callHeaders = []string{
+	"X-Api-Key", "Authorization", "X-Agent-Id", "Idempotency-Key", "If-Match", "Traceparent", "X-Openintent-Compat",
+	"X-Request-Id",
+}
+
+// gateway is the REST face: it turns requests into calls on the in-process connection.
+type gateway struct {
+	options gatewayOptions
+	routes  *routes
+	mux     *runtime.ServeMux
+	// open are the documents that need no key, by path.
+	open    map[string]http.Handler
+	streams *eventStreams
+}
+
+// newGateway makes the REST face over a connection to the services.
+func newGateway(connection grpc.ClientConnInterface, options gatewayOptions) (http.Handler, error) {
+	if options.MaxBodyBytes == 0 {
+		options.MaxBodyBytes = 1 << 20
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	table, err := newRoutes()
+	if err != nil {
+		return nil, err
+	}
+	documents, err := openDocuments(options.Version)
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{
+		options: options,
+		routes:  table,
+		open:    documents,
+		streams: newEventStreams(openintentv1.NewMessageServiceClient(connection), options.Streams),
+	}
+	installQueryParser()
+	g.mux = runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{}),
+		runtime.WithIncomingHeaderMatcher(incomingHeader),
+		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
+		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptSlash),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithWriteContentLength(),
+		runtime.WithMiddlewares(g.prepare),
+		runtime.WithForwardResponseOption(completeResponse),
+		runtime.WithForwardResponseRewriter(rewriteResponse),
+		runtime.WithErrorHandler(g.fail),
+		runtime.WithRoutingErrorHandler(g.failRouting),
+	)
+	return g, registerServices(g.mux, connection)
+}
+
+func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface) error {
+	ctx := context.Background()
+	return errors.Join(
+		openintentv1.RegisterIntentServiceHandlerClient(ctx, mux, openintentv1.NewIntentServiceClient(connection)),
+		openintentv1.RegisterEventServiceHandlerClient(ctx, mux, openintentv1.NewEventServiceClient(connection)),
+		openintentv1.RegisterAccessServiceHandlerClient(ctx, mux, openintentv1.NewAccessServiceClient(connection)),
+		openintentv1.RegisterCoordinatorServiceHandlerClient(ctx, mux, openintentv1.NewCoordinatorServiceClient(connection)),
+		openintentv1.RegisterAgentServiceHandlerClient(ctx, mux, openintentv1.NewAgentServiceClient(connection)),
+		openintentv1.RegisterTaskServiceHandlerClient(ctx, mux, openintentv1.NewTaskServiceClient(connection)),
+		openintentv1.RegisterChannelServiceHandlerClient(ctx, mux, openintentv1.NewChannelServiceClient(connection)),
+		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
+	)
+}
+
+// restCall is what the gateway knows about the request under way.
+type restCall struct {
+	// compatibility is true under the compatibility profile.
+	compatibility bool
+	// path is the path as the client wrote it, and query what it asked for, for links to further pages.
+	path  string
+	query url.Values
+	// bodyField is the request's field that the body is; empty when the body is the whole request.
+	bodyField string
+	// refusal is what was wrong with the body. It is kept here because the generated code passes on its text alone.
+	refusal error
+}
+
+type restCallKey struct{}
+
+func restCallFrom(ctx context.Context) *restCall {
+	call, _ := ctx.Value(restCallKey{}).(*restCall)
+	if call == nil {
+		return &restCall{}
+	}
+	return call
+}
+
+// ServeHTTP answers one request. Whatever goes wrong is answered in the problem form.
+func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	tracked := &trackedWriter{ResponseWriter: w}
+	defer g.recoverPanic(tracked)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+
+	written := r.URL.EscapedPath()
+	path := written
+	if rest, ok := strings.CutPrefix(written, "/api/v1/"); ok {
+		path = "/v1/" + rest
+	}
+	if document, ok := g.open[path]; ok {
+		document.ServeHTTP(tracked, r)
+		return
+	}
+	if !strings.HasPrefix(path, "/v1/") {
+		g.refuse(tracked, r, errRouteUnknown)
+		return
+	}
+	channel, isStream := strings.CutPrefix(path, "/v1/subscribe/channels/")
+	isStream = isStream && channel != "" && !strings.Contains(channel, "/")
+	call := &restCall{path: written}
+	md, err := g.identify(r, call)
+	switch {
+	case err != nil && isStream:
+		g.note(r, toStatus(err))
+		g.streams.refuse(tracked, r, err)
+	case err != nil:
+		g.refuse(tracked, r, err)
+	case isStream && r.Method != http.MethodGet:
+		refuseMethod(tracked, http.MethodGet)
+	case isStream:
+		g.streams.serve(tracked, withCall(r, call, path), channel, md)
+	case path == "/v1/server/config":
+		serverConfig.ServeHTTP(tracked, r)
+	default:
+		g.mux.ServeHTTP(tracked, withCall(r, call, path))
+	}
+}
+
+// identify proves who calls, before anything else is looked at.
+func (g *gateway) identify(r *http.Request, call *restCall) (metadata.MD, error) {
+	md := make(metadata.MD, len(callHeaders))
+	for _, name := range callHeaders {
+		for _, value := range r.Header[name] {
+			// Metadata cannot carry other characters. A header that were dropped for them would change who calls.
+			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
+				return nil, fault.BadField(name, "may hold printable ASCII characters only.")
+			}
+			md.Append(name, value)
+		}
+	}
+	who, err := g.options.Identity.Identify(md)
+	call.compatibility = who.Compatibility
+	return md, err
+}
+
+// withCall gives the request as the mux sees it: under /v1, with the escapes of the path kept, HEAD as GET (the HTTP
+// server itself leaves the body out), and with the call and the client's address in its context.
+func withCall(r *http.Request, call *restCall, path string) *http.Request {
+	ctx := context.WithValue(r.Context(), restCallKey{}, call)
+	ctx = peer.NewContext(ctx, &peer.Peer{Addr: clientAddress(r.RemoteAddr)})
+	r = r.WithContext(ctx)
+	location := *r.URL
+	location.RawPath = path
+	if unescaped, err := url.PathUnescape(path); err == nil {
+		location.Path = unescaped
+	}
+	r.URL = &location
+	if r.Method == http.MethodHead {
+		r.Method = http.MethodGet
+	}
+	return r
+}
+
+// clientAddress is the address of a REST client, as a peer has one.
+type clientAddress string
+
+var _ net.Addr = clientAddress("")
+
+// Network gives "tcp".
+func (clientAddress) Network() string { return "tcp" }
+
+func (a clientAddress) String() string { return string(a) }
+
+// incomingHeader names the metadata of a header. The mux itself hands Authorization on.
+func incomingHeader(name string) (string, bool) {
+	for _, known := range callHeaders {
+		if name == known && name != "Authorization" {
+			return strings.ToLower(name), true
+		}
+	}
+	return "", false
+}
+
+// outgoingHeader lets one header of the services through, the id under which a failure was logged.
+func outgoingHeader(name string) (string, bool) {
+	return textproto.CanonicalMIMEHeaderKey(name), name == "x-request-id"
+}
+
+// fail answers with an error of a call.
+func (g *gateway) fail(
+	ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error,
+) {
+	if refusal := restCallFrom(ctx).refusal; refusal != nil {
+		g.refuse(w, r, refusal)
+		return
+	}
+	if md, ok := runtime.ServerMetadataFromContext(ctx); ok {
+		for _, id := range md.HeaderMD.Get("x-request-id") {
+			w.Header().Set("X-Request-Id", id)
+		}
+	}
+	newProblemWithin(restCallFrom(ctx).bodyField, toStatus(err)).write(w)
+}
+
+var (
+	errRouteUnknown = fault.New(fault.NotFound, "ROUTE_NOT_FOUND",
+		"There is nothing at this path; /openapi.json lists what there is.")
+	errMethodNotAllowed = fault.New(fault.MethodNotAllowed, "METHOD_NOT_ALLOWED",
+		"This path does not answer to this method; the Allow header lists those that it answers to.")
+)
+
+// failRouting answers to a path or a method that is not served.
+func (g *gateway) failRouting(
+	_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int,
+) {
+	if code != http.StatusMethodNotAllowed {
+		g.refuse(w, r, errRouteUnknown)
+		return
+	}
+	refuseMethod(w, g.routes.allowed(r.URL.EscapedPath())...)
+}
+
+// refuse answers with an error that came before any method was called.
+func (g *gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	made := toStatus(err)
+	g.note(r, made)
+	writeProblem(w, made)
+}
+
+// note counts and logs a refusal of the gateway's own, as the interceptors do for calls.
+func (g *gateway) note(r *http.Request, refusal *status.Status) {
+	if g.options.Metrics != nil {
+		g.options.Metrics.requests.WithLabelValues("REST", codeName(refusal.Code())).Inc()
+	}
+	g.options.Logger.LogAttrs(r.Context(), levelOf(refusal.Code()), "request refused",
+		slog.String("verb", r.Method), slog.String("path", r.URL.EscapedPath()),
+		slog.String("code", codeName(refusal.Code())), slog.String("reason", newProblem(refusal).reason),
+		slog.String("peer", r.RemoteAddr))
+}
+
+func refuseMethod(w http.ResponseWriter, allowed ...string) {
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	writeProblem(w, toStatus(errMethodNotAllowed))
+}
+
+// recoverPanic answers 500 to a request whose handler panicked, or cuts the connection if the answer has begun.
+func (g *gateway) recoverPanic(w *trackedWriter) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler { //nolint:errorlint // The sentinel is compared as net/http does.
+		panic(cause)
+	}
+	g.options.Logger.Error("a REST request panicked", "error", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	if w.begun {
+		panic(http.ErrAbortHandler)
+	}
+	writeProblem(w, toStatus(errInternal))
+}
+
+// trackedWriter knows whether the answer has begun.
+type trackedWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+// WriteHeader begins the answer.
+func (w *trackedWriter) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write begins the answer if need be.
+func (w *trackedWriter) Write(data []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(data)
+}
+
+// Unwrap gives flushing and deadlines to http.ResponseController.
+func (w *trackedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

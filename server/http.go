@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"openintent/database"
+)
+
+const (
+	// headerTimeout bounds how long a connection may take over a request's headers.
+	headerTimeout = 10 * time.Second
+	// idleTimeout ends kept-alive connections that nobody uses. There is no write timeout: event streams last.
+	idleTimeout = 2 * time.Minute
+	// readyTimeout bounds the database's answer to /readyz.
+	readyTimeout = 2 * time.Second
+)
+
+// newHTTPServer makes the server of the HTTP port: health and metrics here, everything else in the gateway.
+func newHTTPServer(handler http.Handler, encryption *tls.Config, logger *slog.Logger) *http.Server {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		// Handshake failures and the like are the clients' affair.
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	if encryption != nil {
+		server.TLSConfig = encryption.Clone()
+	}
+	return server
+}
+
+// newHTTPHandler answers health and metrics itself and hands everything else to the gateway. It is no http.ServeMux,
+// whose redirects of unclean paths would not have the form of our failures.
+func newHTTPHandler(stopping context.Context, db *database.DB, metrics *metrics, gateway http.Handler) http.Handler {
+	own := map[string]http.Handler{
+		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, "ok") }),
+		"/readyz": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := checkReady(r.Context(), stopping, db); err != nil {
+				writeProblem(w, toStatus(err))
+				return
+			}
+			writeHealth(w, "ready")
+		}),
+		"/metrics": metrics.handler(),
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, isOwn := own[r.URL.Path]
+		switch {
+		case !isOwn:
+			gateway.ServeHTTP(w, r)
+		case r.Method == http.MethodGet || r.Method == http.MethodHead:
+			handler.ServeHTTP(w, r)
+		default:
+			refuseMethod(w, http.MethodGet, http.MethodHead)
+		}
+	})
+}
+
+// checkReady tells whether calls can succeed now: the server is not stopping and the database answers.
+func checkReady(ctx, stopping context.Context, db *database.DB) error {
+	if stopping.Err() != nil {
+		return errStopping
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := db.Ping(ctx); err != nil {
+		return errDatabaseAway.Because(err)
+	}
+	return nil
+}
+
+func writeHealth(w http.ResponseWriter, word string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte(`{"status":"` + word + `"}` + "\n"))
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/metadata"
+
+	"openintent/caller"
+	"openintent/fault"
+)
+
+// maxAgentIDBytes bounds an agent's id, as the contract's protos do.
+const maxAgentIDBytes = 256
+
+// Refusals of identity. Which of them a call gets tells nothing about other keys or agents.
+var (
+	errKeyMissing = fault.New(fault.Unauthenticated, "API_KEY_MISSING",
+		"This call needs an API key; send it as X-API-Key or as Authorization: Bearer.")
+	errKeyUnknown = fault.New(fault.Unauthenticated, "API_KEY_UNKNOWN",
+		"The API key is not known to this server.")
+	errKeysDiffer = fault.New(fault.Unauthenticated, "API_KEYS_DIFFER",
+		"The call carries two different API keys; send one.")
+	errKeyRemoved = fault.New(fault.Unauthenticated, "API_KEY_REMOVED",
+		"The API key was removed or is bound otherwise since this call began; go on with a key that is known now.")
+	errAgentReserved = fault.New(fault.Denied, "AGENT_RESERVED",
+		"X-Agent-ID names a reserved word (operator, system, * or role:...); name an agent.")
+	errAgentNotBound = fault.New(fault.Denied, "AGENT_NOT_ALLOWED",
+		"The API key is bound to other agents than the one in X-Agent-ID.")
+	errAgentNeeded = fault.New(fault.Denied, "AGENT_NEEDED",
+		"The API key is bound to several agents; name one of them in X-Agent-ID.")
+)
+
+// Identify proves who calls from the call's metadata: the key in x-api-key or authorization, and the agent in
+// x-agent-id. A key bound to agents acts only as those; an unbound one acts as the agent it names or, naming none, as
+// the operator.
+func (k *Keys) Identify(md metadata.MD) (caller.Caller, error) {
+	who, _, err := k.identify(md)
+	return who, err
+}
+
+// identify is Identify that also gives the key.
+func (k *Keys) identify(md metadata.MD) (caller.Caller, *apiKey, error) {
+	presented, err := presentedKey(md)
+	if err != nil {
+		return caller.Caller{}, nil, err
+	}
+	key := k.find(presented)
+	if key == nil {
+		return caller.Caller{}, nil, errKeyUnknown
+	}
+	named, err := namedAgent(md)
+	if err != nil {
+		return caller.Caller{}, nil, err
+	}
+	compatibility, err := asksForCompatibility(md)
+	if err != nil {
+		return caller.Caller{}, nil, err
+	}
+	who := caller.Caller{
+		Agent:         named,
+		KeyID:         key.id,
+		KeyAgents:     key.agents,
+		KeyRoles:      key.roles,
+		Compatibility: compatibility || key.compatibility,
+		TraceID:       traceID(md),
+	}
+	switch {
+	case len(key.agents) == 0 && named == "":
+		who.Agent, who.IsOperator = caller.Operator, true
+	case len(key.agents) == 1 && named == "":
+		who.Agent = key.agents[0]
+	case len(key.agents) > 1 && named == "":
+		return caller.Caller{}, nil, errAgentNeeded
+	case len(key.agents) > 0 && !slices.Contains(key.agents, named):
+		return caller.Caller{}, nil, errAgentNotBound
+	}
+	return who, key, nil
+}
+
+// presentedKey gives the key that the call carries. It may come under both names, and repeated, if it is the same.
+func presentedKey(md metadata.MD) (string, error) {
+	presented := slices.Clone(md.Get("x-api-key"))
+	for _, authorization := range md.Get("authorization") {
+		scheme, token, _ := strings.Cut(authorization, " ")
+		if strings.EqualFold(scheme, "bearer") {
+			presented = append(presented, strings.TrimSpace(token))
+		}
+	}
+	presented = slices.DeleteFunc(presented, func(key string) bool { return key == "" })
+	if len(presented) == 0 {
+		return "", errKeyMissing
+	}
+	if slices.ContainsFunc(presented, func(key string) bool { return key != presented[0] }) {
+		return "", errKeysDiffer
+	}
+	return presented[0], nil
+}
+
+// namedAgent gives the agent in x-agent-id, or "" when the call names none.
+func namedAgent(md metadata.MD) (string, error) {
+	values := md.Get("x-agent-id")
+	if len(values) == 0 || len(values) == 1 && values[0] == "" {
+		return "", nil
+	}
+	if len(values) > 1 {
+		return "", fault.BadField("X-Agent-ID", "must be given once")
+	}
+	if caller.Reserved(values[0]) {
+		return "", errAgentReserved
+	}
+	if problem := agentProblem(values[0]); problem != "" {
+		return "", fault.BadField("X-Agent-ID", problem)
+	}
+	return values[0], nil
+}
+
+// agentProblem says what is wrong with the form of an agent's id, or "".
+func agentProblem(agent string) string {
+	switch {
+	case agent == "":
+		return "must not be empty"
+	case len(agent) > maxAgentIDBytes:
+		return "must be at most 256 bytes"
+	case !utf8.ValidString(agent):
+		return "must be valid UTF-8"
+	case strings.Contains(agent, "/") || strings.ContainsFunc(agent, unicode.IsControl):
+		return "may not contain / or control characters"
+	}
+	return ""
+}
+
+func asksForCompatibility(md metadata.MD) (bool, error) {
+	values := md.Get("x-openintent-compat")
+	if slices.ContainsFunc(values, func(value string) bool { return value != "sdk" }) {
+		return false, fault.BadField("X-OpenIntent-Compat", `must be "sdk"; leave it out for the RFC's own form`)
+	}
+	return len(values) > 0, nil
+}
+
+// traceID gives the trace of a traceparent of the form 00-<trace>-<span>-<flags>, or "": tracing is never worth a
+// refusal, so a malformed or repeated one is ignored.
+func traceID(md metadata.MD) string {
+	values := md.Get("traceparent")
+	if len(values) != 1 {
+		return ""
+	}
+	parts := strings.Split(values[0], "-")
+	if len(parts) != 4 || parts[0] != "00" ||
+		!isHex(parts[1], 32) || !isHex(parts[2], 16) || !isHex(parts[3], 2) {
+		return ""
+	}
+	// All zeros mean "no trace" and "no parent".
+	if strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
+		return ""
+	}
+	return parts[1]
+}
+
+// isHex tells whether the text is so many lower-case hexadecimal digits.
+func isHex(text string, digits int) bool {
+	return len(text) == digits && strings.Trim(text, "0123456789abcdef") == ""
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"openintent/caller"
+	"openintent/fault"
+)
+
+var (
+	// errStopping ends waits and refuses new calls while the server stops; the same call succeeds elsewhere or later.
+	errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
+		"The server is stopping; try again in a moment.").After(time.Second)
+	errMethodClosed = fault.New(fault.Denied, "METHOD_CLOSED", "This method is not open to callers.")
+)
+
+// interceptors are what every call passes on both faces; the package comment lists the steps.
+type interceptors struct {
+	methods   map[string]*method
+	keys      *Keys
+	validator *validator
+	observer  *observer
+	// stopping is cancelled when the server begins to stop.
+	stopping context.Context
+}
+
+func newInterceptors(stopping context.Context, keys *Keys, metrics *metrics, logger *slog.Logger) (*interceptors, error) {
+	methods, err := listMethods()
+	if err != nil {
+		return nil, err
+	}
+	validator, err := newValidator(methods)
+	if err != nil {
+		return nil, err
+	}
+	return &interceptors{
+		methods:   methods,
+		keys:      keys,
+		validator: validator,
+		observer:  &observer{metrics: metrics, logger: logger},
+		stopping:  stopping,
+	}, nil
+}
+
+// unary handles a call with one request and one response.
+func (i *interceptors) unary(
+	ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+) (response any, err error) {
+	call := i.observer.begin(ctx, info.FullMethod, i.methods[info.FullMethod], false)
+	defer func() { err = i.observer.end(call, err) }()
+	defer recoverPanic(&err)
+	ctx, release, err := i.admit(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := i.prepare(call, request); err != nil {
+		return nil, err
+	}
+	response, err = handler(ctx, request)
+	return response, causeOf(ctx, err)
+}
+
+// stream handles a call that streams; its requests are prepared as the service receives them.
+func (i *interceptors) stream(
+	service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
+) (err error) {
+	call := i.observer.begin(stream.Context(), info.FullMethod, i.methods[info.FullMethod], true)
+	defer func() { err = i.observer.end(call, err) }()
+	defer recoverPanic(&err)
+	ctx, release, err := i.admit(stream.Context(), call)
+	if err != nil {
+		return err
+	}
+	defer release()
+	prepare := func(request any) error { return i.prepare(call, request) }
+	return causeOf(ctx, handler(service, &preparedStream{ServerStream: stream, ctx: ctx, prepare: prepare}))
+}
+
+// preparedStream is a stream whose requests are checked and whose context carries the caller.
+type preparedStream struct {
+	grpc.ServerStream
+	ctx     context.Context
+	prepare func(request any) error
+}
+
+func (s *preparedStream) Context() context.Context { return s.ctx }
+
+func (s *preparedStream) RecvMsg(request any) error {
+	if err := s.ServerStream.RecvMsg(request); err != nil {
+		return err
+	}
+	return s.prepare(request)
+}
+
+// admit decides whether the call may run, and as whom. The returned context carries the caller and, for a call that
+// waits, ends when the server stops or the caller's key is removed; release must be called after the service returned.
+func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context, release func(), _ error) {
+	if call.method == nil {
+		return nil, nil, errMethodClosed
+	}
+	valid := context.Background() // for those who need no key
+	if call.method.access != public {
+		if i.stopping.Err() != nil {
+			return nil, nil, errStopping
+		}
+		who, key, err := i.keys.identify(call.headers)
+		if err != nil {
+			return nil, nil, err
+		}
+		call.agent, call.traceID, valid = who.Agent, who.TraceID, key.valid
+		ctx = caller.NewContext(ctx, who)
+	}
+	if !call.method.waits {
+		return ctx, func() {}, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	forgetStop := context.AfterFunc(i.stopping, func() { cancel(errStopping) })
+	forgetKey := context.AfterFunc(valid, func() { cancel(errKeyRemoved) })
+	return ctx, func() { forgetStop(); forgetKey(); cancel(nil) }, nil
+}
+
+// prepare completes a request from its headers and validates it.
+func (i *interceptors) prepare(call *call, request any) error {
+	message, ok := request.(proto.Message)
+	if !ok || !call.method.validated {
+		return nil
+	}
+	if err := fillFromHeaders(call.headers, call.method, message); err != nil {
+		return err
+	}
+	return i.validator.check(message)
+}
+
+// causeOf gives the reason for which the server itself ended the call's context, when that is why the call failed.
+func causeOf(ctx context.Context, err error) error {
+	ended := errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
+	var reason *fault.Fault
+	if ended && errors.As(context.Cause(ctx), &reason) {
+		return reason
+	}
+	return err
+}
+
+// recoverPanic turns a panic of the service into an internal error with the stack as its hidden cause.
+func recoverPanic(err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+	}
+}

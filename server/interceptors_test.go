@@ -1,0 +1,438 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/caller"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// scriptedMessages is a message service whose methods are whatever a test wants.
+type scriptedMessages struct {
+	openintentv1.UnimplementedMessageServiceServer
+	send      func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error)
+	ask       func(context.Context, *openintentv1.AskRequest) (*openintentv1.Message, error)
+	subscribe func(*openintentv1.SubscribeRequest, grpc.ServerStreamingServer[openintentv1.SubscribeResponse]) error
+}
+
+func (s *scriptedMessages) SendMessage(ctx context.Context, r *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+	return s.send(ctx, r)
+}
+
+func (s *scriptedMessages) Ask(ctx context.Context, r *openintentv1.AskRequest) (*openintentv1.Message, error) {
+	return s.ask(ctx, r)
+}
+
+func (s *scriptedMessages) Subscribe(
+	r *openintentv1.SubscribeRequest, stream grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
+) error {
+	return s.subscribe(r, stream)
+}
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mutex  sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(text []byte) (int, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.buffer.Write(text)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.buffer.String()
+}
+
+// face is a gRPC server with our interceptors before scripted services.
+type face struct {
+	service  *scriptedMessages
+	messages openintentv1.MessageServiceClient
+	channels openintentv1.ChannelServiceClient
+	health   healthv1.HealthClient
+	log      *lockedBuffer
+	metrics  *metrics
+	through  *interceptors
+	stop     context.CancelFunc
+}
+
+func newFace(t *testing.T, level slog.Level) *face {
+	f := &face{service: &scriptedMessages{}, log: &lockedBuffer{}, metrics: newMetrics()}
+	keys, err := LoadKeys("open,bound=agent-a", "")
+	require.NoError(t, err)
+	stopping, stop := context.WithCancel(context.Background())
+	f.stop = stop
+	logger := slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: level}))
+	f.through, err = newInterceptors(stopping, keys, f.metrics, logger)
+	require.NoError(t, err)
+	server := newGRPCServer(DefaultConfig(), nil, f.through)
+	openintentv1.RegisterMessageServiceServer(server, f.service)
+	openintentv1.RegisterChannelServiceServer(server, openintentv1.UnimplementedChannelServiceServer{})
+	healthv1.RegisterHealthServer(server, health.NewServer())
+	listener := bufconn.Listen(1 << 20)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	connection, err := grpc.NewClient("passthrough:///test",
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	f.messages = openintentv1.NewMessageServiceClient(connection)
+	f.channels = openintentv1.NewChannelServiceClient(connection)
+	f.health = healthv1.NewHealthClient(connection)
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, connection.Close())
+		server.Stop()
+		require.NoError(t, <-served)
+	})
+	return f
+}
+
+// as is a context for a call with these headers, which ends with the test's patience.
+func as(t *testing.T, headers ...string) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return metadata.AppendToOutgoingContext(ctx, headers...)
+}
+
+func aMessage() *openintentv1.SendMessageRequest {
+	return &openintentv1.SendMessageRequest{ChannelId: "chan_1", Payload: &structpb.Struct{}}
+}
+
+func reasonOfError(t *testing.T, err error) string {
+	made, ok := status.FromError(err)
+	require.True(t, ok, "%v", err)
+	for _, detail := range made.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			require.Equal(t, "openintent", info.GetDomain())
+			return info.GetReason()
+		}
+	}
+	t.Fatalf("no ErrorInfo on %v", err)
+	return ""
+}
+
+func TestACallCarriesItsCallerAndItsHeaders(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	f.service.send = func(ctx context.Context, r *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+		who, ok := caller.From(ctx)
+		require.True(t, ok)
+		return &openintentv1.Message{Sender: who.Agent, Id: r.GetIdempotencyKey()}, nil
+	}
+	sent, err := f.messages.SendMessage(as(t, "x-api-key", "bound", "idempotency-key", "once"), aMessage())
+	require.NoError(t, err)
+	require.Equal(t, "agent-a", sent.GetSender())
+	require.Equal(t, "once", sent.GetId())
+	require.Empty(t, f.log.String(), "successes are logged at debug only")
+}
+
+func TestRefusalsComeBeforeTheService(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	f.service.send = func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+		t.Error("the service was reached")
+		return &openintentv1.Message{}, nil
+	}
+	_, err := f.messages.SendMessage(as(t), aMessage())
+	require.Equal(t, codes.Unauthenticated, status.Code(err))
+	require.Equal(t, "API_KEY_MISSING", reasonOfError(t, err))
+
+	_, err = f.messages.SendMessage(as(t), &openintentv1.SendMessageRequest{})
+	require.Equal(t, codes.Unauthenticated, status.Code(err), "nothing is said of the request before the key is known")
+
+	_, err = f.messages.SendMessage(as(t, "x-api-key", "bound", "x-agent-id", "agent-b"), aMessage())
+	require.Equal(t, codes.PermissionDenied, status.Code(err))
+
+	_, err = f.messages.SendMessage(as(t, "x-api-key", "open"), &openintentv1.SendMessageRequest{ChannelId: "c"})
+	require.Equal(t, codes.InvalidArgument, status.Code(err))
+	require.Equal(t, "INVALID_FIELD", reasonOfError(t, err))
+
+	request := aMessage()
+	request.IdempotencyKey = proto.String("one")
+	_, err = f.messages.SendMessage(as(t, "x-api-key", "open", "idempotency-key", "two"), request)
+	require.Equal(t, codes.InvalidArgument, status.Code(err))
+	require.NotContains(t, f.log.String(), "open", "a key is never logged")
+}
+
+func TestAMethodWithoutAPolicyIsRefused(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	delete(f.through.methods, openintentv1.MessageService_SendMessage_FullMethodName)
+	delete(f.through.methods, openintentv1.MessageService_Subscribe_FullMethodName)
+	_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage())
+	require.Equal(t, codes.PermissionDenied, status.Code(err))
+	require.Equal(t, "METHOD_CLOSED", reasonOfError(t, err))
+	stream, err := f.messages.Subscribe(as(t, "x-api-key", "open"), &openintentv1.SubscribeRequest{})
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	require.Equal(t, "METHOD_CLOSED", reasonOfError(t, err))
+}
+
+func TestErrorsOfServices(t *testing.T) {
+	f := newFace(t, slog.LevelDebug)
+	var returned error
+	f.service.send = func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+		return nil, returned
+	}
+	for _, test := range []struct {
+		name     string
+		returned error
+		code     codes.Code
+		reason   string
+		level    string
+	}{
+		{"a refusal", fault.New(fault.Conflict, "CHANNEL_CLOSED", "The channel is closed."), codes.FailedPrecondition, "CHANNEL_CLOSED", "INFO"},
+		{"any other error", errors.New("pq: secret table"), codes.Internal, "INTERNAL", "ERROR"},
+		{"an unimplemented method", status.Error(codes.Unimplemented, "not yet"), codes.Unimplemented, "UNIMPLEMENTED", "INFO"},
+		{"the database away", errDatabaseAway.Because(errors.New("dial 10.0.0.1")), codes.Unavailable, "DATABASE_UNAVAILABLE", "WARN"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			returned = test.returned
+			before := len(f.log.String())
+			var header metadata.MD
+			_, err := f.messages.SendMessage(as(t, "x-api-key", "open", "x-request-id", "req-7"), aMessage(), grpc.Header(&header))
+			require.Equal(t, test.code, status.Code(err))
+			require.Equal(t, test.reason, reasonOfError(t, err))
+			require.NotContains(t, err.Error(), "secret")
+			require.NotContains(t, err.Error(), "10.0.0.1")
+			require.Equal(t, []string{"req-7"}, header.Get("x-request-id"))
+			line := f.log.String()[before:]
+			require.Contains(t, line, `"level":"`+test.level+`"`)
+			require.Contains(t, line, `"reason":"`+test.reason+`"`)
+			require.Contains(t, line, `"code":"`+codeName(test.code)+`"`)
+			require.Contains(t, line, `"method":"MessageService/SendMessage"`)
+			require.Contains(t, line, `"request_id":"req-7"`)
+			require.Contains(t, line, `"agent":"operator"`)
+			require.Contains(t, line, `"peer":`)
+		})
+	}
+	require.Contains(t, f.log.String(), "secret table", "the cause of a failure is in the log")
+	require.Contains(t, f.log.String(), "dial 10.0.0.1")
+}
+
+func TestPanicsBecomeInternalErrors(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	f.service.send = func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+		panic("the secret of a unary call")
+	}
+	f.service.subscribe = func(*openintentv1.SubscribeRequest, grpc.ServerStreamingServer[openintentv1.SubscribeResponse]) error {
+		panic("the secret of a stream")
+	}
+	_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage())
+	require.Equal(t, codes.Internal, status.Code(err))
+	require.NotContains(t, err.Error(), "secret")
+	stream, err := f.messages.Subscribe(as(t, "x-api-key", "open"), aSubscription())
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	require.Equal(t, codes.Internal, status.Code(err))
+	require.NotContains(t, err.Error(), "secret")
+	require.Contains(t, f.log.String(), "the secret of a unary call")
+	require.Contains(t, f.log.String(), "the secret of a stream")
+	require.Contains(t, f.log.String(), "interceptors_test.go", "the stack says where")
+
+	_, err = f.channels.GetChannel(as(t, "x-api-key", "open"), &openintentv1.GetChannelRequest{ChannelId: "c"})
+	require.Equal(t, codes.Unimplemented, status.Code(err), "the server goes on")
+}
+
+func aSubscription() *openintentv1.SubscribeRequest {
+	return &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: "chan_1"}}
+}
+
+func TestStreamsAreIdentifiedAndValidated(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	f.service.subscribe = func(
+		r *openintentv1.SubscribeRequest, stream grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
+	) error {
+		who, _ := caller.From(stream.Context())
+		return stream.Send(&openintentv1.SubscribeResponse{ChannelName: who.Agent + " " + r.GetChannelId()})
+	}
+	stream, err := f.messages.Subscribe(as(t, "x-api-key", "bound"), aSubscription())
+	require.NoError(t, err)
+	delivery, err := stream.Recv()
+	require.NoError(t, err)
+	require.Equal(t, "agent-a chan_1", delivery.GetChannelName())
+	_, err = stream.Recv()
+	require.ErrorIs(t, err, io.EOF)
+
+	stream, err = f.messages.Subscribe(as(t, "x-api-key", "bound"), &openintentv1.SubscribeRequest{})
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	require.Equal(t, codes.InvalidArgument, status.Code(err))
+	stream, err = f.messages.Subscribe(as(t), aSubscription())
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	require.Equal(t, codes.Unauthenticated, status.Code(err))
+}
+
+func TestStoppingEndsWaitsLetsCallsFinishAndRefusesNewOnes(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	began := make(chan string, 4)
+	finish := make(chan struct{})
+	f.service.send = func(ctx context.Context, _ *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+		began <- "send"
+		<-finish
+		return &openintentv1.Message{Id: "sent"}, ctx.Err()
+	}
+	f.service.ask = func(ctx context.Context, _ *openintentv1.AskRequest) (*openintentv1.Message, error) {
+		began <- "ask"
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	f.service.subscribe = func(
+		_ *openintentv1.SubscribeRequest, stream grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
+	) error {
+		began <- "subscribe"
+		<-stream.Context().Done()
+		return context.Cause(stream.Context())
+	}
+	outcomes := map[string]chan error{"send": make(chan error, 1), "ask": make(chan error, 1), "subscribe": make(chan error, 1)}
+	go func() {
+		_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage())
+		outcomes["send"] <- err
+	}()
+	go func() {
+		_, err := f.messages.Ask(as(t, "x-api-key", "open"), &openintentv1.AskRequest{To: "b", Payload: &structpb.Struct{}})
+		outcomes["ask"] <- err
+	}()
+	go func() {
+		stream, err := f.messages.Subscribe(as(t, "x-api-key", "open"), aSubscription())
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		outcomes["subscribe"] <- err
+	}()
+	for range outcomes {
+		<-began
+	}
+	watch, err := f.health.Watch(as(t), &healthv1.HealthCheckRequest{})
+	require.NoError(t, err)
+	_, err = watch.Recv()
+	require.NoError(t, err)
+
+	f.stop()
+	for _, waiting := range []string{"ask", "subscribe"} {
+		err := <-outcomes[waiting]
+		require.Equal(t, codes.Unavailable, status.Code(err), waiting)
+		require.Equal(t, "SERVER_STOPPING", reasonOfError(t, err), waiting)
+	}
+	_, err = watch.Recv()
+	require.Equal(t, codes.Unavailable, status.Code(err), "a health watch does not hold up the stop")
+
+	_, err = f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage())
+	require.Equal(t, "SERVER_STOPPING", reasonOfError(t, err), "a new call is refused")
+	retry := false
+	for _, detail := range status.Convert(err).Details() {
+		_, isRetry := detail.(*errdetails.RetryInfo)
+		retry = retry || isRetry
+	}
+	require.True(t, retry, "the client is told to try again")
+	_, err = f.health.Check(as(t), &healthv1.HealthCheckRequest{})
+	require.NoError(t, err, "health answers to the end")
+
+	close(finish)
+	require.NoError(t, <-outcomes["send"], "a call under way is not cancelled")
+}
+
+func TestAClientsOwnCancelIsNotTheServersStop(t *testing.T) {
+	f := newFace(t, slog.LevelDebug)
+	began := make(chan struct{})
+	ended := make(chan error, 1)
+	f.service.ask = func(ctx context.Context, _ *openintentv1.AskRequest) (*openintentv1.Message, error) {
+		close(began)
+		<-ctx.Done()
+		ended <- causeOf(ctx, ctx.Err())
+		return nil, ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(as(t, "x-api-key", "open"))
+	go func() { <-began; cancel() }()
+	_, err := f.messages.Ask(ctx, &openintentv1.AskRequest{To: "b", Payload: &structpb.Struct{}})
+	require.Equal(t, codes.Canceled, status.Code(err))
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+func TestARequestAboveTheReceiveLimitIsRefused(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	f.service.send = func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+		return &openintentv1.Message{}, nil
+	}
+	request := aMessage()
+	request.Payload.Fields = map[string]*structpb.Value{"a": structpb.NewStringValue(strings.Repeat("x", 3<<20))}
+	_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), request)
+	require.NoError(t, err, "the bound of payloads is the service's affair")
+	request.Payload.Fields["a"] = structpb.NewStringValue(strings.Repeat("x", 4<<20))
+	_, err = f.messages.SendMessage(as(t, "x-api-key", "open"), request)
+	require.Equal(t, codes.ResourceExhausted, status.Code(err))
+}
+
+func TestMetricsCountWhatHappened(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	f.service.send = func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+		return &openintentv1.Message{}, nil
+	}
+	inside := make(chan struct{})
+	f.service.subscribe = func(
+		_ *openintentv1.SubscribeRequest, stream grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
+	) error {
+		close(inside)
+		<-stream.Context().Done()
+		return stream.Context().Err()
+	}
+	for range 3 {
+		_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage())
+		require.NoError(t, err)
+	}
+	_, err := f.messages.SendMessage(as(t), aMessage())
+	require.Error(t, err)
+	stream, err := f.messages.Subscribe(as(t, "x-api-key", "open"), aSubscription())
+	require.NoError(t, err)
+	<-inside
+	page := scrape(f.metrics)
+	for _, line := range []string{
+		`openintent_requests_total{code="OK",method="MessageService/SendMessage"} 3`,
+		`openintent_requests_total{code="UNAUTHENTICATED",method="MessageService/SendMessage"} 1`,
+		`openintent_request_duration_seconds_count{method="MessageService/SendMessage"} 4`,
+		"openintent_requests_in_flight 0",
+		"openintent_streams_open 1",
+	} {
+		require.Contains(t, page, line)
+	}
+	f.stop()
+	_, err = stream.Recv()
+	require.Error(t, err)
+	require.Contains(t, scrape(f.metrics), "openintent_streams_open 0")
+}
+
+func scrape(m *metrics) string {
+	page := httptest.NewRecorder()
+	m.handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return page.Body.String()
+}

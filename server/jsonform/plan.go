@@ -1,0 +1,104 @@
+package jsonform
+
+import (
+	"strconv"
+	"sync"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// plan is what encoding and decoding need to know about one message type.
+type plan struct {
+	shape  shape
+	fields []field
+	byName map[string]*field
+}
+
+// shape tells the well-known types, which have a JSON form of their own, from ordinary messages.
+type shape uint8
+
+const (
+	ordinary shape = iota
+	timestamp
+	freeObject
+	freeValue
+	freeList
+	emptyMessage
+)
+
+// field is what is known about one field of an ordinary message.
+type field struct {
+	descriptor protoreflect.FieldDescriptor
+	// name is the field's JSON name, and key the same with quotes and colon.
+	name string
+	key  []byte
+	// leftOut tells that JSON leaves the field out when it is unset; all others are null then.
+	leftOut bool
+	// words are an enum's.
+	words *vocabulary
+	// nested is the plan of a message's type, found at first use because types may contain themselves.
+	nested func() *plan
+}
+
+var shapes = map[protoreflect.FullName]shape{
+	"google.protobuf.Timestamp": timestamp,
+	"google.protobuf.Struct":    freeObject,
+	"google.protobuf.Value":     freeValue,
+	"google.protobuf.ListValue": freeList,
+	"google.protobuf.Empty":     emptyMessage,
+}
+
+// leftOutWhenUnset names the fields that an event's hash must not cover while they are unset.
+var leftOutWhenUnset = map[protoreflect.FullName]bool{
+	"openintent.v1.Event.proof":           true,
+	"openintent.v1.Event.trace_id":        true,
+	"openintent.v1.Event.parent_event_id": true,
+}
+
+// plans holds a *plan for each protoreflect.MessageDescriptor seen so far.
+var plans sync.Map
+
+func planOf(message protoreflect.MessageDescriptor) *plan {
+	if found, ok := plans.Load(message); ok {
+		return found.(*plan)
+	}
+	made, _ := plans.LoadOrStore(message, newPlan(message))
+	return made.(*plan)
+}
+
+func newPlan(message protoreflect.MessageDescriptor) *plan {
+	if known, ok := shapes[message.FullName()]; ok {
+		return &plan{shape: known}
+	}
+	descriptors := message.Fields()
+	p := &plan{
+		fields: make([]field, descriptors.Len()),
+		byName: make(map[string]*field, descriptors.Len()),
+	}
+	for i := range p.fields {
+		p.fields[i] = newField(descriptors.Get(i))
+		p.byName[p.fields[i].name] = &p.fields[i]
+	}
+	return p
+}
+
+func newField(descriptor protoreflect.FieldDescriptor) field {
+	f := field{
+		descriptor: descriptor,
+		name:       string(descriptor.Name()),
+		leftOut:    leftOutWhenUnset[descriptor.FullName()],
+	}
+	f.key = append(strconv.AppendQuote(nil, f.name), ':')
+	switch {
+	case descriptor.IsMap():
+		panic("jsonform: " + string(descriptor.FullName()) + " is a map; the contract has none")
+	case descriptor.Kind() == protoreflect.EnumKind:
+		f.words = vocabularyOf(descriptor.Enum())
+	case descriptor.Kind() == protoreflect.MessageKind:
+		f.nested = sync.OnceValue(func() *plan { return planOf(descriptor.Message()) })
+	}
+	return f
+}
+
+// mayBeUnset tells whether a singular field knows unset from zero.
+func (f *field) mayBeUnset() bool { return f.descriptor.HasPresence() }

@@ -1,0 +1,237 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"go.yaml.in/yaml/v3"
+
+	"openintent/caller"
+)
+
+// DevelopmentKey is the documented key with which a server without configured keys serves on loopback.
+const DevelopmentKey = "dev-key-001"
+
+// Keys are the API keys that the server knows. They are held only as SHA-256 digests; Identify may be called while
+// Reload replaces them.
+type Keys struct {
+	fixed []apiKey
+	path  string
+	// known holds the fixed keys and the file's, as of the last successful load.
+	known atomic.Pointer[[]apiKey]
+}
+
+// apiKey is what is kept of one configured key.
+type apiKey struct {
+	digest [sha256.Size]byte
+	// id identifies the key without revealing it, and stays the same across restarts.
+	id     string
+	agents []string
+	// roles that the key's agents may take; nil means any.
+	roles         []string
+	compatibility bool
+
+	// valid ends, by end, when the key is no longer configured as it is here.
+	valid context.Context
+	end   context.CancelFunc
+}
+
+// same tells whether the other key is this one, configured the same way.
+func (k apiKey) same(other apiKey) bool {
+	return k.digest == other.digest && slices.Equal(k.agents, other.agents) && slices.Equal(k.roles, other.roles) &&
+		(k.roles == nil) == (other.roles == nil) && k.compatibility == other.compatibility
+}
+
+// LoadKeys reads keys from their comma-separated list (as in OPENINTENT_API_KEYS) and from a key file, each of which may
+// be empty. Errors are sentences for the operator; they never hold a key.
+func LoadKeys(list, path string) (*Keys, error) {
+	keys := &Keys{path: path}
+	if strings.TrimSpace(list) != "" {
+		for i, entry := range strings.Split(list, ",") {
+			key, err := parseKey(entry)
+			if err != nil {
+				return nil, fmt.Errorf("API key %d of the list: %w", i+1, err)
+			}
+			keys.fixed = append(keys.fixed, key)
+		}
+	}
+	if err := keys.Reload(); err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+// Reload reads the key file again. On an error the keys stay as they were. Waits and streams that began under a key that is
+// gone, or that is configured otherwise, end; other calls under it run to their end. One Reload may run at a time.
+func (k *Keys) Reload() error {
+	known := slices.Clone(k.fixed)
+	if k.path != "" {
+		fromFile, err := readKeyFile(k.path)
+		if err != nil {
+			return fmt.Errorf("key file %s: %w", k.path, err)
+		}
+		known = append(known, fromFile...)
+	}
+	for i, key := range known {
+		if slices.ContainsFunc(known[:i], func(earlier apiKey) bool { return earlier.digest == key.digest }) {
+			return fmt.Errorf("the same API key is configured twice (it is number %d); keep one of the two", i+1)
+		}
+	}
+	k.replace(known)
+	return nil
+}
+
+// replace makes these keys the known ones. Those that stay as they were stay valid; the others end once nobody finds them.
+func (k *Keys) replace(known []apiKey) {
+	var before []apiKey
+	if loaded := k.known.Load(); loaded != nil {
+		before = *loaded
+	}
+	for i, key := range known {
+		if at := slices.IndexFunc(before, key.same); at >= 0 {
+			known[i] = before[at]
+			continue
+		}
+		known[i].valid, known[i].end = context.WithCancel(context.Background())
+	}
+	k.known.Store(&known)
+	for _, key := range before {
+		if !slices.ContainsFunc(known, key.same) {
+			key.end()
+		}
+	}
+}
+
+// Empty tells whether no key at all is configured.
+func (k *Keys) Empty() bool { return len(*k.known.Load()) == 0 }
+
+// Count is the number of keys.
+func (k *Keys) Count() int { return len(*k.known.Load()) }
+
+// find gives the key that was presented, or nil. Every key is compared, each in constant time, so that the time taken
+// tells nothing about how close a guess came.
+func (k *Keys) find(presented string) *apiKey {
+	digest := sha256.Sum256([]byte(presented))
+	known := *k.known.Load()
+	var found *apiKey
+	for i := range known {
+		if subtle.ConstantTimeCompare(known[i].digest[:], digest[:]) == 1 {
+			found = &known[i]
+		}
+	}
+	return found
+}
+
+// parseKey reads one key of the short form: KEY or KEY=agent-a|agent-b, either with ;sdk after it.
+func parseKey(entry string) (apiKey, error) {
+	text, option, hasOption := strings.Cut(strings.TrimSpace(entry), ";")
+	if hasOption && option != "sdk" {
+		return apiKey{}, errors.New(`only "sdk" may follow the semicolon`)
+	}
+	secret, agentList, bound := strings.Cut(text, "=")
+	var agents []string
+	if bound {
+		if strings.Contains(agentList, "=") || agentList == "" {
+			return apiKey{}, errors.New("one = and the agents' ids may follow the key; " +
+				"a key that itself holds = belongs in a mapping in the key file")
+		}
+		agents = strings.Split(agentList, "|")
+	}
+	return makeKey(secret, agents, nil, hasOption)
+}
+
+func makeKey(secret string, agents, roles []string, compatibility bool) (apiKey, error) {
+	if secret == "" {
+		return apiKey{}, errors.New("the key is empty")
+	}
+	if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return apiKey{}, errors.New("the key may hold printable ASCII characters only, without spaces")
+	}
+	for i, agent := range agents {
+		if problem := agentProblem(agent); problem != "" {
+			return apiKey{}, fmt.Errorf("agent %q: %s", agent, problem)
+		}
+		if caller.Reserved(agent) {
+			return apiKey{}, fmt.Errorf("agent %q: the name is reserved; choose another", agent)
+		}
+		if slices.Contains(agents[:i], agent) {
+			return apiKey{}, fmt.Errorf("agent %q is named twice", agent)
+		}
+	}
+	id := sha256.Sum256([]byte("openintent key id:" + secret))
+	return apiKey{
+		digest:        sha256.Sum256([]byte(secret)),
+		id:            hex.EncodeToString(id[:8]),
+		agents:        agents,
+		roles:         roles,
+		compatibility: compatibility,
+	}, nil
+}
+
+// keyFileItem is one item of the key file: the short form as a string, or a mapping.
+type keyFileItem struct {
+	Key    string    `yaml:"key"`
+	Agents *[]string `yaml:"agents"`
+	Roles  *[]string `yaml:"roles"`
+	SDK    bool      `yaml:"sdk"`
+}
+
+func readKeyFile(path string) ([]apiKey, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be read: %w", err)
+	}
+	var items []yaml.Node
+	if err := yaml.Unmarshal(text, &items); err != nil {
+		// The decoder's own words may quote the file, and with it a key.
+		return nil, errors.New("it is not a YAML list of keys")
+	}
+	keys := make([]apiKey, 0, len(items))
+	for _, item := range items {
+		key, err := parseKeyFileItem(&item)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", item.Line, err)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("it holds no keys")
+	}
+	return keys, nil
+}
+
+func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
+	if item.Kind == yaml.ScalarNode {
+		return parseKey(item.Value)
+	}
+	if item.Kind != yaml.MappingNode {
+		return apiKey{}, errors.New("a key is a string or a mapping of key, agents, roles and sdk")
+	}
+	for i := 0; i < len(item.Content); i += 2 {
+		if name := item.Content[i].Value; !slices.Contains([]string{"key", "agents", "roles", "sdk"}, name) {
+			return apiKey{}, fmt.Errorf("%q is unknown; a key has key, agents, roles and sdk", name)
+		}
+	}
+	var fields keyFileItem
+	if err := item.Decode(&fields); err != nil {
+		return apiKey{}, errors.New("key is a string, agents and roles are lists of strings, sdk is true or false")
+	}
+	var agents, roles []string
+	if fields.Agents != nil {
+		if agents = *fields.Agents; len(agents) == 0 {
+			return apiKey{}, errors.New("agents is empty; name one, or leave agents out for a key that is not bound")
+		}
+	}
+	if fields.Roles != nil {
+		roles = append([]string{}, *fields.Roles...)
+	}
+	return makeKey(fields.Key, agents, roles, fields.SDK)
+}

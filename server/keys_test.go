@@ -1,0 +1,212 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+func TestKeyListForms(t *testing.T) {
+	keys, err := LoadKeys(" root , bound=agent-a|agent-b,legacy;sdk,both=agent-c;sdk", "")
+	require.NoError(t, err)
+	require.Equal(t, 4, keys.Count())
+	require.Nil(t, keys.find("root").agents)
+	require.False(t, keys.find("root").compatibility)
+	require.Equal(t, []string{"agent-a", "agent-b"}, keys.find("bound").agents)
+	require.True(t, keys.find("legacy").compatibility)
+	require.Equal(t, []string{"agent-c"}, keys.find("both").agents)
+	require.True(t, keys.find("both").compatibility)
+	require.Nil(t, keys.find("rootx"))
+	require.Nil(t, keys.find(""))
+}
+
+func TestKeyIDsAreStableAndRevealNothing(t *testing.T) {
+	first, err := LoadKeys("one,two", "")
+	require.NoError(t, err)
+	again, err := LoadKeys("two", "")
+	require.NoError(t, err)
+	require.Equal(t, first.find("two").id, again.find("two").id)
+	require.NotEqual(t, first.find("one").id, first.find("two").id)
+	require.NotContains(t, fmt.Sprintf("%+v", first), "two", "only digests are kept")
+	require.NotContains(t, fmt.Sprintf("%x", first.find("two").digest), first.find("two").id)
+}
+
+func TestBadKeyListsAreRefusedWithoutShowingKeys(t *testing.T) {
+	for _, test := range []struct{ list, problem string }{
+		{"secret1,", "API key 2 of the list: the key is empty"},
+		{"secret1;SDK", `only "sdk" may follow`},
+		{"secret1=", "one = and the agents' ids"},
+		{"c2VjcmV0MQ==", "one = and the agents' ids"},
+		{"secret1=a=b", "one = and the agents' ids"},
+		{"secret1=a||b", "must not be empty"},
+		{"secret1=a|a", "named twice"},
+		{"secret1=operator", "reserved"},
+		{"secret1=role:x", "reserved"},
+		{"secret1=a/b", "may not contain /"},
+		{"secret 1", "without spaces"},
+		{"secret1\x01", "printable ASCII"},
+		{"sécret1", "printable ASCII"},
+		{"secret1,b,secret1", "configured twice (it is number 3)"},
+	} {
+		_, err := LoadKeys(test.list, "")
+		require.ErrorContains(t, err, test.problem, test.list)
+		require.NotContains(t, err.Error(), "ecret1", "a key is never shown")
+	}
+}
+
+func writeKeyFile(t *testing.T, path, text string) string {
+	if path == "" {
+		path = filepath.Join(t.TempDir(), "keys.yaml")
+	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestKeyFile(t *testing.T) {
+	path := writeKeyFile(t, "", `
+- root
+- short=agent-a|agent-b;sdk
+- key: has=equals,and,commas
+  agents: [agent-c]
+  roles: [reviewer]
+- key: unbound
+  roles: []
+  sdk: true
+`)
+	keys, err := LoadKeys("listed", path)
+	require.NoError(t, err)
+	require.Equal(t, 5, keys.Count(), "the list and the file add up")
+	require.Equal(t, []string{"agent-a", "agent-b"}, keys.find("short").agents)
+	require.Nil(t, keys.find("short").roles, "any role")
+	require.Equal(t, []string{"agent-c"}, keys.find("has=equals,and,commas").agents)
+	require.Equal(t, []string{"reviewer"}, keys.find("has=equals,and,commas").roles)
+	require.Equal(t, []string{}, keys.find("unbound").roles, "no role at all")
+	require.True(t, keys.find("unbound").compatibility)
+}
+
+func TestBadKeyFilesAreRefusedWithoutShowingKeys(t *testing.T) {
+	for _, test := range []struct{ text, problem string }{
+		{"", "holds no keys"},
+		{"secret1: x", "not a YAML list"},
+		{"- secret1\n- [", "not a YAML list"},
+		{"[]", "holds no keys"},
+		{"- secret1\n- secret1", "configured twice"},
+		{"- secret1\n- [secret1]", "line 2: a key is a string or a mapping"},
+		{"- key: secret1\n  agent: a", `line 1: "agent" is unknown`},
+		{"- key: secret1\n  agents: a", "agents and roles are lists"},
+		{"- key: secret1\n  agents: []", "agents is empty"},
+		{"- key: secret1\n  sdk: perhaps", "sdk is true or false"},
+		{"- agents: [a]", "the key is empty"},
+		{"- secret1=a=b", "belongs in a mapping"},
+	} {
+		path := writeKeyFile(t, "", test.text)
+		_, err := LoadKeys("", path)
+		require.ErrorContains(t, err, test.problem, test.text)
+		require.NotContains(t, err.Error(), "secret1", "a key is never shown")
+	}
+	_, err := LoadKeys("", filepath.Join(t.TempDir(), "absent.yaml"))
+	require.ErrorContains(t, err, "absent.yaml: it cannot be read")
+}
+
+// A key that a reload takes away, or binds otherwise, ends what waits under it, and nothing else.
+func TestReloadEndsWaitsUnderKeysThatAreGone(t *testing.T) {
+	path := writeKeyFile(t, "", "- gone\n- rebound=agent-a\n- stays=agent-a|agent-b\n- key: roles\n")
+	keys, err := LoadKeys("fixed", path)
+	require.NoError(t, err)
+	through, err := newInterceptors(t.Context(), keys, newMetrics(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	began, finish := make(chan struct{}), make(chan struct{})
+	call := func(method, key string, request any) <-chan error {
+		ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-api-key", key, "x-agent-id", "agent-a"))
+		ended := make(chan error, 1)
+		go func() {
+			_, err := through.unary(ctx, request, &grpc.UnaryServerInfo{FullMethod: method},
+				func(ctx context.Context, _ any) (any, error) {
+					began <- struct{}{}
+					select {
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					case <-finish:
+						return nil, nil
+					}
+				})
+			ended <- err
+		}()
+		<-began
+		return ended
+	}
+	wait := func(key string) <-chan error {
+		question := &openintentv1.AskRequest{ChannelId: "c", To: "b", Payload: &structpb.Struct{}}
+		return call(openintentv1.MessageService_Ask_FullMethodName, key, question)
+	}
+	ending := map[string]<-chan error{"gone": wait("gone"), "rebound": wait("rebound"), "roles": wait("roles")}
+	lasting := map[string]<-chan error{
+		"stays": wait("stays"), "fixed": wait("fixed"),
+		"a send": call(openintentv1.MessageService_SendMessage_FullMethodName, "gone", aMessage()),
+	}
+
+	writeKeyFile(t, path, "- {")
+	require.Error(t, keys.Reload())
+	for range 2 { // The second finds keys that the first kept.
+		writeKeyFile(t, path, "- new\n- rebound=agent-b\n- stays=agent-a|agent-b\n- key: roles\n  roles: []\n")
+		require.NoError(t, keys.Reload())
+	}
+	for key, ended := range ending {
+		select {
+		case err := <-ended:
+			require.Equal(t, codes.Unauthenticated, status.Code(err), key)
+			require.Equal(t, "API_KEY_REMOVED", reasonOfError(t, err), key)
+		case <-time.After(patience):
+			t.Fatalf("%s: the wait goes on", key)
+		}
+	}
+	require.NoError(t, keys.find("stays").valid.Err())
+	close(finish)
+	for key, ended := range lasting {
+		require.NoError(t, <-ended, key)
+	}
+}
+
+func TestReloadReplacesKeysAndABadFileKeepsThem(t *testing.T) {
+	path := writeKeyFile(t, "", "- first\n- stays=agent-a\n")
+	keys, err := LoadKeys("fixed", path)
+	require.NoError(t, err)
+	stays := keys.find("stays").id
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+
+	writeKeyFile(t, path, "- second\n- stays=agent-a\n")
+	reloadKeys(keys, logger)
+	require.Contains(t, log.String(), "read again")
+	_, err = keys.Identify(metadata.Pairs("x-api-key", "first"))
+	require.ErrorIs(t, err, errKeyUnknown)
+	for _, key := range []string{"second", "stays", "fixed"} {
+		_, err = keys.Identify(metadata.Pairs("x-api-key", key))
+		require.NoError(t, err, key)
+	}
+	require.Equal(t, stays, keys.find("stays").id)
+
+	log.Reset()
+	for _, bad := range []string{"- third\n- {", "[]", "- fixed"} {
+		writeKeyFile(t, path, bad)
+		reloadKeys(keys, logger)
+		require.Contains(t, log.String(), "the old ones stay")
+		require.NotContains(t, log.String(), "third")
+		require.NotNil(t, keys.find("second"))
+		require.Nil(t, keys.find("third"))
+	}
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"google.golang.org/grpc/codes"
+)
+
+// metrics are what /metrics tells. REST and gRPC calls are counted alike, by the method they reach.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+	streams  prometheus.Gauge
+	batches  prometheus.Histogram
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "openintent_requests_total",
+			Help: "Finished calls by method and canonical code, over gRPC and REST.",
+		}, []string{"method", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "openintent_request_duration_seconds",
+			Help: "Duration of calls that are no streams; an ask's holds its wait.",
+			Buckets: []float64{
+				.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 600,
+			},
+		}, []string{"method"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "openintent_requests_in_flight",
+			Help: "Calls under way that are no streams.",
+		}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "openintent_streams_open",
+			Help: "Streams that are open.",
+		}),
+		batches: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "openintent_write_batch_messages",
+			Help:    "Messages decided in one commit of the writer.",
+			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
+		}),
+	}
+	m.registry.MustRegister(m.requests, m.duration, m.inFlight, m.streams, m.batches,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) begin(streaming bool) {
+	if streaming {
+		m.streams.Inc()
+	} else {
+		m.inFlight.Inc()
+	}
+}
+
+func (m *metrics) end(call *call, code codes.Code, took time.Duration) {
+	m.requests.WithLabelValues(call.name, codeName(code)).Inc()
+	if call.streaming {
+		m.streams.Dec()
+		return
+	}
+	m.inFlight.Dec()
+	m.duration.WithLabelValues(call.name).Observe(took.Seconds())
+}
+
+func (m *metrics) batchCommitted(size int) { m.batches.Observe(float64(size)) }
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}

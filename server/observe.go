@@ -1,0 +1,135 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// maxRequestIDBytes bounds a request id that a client brought along.
+const maxRequestIDBytes = 128
+
+// observer counts, times and logs calls, and gives their errors the outer form.
+type observer struct {
+	metrics *metrics
+	logger  *slog.Logger
+}
+
+// call is one call under way.
+type call struct {
+	ctx     context.Context
+	headers metadata.MD
+	// method is nil for a method that no policy lists.
+	method    *method
+	name      string
+	streaming bool
+	began     time.Time
+	// agent and traceID are known once the caller is.
+	agent   string
+	traceID string
+}
+
+func (o *observer) begin(ctx context.Context, fullMethod string, called *method, streaming bool) *call {
+	name := fullMethod
+	if called != nil {
+		name = called.name
+	}
+	o.metrics.begin(streaming)
+	headers, _ := metadata.FromIncomingContext(ctx)
+	return &call{ctx: ctx, headers: headers, method: called, name: name, streaming: streaming, began: time.Now()}
+}
+
+// end settles a call: it counts and logs the outcome and turns an error into the status that the client gets.
+func (o *observer) end(call *call, err error) error {
+	outcome := toStatus(err)
+	took := time.Since(call.began)
+	o.metrics.end(call, outcome.Code(), took)
+	level := levelOf(outcome.Code())
+	logged := o.logger.Enabled(call.ctx, level)
+	if err == nil && !logged {
+		return nil
+	}
+	id := requestID(call.headers)
+	if err != nil {
+		// Fails only once headers are sent, on a stream; the id is then in the log alone.
+		_ = grpc.SetHeader(call.ctx, metadata.Pairs("x-request-id", id))
+	}
+	if logged {
+		o.logger.LogAttrs(call.ctx, level, "call", o.attributes(call, id, outcome, err, took)...)
+	}
+	return outcome.Err()
+}
+
+func (o *observer) attributes(
+	call *call, id string, outcome *status.Status, err error, took time.Duration,
+) []slog.Attr {
+	attributes := make([]slog.Attr, 0, 9)
+	attributes = append(attributes,
+		slog.String("method", call.name),
+		slog.String("code", codeName(outcome.Code())),
+		slog.Float64("duration_seconds", took.Seconds()),
+		slog.String("request_id", id))
+	if call.agent != "" {
+		attributes = append(attributes, slog.String("agent", call.agent))
+	}
+	if call.traceID != "" {
+		attributes = append(attributes, slog.String("trace_id", call.traceID))
+	}
+	if from, ok := peer.FromContext(call.ctx); ok && from.Addr != nil {
+		attributes = append(attributes, slog.String("peer", from.Addr.String()))
+	}
+	if err == nil {
+		return attributes
+	}
+	attributes = append(attributes, slog.String("reason", reasonOf(outcome)))
+	// A client's refusal is described by its reason; its sentence may name what the client sent.
+	if levelOf(outcome.Code()) > slog.LevelInfo {
+		attributes = append(attributes, slog.String("error", err.Error()))
+	}
+	return attributes
+}
+
+// reasonOf is the stable word of a status.
+func reasonOf(outcome *status.Status) string {
+	for _, detail := range outcome.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			return info.GetReason()
+		}
+	}
+	return ""
+}
+
+// levelOf is how loudly an outcome is logged.
+func levelOf(code codes.Code) slog.Level {
+	switch code {
+	case codes.OK, codes.Canceled:
+		return slog.LevelDebug
+	case codes.Internal, codes.Unknown, codes.DataLoss:
+		return slog.LevelError
+	case codes.Unavailable:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
+}
+
+// codeName is the canonical name of a code, such as INVALID_ARGUMENT.
+func codeName(c codes.Code) string { return code.Code(c).String() }
+
+// requestID is the id that the client gave the call, or a new one.
+func requestID(headers metadata.MD) string {
+	if values := headers.Get("x-request-id"); len(values) == 1 && values[0] != "" && len(values[0]) <= maxRequestIDBytes {
+		return values[0]
+	}
+	return strconv.FormatUint(rand.Uint64(), 16)
+}

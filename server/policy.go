@@ -1,0 +1,140 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// access is who may call a method at all. What a caller may do with an intent or a channel is decided by the rooms.
+type access uint8
+
+const (
+	// anyCaller needs a known API key.
+	anyCaller access = iota + 1
+	// public needs no key: it tells nothing but the server's health and its published contract.
+	public
+)
+
+// policy is what the server grants one method.
+type policy struct {
+	access access
+	// waits marks a call that may last as long as its client likes. When the server stops it is ended at once, while
+	// every other call runs to its end.
+	waits bool
+}
+
+// policies lists every method. A method that is missing here is refused, and a test fails.
+var policies = map[string]policy{
+	openintentv1.IntentService_CreateIntent_FullMethodName:     {access: anyCaller},
+	openintentv1.IntentService_ListIntents_FullMethodName:      {access: anyCaller},
+	openintentv1.IntentService_GetIntent_FullMethodName:        {access: anyCaller},
+	openintentv1.IntentService_PatchIntentState_FullMethodName: {access: anyCaller},
+	openintentv1.IntentService_SetIntentStatus_FullMethodName:  {access: anyCaller},
+	openintentv1.IntentService_ListAssignments_FullMethodName:  {access: anyCaller},
+	openintentv1.IntentService_AssignAgent_FullMethodName:      {access: anyCaller},
+	openintentv1.IntentService_UnassignAgent_FullMethodName:    {access: anyCaller},
+
+	openintentv1.EventService_AppendEvent_FullMethodName:     {access: anyCaller},
+	openintentv1.EventService_ListEvents_FullMethodName:      {access: anyCaller},
+	openintentv1.EventService_GetEvent_FullMethodName:        {access: anyCaller},
+	openintentv1.EventService_VerifyEvents_FullMethodName:    {access: anyCaller},
+	openintentv1.EventService_ListTraceEvents_FullMethodName: {access: anyCaller},
+
+	openintentv1.AccessService_GetAccessControl_FullMethodName:  {access: anyCaller},
+	openintentv1.AccessService_SetAccessControl_FullMethodName:  {access: anyCaller},
+	openintentv1.AccessService_CreateAccessEntry_FullMethodName: {access: anyCaller},
+	openintentv1.AccessService_DeleteAccessEntry_FullMethodName: {access: anyCaller},
+
+	openintentv1.CoordinatorService_CreateCoordinator_FullMethodName:    {access: anyCaller},
+	openintentv1.CoordinatorService_GetCoordinator_FullMethodName:       {access: anyCaller},
+	openintentv1.CoordinatorService_ListCoordinators_FullMethodName:     {access: anyCaller},
+	openintentv1.CoordinatorService_CoordinatorHeartbeat_FullMethodName: {access: anyCaller},
+	openintentv1.CoordinatorService_RemoveCoordinator_FullMethodName:    {access: anyCaller},
+
+	openintentv1.AgentService_RegisterAgent_FullMethodName:     {access: anyCaller},
+	openintentv1.AgentService_UpsertAgent_FullMethodName:       {access: anyCaller},
+	openintentv1.AgentService_GetAgent_FullMethodName:          {access: anyCaller},
+	openintentv1.AgentService_ListAgents_FullMethodName:        {access: anyCaller},
+	openintentv1.AgentService_UpdateAgentStatus_FullMethodName: {access: anyCaller},
+	openintentv1.AgentService_Heartbeat_FullMethodName:         {access: anyCaller},
+	openintentv1.AgentService_DeregisterAgent_FullMethodName:   {access: anyCaller},
+
+	openintentv1.TaskService_CreateTask_FullMethodName:   {access: anyCaller},
+	openintentv1.TaskService_GetTask_FullMethodName:      {access: anyCaller},
+	openintentv1.TaskService_ListTasks_FullMethodName:    {access: anyCaller},
+	openintentv1.TaskService_UpdateTask_FullMethodName:   {access: anyCaller},
+	openintentv1.TaskService_ClaimTask_FullMethodName:    {access: anyCaller},
+	openintentv1.TaskService_CompleteTask_FullMethodName: {access: anyCaller},
+	openintentv1.TaskService_FailTask_FullMethodName:     {access: anyCaller},
+
+	openintentv1.ChannelService_CreateChannel_FullMethodName:       {access: anyCaller},
+	openintentv1.ChannelService_ListChannels_FullMethodName:        {access: anyCaller},
+	openintentv1.ChannelService_GetChannel_FullMethodName:          {access: anyCaller},
+	openintentv1.ChannelService_UpdateChannel_FullMethodName:       {access: anyCaller},
+	openintentv1.ChannelService_AddChannelMembers_FullMethodName:   {access: anyCaller},
+	openintentv1.ChannelService_RemoveChannelMember_FullMethodName: {access: anyCaller},
+	openintentv1.ChannelService_DeleteChannel_FullMethodName:       {access: anyCaller},
+
+	openintentv1.MessageService_SendMessage_FullMethodName:       {access: anyCaller},
+	openintentv1.MessageService_SendMessageByName_FullMethodName: {access: anyCaller},
+	openintentv1.MessageService_ListMessages_FullMethodName:      {access: anyCaller},
+	openintentv1.MessageService_GetMessage_FullMethodName:        {access: anyCaller},
+	openintentv1.MessageService_ReplyMessage_FullMethodName:      {access: anyCaller},
+	openintentv1.MessageService_UpdateMessage_FullMethodName:     {access: anyCaller},
+	openintentv1.MessageService_Ask_FullMethodName:               {access: anyCaller, waits: true},
+	openintentv1.MessageService_AskAll_FullMethodName:            {access: anyCaller, waits: true},
+	openintentv1.MessageService_AwaitResponses_FullMethodName:    {access: anyCaller, waits: true},
+	openintentv1.MessageService_Subscribe_FullMethodName:         {access: anyCaller, waits: true},
+
+	healthv1.Health_Check_FullMethodName: {access: public},
+	healthv1.Health_List_FullMethodName:  {access: public},
+	healthv1.Health_Watch_FullMethodName: {access: public, waits: true},
+
+	reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName:      {access: public, waits: true},
+	reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: {access: public, waits: true},
+}
+
+// method is what the interceptors need to know of one RPC, looked up once at start.
+type method struct {
+	policy
+	// name is Service/Method without the package, for the log and the metrics; other packages' methods keep theirs.
+	name  string
+	input protoreflect.MessageDescriptor
+	// validated is true for the methods of our own contract.
+	validated bool
+	// expectedVersion and idempotencyKey are the fields that headers fill; nil when the request has none.
+	expectedVersion protoreflect.FieldDescriptor
+	idempotencyKey  protoreflect.FieldDescriptor
+}
+
+// listMethods resolves the policies, by full method name ("/package.Service/Method").
+func listMethods() (map[string]*method, error) {
+	methods := make(map[string]*method, len(policies))
+	for fullMethod, granted := range policies {
+		name := strings.TrimPrefix(fullMethod, "/")
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(
+			protoreflect.FullName(strings.ReplaceAll(name, "/", ".")))
+		if err != nil {
+			return nil, fmt.Errorf("the policy of %s: %w", fullMethod, err)
+		}
+		input := found.(protoreflect.MethodDescriptor).Input()
+		ownName, own := strings.CutPrefix(name, "openintent.v1.")
+		methods[fullMethod] = &method{
+			policy:          granted,
+			name:            ownName,
+			input:           input,
+			validated:       own,
+			expectedVersion: input.Fields().ByName("expected_version"),
+			idempotencyKey:  input.Fields().ByName("idempotency_key"),
+		}
+	}
+	return methods, nil
+}

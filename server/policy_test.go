@@ -1,0 +1,69 @@
+package server
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+func TestEveryMethodOfTheContractHasAPolicy(t *testing.T) {
+	listed := 0
+	protoregistry.GlobalFiles.RangeFilesByPackage("openintent.v1", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				name := "/" + string(service.FullName()) + "/" + string(service.Methods().Get(j).Name())
+				require.Contains(t, policies, name)
+				require.Equal(t, anyCaller, policies[name].access, "the contract's methods need a key: %s", name)
+				listed++
+			}
+		}
+		return true
+	})
+	ours := 0
+	for name := range policies {
+		if strings.HasPrefix(name, "/openintent.v1.") {
+			ours++
+		}
+	}
+	require.Equal(t, listed, ours, "no policy for a method that is gone")
+}
+
+func TestEveryServedMethodHasAPolicy(t *testing.T) {
+	server := grpc.NewServer()
+	db := databasetest.Open(t, database.Config{URL: "sqlite::memory:"})
+	wire(db, DefaultConfig(), newMetrics(), slog.New(slog.DiscardHandler)).register(server)
+	healthv1.RegisterHealthServer(server, health.NewServer())
+	reflection.Register(server)
+	for service, info := range server.GetServiceInfo() {
+		for _, served := range info.Methods {
+			require.Contains(t, policies, "/"+service+"/"+served.Name)
+		}
+	}
+}
+
+func TestMethodsKnowTheFieldsThatHeadersFill(t *testing.T) {
+	methods, err := listMethods()
+	require.NoError(t, err)
+	require.Len(t, methods, len(policies))
+	patch := methods[openintentv1.IntentService_PatchIntentState_FullMethodName]
+	require.NotNil(t, patch.expectedVersion)
+	require.Nil(t, patch.idempotencyKey)
+	require.Equal(t, "IntentService/PatchIntentState", patch.name)
+	send := methods[openintentv1.MessageService_SendMessage_FullMethodName]
+	require.NotNil(t, send.idempotencyKey)
+	require.Nil(t, send.expectedVersion)
+	require.Equal(t, "grpc.health.v1.Health/Check", methods[healthv1.Health_Check_FullMethodName].name)
+}

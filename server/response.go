@@ -1,0 +1,123 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Names for a message's entry in the event log: the RFC's, and the one that existing clients read.
+const (
+	messageEventType = "channel_message"
+	clientEventType  = "channel.message"
+)
+
+// creations are the methods that make something new and so answer 201.
+var creations = map[string]bool{
+	openintentv1.IntentService_CreateIntent_FullMethodName:           true,
+	openintentv1.IntentService_AssignAgent_FullMethodName:            true,
+	openintentv1.EventService_AppendEvent_FullMethodName:             true,
+	openintentv1.AccessService_CreateAccessEntry_FullMethodName:      true,
+	openintentv1.CoordinatorService_CreateCoordinator_FullMethodName: true,
+	openintentv1.AgentService_RegisterAgent_FullMethodName:           true,
+	openintentv1.TaskService_CreateTask_FullMethodName:               true,
+	openintentv1.ChannelService_CreateChannel_FullMethodName:         true,
+	openintentv1.MessageService_SendMessage_FullMethodName:           true,
+	openintentv1.MessageService_SendMessageByName_FullMethodName:     true,
+	openintentv1.MessageService_ReplyMessage_FullMethodName:          true,
+}
+
+// completeResponse sets a response's status and headers.
+func completeResponse(ctx context.Context, w http.ResponseWriter, response proto.Message) error {
+	if response == nil {
+		return nil
+	}
+	switch message := response.ProtoReflect().Interface().(type) {
+	case *emptypb.Empty:
+		w.Header().Del("Content-Type")
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case *openintentv1.ListMessagesResponse:
+		linkNextPage(w, restCallFrom(ctx), message)
+	case interface{ GetVersion() int64 }:
+		w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(message.GetVersion(), 10)))
+	}
+	if method, _ := runtime.RPCMethod(ctx); creations[method] {
+		w.WriteHeader(http.StatusCreated)
+	}
+	return nil
+}
+
+// linkNextPage tells where the messages after a page are. After an empty page there are none yet.
+func linkNextPage(w http.ResponseWriter, call *restCall, page *openintentv1.ListMessagesResponse) {
+	if len(page.GetMessages()) == 0 || page.NextSince == nil {
+		return
+	}
+	query := make(url.Values, len(call.query)+1)
+	for key, values := range call.query {
+		query[key] = values
+	}
+	query.Set("since", page.GetNextSince())
+	w.Header().Set("Link", "<"+call.path+"?"+query.Encode()+`>; rel="next"`)
+}
+
+// rewriteResponse gives existing clients the forms that they read: agents as a bare array, and the log entry of a
+// message under the name they know. Everybody else gets the response as it is.
+func rewriteResponse(ctx context.Context, response proto.Message) (any, error) {
+	if response == nil || !restCallFrom(ctx).compatibility {
+		return response, nil
+	}
+	switch message := response.ProtoReflect().Interface().(type) {
+	case *openintentv1.ListAgentsResponse:
+		return agentList{message}, nil
+	case *openintentv1.Event:
+		return clientEvent(message), nil
+	case *openintentv1.ListEventsResponse:
+		return eventList{message}, nil
+	case *openintentv1.ListTraceEventsResponse:
+		return eventList{message}, nil
+	}
+	return response, nil
+}
+
+// agentList has the agents alone as its body.
+type agentList struct {
+	*openintentv1.ListAgentsResponse
+}
+
+// XXX_ResponseBody is where the gateway looks for a body that is not the whole response.
+func (l agentList) XXX_ResponseBody() any { return l.GetAgents() }
+
+// eventList has the events as its body, under the names that existing clients know.
+type eventList struct {
+	events interface{ GetEvents() []*openintentv1.Event }
+}
+
+// XXX_ResponseBody is where the gateway looks for a body that is not the whole response.
+func (l eventList) XXX_ResponseBody() any {
+	events := make([]*openintentv1.Event, 0, len(l.events.GetEvents()))
+	for _, event := range l.events.GetEvents() {
+		events = append(events, clientEvent(event))
+	}
+	return events
+}
+
+// clientEvent is an event under the name that existing clients know. The original stays as it is; others may hold it.
+func clientEvent(event *openintentv1.Event) *openintentv1.Event {
+	if event.GetEventType() != messageEventType {
+		return event
+	}
+	renamed := &openintentv1.Event{}
+	if err := handOver(event, renamed); err != nil {
+		return event
+	}
+	renamed.EventType = clientEventType
+	return renamed
+}

@@ -1,0 +1,254 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	"openintent/database"
+)
+
+// Addresses are where a running server listens.
+type Addresses struct {
+	HTTP string
+	GRPC string
+	// DevelopmentKey is true when no keys were configured and DevelopmentKey serves.
+	DevelopmentKey bool
+}
+
+// Run serves until the context ends and then stops, within cfg.StopTimeout. It calls ready (which may be nil) once both
+// ports answer. An error before that is a refusal to start, a sentence for the operator; one after it is a port or a
+// room that failed. A stop that had to cut calls off is logged and is no error.
+func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
+	if err := cfg.validate(); err != nil {
+		return err
+	}
+	logger, err := newLogger(cfg)
+	if err != nil {
+		return err
+	}
+	keys, development, err := cfg.keys()
+	if err != nil {
+		return err
+	}
+	encryption, err := cfg.tls()
+	if err != nil {
+		return err
+	}
+	db, err := database.Open(ctx, database.Config{
+		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, Hooks: cfg.Hooks,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+
+	metrics := newMetrics()
+	s, err := newServer(cfg, db, wire(db, cfg, metrics, logger), keys, encryption, metrics, logger)
+	if err != nil {
+		return err
+	}
+	defer s.stopNow()
+	if development {
+		s.http.Handler = ownHostOnly(s.http.Handler)
+	}
+	httpListener, grpcListener, err := cfg.listen(ctx)
+	if err != nil {
+		return err
+	}
+	endReloads := reloadOnHangup(cfg, keys, logger)
+	defer endReloads()
+	failed := s.serve(httpListener, grpcListener)
+	if development {
+		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
+	}
+	addresses := Addresses{httpListener.Addr().String(), grpcListener.Addr().String(), development}
+	logger.Info("listening", "http", addresses.HTTP, "grpc", addresses.GRPC, "tls", encryption != nil,
+		"database", db.Engine().String(), "version", cfg.Version)
+	if ready != nil {
+		ready(addresses)
+	}
+
+	select {
+	case <-ctx.Done():
+		logger.Info("stopping")
+	case err = <-failed:
+	}
+	return errors.Join(err, s.stop())
+}
+
+// services are what the server serves: the rooms.
+type services interface {
+	// register makes the services answer; both the gRPC server and the in-process connection are registrars.
+	register(registrar grpc.ServiceRegistrar)
+	// start begins the services' own work.
+	start()
+	// stop ends it and waits, at most until the context ends. No call runs any more by then, unless it was cut off.
+	stop(ctx context.Context) error
+}
+
+// server is what runs between start and stop.
+type server struct {
+	cfg      Config
+	logger   *slog.Logger
+	services services
+	grpc     *grpc.Server
+	http     *http.Server
+	health   *health.Server
+	// stopNow cancels the context that the interceptors and /readyz watch.
+	stopNow context.CancelFunc
+}
+
+// newServer puts both faces before the services. Nothing runs yet.
+func newServer(
+	cfg Config, db *database.DB, services services, keys *Keys, encryption *tls.Config, metrics *metrics,
+	logger *slog.Logger,
+) (*server, error) {
+	stopping, stopNow := context.WithCancel(context.Background())
+	through, err := newInterceptors(stopping, keys, metrics, logger)
+	if err != nil {
+		stopNow()
+		return nil, err
+	}
+	s := &server{
+		cfg:      cfg,
+		logger:   logger,
+		services: services,
+		grpc:     newGRPCServer(cfg, encryption, through),
+		health:   health.NewServer(),
+		stopNow:  stopNow,
+	}
+	services.register(s.grpc)
+	healthv1.RegisterHealthServer(s.grpc, s.health)
+	reflection.Register(s.grpc)
+
+	inside := newInProcess(through.unary, through.stream)
+	services.register(inside)
+	gateway, err := newGateway(inside, gatewayOptions{
+		Identity:     keys,
+		MaxBodyBytes: cfg.maxBodyBytes(),
+		Version:      cfg.Version,
+		Logger:       logger,
+		Metrics:      metrics,
+	})
+	if err != nil {
+		stopNow()
+		return nil, err
+	}
+	s.http = newHTTPServer(newHTTPHandler(stopping, db, metrics, gateway), encryption, logger)
+	return s, nil
+}
+
+// listen opens both ports.
+func (c Config) listen(ctx context.Context) (httpListener, grpcListener net.Listener, err error) {
+	var config net.ListenConfig
+	if httpListener, err = config.Listen(ctx, "tcp", c.HTTPAddr); err != nil {
+		return nil, nil, fmt.Errorf("the REST port cannot be opened: %w", err)
+	}
+	if grpcListener, err = config.Listen(ctx, "tcp", c.GRPCAddr); err != nil {
+		_ = httpListener.Close()
+		return nil, nil, fmt.Errorf("the gRPC port cannot be opened: %w", err)
+	}
+	return httpListener, grpcListener, nil
+}
+
+// serve starts the services and both ports. The channel tells when a port fails by itself.
+func (s *server) serve(httpListener, grpcListener net.Listener) (failed <-chan error) {
+	s.services.start()
+	failures := make(chan error, 2)
+	go func() {
+		if err := s.grpc.Serve(grpcListener); err != nil {
+			failures <- fmt.Errorf("the gRPC port failed: %w", err)
+		}
+	}()
+	go func() {
+		serve := s.http.Serve
+		if s.http.TLSConfig != nil {
+			serve = func(listener net.Listener) error { return s.http.ServeTLS(listener, "", "") }
+		}
+		if err := serve(httpListener); !errors.Is(err, http.ErrServerClosed) {
+			failures <- fmt.Errorf("the REST port failed: %w", err)
+		}
+	}()
+	return failures
+}
+
+// stop ends calls and then the services' own work. Three quarters of the time belong to the calls.
+func (s *server) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
+	defer cancel()
+	callsContext, cancelCalls := context.WithTimeout(ctx, s.cfg.StopTimeout*3/4)
+	defer cancelCalls()
+
+	s.health.Shutdown()
+	s.stopNow()
+	var ports sync.WaitGroup
+	ports.Go(func() { s.stopGRPC(callsContext) })
+	ports.Go(func() { s.stopHTTP(callsContext) })
+	ports.Wait()
+	return s.services.stop(ctx)
+}
+
+func (s *server) stopGRPC(ctx context.Context) {
+	drained := make(chan struct{})
+	go func() {
+		s.grpc.GracefulStop()
+		close(drained)
+	}()
+	select {
+	case <-drained:
+	case <-ctx.Done():
+		s.logger.Warn("gRPC calls were still running at the end of the stop; they are cut off")
+		s.grpc.Stop()
+	}
+}
+
+func (s *server) stopHTTP(ctx context.Context) {
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.logger.Warn("REST calls were still running at the end of the stop; they are cut off")
+		_ = s.http.Close()
+	}
+}
+
+// reloadOnHangup reads the key file again whenever the process gets SIGHUP, until the returned function is called.
+func reloadOnHangup(cfg Config, keys *Keys, logger *slog.Logger) (stop func()) {
+	if cfg.APIKeysFile == "" {
+		return func() {}
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range hangups {
+			reloadKeys(keys, logger)
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+		<-done
+	}
+}
+
+// reloadKeys reads the key file again; a bad file changes nothing.
+func reloadKeys(keys *Keys, logger *slog.Logger) {
+	if err := keys.Reload(); err != nil {
+		logger.Error("the API keys were not read again; the old ones stay", "error", err)
+		return
+	}
+	logger.Info("the API keys were read again", "keys", keys.Count())
+}

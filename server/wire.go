@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"openintent/agents"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/loop"
+	"openintent/messaging"
+	"openintent/tasks"
+)
+
+// sweepInterval is how often the rooms make lasting what time has decided.
+const sweepInterval = time.Second
+
+// rooms are the domain's services, put together.
+type rooms struct {
+	intents   *intents.Service
+	agents    *agents.Service
+	tasks     *tasks.Service
+	channels  *channels.Service
+	messaging *messaging.Service
+	sweeps    []*loop.Loop
+}
+
+// wire builds the domain's rooms from the lowest to the highest. Each registers with those below it what must happen in
+// their transactions.
+func wire(db *database.DB, cfg Config, metrics *metrics, logger *slog.Logger) *rooms {
+	r := &rooms{
+		intents: intents.New(intents.Config{DB: db, Logger: logger}),
+		agents:  agents.New(agents.Config{DB: db, Logger: logger}),
+	}
+	r.tasks = tasks.New(tasks.Config{DB: db, Intents: r.intents, Logger: logger})
+	r.channels = channels.New(channels.Config{
+		DB: db, Intents: r.intents, Tasks: r.tasks, Logger: logger,
+		MaxNameLength: cfg.MaxNameLength, MaxMembers: cfg.MaxMembers,
+	})
+	r.messaging = messaging.New(messaging.Config{
+		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Logger: logger,
+		MaxPayloadBytes: cfg.MaxPayloadBytes, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
+		ObserveBatch: metrics.batchCommitted,
+	})
+	r.sweeps = []*loop.Loop{
+		loop.New("intents", sweepInterval, logger, r.intents.Sweep),
+		loop.New("agents", sweepInterval, logger, r.agents.Sweep),
+		loop.New("channels", sweepInterval, logger, r.channels.Sweep),
+		loop.New("messages", sweepInterval, logger, r.messaging.Sweep),
+	}
+	return r
+}
+
+// register makes the rooms' services answer.
+func (r *rooms) register(registrar grpc.ServiceRegistrar) {
+	r.intents.Register(registrar)
+	r.agents.Register(registrar)
+	r.tasks.Register(registrar)
+	r.channels.Register(registrar)
+	r.messaging.Register(registrar)
+}
+
+// start begins the rooms' own work: the writer and the sweeps.
+func (r *rooms) start() {
+	r.messaging.Start()
+	for _, sweep := range r.sweeps {
+		sweep.Start()
+	}
+}
+
+// stop ends the rooms' own work and waits for it, at most until the context ends.
+func (r *rooms) stop(ctx context.Context) error {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for _, sweep := range r.sweeps {
+			sweep.Stop()
+		}
+		r.messaging.Stop()
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
