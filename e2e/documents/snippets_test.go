@@ -1,0 +1,105 @@
+package documents
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+	"openintent/server"
+)
+
+func TestSnippetsDoWhatTheyShow(t *testing.T) {
+	for _, name := range documents {
+		t.Run(name, func(t *testing.T) {
+			h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) { cfg.APIKeys = "" }})
+			addresses := strings.NewReplacer(
+				server.DefaultConfig().HTTPAddr, strings.TrimPrefix(h.BaseURL(), "http://"),
+				server.DefaultConfig().GRPCAddr, h.GRPCAddress(),
+			)
+			found := snippets(readDocument(t, name))
+			require.NotEmpty(t, found)
+			shell := newShell(t)
+			for _, s := range found {
+				s.commands = addresses.Replace(s.commands)
+				runSnippet(t, shell, fmt.Sprintf("%s:%d", name, s.line), s)
+			}
+		})
+	}
+}
+
+// runSnippet runs a block, again and again if it is to be repeated, and compares.
+func runSnippet(t *testing.T, shell *shell, where string, s snippet) {
+	t.Helper()
+	for deadline := time.Now().Add(harness.Patience); ; {
+		output, exit := shell.run(t, s.commands)
+		as := fmt.Sprintf("%s\n%s\nprinted, with exit code %d:\n%s\n%s", where, s.commands, exit, output, shell.errors)
+		matches, err := shows(s, output)
+		if s.repeated && time.Now().Before(deadline) && (exit != 0 || !matches) {
+			continue
+		}
+		require.NoError(t, err, as)
+		require.Zero(t, exit, as)
+		require.True(t, matches, "the document shows something else:\n%s", as)
+		return
+	}
+}
+
+// shows tells whether the output is what the document shows, but for ids, times and JSON's line breaks.
+func shows(s snippet, output string) (bool, error) {
+	shown, printed := masked(s.shown), masked(output)
+	if s.form != "json" {
+		return strings.TrimSpace(shown) == strings.TrimSpace(printed), nil
+	}
+	expected, err := compactJSON(shown)
+	if err != nil {
+		return false, fmt.Errorf("the document's JSON: %w", err)
+	}
+	actual, err := compactJSON(printed)
+	return err == nil && expected == actual, nil
+}
+
+// compactJSON writes a sequence of JSON values without spaces, with sorted keys.
+func compactJSON(text string) (string, error) {
+	var compact bytes.Buffer
+	for decoder := json.NewDecoder(strings.NewReader(text)); ; {
+		var value any
+		if err := decoder.Decode(&value); errors.Is(err, io.EOF) {
+			return compact.String(), nil
+		} else if err != nil {
+			return "", err
+		}
+		line, err := json.Marshal(value)
+		if err != nil {
+			return "", err
+		}
+		compact.Write(append(line, '\n'))
+	}
+}
+
+var (
+	idForm   = regexp.MustCompile(`\b(chan|msg|task)_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+	timeForm = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z`)
+	hashForm = regexp.MustCompile(`sha256:[A-Za-z0-9_-]{43}`)
+)
+
+// masked replaces times and hashes, and numbers ids in the order of their appearance, so that two that are the same in
+// the document must be the same in the output.
+func masked(text string) string {
+	numbers := make(map[string]string)
+	text = idForm.ReplaceAllStringFunc(text, func(id string) string {
+		if _, known := numbers[id]; !known {
+			numbers[id] = fmt.Sprintf("id-%d", len(numbers)+1)
+		}
+		return numbers[id]
+	})
+	return hashForm.ReplaceAllString(timeForm.ReplaceAllString(text, "time"), "hash")
+}

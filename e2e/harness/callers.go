@@ -1,0 +1,87 @@
+package harness
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Keys that every server of the harness knows, unless Options.APIKeys replaces them.
+const (
+	// Key is unbound: its calls act as any agent or, naming none, as the operator.
+	Key = "test-key"
+	// CompatibilityKey is unbound and has the profile for existing clients.
+	CompatibilityKey = "test-key-sdk"
+	// BoundKey acts only as BoundAgent.
+	BoundKey = "test-key-bound"
+	// BoundAgent is the agent of BoundKey.
+	BoundAgent = "bound-agent"
+
+	defaultKeys = Key + "," + CompatibilityKey + ";sdk," + BoundKey + "=" + BoundAgent
+)
+
+// Caller is one identity with a client of every service. Its calls carry the identity by themselves.
+type Caller struct {
+	// Key and Agent are what the calls carry; either may be empty.
+	Key, Agent string
+
+	Intents      openintentv1.IntentServiceClient
+	Access       openintentv1.AccessServiceClient
+	Events       openintentv1.EventServiceClient
+	Coordinators openintentv1.CoordinatorServiceClient
+	Agents       openintentv1.AgentServiceClient
+	Tasks        openintentv1.TaskServiceClient
+	Channels     openintentv1.ChannelServiceClient
+	Messages     openintentv1.MessageServiceClient
+
+	server *Server
+}
+
+// As acts as an agent, by an unbound key.
+func (s *Server) As(agent string) *Caller { return s.With(Key, agent) }
+
+// Operator acts as the operator.
+func (s *Server) Operator() *Caller { return s.With(Key, "") }
+
+// With acts with a key and, unless it is empty, as an agent.
+func (s *Server) With(key, agent string) *Caller {
+	var pairs []string
+	if key != "" {
+		pairs = append(pairs, "x-api-key", key)
+	}
+	if agent != "" {
+		pairs = append(pairs, "x-agent-id", agent)
+	}
+	connection := identified{s.Connection, pairs}
+	return &Caller{
+		Key: key, Agent: agent,
+		Intents:      openintentv1.NewIntentServiceClient(connection),
+		Access:       openintentv1.NewAccessServiceClient(connection),
+		Events:       openintentv1.NewEventServiceClient(connection),
+		Coordinators: openintentv1.NewCoordinatorServiceClient(connection),
+		Agents:       openintentv1.NewAgentServiceClient(connection),
+		Tasks:        openintentv1.NewTaskServiceClient(connection),
+		Channels:     openintentv1.NewChannelServiceClient(connection),
+		Messages:     openintentv1.NewMessageServiceClient(connection),
+		server:       s,
+	}
+}
+
+// identified adds a caller's metadata to each call.
+type identified struct {
+	grpc.ClientConnInterface
+	pairs []string
+}
+
+func (c identified) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	return c.ClientConnInterface.Invoke(metadata.AppendToOutgoingContext(ctx, c.pairs...), method, args, reply, options...)
+}
+
+func (c identified) NewStream(
+	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	return c.ClientConnInterface.NewStream(metadata.AppendToOutgoingContext(ctx, c.pairs...), description, method, options...)
+}

@@ -1,0 +1,196 @@
+package harness
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/server"
+)
+
+// Patience bounds every wait of a test for something that must happen. It is generous: a busy machine is no fault.
+const Patience = time.Minute
+
+// Options differ from test to test; the zero value is a server on a fresh SQLite database.
+type Options struct {
+	// URL of the database; a fresh SQLite one when empty.
+	URL string
+	// APIKeys replaces the harness's keys, in the form of OPENINTENT_API_KEYS.
+	APIKeys string
+	// Configure changes further settings of a server within the process: its clock, hooks and bounds.
+	Configure func(*server.Config)
+	// Flags are further arguments of a server in a process of its own, such as --retention=1h.
+	Flags []string
+}
+
+// Server is a server under test with its clients.
+type Server struct {
+	// DatabaseURL is where its data is.
+	DatabaseURL string
+	// Connection reaches its gRPC port, without an identity. Calls may be made while the server is away: they fail with
+	// UNAVAILABLE, unless grpc.WaitForReady is given.
+	Connection *grpc.ClientConn
+	// HTTP is a client for its REST port.
+	HTTP *http.Client
+
+	run runner
+	log *log
+
+	mutex     sync.Mutex
+	addresses server.Addresses
+}
+
+// runner is a way to run the server.
+type runner interface {
+	// start returns once the server listens.
+	start(tb testing.TB, log *log) server.Addresses
+	// stop ends it as SIGTERM does and waits. It gives what went wrong.
+	stop() error
+	// kill ends it at once.
+	kill()
+}
+
+// Each runs a test against a fresh server of each engine, within the process, as subtests named after the engines.
+func Each(t *testing.T, test func(t *testing.T, h *Server)) {
+	t.Helper()
+	databasetest.EachURL(t, func(t *testing.T, url string) { test(t, Start(t, Options{URL: url})) })
+}
+
+// EachProcess is Each with a process for each server.
+func EachProcess(t *testing.T, test func(t *testing.T, h *Server)) {
+	t.Helper()
+	databasetest.EachURL(t, func(t *testing.T, url string) { test(t, StartProcess(t, Options{URL: url})) })
+}
+
+// Start runs a server within the test's process until the test ends.
+func Start(tb testing.TB, options Options) *Server {
+	tb.Helper()
+	options = options.withDefaults(tb)
+	cfg := server.DefaultConfig()
+	cfg.DatabaseURL, cfg.APIKeys = options.URL, options.APIKeys
+	cfg.HTTPAddr, cfg.GRPCAddr = "127.0.0.1:0", "127.0.0.1:0"
+	if options.Configure != nil {
+		options.Configure(&cfg)
+	}
+	return begin(tb, options.URL, &inProcess{cfg: cfg})
+}
+
+// StartProcess runs the built program until the test ends.
+func StartProcess(tb testing.TB, options Options) *Server {
+	tb.Helper()
+	options = options.withDefaults(tb)
+	return begin(tb, options.URL, &process{program: program(tb), options: options})
+}
+
+func (o Options) withDefaults(tb testing.TB) Options {
+	if o.URL == "" {
+		o.URL = databasetest.URL(tb, database.SQLite)
+	}
+	if o.APIKeys == "" {
+		o.APIKeys = defaultKeys
+	}
+	return o
+}
+
+func begin(tb testing.TB, url string, run runner) *Server {
+	tb.Helper()
+	s := &Server{DatabaseURL: url, run: run, log: &log{}}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("the server's log:\n%s", s.log.String())
+		}
+	})
+	s.addresses = run.start(tb, s.log)
+	tb.Cleanup(func() {
+		if err := s.run.stop(); err != nil {
+			tb.Errorf("stopping the server: %v", err)
+		}
+	})
+	s.connect(tb)
+	return s
+}
+
+// connect makes the clients. They ask for the address whenever they connect, since it changes with each start.
+func (s *Server) connect(tb testing.TB) {
+	var dialer net.Dialer
+	connection, err := grpc.NewClient("passthrough:///openintent",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", s.GRPCAddress())
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
+			MinConnectTimeout: 5 * time.Second,
+		}))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	s.Connection, s.HTTP = connection, &http.Client{Transport: transport}
+	tb.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := connection.Close(); err != nil {
+			tb.Errorf("closing the connection: %v", err)
+		}
+	})
+}
+
+// BaseURL is where its REST port listens at the moment, without a slash at the end.
+func (s *Server) BaseURL() string { return "http://" + s.listening().HTTP }
+
+// GRPCAddress is where its gRPC port listens at the moment, as host:port.
+func (s *Server) GRPCAddress() string { return s.listening().GRPC }
+
+func (s *Server) listening() server.Addresses {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.addresses
+}
+
+// Log is what the server has logged so far, over all its starts.
+func (s *Server) Log() string { return s.log.String() }
+
+// Stop ends the server as SIGTERM does. It gives what went wrong: a process's exit code other than 0, say.
+func (s *Server) Stop() error { return s.run.stop() }
+
+// Kill ends the server as kill -9 does: at once, with whatever it was doing. A server within the test's process cannot be
+// killed; that is a mistake of the test.
+func (s *Server) Kill() { s.run.kill() }
+
+// Start starts a server that was stopped or killed again, on the same database.
+func (s *Server) Start(tb testing.TB) {
+	tb.Helper()
+	addresses := s.run.start(tb, s.log)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.addresses = addresses
+}
+
+// log is a buffer that the server writes while the test reads.
+type log struct {
+	mutex sync.Mutex
+	text  []byte
+}
+
+func (l *log) Write(text []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.text = append(l.text, text...)
+	return len(text), nil
+}
+
+func (l *log) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return string(l.text)
+}

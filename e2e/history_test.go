@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"pgregory.net/rapid"
+
+	"openintent/database/databasetest"
+	"openintent/e2e/harness"
+	"openintent/e2e/model"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// history is one random history: the server (or several on one database) and the model side by side. A step draws a call, asks the model what must
+// become of it, makes it, and compares. The clock stands still during a step and moves a millisecond after each that
+// writes, so that the server decides at the model's time; what it stores may lie microseconds later.
+type history struct {
+	ctx     context.Context
+	clock   *databasetest.Clock
+	reached reached
+	world   *model.World
+
+	agents []string // the operator is not among them
+	// callers are each agent's and the operator's, one for each server; calls goes over the servers in turn.
+	callers map[string][]*harness.Caller
+	calls   int
+	// watched are the operator's streams of the channels.
+	watched map[*model.Channel]following
+	// retries are the sends that were accepted under an idempotency key.
+	retries []attempt
+}
+
+// tick is how far the clock moves after a step.
+const tick = time.Millisecond
+
+// histories counts them, so that each has agents of its own: agents belong to no intent.
+var histories atomic.Int64
+
+func newHistory(t *rapid.T, servers []*harness.Server, clock *databasetest.Clock, reached reached) *history {
+	y := &history{
+		ctx: t.Context(), clock: clock, reached: reached, world: model.New(clock.Now()),
+		callers: make(map[string][]*harness.Caller), watched: make(map[*model.Channel]following),
+	}
+	number := histories.Add(1)
+	for _, name := range []string{"ann", "bob", "cho", "dan"} {
+		y.agents = append(y.agents, fmt.Sprintf("%s-%d", name, number))
+	}
+	for _, h := range servers {
+		y.callers[model.Operator] = append(y.callers[model.Operator], h.Operator())
+		for _, agent := range y.agents {
+			y.callers[agent] = append(y.callers[agent], h.As(agent))
+		}
+	}
+	y.beginIntent(t, y.agents[0])
+	y.beginIntent(t, y.agents[1])
+	for range 3 {
+		y.createChannel(t)
+	}
+	if sometimes(t, "with a list") {
+		y.changeAccess(t)
+	}
+	return y
+}
+
+// as gives a caller's identity on one server after the other.
+func (y *history) as(caller string) *harness.Caller {
+	y.calls++
+	return y.callers[caller][y.calls%len(y.callers[caller])]
+}
+
+// run is a whole history.
+func (y *history) run(t *rapid.T) {
+	steps := y.steps()
+	t.Repeat(map[string]func(*rapid.T){"step": func(t *rapid.T) { pick(t, "do", steps).do(t) }})
+	y.conclude(t)
+}
+
+// namedStep is one kind of step.
+type namedStep struct {
+	name string
+	do   func(*rapid.T)
+}
+
+// GoString keeps what a failed history prints readable.
+func (s namedStep) GoString() string { return s.name }
+
+// steps are the kinds of steps, each as often as its weight says.
+func (y *history) steps() []namedStep {
+	var steps []namedStep
+	for _, kind := range []struct {
+		weight int
+		namedStep
+	}{
+		{5, namedStep{"register an agent", y.register}},
+		{3, namedStep{"move an agent", y.moveAgent}},
+		{1, namedStep{"deregister an agent", y.deregister}},
+		{2, namedStep{"set an intent's status", y.setStatus}},
+		{2, namedStep{"change access", y.changeAccess}},
+		{2, namedStep{"assign an agent", y.assign}},
+		{2, namedStep{"coordinate", y.coordinate}},
+		{1, namedStep{"end a task", y.endTask}},
+		{7, namedStep{"create a channel", y.createChannel}},
+		{3, namedStep{"update a channel", y.updateChannel}},
+		{3, namedStep{"change members", y.changeMembers}},
+		{2, namedStep{"end a channel", y.endChannel}},
+		{2, namedStep{"get a channel", y.getChannel}},
+		{2, namedStep{"list channels", y.listChannels}},
+		{14, namedStep{"send", y.send}},
+		{8, namedStep{"send by name", y.sendByName}},
+		{8, namedStep{"reply", y.reply}},
+		{4, namedStep{"ask", y.ask}},
+		{4, namedStep{"retry", y.retry}},
+		{5, namedStep{"mark read", y.markRead}},
+		{3, namedStep{"get", y.get}},
+		{5, namedStep{"list", y.list}},
+		{4, namedStep{"responses", y.responses}},
+		{4, namedStep{"advance", y.advance}},
+	} {
+		for range kind.weight {
+			steps = append(steps, kind.namedStep)
+		}
+	}
+	return steps
+}
+
+// came compares what became of a call, counts it, and tells whether it was accepted.
+func (y *history) came(t *rapid.T, operation string, expected model.Outcome, err error) bool {
+	got := outcomeOf(err)
+	y.reached.note(operation, got)
+	require.Equal(t, expected, got, "%s: the model and the server differ: %v", operation, err)
+	return got == model.OK
+}
+
+func outcomeOf(err error) model.Outcome {
+	if err == nil {
+		return model.OK
+	}
+	if reason := harness.Reason(err); reason != "" {
+		return model.Outcome(reason)
+	}
+	return model.Outcome("without a reason: " + err.Error())
+}
+
+// wrote lets a moment pass after a step that may have written.
+func (y *history) wrote() { y.set(y.clock.Now().Add(tick)) }
+
+// set moves both clocks. A moment within a millisecond before a deadline is passed over: what the server stores may lie
+// microseconds after the time at which it decides.
+func (y *history) set(now time.Time) {
+	y.world.Set(now)
+	for next := y.world.Deadlines(); len(next) > 0 && next[0].Sub(now) < tick; next = y.world.Deadlines() {
+		now = now.Add(tick)
+		y.world.Set(now)
+	}
+	y.clock.Set(now)
+}
+
+// advance lets time pass: some, or to the next deadlines, or to just before the next.
+func (y *history) advance(t *rapid.T) {
+	now, ahead := y.clock.Now(), y.world.Deadlines()
+	to := now.Add(time.Duration(1+below(t, "milliseconds", 4096)) * 4 * time.Millisecond)
+	switch choice := below(t, "how", 20); {
+	case choice == 0:
+		to = now.Add(25 * time.Hour)
+	case choice < 8 && len(ahead) > 0:
+		if at := ahead[min(len(ahead)-1, choice%3)]; at.Sub(now) < 3*time.Hour {
+			to = at
+		}
+	case choice < 12 && len(ahead) > 0 && ahead[0].Sub(now) < 3*time.Hour:
+		to = ahead[0].Add(-tick)
+	}
+	if to.After(now) {
+		y.set(to)
+	}
+}
+
+// near holds for a time that the server took within a step that the model has at another.
+func near(t *rapid.T, what string, expected time.Time, got *timestamppb.Timestamp) {
+	if expected.IsZero() {
+		require.Nil(t, got, what)
+		return
+	}
+	after := got.AsTime().Sub(expected)
+	require.True(t, got != nil && 0 <= after && after < tick, "%s is %v, the model says %v", what, got.AsTime(), expected)
+}
+
+// beginIntent makes an intent with a task.
+func (y *history) beginIntent(t *rapid.T, creator string) {
+	active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE
+	intent, err := y.as(creator).Intents.CreateIntent(y.ctx, &openintentv1.CreateIntentRequest{Title: "work", Status: &active})
+	require.NoError(t, err)
+	task, err := y.as(model.Operator).Tasks.CreateTask(y.ctx, &openintentv1.CreateTaskRequest{
+		IntentId: intent.GetId(), Name: "part",
+	})
+	require.NoError(t, err)
+	y.world.Intents = append(y.world.Intents, &model.Intent{
+		ID: intent.GetId(), Creator: creator, Version: intent.GetVersion(), Status: "active",
+		Assigned: make(map[string]bool), Tasks: map[string]bool{task.GetId(): false},
+	})
+	y.wrote()
+}

@@ -1,0 +1,216 @@
+package model
+
+import "time"
+
+// Level of access to an intent; each includes those below it.
+type Level int
+
+// The levels.
+const (
+	None Level = iota
+	Read
+	Write
+	Admin
+)
+
+// Entry grants one agent a level, until it expires.
+type Entry struct {
+	Agent     string
+	Level     Level
+	ExpiresAt time.Time // zero: for good
+}
+
+// Intent is what agents work on, and what their access hangs on.
+type Intent struct {
+	ID, Creator string
+	Version     int64
+	// Status is draft, active, blocked, suspended_awaiting_input, completed or abandoned.
+	Status string
+	// Policy is what everyone may do whom no entry names: "" without a list (admin), open (read), closed (nothing).
+	Policy   string
+	Entries  []Entry
+	Assigned map[string]bool
+	// Coordinator coordinates until it has been silent for too long.
+	Coordinator      string
+	CoordinatorUntil time.Time
+	Tasks            map[string]bool // true once ended
+	// Log holds, in order, the copies of audited channels' messages.
+	Log []*Message
+}
+
+// Ended tells whether the intent reached a terminal status.
+func (i *Intent) Ended() bool { return i.Status == "completed" || i.Status == "abandoned" }
+
+// Level is an agent's access.
+func (w *World) Level(i *Intent, agent string) Level {
+	if i.Policy == "" {
+		return Admin
+	}
+	return w.granted(i, agent)
+}
+
+// granted is the access that somebody gave the agent: it leaves out that an intent without a list is open to all.
+func (w *World) granted(i *Intent, agent string) Level {
+	if agent == Operator || agent == i.Creator || w.coordinates(i, agent) {
+		return Admin
+	}
+	level := None
+	if i.Policy == "open" {
+		level = Read
+	}
+	if i.Assigned[agent] {
+		level = max(level, Write)
+	}
+	for _, entry := range i.Entries {
+		if entry.Agent == agent && !w.past(entry.ExpiresAt) {
+			level = max(level, entry.Level)
+		}
+	}
+	return level
+}
+
+func (w *World) coordinates(i *Intent, agent string) bool {
+	return agent == i.Coordinator && w.Now.Before(i.CoordinatorUntil)
+}
+
+// need refuses an agent below a level.
+func (w *World) need(i *Intent, agent string, level Level) Outcome {
+	if w.Level(i, agent) < level {
+		return "FORBIDDEN"
+	}
+	return OK
+}
+
+var nextStatuses = map[string][]string{
+	"draft":                    {"active", "abandoned"}, // and blocked, if it depended on another intent
+	"active":                   {"blocked", "completed", "abandoned", "suspended_awaiting_input"},
+	"blocked":                  {"active", "abandoned"},
+	"suspended_awaiting_input": {"active", "abandoned"},
+}
+
+// SetStatus moves an intent along. Its end closes all its channels; a suspension stops their time to live, which starts
+// afresh on resuming.
+func (w *World) SetStatus(caller string, i *Intent, version int64, next string) Outcome {
+	if refused := w.need(i, caller, Admin); refused != OK {
+		return refused
+	}
+	if version != i.Version {
+		return "VERSION_MISMATCH"
+	}
+	legal := false
+	for _, status := range nextStatuses[i.Status] {
+		legal = legal || status == next
+	}
+	if !legal {
+		return "INVALID_TRANSITION"
+	}
+	resumed := i.Status == "suspended_awaiting_input"
+	i.Status = next
+	i.Version++
+	for _, c := range w.Channels {
+		switch {
+		case c.Intent != i || !c.Open():
+		case i.Ended():
+			c.close(w.Now)
+		case resumed:
+			c.runsFrom = w.Now
+		}
+	}
+	w.lapse()
+	return OK
+}
+
+// Resumed corrects when the channels' time to live started afresh, by the time that the server gave the change.
+func (w *World) Resumed(i *Intent, guessed, at time.Time) {
+	for _, c := range w.Channels {
+		if c.Intent == i && c.runsFrom.Equal(guessed) {
+			c.runsFrom = at
+		}
+	}
+}
+
+// SetAccess replaces an intent's access control list.
+func (w *World) SetAccess(caller string, i *Intent, policy string, entries []Entry) Outcome {
+	if refused := w.need(i, caller, Admin); refused != OK {
+		return refused
+	}
+	for _, entry := range entries {
+		if w.past(entry.ExpiresAt) {
+			return "INVALID_FIELD"
+		}
+	}
+	i.Policy, i.Entries = policy, entries
+	return OK
+}
+
+// Grant adds an entry; a list begins with it, open, if there was none.
+func (w *World) Grant(caller string, i *Intent, entry Entry) Outcome {
+	if refused := w.need(i, caller, Admin); refused != OK {
+		return refused
+	}
+	if w.past(entry.ExpiresAt) {
+		return "INVALID_FIELD"
+	}
+	if i.Policy == "" {
+		i.Policy = "open"
+	}
+	i.Entries = append(i.Entries, entry)
+	return OK
+}
+
+// Assign puts an agent to work on an intent, or takes it off again.
+func (w *World) Assign(caller string, i *Intent, agent string, assigned bool) Outcome {
+	switch {
+	case w.need(i, caller, Admin) != OK:
+		return "FORBIDDEN"
+	case i.Ended():
+		return "INTENT_ENDED"
+	case !assigned && !i.Assigned[agent]:
+		return "ASSIGNMENT_NOT_FOUND"
+	}
+	i.Assigned[agent] = assigned
+	return OK
+}
+
+// Coordinate makes an agent the intent's coordinator. There is one at a time; a silent one is replaced. That an intent has
+// no list makes nobody a coordinator.
+func (w *World) Coordinate(caller string, i *Intent, agent string, silentAfter time.Duration) Outcome {
+	switch {
+	case w.granted(i, caller) < Admin:
+		return "FORBIDDEN"
+	case i.Ended():
+		return "INTENT_ENDED"
+	case i.Coordinator != "" && w.Now.Before(i.CoordinatorUntil):
+		return "COORDINATOR_EXISTS"
+	}
+	i.Coordinator, i.CoordinatorUntil = agent, w.Now.Add(silentAfter)
+	return OK
+}
+
+// EndCoordination removes the coordinator, by itself or by who could create one.
+func (w *World) EndCoordination(caller string, i *Intent) Outcome {
+	switch {
+	case w.need(i, caller, Read) != OK:
+		return "FORBIDDEN"
+	case i.Coordinator == "":
+		return "COORDINATOR_NOT_FOUND"
+	case caller != i.Coordinator && w.granted(i, caller) < Admin:
+		return "FORBIDDEN"
+	}
+	i.Coordinator, i.CoordinatorUntil = "", time.Time{}
+	return OK
+}
+
+// EndTask cancels a task, which closes its channels (RFC-0021 section 7.3). The operator does it.
+func (w *World) EndTask(i *Intent, task string) Outcome {
+	if i.Tasks[task] {
+		return "INVALID_TRANSITION"
+	}
+	i.Tasks[task] = true
+	for _, c := range w.Channels {
+		if c.Intent == i && c.Task == task && c.Open() {
+			c.close(w.Now)
+		}
+	}
+	return OK
+}

@@ -1,0 +1,94 @@
+package model
+
+import "slices"
+
+// Agent is the record of an agent that registered. Registering is optional: whoever did not holds no role.
+type Agent struct {
+	Role string
+	// Status is active, unhealthy, draining, dead or deregistered.
+	Status string
+}
+
+func (a *Agent) present() bool {
+	return a != nil && (a.Status == "active" || a.Status == "unhealthy" || a.Status == "draining")
+}
+
+// HoldsRole tells whether messages to a role are for the agent now.
+func (w *World) HoldsRole(agent, role string) bool {
+	record := w.Agents[agent]
+	return record.present() && record.Role == role
+}
+
+// Register makes an agent's record, or a new one after it died or left. An agent that is present is refused, unless its
+// record may be updated; it then takes the role, and is well again if it was not.
+func (w *World) Register(caller, agent, role string, update bool) Outcome {
+	switch record := w.Agents[agent]; {
+	case caller != agent && caller != Operator:
+		return "NOT_AGENT_OWNER"
+	case !record.present():
+		w.Agents[agent] = &Agent{Role: role, Status: "active"}
+	case !update:
+		return "AGENT_EXISTS"
+	default:
+		record.Role = role
+		if record.Status == "unhealthy" {
+			record.Status = "active"
+		}
+	}
+	return OK
+}
+
+var nextAgentStatuses = map[string][]string{
+	"active":    {"unhealthy", "draining"},
+	"unhealthy": {"active", "draining", "dead"},
+	"draining":  {"dead"},
+}
+
+// Move changes an agent's status by name; who is dead or gone comes back by registering only. Leaving is Deregister.
+func (w *World) Move(caller, agent, next string) Outcome {
+	switch record := w.Agents[agent]; {
+	case caller != agent && caller != Operator:
+		return "NOT_AGENT_OWNER"
+	case record == nil:
+		return "AGENT_NOT_FOUND"
+	case record.Status == next:
+		return OK
+	case !slices.Contains(nextAgentStatuses[record.Status], next):
+		return "INVALID_TRANSITION"
+	default:
+		record.Status = next
+		return OK
+	}
+}
+
+// Deregister ends an agent's service (RFC-0021 section 7.2): it leaves all member lists, unanswered requests to it expire,
+// and each open channel that listed it or held such a request is told. The answer names those channels.
+func (w *World) Deregister(caller, agent string) (told []*Channel, _ Outcome) {
+	switch record := w.Agents[agent]; {
+	case caller != agent && caller != Operator:
+		return nil, "NOT_AGENT_OWNER"
+	case record == nil:
+		return nil, "AGENT_NOT_FOUND"
+	case record.Status == "deregistered":
+		return nil, OK
+	default:
+		record.Status = "deregistered"
+	}
+	for _, c := range w.Channels {
+		concerned := slices.Contains(c.Members, agent)
+		c.Members = without(c.Members, agent)
+		for _, m := range c.Sent {
+			if m.To == agent && m.unanswered(w.Now) {
+				m.Ended, concerned = true, true
+			}
+		}
+		if concerned && c.Open() {
+			told = append(told, c)
+		}
+	}
+	return told, OK
+}
+
+func without(names []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(other string) bool { return other == name })
+}

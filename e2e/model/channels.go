@@ -1,0 +1,257 @@
+package model
+
+import (
+	"slices"
+	"time"
+)
+
+// Channel is a named stream of messages within an intent.
+type Channel struct {
+	ID, Name, Creator string
+	Intent            *Intent
+	Task              string // "" for none
+	// Members are listed in the order of their addition; they decide only where Explicit is true.
+	Members  []string
+	Explicit bool
+	// Audit copies each message to the intent's log.
+	Audit bool
+	// TTL closes the channel that long after its last message; zero: never.
+	TTL time.Duration
+	// Max is how many messages are listed.
+	Max int
+	// Sent are all messages ever sent; the first Floor of them are evicted.
+	Sent     []*Message
+	Floor    int
+	ClosedAt time.Time // zero while open
+	Deleted  bool
+
+	runsFrom time.Time // from here the time to live counts
+}
+
+// Open tells whether the channel takes messages.
+func (c *Channel) Open() bool { return c.ClosedAt.IsZero() }
+
+// Retained are the messages that are not evicted.
+func (c *Channel) Retained() []*Message { return c.Sent[c.Floor:] }
+
+// close closes the channel for good: unanswered requests expire with it (RFC-0021 section 7.1).
+func (c *Channel) close(at time.Time) {
+	c.ClosedAt = at
+	for _, m := range c.Sent {
+		if m.unanswered(at) {
+			m.Ended = true
+		}
+	}
+}
+
+// deadline is when the channel's time to live runs out, if it has one that runs.
+func (c *Channel) deadline() (at time.Time, runs bool) {
+	return c.runsFrom.Add(c.TTL), c.TTL > 0 && c.Open() && c.Intent.Status != "suspended_awaiting_input"
+}
+
+// lapse closes the channels whose time to live has run out.
+func (w *World) lapse() {
+	for _, c := range w.Channels {
+		if at, runs := c.deadline(); runs && !w.Now.Before(at) {
+			c.close(at)
+		}
+	}
+}
+
+func (c *Channel) evict() { c.Floor = max(c.Floor, len(c.Sent)-c.Max) }
+
+// OpenByName finds the intent's open channel of a name; nil when there is none.
+func (w *World) OpenByName(i *Intent, name string) *Channel {
+	for _, c := range w.Channels {
+		if c.Intent == i && c.Name == name && c.Open() {
+			return c
+		}
+	}
+	return nil
+}
+
+// Participates tells whether an agent may see and post: with read access to the intent and, on an explicit channel, as a
+// listed member. The operator always may.
+func (w *World) Participates(c *Channel, agent string) bool {
+	return agent == Operator ||
+		w.Level(c.Intent, agent) >= Read && (!c.Explicit || slices.Contains(c.Members, agent))
+}
+
+// needPart refuses an agent that may not take part, and says what it lacks.
+func (w *World) needPart(c *Channel, agent string) Outcome {
+	if w.Participates(c, agent) {
+		return OK
+	}
+	return firstOf(w.need(c.Intent, agent, Read), "NOT_A_MEMBER")
+}
+
+// needManager refuses whoever does not manage the channel: its creator, the coordinator and the operator do, being admin
+// of the intent does not suffice.
+func (w *World) needManager(c *Channel, agent string) Outcome {
+	switch {
+	case c.Deleted:
+		return "CHANNEL_NOT_FOUND"
+	case w.need(c.Intent, agent, Read) != OK:
+		return "FORBIDDEN"
+	case agent != Operator && agent != c.Creator && !w.coordinates(c.Intent, agent):
+		return "FORBIDDEN"
+	}
+	return OK
+}
+
+// Create opens a channel. created_by may be named by the operator.
+func (w *World) Create(caller, createdBy string, c Channel) (*Channel, Outcome) {
+	creator, refused := actsAs(caller, createdBy)
+	if refused != OK {
+		return nil, refused
+	}
+	need := Read
+	if c.Audit {
+		need = Write
+	}
+	ended, known := c.Intent.Tasks[c.Task]
+	switch {
+	case w.need(c.Intent, creator, need) != OK:
+		return nil, "FORBIDDEN"
+	case c.Intent.Ended():
+		return nil, "INTENT_ENDED"
+	case c.Task != "" && !known:
+		return nil, "INVALID_FIELD"
+	case ended:
+		return nil, "TASK_ENDED"
+	case w.OpenByName(c.Intent, c.Name) != nil:
+		return nil, "CHANNEL_NAME_TAKEN"
+	}
+	c.Creator, c.Members = creator, distinct(c.Members)
+	return w.add(c), OK
+}
+
+func (w *World) add(c Channel) *Channel {
+	c.runsFrom = w.Now
+	w.Channels = append(w.Channels, &c)
+	return &c
+}
+
+// Created tells the model what the server chose.
+func (c *Channel) Created(id string, at time.Time) { c.ID, c.runsFrom = id, at }
+
+// Change is what UpdateChannel may change; nil stays as it is.
+type Change struct {
+	Members  *[]string
+	Explicit *bool
+	Audit    *bool
+	TTL      *time.Duration // zero takes it away
+	Max      *int
+	Close    bool
+}
+
+func (u Change) onlyCloses() bool {
+	return u.Close && u.Members == nil && u.Explicit == nil && u.Audit == nil && u.TTL == nil && u.Max == nil
+}
+
+// Update changes a channel. A closed one never opens again and takes no change, but closing it again is harmless.
+func (w *World) Update(caller string, c *Channel, change Change) Outcome {
+	switch refused := w.needManager(c, caller); {
+	case refused != OK:
+		return refused
+	case !c.Open() && change.onlyCloses():
+		return OK
+	case !c.Open():
+		return "CHANNEL_CLOSED"
+	case change.Audit != nil && *change.Audit && w.need(c.Intent, caller, Write) != OK:
+		return "FORBIDDEN"
+	}
+	if change.Members != nil {
+		c.Members = distinct(*change.Members)
+	}
+	set(&c.Explicit, change.Explicit)
+	set(&c.Audit, change.Audit)
+	set(&c.TTL, change.TTL)
+	set(&c.Max, change.Max)
+	c.evict()
+	w.lapse() // the new time to live may have run out already
+	if change.Close && c.Open() {
+		c.close(w.Now)
+	}
+	return OK
+}
+
+// AddMembers adds to the member list; who is on it stays in place.
+func (w *World) AddMembers(caller string, c *Channel, names []string) Outcome {
+	if refused := w.needOpenManaged(c, caller); refused != OK {
+		return refused
+	}
+	c.Members = distinct(append(slices.Clone(c.Members), names...))
+	return OK
+}
+
+// RemoveMember takes an agent off the list; one that is not on it is no error.
+func (w *World) RemoveMember(caller string, c *Channel, name string) Outcome {
+	if refused := w.needOpenManaged(c, caller); refused != OK {
+		return refused
+	}
+	c.Members = without(c.Members, name)
+	return OK
+}
+
+func (w *World) needOpenManaged(c *Channel, caller string) Outcome {
+	refused := w.needManager(c, caller)
+	if refused == OK && !c.Open() {
+		return "CHANNEL_CLOSED"
+	}
+	return refused
+}
+
+// Delete closes a channel and removes it with its messages; the copies in the log stay.
+func (w *World) Delete(caller string, c *Channel) Outcome {
+	if refused := w.needManager(c, caller); refused != OK {
+		return refused
+	}
+	if c.Open() {
+		c.close(w.Now)
+	}
+	c.Deleted = true
+	return OK
+}
+
+// Visible tells whether somebody sees the channel itself, its name and settings: whoever may read its intent.
+func (w *World) Visible(caller string, c *Channel) Outcome {
+	if c.Deleted {
+		return "CHANNEL_NOT_FOUND"
+	}
+	return w.need(c.Intent, caller, Read)
+}
+
+// List gives an intent's channels: open ones first, each group oldest first. status is "", open or closed.
+func (w *World) List(caller string, i *Intent, status string) ([]*Channel, Outcome) {
+	if refused := w.need(i, caller, Read); refused != OK {
+		return nil, refused
+	}
+	var open, closed []*Channel
+	for _, c := range w.Channels {
+		switch {
+		case c.Intent != i || c.Deleted:
+		case c.Open() && status != "closed":
+			open = append(open, c)
+		case !c.Open() && status != "open":
+			closed = append(closed, c)
+		}
+	}
+	return append(open, closed...), OK
+}
+
+func distinct(names []string) []string {
+	var seen []string
+	for _, name := range names {
+		if !slices.Contains(seen, name) {
+			seen = append(seen, name)
+		}
+	}
+	return seen
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}

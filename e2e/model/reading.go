@@ -1,0 +1,173 @@
+package model
+
+import (
+	"slices"
+	"time"
+)
+
+// unanswered tells whether a request still waits for its first answer.
+func (m *Message) unanswered(now time.Time) bool {
+	return m.Type == "request" && !m.Answered && !m.Expired(now)
+}
+
+// Expired tells whether the message's time ran out before it was read, a request's before it was answered.
+func (m *Message) Expired(now time.Time) bool {
+	switch {
+	case m.Ended:
+		return true
+	case m.ExpiresAt.IsZero() || now.Before(m.ExpiresAt):
+		return false
+	case m.Type == "request":
+		return !m.Answered
+	}
+	return m.ReadAt.IsZero()
+}
+
+// Status is delivered, read or expired.
+func (m *Message) Status(now time.Time) string {
+	switch {
+	case m.Expired(now):
+		return "expired"
+	case !m.ReadAt.IsZero():
+		return "read"
+	}
+	return "delivered"
+}
+
+// Evicted tells whether the channel no longer lists the message.
+func (m *Message) Evicted() bool { return !slices.Contains(m.Channel.Retained(), m) }
+
+// Receives tells whether an agent is a recipient: the addressee, a holder of the addressed role now, or a participant when
+// it goes to everyone. Nobody receives their own message.
+func (w *World) Receives(agent string, m *Message) bool {
+	if !w.Participates(m.Channel, agent) || m.Sender == agent {
+		return false
+	}
+	switch {
+	case toEveryone(m.To):
+		return true
+	case isRole(m.To):
+		return w.HoldsRole(agent, m.To[len("role:"):])
+	}
+	return m.To == agent
+}
+
+// Sees is who may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the operator.
+func (w *World) Sees(agent string, m *Message) bool {
+	return agent == Operator || m.Sender == agent && w.Participates(m.Channel, agent) || w.Receives(agent, m)
+}
+
+// Listed tells whether lists and streams show a message to an agent now. Its sender and the operator always see it;
+// recipients no longer once its time ran out before they read it, a request's before anybody answered it.
+func (w *World) Listed(agent string, m *Message) bool {
+	switch {
+	case !w.Sees(agent, m):
+		return false
+	case agent == Operator || m.Sender == agent:
+		return true
+	case m.Type == "request":
+		return !m.Expired(w.Now)
+	}
+	return !w.past(m.ExpiresAt) || m.ReadBy[agent]
+}
+
+// Query selects messages of a channel.
+type Query struct {
+	// After is the message or the time after which the list begins; with neither, it holds the newest.
+	After     *Message
+	AfterTime time.Time
+	// Oldest begins at the oldest retained message: that is what an id means that is not retained any more.
+	Oldest bool
+	// Malformed is a cursor that is neither an id nor a time.
+	Malformed bool
+
+	Recipient, Type, CorrelationID string
+	Limit                          int
+}
+
+// ListMessages lists what a caller may see of a channel, in the order of sending.
+func (w *World) ListMessages(caller string, c *Channel, q Query) ([]*Message, Outcome) {
+	switch {
+	case c.Deleted:
+		return nil, "CHANNEL_NOT_FOUND"
+	case w.needPart(c, caller) != OK:
+		return nil, w.needPart(c, caller)
+	case q.Malformed || q.After != nil && q.After.Channel != c:
+		return nil, "INVALID_FIELD"
+	}
+	page := slices.Clone(c.Retained())
+	if q.After != nil {
+		page = page[slices.Index(page, q.After)+1:] // an evicted one is not found, and the list begins at the oldest
+	}
+	page = slices.DeleteFunc(page, func(m *Message) bool {
+		return !q.AfterTime.IsZero() && !m.CreatedAt.After(q.AfterTime) ||
+			!w.Listed(caller, m) ||
+			q.Recipient != "" && !w.Receives(q.Recipient, m) ||
+			q.Type != "" && m.Type != q.Type ||
+			q.CorrelationID != "" && (m.Request == nil || m.Request.ID != q.CorrelationID)
+	})
+	switch newest := q.After == nil && q.AfterTime.IsZero() && !q.Oldest; {
+	case len(page) <= q.Limit:
+		return page, OK
+	case newest:
+		return page[len(page)-q.Limit:], OK
+	}
+	return page[:q.Limit], OK
+}
+
+// Get gives one message, listed or expired, unless it is evicted.
+func (w *World) Get(caller string, c *Channel, m *Message) Outcome {
+	switch {
+	case c.Deleted:
+		return "CHANNEL_NOT_FOUND"
+	case w.needPart(c, caller) != OK:
+		return w.needPart(c, caller)
+	case m == nil || m.Channel != c || m.Evicted() || !w.Sees(caller, m):
+		return "MESSAGE_NOT_FOUND"
+	}
+	return OK
+}
+
+// MarkRead acknowledges a message, for an agent that the operator may name. Repeats are harmless.
+func (w *World) MarkRead(caller, named string, c *Channel, m *Message) Outcome {
+	agent, refused := actsAs(caller, named)
+	if c.Deleted || refused != OK {
+		return firstOf(refused, "CHANNEL_NOT_FOUND")
+	}
+	switch refused := w.Get(agent, c, m); {
+	case refused != OK:
+		return refused
+	case m.Sender == agent:
+		return "OWN_MESSAGE"
+	case m.Expired(w.Now), m.Type != "request" && w.past(m.ExpiresAt) && !m.ReadBy[agent]:
+		return "MESSAGE_EXPIRED"
+	}
+	if m.ReadAt.IsZero() {
+		m.ReadAt = w.Now
+	}
+	m.ReadBy[agent] = true
+	return OK
+}
+
+// Responses gives the answers to a request, to its asker or the operator, evicted ones included.
+func (w *World) Responses(caller string, c *Channel, m *Message) ([]*Message, Outcome) {
+	switch {
+	case c.Deleted:
+		return nil, "CHANNEL_NOT_FOUND"
+	case w.needPart(c, caller) != OK:
+		return nil, w.needPart(c, caller)
+	case m == nil || m.Channel != c || !w.Sees(caller, m):
+		return nil, "MESSAGE_NOT_FOUND"
+	case m.Type != "request":
+		return nil, "NOT_A_REQUEST"
+	case m.Sender != caller && caller != Operator:
+		return nil, "NOT_THE_ASKER"
+	}
+	var answers []*Message
+	for _, answer := range c.Sent {
+		if answer.Request == m && w.Listed(caller, answer) {
+			answers = append(answers, answer)
+		}
+	}
+	return answers, OK
+}

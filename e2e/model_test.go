@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/e2e/harness"
+	"openintent/e2e/model"
+	"openintent/server"
+)
+
+// How the histories are made when the flags of package rapid do not say: so many in a round, of so many steps on average.
+// There are some rounds on each engine, and more until every outcome of mustReach has come about.
+const (
+	historiesInARound = 3
+	stepsOfAHistory   = 80
+	leastRounds       = 3
+	mostRounds        = 30
+)
+
+// farFuture is longer than all histories of a test together, so that nothing is purged meanwhile.
+const farFuture = 100 * 365 * 24 * time.Hour
+
+// TestTheServerDoesAsTheModelSays runs random histories of several agents against the server and the model: every answer
+// and every refusal must be the model's, and what each agent sees must be what the model shows. On PostgreSQL two servers
+// take the calls in turn. Run it with -v for a
+// table of what was reached, and with -rapid.checks and -rapid.steps for longer searches.
+func TestTheServerDoesAsTheModelSays(t *testing.T) {
+	searchBriefly(t)
+	reached := make(reached)
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			clock := databasetest.NewClock()
+			options := harness.Options{URL: databasetest.URL(t, engine), Configure: func(cfg *server.Config) {
+				cfg.Clock, cfg.LookAgain, cfg.Retention = clock.Now, 10*time.Millisecond, farFuture
+				cfg.LogLevel = "error" // refusals are no news here
+			}}
+			servers := []*harness.Server{harness.Start(t, options)}
+			if engine == database.PostgreSQL {
+				servers = append(servers, harness.Start(t, options))
+			}
+			t.Run("histories", func(t *testing.T) {
+				for round := 0; !t.Failed() && (round < leastRounds || round < mostRounds && len(reached.missing()) > 0); round++ {
+					rapid.Check(t, func(t *rapid.T) { newHistory(t, servers, clock, reached).run(t) })
+				}
+			})
+			for _, h := range servers {
+				require.NoError(t, h.Stop())
+			}
+			storage(t, options.URL).holds(t)
+		})
+	}
+	if t.Failed() {
+		return
+	}
+	t.Logf("what was reached, and how often:\n%s", reached)
+	require.Empty(t, reached.missing(), "the generator does not reach these any more")
+}
+
+// searchBriefly sets the number and length of histories, unless the command line does.
+func searchBriefly(t *testing.T) {
+	given := make(map[string]bool)
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range map[string]int{"rapid.checks": historiesInARound, "rapid.steps": stepsOfAHistory} {
+		if given[name] {
+			continue
+		}
+		before := flag.Lookup(name).Value.String()
+		require.NoError(t, flag.Set(name, fmt.Sprint(value)))
+		t.Cleanup(func() { require.NoError(t, flag.Set(name, before)) })
+	}
+}
+
+// reached counts how often an operation came to an outcome.
+type reached map[step]int
+
+type step struct {
+	operation string
+	outcome   model.Outcome
+}
+
+// mustReach are the outcomes without which the histories prove little. Outcomes that several operations decide in the same
+// place need not come of each of them.
+var mustReach = map[string]string{
+	"register":         "OK AGENT_EXISTS NOT_AGENT_OWNER",
+	"take role":        "OK",
+	"move agent":       "OK INVALID_TRANSITION AGENT_NOT_FOUND",
+	"deregister":       "OK AGENT_NOT_FOUND",
+	"set status":       "OK FORBIDDEN INVALID_TRANSITION VERSION_MISMATCH",
+	"set access":       "OK FORBIDDEN",
+	"grant":            "OK FORBIDDEN",
+	"assign":           "OK FORBIDDEN INTENT_ENDED ASSIGNMENT_NOT_FOUND",
+	"coordinate":       "OK FORBIDDEN COORDINATOR_EXISTS",
+	"end coordination": "COORDINATOR_NOT_FOUND",
+	"end task":         "OK INVALID_TRANSITION",
+	"create channel":   "OK FORBIDDEN INTENT_ENDED TASK_ENDED INVALID_FIELD CHANNEL_NAME_TAKEN SENDER_MISMATCH",
+	"update channel":   "OK FORBIDDEN CHANNEL_CLOSED",
+	"close channel":    "OK FORBIDDEN",
+	"delete channel":   "OK FORBIDDEN",
+	"add members":      "OK FORBIDDEN",
+	"remove member":    "OK FORBIDDEN",
+	"get channel":      "OK",
+	"list channels":    "OK FORBIDDEN",
+	"send": "OK FORBIDDEN NOT_A_MEMBER TARGET_NOT_A_MEMBER CHANNEL_CLOSED CHANNEL_NOT_FOUND INVALID_FIELD" +
+		" SENDER_MISMATCH IDEMPOTENCY_KEY_REUSED",
+	"send by name": "OK INVALID_FIELD INTENT_ENDED NOT_A_MEMBER",
+	"reply":        "OK NOT_A_MEMBER CHANNEL_CLOSED MESSAGE_NOT_FOUND NOT_A_REQUEST OWN_REQUEST MESSAGE_EXPIRED",
+	"retry":        "again",
+	"ask":          "OK MESSAGE_TIMEOUT CHANNEL_CLOSED NOT_A_MEMBER INVALID_FIELD",
+	"ask all":      "OK",
+	"mark read":    "OK NOT_A_MEMBER MESSAGE_NOT_FOUND OWN_MESSAGE MESSAGE_EXPIRED SENDER_MISMATCH",
+	"get":          "OK NOT_A_MEMBER MESSAGE_NOT_FOUND",
+	"list":         "OK FORBIDDEN NOT_A_MEMBER CHANNEL_NOT_FOUND INVALID_FIELD",
+	"responses":    "OK NOT_A_MEMBER MESSAGE_NOT_FOUND NOT_A_REQUEST NOT_THE_ASKER",
+	"follow":       "OK FORBIDDEN NOT_A_MEMBER",
+}
+
+// note counts an outcome. Accepted sends that gave an earlier message again are told apart.
+func (r reached) note(operation string, outcome model.Outcome) {
+	r[step{operation, cmp.Or(outcome, "OK")}]++
+}
+
+func (r reached) missing() []string {
+	var missing []string
+	for operation, outcomes := range mustReach {
+		for _, outcome := range strings.Fields(outcomes) {
+			if r[step{operation, model.Outcome(outcome)}] == 0 {
+				missing = append(missing, operation+": "+outcome)
+			}
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// String is a table: one line for each operation.
+func (r reached) String() string {
+	steps := slices.SortedFunc(maps.Keys(r), func(a, b step) int {
+		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(r[b], r[a]))
+	})
+	var table strings.Builder
+	last := ""
+	for _, s := range steps {
+		if s.operation != last {
+			fmt.Fprintf(&table, "\n%-17s", s.operation)
+			last = s.operation
+		}
+		fmt.Fprintf(&table, " %s %d ", s.outcome, r[s])
+	}
+	return table.String()
+}

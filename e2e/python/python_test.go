@@ -1,0 +1,91 @@
+package python
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+)
+
+// patience bounds one run of a program.
+const patience = 5 * time.Minute
+
+// interpreter gives a Python that has the published package.
+var interpreter = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("OPENINTENT_TEST_PYTHON"); path != "" {
+		return path, nil
+	}
+	command := exec.Command("../../scripts/python-env.sh")
+	command.Stderr = os.Stderr
+	output, err := command.Output()
+	return strings.TrimSpace(string(output)), err
+})
+
+// run runs a Python program and gives what it printed.
+func run(t *testing.T, arguments ...string) string {
+	t.Helper()
+	python, err := interpreter()
+	require.NoError(t, err, "there is no Python with the published package")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, python, arguments...)
+	var trouble strings.Builder
+	command.Stderr = &trouble
+	output, err := command.Output()
+	require.NoError(t, err, "%s\n%s", output, trouble.String())
+	return string(output)
+}
+
+func TestThePublishedPackageWorksUnmodified(t *testing.T) {
+	program, err := os.ReadFile("drive.py")
+	require.NoError(t, err)
+	var checks string
+	for _, check := range regexp.MustCompile(`(?m)^def (check_\w+)\(`).FindAllStringSubmatch(string(program), -1) {
+		checks += check[1] + "\n"
+	}
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		require.Equal(t, checks, run(t, "drive.py", h.BaseURL(), harness.CompatibilityKey))
+	})
+}
+
+// What README.md shows of the package works as it stands there.
+func TestTheSnippetOfTheReadmeWorks(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	snippet := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(readme)
+	require.NotNil(t, snippet)
+	h := harness.Start(t, harness.Options{APIKeys: "my-key;sdk"})
+	program := strings.ReplaceAll(string(snippet[1]), "http://127.0.0.1:8000", h.BaseURL())
+	go answerTheFirstRequest(t, h.With("my-key", "data-agent"))
+	require.Equal(t, "{'version': 'v2.3'}\n", run(t, "-c", program+"\nprint(answer['payload'])"))
+}
+
+// answerTheFirstRequest looks for a request to the caller on any channel until there is one.
+func answerTheFirstRequest(t *testing.T, caller *harness.Caller) {
+	type thing struct{ ID string }
+	for t.Context().Err() == nil {
+		var intents struct{ Intents []thing }
+		caller.REST(t, "GET", "/v1/intents", "").Decode(t, &intents)
+		for _, intent := range intents.Intents {
+			var channels, requests []thing
+			caller.REST(t, "GET", "/v1/intents/"+intent.ID+"/channels", "").Decode(t, &channels)
+			for _, channel := range channels {
+				messages := fmt.Sprintf("/v1/channels/%s/messages", channel.ID)
+				caller.REST(t, "GET", messages+"?to="+caller.Agent, "").Decode(t, &requests)
+				if len(requests) > 0 {
+					caller.REST(t, "POST", messages+"/"+requests[0].ID+"/reply", `{"payload":{"version":"v2.3"}}`)
+					return
+				}
+			}
+		}
+	}
+}

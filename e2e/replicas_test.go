@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/server"
+)
+
+// TestTwoReplicasAreOneServer puts a load on the same channels through two servers on one PostgreSQL database, while
+// questions that are asked on one are answered on the other.
+func TestTwoReplicasAreOneServer(t *testing.T) {
+	url := databasetest.URL(t, database.PostgreSQL)
+	// A replica hears of the other's messages when it looks again.
+	options := harness.Options{URL: url, Configure: func(cfg *server.Config) { cfg.LookAgain = 20 * time.Millisecond }}
+	one, other := harness.Start(t, options), harness.Start(t, options)
+	p := newPlace(t, one)
+	load := startLoad(t, p, 8, one, other)
+	endAnswering := startAnswering(t, other, p)
+
+	var asking sync.WaitGroup
+	asker := one.As("asker")
+	for i, channel := range p.channels {
+		for j := range 2 {
+			asking.Go(func() {
+				for k := range 10 {
+					askOnce(t, asker, channel, fmt.Sprintf("%d-%d-%d", i, j, k))
+				}
+			})
+		}
+	}
+	asking.Wait()
+	load.goOn(t, 200)
+	load.stop(t)
+	endAnswering()
+	load.holds(t, one)
+	load.holds(t, other)
+	require.NoError(t, one.Stop())
+	require.NoError(t, other.Stop())
+	storage(t, url).holds(t)
+}
+
+// askOnce asks and looks that the answer is to this question. Questions and answers carry a number and no text, so that the
+// load does not count them.
+func askOnce(t *testing.T, asker *harness.Caller, channel, number string) {
+	content := &structpb.Struct{Fields: map[string]*structpb.Value{"number": structpb.NewStringValue(number)}}
+	answer, err := asker.Messages.Ask(t.Context(), &openintentv1.AskRequest{
+		ChannelId: channel, To: "answerer", Payload: content, TimeoutSeconds: proto.Float64(30),
+	})
+	if err != nil {
+		t.Errorf("question %s: %v", number, err)
+		return
+	}
+	if got := answer.GetPayload().GetFields()["number"].GetStringValue(); got != number {
+		t.Errorf("question %s got the answer to %s", number, got)
+	}
+}
+
+// startAnswering answers every question on the channels, through one server, with its own number.
+func startAnswering(t *testing.T, h *harness.Server, p place) (end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	answerer := h.As("answerer")
+	var answering sync.WaitGroup
+	for _, channel := range p.channels {
+		stream, err := answerer.Messages.Subscribe(ctx, &openintentv1.SubscribeRequest{
+			Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channel},
+		})
+		require.NoError(t, err)
+		_, err = stream.Header()
+		require.NoError(t, err)
+		answering.Go(func() {
+			for {
+				delivery, err := stream.Recv()
+				if err != nil {
+					if ctx.Err() == nil {
+						t.Errorf("the answerer's stream ended: %v", err)
+					}
+					return
+				}
+				question := delivery.GetMessage()
+				if question.GetMessageType() != openintentv1.MessageType_MESSAGE_TYPE_REQUEST {
+					continue
+				}
+				_, err = answerer.Messages.ReplyMessage(ctx, &openintentv1.ReplyMessageRequest{
+					ChannelId: channel, MessageId: question.GetId(), Payload: question.GetPayload(),
+				})
+				if err != nil {
+					t.Errorf("answering: %v", err)
+				}
+			}
+		})
+	}
+	return func() {
+		cancel()
+		answering.Wait()
+	}
+}

@@ -1,0 +1,173 @@
+package strangers
+
+import (
+	"strings"
+	"testing"
+
+	"openintent/e2e/harness"
+)
+
+// Bodies that are no JSON object, or none that could come back equal.
+func TestMalformedBodies(t *testing.T) {
+	body := badField("body")
+	var attempts []attempt
+	for _, call := range []string{
+		"POST /v1/intents",
+		"POST /v1/intents/{intent}/state",
+		"POST /v1/intents/{intent}/status",
+		"POST /v1/intents/{intent}/channels",
+		"PATCH /v1/channels/{room}",
+		"POST /v1/channels/{room}/members",
+		"POST /v1/channels/{room}/messages",
+		"POST /v1/channels/{room}/ask",
+		"POST /v1/channels/{room}/ask_all",
+		"POST /v1/channels/{room}/messages/{request}/reply",
+		"PATCH /v1/channels/{room}/messages/{request}",
+		"POST /v1/intents/{intent}/events",
+		"POST /v1/agents",
+		"PATCH /v1/tasks/{task}",
+	} {
+		for what, text := range map[string]string{
+			"words": "hello", "half an object": `{"name":`, "two objects": `{}{}`, "a list": `[]`, "null": `null`,
+			"a text": `"{}"`, "a number": `1`, "a comment": `{/* */}`, "single quotes": `{'a':1}`, "a last comma": `{"a":1,}`,
+			"a byte order mark": "\ufeff{}", "a form": "name=x&members=y", "a null byte": "{}\x00", "XML": `<?xml version="1.0"?><a/>`,
+			"invalid UTF-8": "{\"name\":\"\xff\"}", "a control character": "{\"name\":\"a\nb\"}",
+		} {
+			expected := body
+			if what == "half an object" || what == "invalid UTF-8" || what == "a control character" {
+				expected = badField("name") // which the text had come to
+			}
+			attempts = append(attempts, attempt{what: what, call: call, body: text, headers: []string{"If-Match", "1"}, refused: expected})
+		}
+	}
+	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
+}
+
+// Payloads that would not come back equal to what was sent, or that are too much.
+func TestPayloadsThatCannotComeBack(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)
+	deepList := strings.Repeat(`[`, 65) + strings.Repeat("]", 65)
+	veryDeep := strings.Repeat(`[`, 500_000)
+	large := `"` + strings.Repeat("x", 256<<10) + `"`
+	enormous := `"` + strings.Repeat("x", 1<<20) + `"`
+	tooLarge := refusal{status: 413, code: "RESOURCE_EXHAUSTED", reason: "PAYLOAD_TOO_LARGE"}
+	var attempts []attempt
+	for _, place := range []struct{ call, body, path string }{
+		{"POST /v1/channels/{room}/messages", `{"payload":{"p":WORD}}`, "payload.p"},
+		{"POST /v1/channels/{room}/messages", `{"payload":{},"metadata":{"p":WORD}}`, "metadata.p"},
+		{"POST /v1/intents/{intent}/channels/new/messages", `{"payload":{"p":WORD}}`, "payload.p"},
+		{"POST /v1/channels/{room}/messages/{request}/reply", `{"payload":{"p":WORD}}`, "payload.p"},
+		{"POST /v1/channels/{room}/ask", `{"to":"bob","payload":{"p":WORD}}`, "payload.p"},
+		{"POST /v1/channels/{room}/ask_all", `{"to":"bob","payload":{"p":WORD}}`, "payload.p"},
+	} {
+		for _, value := range []struct {
+			what, text string
+			refused    refusal
+		}{
+			{"an integer beyond 2^53", `9007199254740993`, badField(place.path)},
+			{"the first integer that is not safe", `9007199254740992`, badField(place.path)},
+			{"a negative integer beyond 2^53", `-9007199254740993`, badField(place.path)},
+			{"a number that overflows", `1e400`, badField(place.path)},
+			{"a number that underflows", `1e-400`, badField(place.path)},
+			{"a key twice", `{"a":1,"a":1}`, badField(place.path)},
+			{"a key twice under escapes", `{"a":1,"\u0061":1}`, badField(place.path)},
+			{"U+0000", `"\u0000"`, badField(place.path)},
+			{"a lone high surrogate", `"\ud800"`, badField(place.path)},
+			{"a lone low surrogate", `"\udc00"`, badField(place.path)},
+			{"surrogates in the wrong order", `"\udc00\ud800"`, badField(place.path)},
+			{"not a number", `NaN`, badField(place.path)},
+			{"infinity", `-Infinity`, badField(place.path)},
+			{"a number with a leading zero", `01`, invalid("INVALID_FIELD")},
+			{"deep objects", deep, invalid("INVALID_FIELD")},
+			{"deep lists", deepList, invalid("INVALID_FIELD")},
+			{"very deep and broken", veryDeep, invalid("INVALID_FIELD")},
+			{"more than a payload may have", large, tooLarge},
+			{"more than a body may have", enormous, bodyTooLarge},
+		} {
+			attempts = append(attempts, attempt{
+				what: value.what, call: place.call, body: replaceWord(place.body, value.text), refused: value.refused,
+			})
+		}
+	}
+	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
+}
+
+// Fields of the wrong type or beyond their bounds.
+func TestWrongFields(t *testing.T) {
+	var attempts []attempt
+	add := func(call, field string, bodies ...string) {
+		for _, body := range bodies {
+			attempts = append(attempts, attempt{what: body[:min(len(body), 60)], call: call, body: body, refused: badField(field)})
+		}
+	}
+	channels, channel := "POST /v1/intents/{intent}/channels", "PATCH /v1/channels/{room}"
+	add(channels, "name", `{}`, ``, `{"name":null}`, `{"name":""}`, `{"name":5}`, `{"name":["a"]}`, `{"name":"a/b"}`,
+		`{"name":"a\nb"}`, `{"name":"a\u0085b"}`, `{"name":"\u007f"}`, `{"name":"`+strings.Repeat("n", 129)+`"}`)
+	add(channels, "members", `{"name":"x","members":"alice"}`, `{"name":"x","members":{}}`)
+	add(channels, "members[0]", `{"name":"x","members":[1]}`, `{"name":"x","members":[null]}`, `{"name":"x","members":[""]}`,
+		`{"name":"x","members":["a/b"]}`, `{"name":"x","members":["a\tb"]}`, `{"name":"x","members":["role:reviewer"]}`,
+		`{"name":"x","members":["*"]}`)
+	add(channels, "options", `{"name":"x","options":[]}`, `{"name":"x","options":"audit"}`)
+	add(channels, "options.audit", `{"name":"x","options":{"audit":"yes"}}`, `{"name":"x","options":{"audit":1}}`)
+	for _, bad := range []string{`0`, `-1`, `1.5`, `"60"`, `1e30`, `[]`, `9007199254740993`} {
+		add(channels, "options.ttl_seconds", `{"name":"x","options":{"ttl_seconds":`+bad+`}}`)
+		add(channels, "options.max_messages", `{"name":"x","options":{"max_messages":`+bad+`}}`)
+		add(channel, "options.max_messages", `{"options":{"max_messages":`+bad+`}}`)
+	}
+	add(channels, "task_id", `{"name":"x","task_id":"nope"}`, `{"name":"x","task_id":5}`)
+	add(channels, "colour", `{"name":"x","colour":"red"}`)
+	add(channels, "options.colour", `{"name":"x","options":{"colour":"red"}}`)
+	add(channels, "body", `{"name":"x","name":"y"}`)
+	add(channels, "id", `{"name":"x","id":"chan_1"}`)
+	add(channels, "intent_id", `{"name":"x","intent_id":"{other_intent}"}`)
+	add(channel, "id", `{"id":"{other_room}","status":"closed"}`)
+
+	send := "POST /v1/channels/{room}/messages"
+	add(send, "payload", `{}`, ``, `{"payload":null}`, `{"payload":[]}`, `{"payload":"x"}`, `{"payload":1}`)
+	add(send, "metadata", `{"payload":{},"metadata":[]}`, `{"payload":{},"metadata":"x"}`)
+	add(send, "to", `{"payload":{},"to":5}`, `{"payload":{},"to":["bob"]}`, `{"payload":{},"to":"alice"}`,
+		`{"payload":{},"to":"role:"}`, `{"payload":{},"to":"a/b"}`, `{"payload":{},"to":"a\nb"}`,
+		`{"payload":{},"to":"`+strings.Repeat("b", 300)+`"}`,
+		`{"payload":{},"message_type":"request"}`, `{"payload":{},"message_type":"request","to":"*"}`,
+		`{"payload":{},"message_type":"broadcast","to":"bob"}`, `{"payload":{},"message_type":"broadcast","to":"role:reviewer"}`)
+	add(send, "sender", `{"payload":{},"sender":{}}`, `{"payload":{},"sender":"`+strings.Repeat("b", 300)+`"}`)
+	add(send, "correlation_id", `{"payload":{},"correlation_id":5}`, `{"payload":{},"correlation_id":"{request}"}`,
+		`{"payload":{},"message_type":"response"}`, `{"payload":{},"message_type":"response","correlation_id":"nope"}`,
+		`{"payload":{},"message_type":"response","correlation_id":"{other_message}"}`)
+	add(send, "expires_at", `{"payload":{},"expires_at":5}`, `{"payload":{},"expires_at":"tomorrow"}`,
+		`{"payload":{},"expires_at":""}`, `{"payload":{},"expires_at":"2026-13-40T00:00:00Z"}`,
+		`{"payload":{},"expires_at":"2026-02-30T00:00:00Z"}`, `{"payload":{},"expires_at":"2001-01-01T00:00:00Z"}`,
+		`{"payload":{},"expires_at":"99999-01-01T00:00:00Z"}`, `{"payload":{},"expires_at":"2099-01-01"}`,
+		`{"payload":{},"expires_at":"-1"}`, `{"payload":{},"expires_at":"0000-01-01T00:00:00Z"}`)
+	add(send, "idempotency_key", `{"payload":{},"idempotency_key":""}`, `{"payload":{},"idempotency_key":5}`,
+		`{"payload":{},"idempotency_key":"`+strings.Repeat("k", 256)+`"}`)
+	add(send, "channel_id", `{"payload":{},"channel_id":"{other_room}"}`)
+	add(send, "id", `{"payload":{},"id":"msg_1"}`)
+	add(send, "read_at", `{"payload":{},"read_at":"2099-01-01T00:00:00Z"}`)
+
+	ask := "POST /v1/channels/{room}/ask"
+	add(ask, "to", `{"payload":{}}`, `{"payload":{},"to":""}`, `{"payload":{},"to":"*"}`, `{"payload":{},"to":"alice"}`)
+	for _, bad := range []string{`0`, `-1`, `601`, `"30"`, `1e999`, `{}`} {
+		add(ask, "timeout_seconds", `{"payload":{},"to":"bob","timeout_seconds":`+bad+`}`)
+		add(ask, "timeout", `{"payload":{},"to":"bob","timeout":`+bad+`}`)
+	}
+	add(ask, "timeout", `{"payload":{},"to":"bob","timeout":1,"timeout_seconds":1}`)
+	add(ask, "min_responses", `{"payload":{},"to":"bob","min_responses":1}`)
+	for _, bad := range []string{`0`, `-1`, `1.5`, `1001`, `"1"`} {
+		add("POST /v1/channels/{room}/ask_all", "min_responses", `{"payload":{},"to":"bob","min_responses":`+bad+`}`)
+	}
+	add("POST /v1/channels/{room}/messages/{request}/reply", "correlation_id", `{"payload":{},"correlation_id":"{request}"}`)
+	add("POST /v1/channels/{room}/messages/{request}/reply", "to", `{"payload":{},"to":"alice"}`)
+	add("PATCH /v1/channels/{room}/messages/{request}", "status", `{}`, `{"status":"delivered"}`, `{"status":"expired"}`)
+	add("POST /v1/channels/{room}/members", "members", `{}`, `{"members":[]}`, `{"members":"bob"}`)
+	add("POST /v1/intents", "title", `{}`, ``, `{"title":""}`, `{"title":7}`, `{"title":"`+strings.Repeat("t", 1025)+`"}`)
+	add("POST /v1/intents", "state", `{"title":"x","state":[]}`, `{"title":"x","state":7}`)
+	add("POST /v1/intents", "confidence", `{"title":"x","confidence":101}`, `{"title":"x","confidence":"high"}`)
+	add("POST /v1/intents", "parent_intent_id", `{"title":"x","parent_intent_id":"nope"}`)
+	add("POST /v1/intents", "version", `{"title":"x","version":7}`)
+	add("POST /v1/agents", "agent_id", `{"agent_id":""}`, `{"agent_id":"a/b"}`, `{"agent_id":"a\nb"}`, `{"agent_id":"operator"}`,
+		`{"agent_id":"system"}`, `{"agent_id":"*"}`, `{"agent_id":"role:reviewer"}`)
+	add("POST /v1/agents", "heartbeat_config.unhealthy_after_seconds",
+		`{"heartbeat_config":{"interval_seconds":60,"unhealthy_after_seconds":60}}`)
+	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
+}
