@@ -1,0 +1,48 @@
+# The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built by Go when first needed.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test lint generate check-generated proto-lint proto-breaking bench fuzz
+
+BUF := go tool -modfile=tools/go.mod buf
+GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
+
+# Arguments for the program that `run` and `bench` start.
+ARGS ?=
+# How long `fuzz` tries each target.
+FUZZTIME ?= 20s
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Start the server on SQLite with the development key (flags in ARGS)
+	go run ./cmd/openintent serve $(ARGS)
+
+build: ## Build bin/openintent, without cgo
+	CGO_ENABLED=0 go build -trimpath -o bin/openintent ./cmd/openintent
+
+test: check-generated proto-lint proto-breaking lint ## Check everything and run all tests; installs or starts what they need
+	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
+		scripts/with-postgres.sh go test -race -p 2 -timeout 9m ./...
+
+lint: ## Vet and lint the Go code, including who may import whom
+	go vet ./...
+	$(GOLANGCI_LINT) run ./...
+
+generate: ## Generate gen/ from proto/
+	scripts/generate.sh
+
+check-generated: ## Fail if gen/ is not what generate would make
+	scripts/generate.sh --check
+
+proto-lint: ## Lint the protos and check their form
+	$(BUF) lint
+	$(BUF) format --diff --exit-code proto
+
+proto-breaking: ## Fail if the protos break clients of the last release
+	scripts/proto-breaking.sh
+
+bench: ## Run the benchmarks on a PostgreSQL that waits for the disk (flags in ARGS)
+	scripts/with-postgres.sh --durable go run ./bench $(ARGS)
+
+fuzz: ## Run every fuzz target for FUZZTIME
+	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
