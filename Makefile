@@ -1,9 +1,9 @@
-# The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built by Go when first needed.
+# The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test lint generate check-generated proto-lint proto-breaking bench fuzz
 
-BUF := go tool -modfile=tools/go.mod buf
+BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 
 # Arguments for the program that `run` and `bench` start.

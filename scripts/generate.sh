@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates gen/ from proto/ with buf and the plugins pinned in tools/go.mod.
+# Generates gen/ from proto/ with the pinned buf and the plugins pinned in tools/go.mod.
 #
 #   scripts/generate.sh            replaces the generated files in gen/
 #   scripts/generate.sh --check    changes nothing and fails when gen/ is not what would be generated
@@ -11,7 +11,7 @@ handwritten=openapi.go
 
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
-go tool -modfile=tools/go.mod buf generate --output "$fresh"
+scripts/buf.sh generate --output "$fresh"
 
 if [[ ${1:-} == --check ]]; then
   if ! diff --recursive --brief --exclude="$handwritten" gen "$fresh/gen"; then

@@ -8,5 +8,5 @@ if [[ -z $last ]]; then
   echo "Nothing is released yet, so the protos can break nobody."
   exit 0
 fi
-go tool -modfile=tools/go.mod buf breaking --against ".git#tag=$last"
+scripts/buf.sh breaking --against ".git#tag=$last"
 echo "The protos are compatible with $last."
