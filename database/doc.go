@@ -30,7 +30,7 @@
 // # What happens on failure
 //
 // A conflict with another transaction (serialization, deadlock, lock timeout, busy file) is tried again a few times,
-// with pauses. Other errors are returned as the drivers gave them; IsUnique, IsData, IsUnavailable and IsCommitUnknown
+// with pauses. A connection that was lost while it lay in the pool is replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsUnique, IsData, IsUnavailable and IsCommitUnknown
 // tell them apart. When the connection breaks while the commit is under way, nobody knows whether it was stored: the
 // error is IsCommitUnknown, nothing is tried again, and the caller has to look. The AfterCommit functions run then
 // too: they wake, and a wake that was not needed does no harm.
