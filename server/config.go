@@ -32,7 +32,11 @@ type Config struct {
 	MaxNameLength   int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
 	MaxMembers      int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
 	Retention       time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended."`
+	MaxStreams      int           `name:"max-streams" env:"OPENINTENT_MAX_STREAMS" default:"1000" help:"How many streams one caller may have open at once on this server."`
 	StopTimeout     time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
+
+	Notifications          bool   `name:"notifications" env:"OPENINTENT_NOTIFICATIONS" default:"true" negatable:"" help:"Whether servers that share a PostgreSQL wake each other at once; without, each looks again every few seconds."`
+	WebhookAllowedNetworks string `name:"webhook-allowed-networks" env:"OPENINTENT_WEBHOOK_ALLOWED_NETWORKS" help:"Comma-separated networks, as 10.1.0.0/16, that webhooks may reach although they are private, loopback or otherwise reserved."`
 
 	// Version is the program's, for the log and for discovery.
 	Version string `kong:"-"`
@@ -58,7 +62,9 @@ func DefaultConfig() Config {
 		MaxNameLength:   128,
 		MaxMembers:      10_000,
 		Retention:       24 * time.Hour,
+		MaxStreams:      1000,
 		StopTimeout:     10 * time.Second,
+		Notifications:   true,
 	}
 }
 
@@ -72,6 +78,7 @@ func (c Config) validate() error {
 		{"OPENINTENT_MAX_NAME_LENGTH", c.MaxNameLength > 0},
 		{"OPENINTENT_MAX_MEMBERS", c.MaxMembers > 0},
 		{"OPENINTENT_RETENTION", c.Retention > 0},
+		{"OPENINTENT_MAX_STREAMS", c.MaxStreams > 0},
 		{"OPENINTENT_STOP_TIMEOUT", c.StopTimeout > 0},
 	} {
 		if !bound.positive {

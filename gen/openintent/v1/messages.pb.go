@@ -147,6 +147,75 @@ func (MessageStatus) EnumDescriptor() ([]byte, []int) {
 	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{1}
 }
 
+// DeliveryStatus is how far a message came with one recipient: the last of what happened.
+type DeliveryStatus int32
+
+const (
+	// No status was given.
+	DeliveryStatus_DELIVERY_STATUS_UNSPECIFIED DeliveryStatus = 0
+	// Stored; the recipient has not come for it yet.
+	DeliveryStatus_DELIVERY_STATUS_STORED DeliveryStatus = 1
+	// Handed to a transport of the recipient's: a stream, a page, an inbox, a webhook.
+	DeliveryStatus_DELIVERY_STATUS_OFFERED DeliveryStatus = 2
+	// Acknowledged as read by the recipient.
+	DeliveryStatus_DELIVERY_STATUS_READ DeliveryStatus = 3
+	// Answered by the recipient.
+	DeliveryStatus_DELIVERY_STATUS_ANSWERED DeliveryStatus = 4
+	// Its time ran out before the recipient read it (a request: before anybody answered it).
+	DeliveryStatus_DELIVERY_STATUS_EXPIRED DeliveryStatus = 5
+	// Given up by a subscription of the recipient's after its last attempt.
+	DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED DeliveryStatus = 6
+)
+
+// Enum value maps for DeliveryStatus.
+var (
+	DeliveryStatus_name = map[int32]string{
+		0: "DELIVERY_STATUS_UNSPECIFIED",
+		1: "DELIVERY_STATUS_STORED",
+		2: "DELIVERY_STATUS_OFFERED",
+		3: "DELIVERY_STATUS_READ",
+		4: "DELIVERY_STATUS_ANSWERED",
+		5: "DELIVERY_STATUS_EXPIRED",
+		6: "DELIVERY_STATUS_DEAD_LETTERED",
+	}
+	DeliveryStatus_value = map[string]int32{
+		"DELIVERY_STATUS_UNSPECIFIED":   0,
+		"DELIVERY_STATUS_STORED":        1,
+		"DELIVERY_STATUS_OFFERED":       2,
+		"DELIVERY_STATUS_READ":          3,
+		"DELIVERY_STATUS_ANSWERED":      4,
+		"DELIVERY_STATUS_EXPIRED":       5,
+		"DELIVERY_STATUS_DEAD_LETTERED": 6,
+	}
+)
+
+func (x DeliveryStatus) Enum() *DeliveryStatus {
+	p := new(DeliveryStatus)
+	*p = x
+	return p
+}
+
+func (x DeliveryStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DeliveryStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_openintent_v1_messages_proto_enumTypes[2].Descriptor()
+}
+
+func (DeliveryStatus) Type() protoreflect.EnumType {
+	return &file_openintent_v1_messages_proto_enumTypes[2]
+}
+
+func (x DeliveryStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DeliveryStatus.Descriptor instead.
+func (DeliveryStatus) EnumDescriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{2}
+}
+
 // Message is one typed communication on a channel.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1320,9 +1389,17 @@ type SubscribeRequest struct {
 	// Types that are valid to be assigned to Scope:
 	//
 	//	*SubscribeRequest_ChannelId
+	//	*SubscribeRequest_IntentId
+	//	*SubscribeRequest_AgentId
 	Scope isSubscribeRequest_Scope `protobuf_oneof:"scope"`
-	// Go on after this position; absent: from now on.
+	// Go on after this position; absent: from now on. One of the future is INVALID_ARGUMENT.
 	AfterPosition *int64 `protobuf:"varint,2,opt,name=after_position,json=afterPosition,proto3,oneof" json:"after_position,omitempty"`
+	// Only these types: a logged event's type, or `channel_message` for messages; empty: everything.
+	EventTypes []string `protobuf:"bytes,5,rep,name=event_types,json=eventTypes,proto3" json:"event_types,omitempty"`
+	// Only messages of this type, and no logged events.
+	MessageType *MessageType `protobuf:"varint,6,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`
+	// Only responses to this request, and no logged events.
+	CorrelationId *string `protobuf:"bytes,7,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1373,6 +1450,24 @@ func (x *SubscribeRequest) GetChannelId() string {
 	return ""
 }
 
+func (x *SubscribeRequest) GetIntentId() string {
+	if x != nil {
+		if x, ok := x.Scope.(*SubscribeRequest_IntentId); ok {
+			return x.IntentId
+		}
+	}
+	return ""
+}
+
+func (x *SubscribeRequest) GetAgentId() string {
+	if x != nil {
+		if x, ok := x.Scope.(*SubscribeRequest_AgentId); ok {
+			return x.AgentId
+		}
+	}
+	return ""
+}
+
 func (x *SubscribeRequest) GetAfterPosition() int64 {
 	if x != nil && x.AfterPosition != nil {
 		return *x.AfterPosition
@@ -1380,31 +1475,75 @@ func (x *SubscribeRequest) GetAfterPosition() int64 {
 	return 0
 }
 
+func (x *SubscribeRequest) GetEventTypes() []string {
+	if x != nil {
+		return x.EventTypes
+	}
+	return nil
+}
+
+func (x *SubscribeRequest) GetMessageType() MessageType {
+	if x != nil && x.MessageType != nil {
+		return *x.MessageType
+	}
+	return MessageType_MESSAGE_TYPE_UNSPECIFIED
+}
+
+func (x *SubscribeRequest) GetCorrelationId() string {
+	if x != nil && x.CorrelationId != nil {
+		return *x.CorrelationId
+	}
+	return ""
+}
+
 type isSubscribeRequest_Scope interface {
 	isSubscribeRequest_Scope()
 }
 
 type SubscribeRequest_ChannelId struct {
-	// One channel.
+	// One channel: its messages that the caller may see.
 	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3,oneof"`
+}
+
+type SubscribeRequest_IntentId struct {
+	// One intent: its logged events, and the messages of all its channels that the caller may see, in the order of the
+	// intent's log. The log's copy of an audited message comes with the message, not by itself.
+	IntentId string `protobuf:"bytes,3,opt,name=intent_id,json=intentId,proto3,oneof"`
+}
+
+type SubscribeRequest_AgentId struct {
+	// One agent, the caller itself or any for the operator: messages to it or to a role it holds from every intent that it
+	// can access, broadcasts from the intents where it takes part, its own messages, and its assignments. A position is
+	// then the number of a delivery in the agent's own log, which its streams share.
+	AgentId string `protobuf:"bytes,4,opt,name=agent_id,json=agentId,proto3,oneof"`
 }
 
 func (*SubscribeRequest_ChannelId) isSubscribeRequest_Scope() {}
 
-// SubscribeResponse is one delivery.
+func (*SubscribeRequest_IntentId) isSubscribeRequest_Scope() {}
+
+func (*SubscribeRequest_AgentId) isSubscribeRequest_Scope() {}
+
+// SubscribeResponse is one delivery: a message, a logged event, or the mark that the stream has caught up.
 type SubscribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The message's place in the intent's log: the cursor to go on after. A backfilled delivery carries the cursor that
-	// was reached before it.
+	// The cursor to go on after: the place in the intent's log, or the number in the agent's. A backfilled delivery carries
+	// the cursor that was reached before it, and `caught_up` the one reached.
 	Position int64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
-	// The intent.
+	// The intent; empty with `caught_up`.
 	IntentId string `protobuf:"bytes,2,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
-	// The channel's name.
+	// The message's channel's name.
 	ChannelName string `protobuf:"bytes,3,opt,name=channel_name,json=channelName,proto3" json:"channel_name,omitempty"`
-	// The message.
+	// The message; null when the delivery is none.
 	Message *Message `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// Whether this is an open request from behind the cursor that the caller has only now come to see.
-	Backfill      bool `protobuf:"varint,5,opt,name=backfill,proto3" json:"backfill,omitempty"`
+	Backfill bool `protobuf:"varint,5,opt,name=backfill,proto3" json:"backfill,omitempty"`
+	// A logged event; null when the delivery is none.
+	Event *Event `protobuf:"bytes,6,opt,name=event,proto3" json:"event,omitempty"`
+	// The log's copy of `message` where its channel is audited and the scope is an intent.
+	AuditEvent *Event `protobuf:"bytes,7,opt,name=audit_event,json=auditEvent,proto3" json:"audit_event,omitempty"`
+	// True once in a stream, without a message or event: history ends here and live begins.
+	CaughtUp      bool `protobuf:"varint,8,opt,name=caught_up,json=caughtUp,proto3" json:"caught_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1474,11 +1613,571 @@ func (x *SubscribeResponse) GetBackfill() bool {
 	return false
 }
 
+func (x *SubscribeResponse) GetEvent() *Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *SubscribeResponse) GetAuditEvent() *Event {
+	if x != nil {
+		return x.AuditEvent
+	}
+	return nil
+}
+
+func (x *SubscribeResponse) GetCaughtUp() bool {
+	if x != nil {
+		return x.CaughtUp
+	}
+	return false
+}
+
+// ListMessageDeliveriesRequest names a message.
+type ListMessageDeliveriesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The message.
+	MessageId     string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMessageDeliveriesRequest) Reset() {
+	*x = ListMessageDeliveriesRequest{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMessageDeliveriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMessageDeliveriesRequest) ProtoMessage() {}
+
+func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMessageDeliveriesRequest.ProtoReflect.Descriptor instead.
+func (*ListMessageDeliveriesRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListMessageDeliveriesRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *ListMessageDeliveriesRequest) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+// ListMessageDeliveriesResponse holds what happened to a message.
+type ListMessageDeliveriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By the recipients' names.
+	Deliveries    []*MessageDelivery `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMessageDeliveriesResponse) Reset() {
+	*x = ListMessageDeliveriesResponse{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMessageDeliveriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMessageDeliveriesResponse) ProtoMessage() {}
+
+func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMessageDeliveriesResponse.ProtoReflect.Descriptor instead.
+func (*ListMessageDeliveriesResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListMessageDeliveriesResponse) GetDeliveries() []*MessageDelivery {
+	if x != nil {
+		return x.Deliveries
+	}
+	return nil
+}
+
+// MessageDelivery is what happened to a message with one recipient.
+type MessageDelivery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The recipient.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// How far it came.
+	Status DeliveryStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.DeliveryStatus" json:"status,omitempty"`
+	// When the message was stored.
+	StoredAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=stored_at,json=storedAt,proto3" json:"stored_at,omitempty"`
+	// When it was first handed to a transport of the recipient's; for a message to everyone, the time by which it had been.
+	OfferedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=offered_at,json=offeredAt,proto3" json:"offered_at,omitempty"`
+	// When the recipient acknowledged it.
+	ReadAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
+	// When the recipient first answered it.
+	AnsweredAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=answered_at,json=answeredAt,proto3" json:"answered_at,omitempty"`
+	// When it expired for the recipient.
+	ExpiredAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expired_at,json=expiredAt,proto3" json:"expired_at,omitempty"`
+	// When a subscription of the recipient's gave it up.
+	DeadLetteredAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=dead_lettered_at,json=deadLetteredAt,proto3" json:"dead_lettered_at,omitempty"`
+	// Why it was given up.
+	DeadLetterReason *string `protobuf:"bytes,9,opt,name=dead_letter_reason,json=deadLetterReason,proto3,oneof" json:"dead_letter_reason,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *MessageDelivery) Reset() {
+	*x = MessageDelivery{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessageDelivery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessageDelivery) ProtoMessage() {}
+
+func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessageDelivery.ProtoReflect.Descriptor instead.
+func (*MessageDelivery) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *MessageDelivery) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *MessageDelivery) GetStatus() DeliveryStatus {
+	if x != nil {
+		return x.Status
+	}
+	return DeliveryStatus_DELIVERY_STATUS_UNSPECIFIED
+}
+
+func (x *MessageDelivery) GetStoredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StoredAt
+	}
+	return nil
+}
+
+func (x *MessageDelivery) GetOfferedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OfferedAt
+	}
+	return nil
+}
+
+func (x *MessageDelivery) GetReadAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReadAt
+	}
+	return nil
+}
+
+func (x *MessageDelivery) GetAnsweredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AnsweredAt
+	}
+	return nil
+}
+
+func (x *MessageDelivery) GetExpiredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiredAt
+	}
+	return nil
+}
+
+func (x *MessageDelivery) GetDeadLetteredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeadLetteredAt
+	}
+	return nil
+}
+
+func (x *MessageDelivery) GetDeadLetterReason() string {
+	if x != nil && x.DeadLetterReason != nil {
+		return *x.DeadLetterReason
+	}
+	return ""
+}
+
+// GetInboxRequest selects a page of an inbox.
+type GetInboxRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent: the caller itself, or any for the operator.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// Page size, 1 to 1,000; 100 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the oldest.
+	Cursor *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// How long to wait while the page is empty, 0 to 600 seconds; 0 when absent.
+	WaitSeconds   *float64 `protobuf:"fixed64,4,opt,name=wait_seconds,json=waitSeconds,proto3,oneof" json:"wait_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetInboxRequest) Reset() {
+	*x = GetInboxRequest{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetInboxRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetInboxRequest) ProtoMessage() {}
+
+func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetInboxRequest.ProtoReflect.Descriptor instead.
+func (*GetInboxRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetInboxRequest) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *GetInboxRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *GetInboxRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+func (x *GetInboxRequest) GetWaitSeconds() float64 {
+	if x != nil && x.WaitSeconds != nil {
+		return *x.WaitSeconds
+	}
+	return 0
+}
+
+// Inbox is a page of an agent's inbox.
+type Inbox struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first.
+	Items []*InboxItem `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
+	// How many messages the agent has not read, in the whole inbox; at most 10,000 are counted.
+	UnreadCount int64 `protobuf:"varint,2,opt,name=unread_count,json=unreadCount,proto3" json:"unread_count,omitempty"`
+	// How many requests wait for an answer of the agent's, in the whole inbox; at most 10,000 are counted.
+	UnansweredCount int64 `protobuf:"varint,3,opt,name=unanswered_count,json=unansweredCount,proto3" json:"unanswered_count,omitempty"`
+	// The cursor to go on with; null on the last page.
+	NextCursor    *string `protobuf:"bytes,4,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Inbox) Reset() {
+	*x = Inbox{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Inbox) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Inbox) ProtoMessage() {}
+
+func (x *Inbox) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Inbox.ProtoReflect.Descriptor instead.
+func (*Inbox) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Inbox) GetItems() []*InboxItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *Inbox) GetUnreadCount() int64 {
+	if x != nil {
+		return x.UnreadCount
+	}
+	return 0
+}
+
+func (x *Inbox) GetUnansweredCount() int64 {
+	if x != nil {
+		return x.UnansweredCount
+	}
+	return 0
+}
+
+func (x *Inbox) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
+// InboxItem is a message that waits for its recipient.
+type InboxItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The intent.
+	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	// The channel's name.
+	ChannelName string `protobuf:"bytes,2,opt,name=channel_name,json=channelName,proto3" json:"channel_name,omitempty"`
+	// The message.
+	Message *Message `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// Whether the agent itself has read it: an unanswered request stays in the inbox.
+	Read          bool `protobuf:"varint,4,opt,name=read,proto3" json:"read,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InboxItem) Reset() {
+	*x = InboxItem{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InboxItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InboxItem) ProtoMessage() {}
+
+func (x *InboxItem) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InboxItem.ProtoReflect.Descriptor instead.
+func (*InboxItem) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *InboxItem) GetIntentId() string {
+	if x != nil {
+		return x.IntentId
+	}
+	return ""
+}
+
+func (x *InboxItem) GetChannelName() string {
+	if x != nil {
+		return x.ChannelName
+	}
+	return ""
+}
+
+func (x *InboxItem) GetMessage() *Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *InboxItem) GetRead() bool {
+	if x != nil {
+		return x.Read
+	}
+	return false
+}
+
+// MarkInboxReadRequest names messages that an agent has read.
+type MarkInboxReadRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent: the caller itself, or any for the operator.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// The messages, 1 to 1,000, of any channels.
+	MessageIds    []string `protobuf:"bytes,2,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MarkInboxReadRequest) Reset() {
+	*x = MarkInboxReadRequest{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MarkInboxReadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MarkInboxReadRequest) ProtoMessage() {}
+
+func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MarkInboxReadRequest.ProtoReflect.Descriptor instead.
+func (*MarkInboxReadRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *MarkInboxReadRequest) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *MarkInboxReadRequest) GetMessageIds() []string {
+	if x != nil {
+		return x.MessageIds
+	}
+	return nil
+}
+
+// MarkInboxReadResponse holds the messages as they are now.
+type MarkInboxReadResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order they were named, each once.
+	Messages      []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MarkInboxReadResponse) Reset() {
+	*x = MarkInboxReadResponse{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MarkInboxReadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MarkInboxReadResponse) ProtoMessage() {}
+
+func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MarkInboxReadResponse.ProtoReflect.Descriptor instead.
+func (*MarkInboxReadResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *MarkInboxReadResponse) GetMessages() []*Message {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
 var File_openintent_v1_messages_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x04\n" +
+	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/events.proto\"\xb3\x04\n" +
 	"\aMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1634,19 +2333,82 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\r_wait_secondsB\x10\n" +
 	"\x0e_min_responses\"N\n" +
 	"\x16AwaitResponsesResponse\x124\n" +
-	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\"\x8b\x01\n" +
+	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\"\xa5\x03\n" +
 	"\x10SubscribeRequest\x12\x1f\n" +
 	"\n" +
-	"channel_id\x18\x01 \x01(\tH\x00R\tchannelId\x123\n" +
-	"\x0eafter_position\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\rafterPosition\x88\x01\x01B\x0e\n" +
+	"channel_id\x18\x01 \x01(\tH\x00R\tchannelId\x12\x1d\n" +
+	"\tintent_id\x18\x03 \x01(\tH\x00R\bintentId\x12\x1b\n" +
+	"\bagent_id\x18\x04 \x01(\tH\x00R\aagentId\x123\n" +
+	"\x0eafter_position\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\rafterPosition\x88\x01\x01\x122\n" +
+	"\vevent_types\x18\x05 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10d\"\ar\x05\x10\x01\x18\x80\x02R\n" +
+	"eventTypes\x12N\n" +
+	"\fmessage_type\x18\x06 \x01(\x0e2\x1a.openintent.v1.MessageTypeB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x02R\vmessageType\x88\x01\x01\x124\n" +
+	"\x0ecorrelation_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x03R\rcorrelationId\x88\x01\x01B\x0e\n" +
 	"\x05scope\x12\x05\xbaH\x02\b\x01B\x11\n" +
-	"\x0f_after_position\"\xbd\x01\n" +
+	"\x0f_after_positionB\x0f\n" +
+	"\r_message_typeB\x11\n" +
+	"\x0f_correlation_id\"\xbd\x02\n" +
 	"\x11SubscribeResponse\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x03R\bposition\x12\x1b\n" +
 	"\tintent_id\x18\x02 \x01(\tR\bintentId\x12!\n" +
 	"\fchannel_name\x18\x03 \x01(\tR\vchannelName\x120\n" +
 	"\amessage\x18\x04 \x01(\v2\x16.openintent.v1.MessageR\amessage\x12\x1a\n" +
-	"\bbackfill\x18\x05 \x01(\bR\bbackfill*\x95\x01\n" +
+	"\bbackfill\x18\x05 \x01(\bR\bbackfill\x12*\n" +
+	"\x05event\x18\x06 \x01(\v2\x14.openintent.v1.EventR\x05event\x125\n" +
+	"\vaudit_event\x18\a \x01(\v2\x14.openintent.v1.EventR\n" +
+	"auditEvent\x12\x1b\n" +
+	"\tcaught_up\x18\b \x01(\bR\bcaughtUp\"f\n" +
+	"\x1cListMessageDeliveriesRequest\x12\"\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\"_\n" +
+	"\x1dListMessageDeliveriesResponse\x12>\n" +
+	"\n" +
+	"deliveries\x18\x01 \x03(\v2\x1e.openintent.v1.MessageDeliveryR\n" +
+	"deliveries\"\x94\x04\n" +
+	"\x0fMessageDelivery\x12\x19\n" +
+	"\bagent_id\x18\x01 \x01(\tR\aagentId\x125\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x1d.openintent.v1.DeliveryStatusR\x06status\x127\n" +
+	"\tstored_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bstoredAt\x129\n" +
+	"\n" +
+	"offered_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tofferedAt\x123\n" +
+	"\aread_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\x12;\n" +
+	"\vanswered_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"answeredAt\x129\n" +
+	"\n" +
+	"expired_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiredAt\x12D\n" +
+	"\x10dead_lettered_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x0edeadLetteredAt\x121\n" +
+	"\x12dead_letter_reason\x18\t \x01(\tH\x00R\x10deadLetterReason\x88\x01\x01B\x15\n" +
+	"\x13_dead_letter_reason\"\xe6\x01\n" +
+	"\x0fGetInboxRequest\x12\x1e\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12%\n" +
+	"\x05limit\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x01R\x06cursor\x88\x01\x01\x12?\n" +
+	"\fwait_seconds\x18\x04 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\xc0\x82@)\x00\x00\x00\x00\x00\x00\x00\x00H\x02R\vwaitSeconds\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursorB\x0f\n" +
+	"\r_wait_seconds\"\xbb\x01\n" +
+	"\x05Inbox\x12.\n" +
+	"\x05items\x18\x01 \x03(\v2\x18.openintent.v1.InboxItemR\x05items\x12!\n" +
+	"\funread_count\x18\x02 \x01(\x03R\vunreadCount\x12)\n" +
+	"\x10unanswered_count\x18\x03 \x01(\x03R\x0funansweredCount\x12$\n" +
+	"\vnext_cursor\x18\x04 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\x91\x01\n" +
+	"\tInboxItem\x12\x1b\n" +
+	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12!\n" +
+	"\fchannel_name\x18\x02 \x01(\tR\vchannelName\x120\n" +
+	"\amessage\x18\x03 \x01(\v2\x16.openintent.v1.MessageR\amessage\x12\x12\n" +
+	"\x04read\x18\x04 \x01(\bR\x04read\"p\n" +
+	"\x14MarkInboxReadRequest\x12\x1e\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x128\n" +
+	"\vmessage_ids\x18\x02 \x03(\tB\x17\xe0A\x02\xbaH\x11\x92\x01\x0e\b\x01\x10\xe8\a\"\ar\x05\x10\x01\x18\x80\x01R\n" +
+	"messageIds\"K\n" +
+	"\x15MarkInboxReadResponse\x122\n" +
+	"\bmessages\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\bmessages*\x95\x01\n" +
 	"\vMessageType\x12\x1c\n" +
 	"\x18MESSAGE_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14MESSAGE_TYPE_REQUEST\x10\x01\x12\x19\n" +
@@ -1658,8 +2420,15 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x16MESSAGE_STATUS_PENDING\x10\x01\x12\x1c\n" +
 	"\x18MESSAGE_STATUS_DELIVERED\x10\x02\x12\x17\n" +
 	"\x13MESSAGE_STATUS_READ\x10\x03\x12\x1a\n" +
-	"\x16MESSAGE_STATUS_EXPIRED\x10\x042\xac\n" +
-	"\n" +
+	"\x16MESSAGE_STATUS_EXPIRED\x10\x04*\xe2\x01\n" +
+	"\x0eDeliveryStatus\x12\x1f\n" +
+	"\x1bDELIVERY_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16DELIVERY_STATUS_STORED\x10\x01\x12\x1b\n" +
+	"\x17DELIVERY_STATUS_OFFERED\x10\x02\x12\x18\n" +
+	"\x14DELIVERY_STATUS_READ\x10\x03\x12\x1c\n" +
+	"\x18DELIVERY_STATUS_ANSWERED\x10\x04\x12\x1b\n" +
+	"\x17DELIVERY_STATUS_EXPIRED\x10\x05\x12!\n" +
+	"\x1dDELIVERY_STATUS_DEAD_LETTERED\x10\x062\xe2\r\n" +
 	"\x0eMessageService\x12w\n" +
 	"\vSendMessage\x12!.openintent.v1.SendMessageRequest\x1a\x16.openintent.v1.Message\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/channels/{channel_id}/messages\x12\x91\x01\n" +
 	"\x11SendMessageByName\x12'.openintent.v1.SendMessageByNameRequest\x1a\x16.openintent.v1.Message\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/intents/{intent_id}/channels/{name}/messages\x12\x8d\x01\n" +
@@ -1670,7 +2439,11 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\rUpdateMessage\x12#.openintent.v1.UpdateMessageRequest\x1a\x16.openintent.v1.Message\":\x82\xd3\xe4\x93\x024:\x01*2//v1/channels/{channel_id}/messages/{message_id}\x12b\n" +
 	"\x03Ask\x12\x19.openintent.v1.AskRequest\x1a\x16.openintent.v1.Message\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/channels/{channel_id}/ask\x12~\n" +
 	"\x06AskAll\x12\x1c.openintent.v1.AskAllRequest\x1a\x1d.openintent.v1.AskAllResponse\"7\x82\xd3\xe4\x93\x021:\x01*b\tresponses\"!/v1/channels/{channel_id}/ask_all\x12\xab\x01\n" +
-	"\x0eAwaitResponses\x12$.openintent.v1.AwaitResponsesRequest\x1a%.openintent.v1.AwaitResponsesResponse\"L\x82\xd3\xe4\x93\x02Fb\tresponses\x129/v1/channels/{channel_id}/messages/{message_id}/responses\x12P\n" +
+	"\x0eAwaitResponses\x12$.openintent.v1.AwaitResponsesRequest\x1a%.openintent.v1.AwaitResponsesResponse\"L\x82\xd3\xe4\x93\x02Fb\tresponses\x129/v1/channels/{channel_id}/messages/{message_id}/responses\x12\xc2\x01\n" +
+	"\x15ListMessageDeliveries\x12+.openintent.v1.ListMessageDeliveriesRequest\x1a,.openintent.v1.ListMessageDeliveriesResponse\"N\x82\xd3\xe4\x93\x02Hb\n" +
+	"deliveries\x12:/v1/channels/{channel_id}/messages/{message_id}/deliveries\x12e\n" +
+	"\bGetInbox\x12\x1e.openintent.v1.GetInboxRequest\x1a\x14.openintent.v1.Inbox\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/agents/{agent_id}/inbox\x12\x87\x01\n" +
+	"\rMarkInboxRead\x12#.openintent.v1.MarkInboxReadRequest\x1a$.openintent.v1.MarkInboxReadResponse\"+\x82\xd3\xe4\x93\x02%:\x01*\" /v1/agents/{agent_id}/inbox/read\x12P\n" +
 	"\tSubscribe\x12\x1f.openintent.v1.SubscribeRequest\x1a .openintent.v1.SubscribeResponse0\x01B\xa2\x01\n" +
 	"\x11com.openintent.v1B\rMessagesProtoP\x01Z)openintent/gen/openintent/v1;openintentv1\xa2\x02\x03OXX\xaa\x02\rOpenintent.V1\xca\x02\rOpenintent\\V1\xe2\x02\x19Openintent\\V1\\GPBMetadata\xea\x02\x0eOpenintent::V1b\x06proto3"
 
@@ -1686,83 +2459,113 @@ func file_openintent_v1_messages_proto_rawDescGZIP() []byte {
 	return file_openintent_v1_messages_proto_rawDescData
 }
 
-var file_openintent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_openintent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_openintent_v1_messages_proto_goTypes = []any{
-	(MessageType)(0),                 // 0: openintent.v1.MessageType
-	(MessageStatus)(0),               // 1: openintent.v1.MessageStatus
-	(*Message)(nil),                  // 2: openintent.v1.Message
-	(*SendMessageRequest)(nil),       // 3: openintent.v1.SendMessageRequest
-	(*SendMessageByNameRequest)(nil), // 4: openintent.v1.SendMessageByNameRequest
-	(*ListMessagesRequest)(nil),      // 5: openintent.v1.ListMessagesRequest
-	(*ListMessagesResponse)(nil),     // 6: openintent.v1.ListMessagesResponse
-	(*GetMessageRequest)(nil),        // 7: openintent.v1.GetMessageRequest
-	(*ReplyMessageRequest)(nil),      // 8: openintent.v1.ReplyMessageRequest
-	(*UpdateMessageRequest)(nil),     // 9: openintent.v1.UpdateMessageRequest
-	(*AskRequest)(nil),               // 10: openintent.v1.AskRequest
-	(*AskAllRequest)(nil),            // 11: openintent.v1.AskAllRequest
-	(*AskAllResponse)(nil),           // 12: openintent.v1.AskAllResponse
-	(*AwaitResponsesRequest)(nil),    // 13: openintent.v1.AwaitResponsesRequest
-	(*AwaitResponsesResponse)(nil),   // 14: openintent.v1.AwaitResponsesResponse
-	(*SubscribeRequest)(nil),         // 15: openintent.v1.SubscribeRequest
-	(*SubscribeResponse)(nil),        // 16: openintent.v1.SubscribeResponse
-	(*structpb.Struct)(nil),          // 17: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),    // 18: google.protobuf.Timestamp
+	(MessageType)(0),                      // 0: openintent.v1.MessageType
+	(MessageStatus)(0),                    // 1: openintent.v1.MessageStatus
+	(DeliveryStatus)(0),                   // 2: openintent.v1.DeliveryStatus
+	(*Message)(nil),                       // 3: openintent.v1.Message
+	(*SendMessageRequest)(nil),            // 4: openintent.v1.SendMessageRequest
+	(*SendMessageByNameRequest)(nil),      // 5: openintent.v1.SendMessageByNameRequest
+	(*ListMessagesRequest)(nil),           // 6: openintent.v1.ListMessagesRequest
+	(*ListMessagesResponse)(nil),          // 7: openintent.v1.ListMessagesResponse
+	(*GetMessageRequest)(nil),             // 8: openintent.v1.GetMessageRequest
+	(*ReplyMessageRequest)(nil),           // 9: openintent.v1.ReplyMessageRequest
+	(*UpdateMessageRequest)(nil),          // 10: openintent.v1.UpdateMessageRequest
+	(*AskRequest)(nil),                    // 11: openintent.v1.AskRequest
+	(*AskAllRequest)(nil),                 // 12: openintent.v1.AskAllRequest
+	(*AskAllResponse)(nil),                // 13: openintent.v1.AskAllResponse
+	(*AwaitResponsesRequest)(nil),         // 14: openintent.v1.AwaitResponsesRequest
+	(*AwaitResponsesResponse)(nil),        // 15: openintent.v1.AwaitResponsesResponse
+	(*SubscribeRequest)(nil),              // 16: openintent.v1.SubscribeRequest
+	(*SubscribeResponse)(nil),             // 17: openintent.v1.SubscribeResponse
+	(*ListMessageDeliveriesRequest)(nil),  // 18: openintent.v1.ListMessageDeliveriesRequest
+	(*ListMessageDeliveriesResponse)(nil), // 19: openintent.v1.ListMessageDeliveriesResponse
+	(*MessageDelivery)(nil),               // 20: openintent.v1.MessageDelivery
+	(*GetInboxRequest)(nil),               // 21: openintent.v1.GetInboxRequest
+	(*Inbox)(nil),                         // 22: openintent.v1.Inbox
+	(*InboxItem)(nil),                     // 23: openintent.v1.InboxItem
+	(*MarkInboxReadRequest)(nil),          // 24: openintent.v1.MarkInboxReadRequest
+	(*MarkInboxReadResponse)(nil),         // 25: openintent.v1.MarkInboxReadResponse
+	(*structpb.Struct)(nil),               // 26: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),         // 27: google.protobuf.Timestamp
+	(*Event)(nil),                         // 28: openintent.v1.Event
 }
 var file_openintent_v1_messages_proto_depIdxs = []int32{
 	0,  // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
-	17, // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
-	17, // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
+	26, // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
+	26, // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
 	1,  // 3: openintent.v1.Message.status:type_name -> openintent.v1.MessageStatus
-	18, // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
-	18, // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
-	18, // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
+	27, // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
+	27, // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
+	27, // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
 	0,  // 7: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
-	17, // 8: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
-	17, // 9: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
-	18, // 10: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	26, // 8: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
+	26, // 9: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
+	27, // 10: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
 	0,  // 11: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
-	17, // 12: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
-	17, // 13: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
-	18, // 14: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
+	26, // 12: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
+	26, // 13: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
+	27, // 14: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
 	0,  // 15: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
-	2,  // 16: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
-	17, // 17: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
-	17, // 18: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
-	18, // 19: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	3,  // 16: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
+	26, // 17: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
+	26, // 18: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
+	27, // 19: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
 	1,  // 20: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
-	17, // 21: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
-	17, // 22: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
-	17, // 23: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
-	17, // 24: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
-	2,  // 25: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
-	2,  // 26: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
-	2,  // 27: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
-	3,  // 28: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
-	4,  // 29: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
-	5,  // 30: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
-	7,  // 31: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
-	8,  // 32: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
-	9,  // 33: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
-	10, // 34: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
-	11, // 35: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
-	13, // 36: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
-	15, // 37: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
-	2,  // 38: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
-	2,  // 39: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
-	6,  // 40: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
-	2,  // 41: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
-	2,  // 42: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
-	2,  // 43: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
-	2,  // 44: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
-	12, // 45: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
-	14, // 46: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
-	16, // 47: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
-	38, // [38:48] is the sub-list for method output_type
-	28, // [28:38] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	26, // 21: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
+	26, // 22: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
+	26, // 23: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
+	26, // 24: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
+	3,  // 25: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
+	3,  // 26: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
+	0,  // 27: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
+	3,  // 28: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
+	28, // 29: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
+	28, // 30: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
+	20, // 31: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
+	2,  // 32: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
+	27, // 33: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
+	27, // 34: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
+	27, // 35: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
+	27, // 36: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
+	27, // 37: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
+	27, // 38: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
+	23, // 39: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
+	3,  // 40: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
+	3,  // 41: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
+	4,  // 42: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
+	5,  // 43: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
+	6,  // 44: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
+	8,  // 45: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
+	9,  // 46: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
+	10, // 47: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
+	11, // 48: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
+	12, // 49: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
+	14, // 50: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
+	18, // 51: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
+	21, // 52: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
+	24, // 53: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
+	16, // 54: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
+	3,  // 55: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
+	3,  // 56: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
+	7,  // 57: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
+	3,  // 58: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
+	3,  // 59: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
+	3,  // 60: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
+	3,  // 61: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
+	13, // 62: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
+	15, // 63: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
+	19, // 64: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
+	22, // 65: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
+	25, // 66: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
+	17, // 67: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
+	55, // [55:68] is the sub-list for method output_type
+	42, // [42:55] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_messages_proto_init() }
@@ -1770,6 +2573,7 @@ func file_openintent_v1_messages_proto_init() {
 	if File_openintent_v1_messages_proto != nil {
 		return
 	}
+	file_openintent_v1_events_proto_init()
 	file_openintent_v1_messages_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[2].OneofWrappers = []any{}
@@ -1782,14 +2586,19 @@ func file_openintent_v1_messages_proto_init() {
 	file_openintent_v1_messages_proto_msgTypes[11].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[13].OneofWrappers = []any{
 		(*SubscribeRequest_ChannelId)(nil),
+		(*SubscribeRequest_IntentId)(nil),
+		(*SubscribeRequest_AgentId)(nil),
 	}
+	file_openintent_v1_messages_proto_msgTypes[17].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[18].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_messages_proto_rawDesc), len(file_openintent_v1_messages_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   15,
+			NumEnums:      3,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

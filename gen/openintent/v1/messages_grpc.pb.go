@@ -19,16 +19,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MessageService_SendMessage_FullMethodName       = "/openintent.v1.MessageService/SendMessage"
-	MessageService_SendMessageByName_FullMethodName = "/openintent.v1.MessageService/SendMessageByName"
-	MessageService_ListMessages_FullMethodName      = "/openintent.v1.MessageService/ListMessages"
-	MessageService_GetMessage_FullMethodName        = "/openintent.v1.MessageService/GetMessage"
-	MessageService_ReplyMessage_FullMethodName      = "/openintent.v1.MessageService/ReplyMessage"
-	MessageService_UpdateMessage_FullMethodName     = "/openintent.v1.MessageService/UpdateMessage"
-	MessageService_Ask_FullMethodName               = "/openintent.v1.MessageService/Ask"
-	MessageService_AskAll_FullMethodName            = "/openintent.v1.MessageService/AskAll"
-	MessageService_AwaitResponses_FullMethodName    = "/openintent.v1.MessageService/AwaitResponses"
-	MessageService_Subscribe_FullMethodName         = "/openintent.v1.MessageService/Subscribe"
+	MessageService_SendMessage_FullMethodName           = "/openintent.v1.MessageService/SendMessage"
+	MessageService_SendMessageByName_FullMethodName     = "/openintent.v1.MessageService/SendMessageByName"
+	MessageService_ListMessages_FullMethodName          = "/openintent.v1.MessageService/ListMessages"
+	MessageService_GetMessage_FullMethodName            = "/openintent.v1.MessageService/GetMessage"
+	MessageService_ReplyMessage_FullMethodName          = "/openintent.v1.MessageService/ReplyMessage"
+	MessageService_UpdateMessage_FullMethodName         = "/openintent.v1.MessageService/UpdateMessage"
+	MessageService_Ask_FullMethodName                   = "/openintent.v1.MessageService/Ask"
+	MessageService_AskAll_FullMethodName                = "/openintent.v1.MessageService/AskAll"
+	MessageService_AwaitResponses_FullMethodName        = "/openintent.v1.MessageService/AwaitResponses"
+	MessageService_ListMessageDeliveries_FullMethodName = "/openintent.v1.MessageService/ListMessageDeliveries"
+	MessageService_GetInbox_FullMethodName              = "/openintent.v1.MessageService/GetInbox"
+	MessageService_MarkInboxRead_FullMethodName         = "/openintent.v1.MessageService/MarkInboxRead"
+	MessageService_Subscribe_FullMethodName             = "/openintent.v1.MessageService/Subscribe"
 )
 
 // MessageServiceClient is the client API for MessageService service.
@@ -70,12 +73,31 @@ type MessageServiceClient interface {
 	// AwaitResponses gives the responses to an earlier request of the caller's, waiting if asked to. So an asker that lost
 	// its connection picks its question up again.
 	AwaitResponses(ctx context.Context, in *AwaitResponsesRequest, opts ...grpc.CallOption) (*AwaitResponsesResponse, error)
+	// ListMessageDeliveries tells what happened to a message, recipient by recipient, for its sender and the operator:
+	// everyone else is NOT_FOUND, as is an evicted message. A recipient of a broadcast is listed once something happened
+	// there, or when it is a member of the explicit channel; at most 1,000 are listed, by name.
+	ListMessageDeliveries(ctx context.Context, in *ListMessageDeliveriesRequest, opts ...grpc.CallOption) (*ListMessageDeliveriesResponse, error)
+	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first:
+	// unanswered requests to it or to a role it holds, read or not, and other messages to it, to its role or, in intents
+	// where it takes part, to everyone, that it has not read. It is a state, not a cursor over what came: a role gained
+	// today shows the requests that are still open for it. For the agent itself and the operator.
+	GetInbox(ctx context.Context, in *GetInboxRequest, opts ...grpc.CallOption) (*Inbox, error)
+	// MarkInboxRead marks several messages read at once, in all their channels, or none of them: one that the agent cannot
+	// see is NOT_FOUND, one of its own PERMISSION_DENIED, an expired one FAILED_PRECONDITION, each with `message_id`.
+	// Repeats are harmless.
+	MarkInboxRead(ctx context.Context, in *MarkInboxReadRequest, opts ...grpc.CallOption) (*MarkInboxReadResponse, error)
 	// Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost
 	// connection, go on after the last position received. The first position comes with the acceptance, before any message,
-	// in the response header openintent-position: the stream begins after it. The channel's closing ends the stream with
-	// FAILED_PRECONDITION once everything is delivered, losing access with PERMISSION_DENIED, the server's stopping with
-	// UNAVAILABLE. Over REST: server-sent events under /v1/subscribe/channels/{channel_id}, which begin with that position
-	// as an id without data.
+	// in the response header openintent-position: the stream begins after it. One delivery is `caught_up`: what was stored
+	// before the acceptance lies behind it.
+	//
+	// A channel's closing ends its stream with FAILED_PRECONDITION once everything is delivered; losing access ends a stream
+	// with PERMISSION_DENIED at once, the server's stopping with UNAVAILABLE. More streams at once than the server allows a
+	// caller are RESOURCE_EXHAUSTED with reason TOO_MANY_STREAMS.
+	//
+	// Over REST: server-sent events under /v1/subscribe/channels/{channel_id}, /v1/subscribe/intents/{intent_id} (or
+	// /v1/intents/{intent_id}/subscribe) and /v1/subscribe/agents/{agent_id} (or /v1/agents/{agent_id}/subscribe), which begin
+	// with that position as an id without data.
 	Subscribe(ctx context.Context, in *SubscribeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscribeResponse], error)
 }
 
@@ -177,6 +199,36 @@ func (c *messageServiceClient) AwaitResponses(ctx context.Context, in *AwaitResp
 	return out, nil
 }
 
+func (c *messageServiceClient) ListMessageDeliveries(ctx context.Context, in *ListMessageDeliveriesRequest, opts ...grpc.CallOption) (*ListMessageDeliveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMessageDeliveriesResponse)
+	err := c.cc.Invoke(ctx, MessageService_ListMessageDeliveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *messageServiceClient) GetInbox(ctx context.Context, in *GetInboxRequest, opts ...grpc.CallOption) (*Inbox, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Inbox)
+	err := c.cc.Invoke(ctx, MessageService_GetInbox_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *messageServiceClient) MarkInboxRead(ctx context.Context, in *MarkInboxReadRequest, opts ...grpc.CallOption) (*MarkInboxReadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MarkInboxReadResponse)
+	err := c.cc.Invoke(ctx, MessageService_MarkInboxRead_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *messageServiceClient) Subscribe(ctx context.Context, in *SubscribeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscribeResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &MessageService_ServiceDesc.Streams[0], MessageService_Subscribe_FullMethodName, cOpts...)
@@ -235,12 +287,31 @@ type MessageServiceServer interface {
 	// AwaitResponses gives the responses to an earlier request of the caller's, waiting if asked to. So an asker that lost
 	// its connection picks its question up again.
 	AwaitResponses(context.Context, *AwaitResponsesRequest) (*AwaitResponsesResponse, error)
+	// ListMessageDeliveries tells what happened to a message, recipient by recipient, for its sender and the operator:
+	// everyone else is NOT_FOUND, as is an evicted message. A recipient of a broadcast is listed once something happened
+	// there, or when it is a member of the explicit channel; at most 1,000 are listed, by name.
+	ListMessageDeliveries(context.Context, *ListMessageDeliveriesRequest) (*ListMessageDeliveriesResponse, error)
+	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first:
+	// unanswered requests to it or to a role it holds, read or not, and other messages to it, to its role or, in intents
+	// where it takes part, to everyone, that it has not read. It is a state, not a cursor over what came: a role gained
+	// today shows the requests that are still open for it. For the agent itself and the operator.
+	GetInbox(context.Context, *GetInboxRequest) (*Inbox, error)
+	// MarkInboxRead marks several messages read at once, in all their channels, or none of them: one that the agent cannot
+	// see is NOT_FOUND, one of its own PERMISSION_DENIED, an expired one FAILED_PRECONDITION, each with `message_id`.
+	// Repeats are harmless.
+	MarkInboxRead(context.Context, *MarkInboxReadRequest) (*MarkInboxReadResponse, error)
 	// Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost
 	// connection, go on after the last position received. The first position comes with the acceptance, before any message,
-	// in the response header openintent-position: the stream begins after it. The channel's closing ends the stream with
-	// FAILED_PRECONDITION once everything is delivered, losing access with PERMISSION_DENIED, the server's stopping with
-	// UNAVAILABLE. Over REST: server-sent events under /v1/subscribe/channels/{channel_id}, which begin with that position
-	// as an id without data.
+	// in the response header openintent-position: the stream begins after it. One delivery is `caught_up`: what was stored
+	// before the acceptance lies behind it.
+	//
+	// A channel's closing ends its stream with FAILED_PRECONDITION once everything is delivered; losing access ends a stream
+	// with PERMISSION_DENIED at once, the server's stopping with UNAVAILABLE. More streams at once than the server allows a
+	// caller are RESOURCE_EXHAUSTED with reason TOO_MANY_STREAMS.
+	//
+	// Over REST: server-sent events under /v1/subscribe/channels/{channel_id}, /v1/subscribe/intents/{intent_id} (or
+	// /v1/intents/{intent_id}/subscribe) and /v1/subscribe/agents/{agent_id} (or /v1/agents/{agent_id}/subscribe), which begin
+	// with that position as an id without data.
 	Subscribe(*SubscribeRequest, grpc.ServerStreamingServer[SubscribeResponse]) error
 	mustEmbedUnimplementedMessageServiceServer()
 }
@@ -278,6 +349,15 @@ func (UnimplementedMessageServiceServer) AskAll(context.Context, *AskAllRequest)
 }
 func (UnimplementedMessageServiceServer) AwaitResponses(context.Context, *AwaitResponsesRequest) (*AwaitResponsesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AwaitResponses not implemented")
+}
+func (UnimplementedMessageServiceServer) ListMessageDeliveries(context.Context, *ListMessageDeliveriesRequest) (*ListMessageDeliveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMessageDeliveries not implemented")
+}
+func (UnimplementedMessageServiceServer) GetInbox(context.Context, *GetInboxRequest) (*Inbox, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetInbox not implemented")
+}
+func (UnimplementedMessageServiceServer) MarkInboxRead(context.Context, *MarkInboxReadRequest) (*MarkInboxReadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MarkInboxRead not implemented")
 }
 func (UnimplementedMessageServiceServer) Subscribe(*SubscribeRequest, grpc.ServerStreamingServer[SubscribeResponse]) error {
 	return status.Error(codes.Unimplemented, "method Subscribe not implemented")
@@ -465,6 +545,60 @@ func _MessageService_AwaitResponses_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MessageService_ListMessageDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMessageDeliveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MessageServiceServer).ListMessageDeliveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MessageService_ListMessageDeliveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MessageServiceServer).ListMessageDeliveries(ctx, req.(*ListMessageDeliveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MessageService_GetInbox_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetInboxRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MessageServiceServer).GetInbox(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MessageService_GetInbox_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MessageServiceServer).GetInbox(ctx, req.(*GetInboxRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MessageService_MarkInboxRead_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MarkInboxReadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MessageServiceServer).MarkInboxRead(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MessageService_MarkInboxRead_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MessageServiceServer).MarkInboxRead(ctx, req.(*MarkInboxReadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MessageService_Subscribe_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(SubscribeRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -518,6 +652,18 @@ var MessageService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AwaitResponses",
 			Handler:    _MessageService_AwaitResponses_Handler,
+		},
+		{
+			MethodName: "ListMessageDeliveries",
+			Handler:    _MessageService_ListMessageDeliveries_Handler,
+		},
+		{
+			MethodName: "GetInbox",
+			Handler:    _MessageService_GetInbox_Handler,
+		},
+		{
+			MethodName: "MarkInboxRead",
+			Handler:    _MessageService_MarkInboxRead_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,0 +1,44 @@
+-- +goose Up
+
+-- Who may be reached in which intent beyond the lists kept elsewhere (creators, assignments, access, members): agents and
+-- roles that were addressed there, and agents that have sent there.
+CREATE TABLE audiences (
+    name      text COLLATE "C" NOT NULL, -- an agent or role:<role_id>
+    intent_no bigint NOT NULL,
+    sent      boolean NOT NULL, -- the agent has sent there; otherwise the name was addressed
+    PRIMARY KEY (name, intent_no, sent)
+);
+INSERT INTO audiences SELECT DISTINCT sender, intent_no, TRUE FROM messages;
+INSERT INTO audiences SELECT DISTINCT target, intent_no, FALSE FROM messages WHERE target IS NOT NULL AND target <> '*';
+
+-- When a message to an agent or a role was first handed to a transport of a recipient's.
+CREATE TABLE offers (
+    intent_no  bigint NOT NULL,
+    position   bigint NOT NULL,
+    agent_id   text COLLATE "C" NOT NULL,
+    offered_at bigint NOT NULL,
+    PRIMARY KEY (intent_no, position, agent_id)
+);
+
+-- How far a channel's messages to everyone were handed to an agent's transports: one row however many they are.
+CREATE TABLE channel_offers (
+    intent_no  bigint NOT NULL,
+    channel_no bigint NOT NULL,
+    agent_id   text COLLATE "C" NOT NULL,
+    ordinal    bigint NOT NULL,
+    offered_at bigint NOT NULL,
+    PRIMARY KEY (intent_no, channel_no, agent_id)
+) WITH (fillfactor = 50);
+
+-- Messages that a subscription of a recipient's gave up.
+CREATE TABLE dead_letters (
+    intent_no bigint NOT NULL,
+    position  bigint NOT NULL,
+    agent_id  text COLLATE "C" NOT NULL,
+    dead_at   bigint NOT NULL,
+    reason    text COLLATE "C" NOT NULL,
+    PRIMARY KEY (intent_no, position, agent_id)
+);
+
+-- +goose Down
+DROP TABLE dead_letters, channel_offers, offers, audiences;
