@@ -157,6 +157,22 @@ func IntentsListing(tx *database.Tx, agentID string) ([]int64, error) {
 	return intentNos, err
 }
 
+// PrepareListings gives the statement that reads in which intents channels list the agent, and the map that it fills: when
+// the agent was last added to a list of the intent. A departure since then has ended all of these memberships.
+func PrepareListings(tx *database.Tx, agentID string) (database.Statement, map[int64]time.Time) {
+	listed := make(map[int64]time.Time)
+	return database.Statement{
+		SQL:  "SELECT intent_no, max(added_at) FROM members WHERE agent_id = ? GROUP BY intent_no",
+		Args: []any{agentID},
+		Scan: func(row database.Row) error {
+			var intentNo, addedAt int64
+			err := row.Scan(&intentNo, &addedAt)
+			listed[intentNo] = database.Time(addedAt)
+			return err
+		},
+	}, listed
+}
+
 // keysOf gives the keys of channels in their order.
 func keysOf(rules []*Rules) []Key {
 	keys := make([]Key, len(rules))

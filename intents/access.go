@@ -1,6 +1,7 @@
 package intents
 
 import (
+	"slices"
 	"time"
 
 	"openintent/caller"
@@ -137,6 +138,23 @@ func (r *Rules) Coordinates(agent string, now time.Time) bool {
 		}
 	}
 	return false
+}
+
+// Names tells whether the intent names the agent at a time, so that what is said to everyone there is said to it too: it
+// is the creator, is assigned, has an unexpired access entry, or is a coordinator whose work has not ended, even a silent
+// one.
+func (r *Rules) Names(agent string, now time.Time) bool {
+	if _, assigned := r.assigned[agent]; assigned || agent == r.creator {
+		return true
+	}
+	for _, entry := range r.entries[agent] {
+		if !entry.expired(now) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.coordinators, func(c Coordinator) bool {
+		return c.AgentID == agent && c.StatusAt(now) != CoordinatorCompleted && c.Status != CoordinatorFailedOver
+	})
 }
 
 // Require is nil when the acting agent has the level, and otherwise the refusal that names both levels and where

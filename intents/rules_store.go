@@ -129,3 +129,23 @@ func (r reader) mayRead() (condition string, args []any) {
 			AND c.last_heartbeat_at + 2000000 * c.heartbeat_interval_seconds >= ?))`,
 		[]any{r.agent, r.agent, r.agent, now, r.agent, now, now}
 }
+
+// PrepareNaming gives the statement that reads which intents have ever named an agent, lowest first, and where it puts
+// them: as creator, in an assignment, in an access entry or as coordinator, even one that is past. Rules.Names decides
+// whether an intent still does.
+func PrepareNaming(tx *database.Tx, agentID string) (database.Statement, *[]int64) {
+	naming := new([]int64)
+	return database.Statement{
+		SQL: "SELECT intent_no FROM intents WHERE created_by = ?" +
+			" UNION SELECT intent_no FROM assignments WHERE agent_id = ?" +
+			" UNION SELECT intent_no FROM access_entries WHERE principal_id = ? AND principal_type <> 'group'" +
+			" UNION SELECT intent_no FROM coordinators WHERE agent_id = ? ORDER BY intent_no",
+		Args: []any{agentID, agentID, agentID, agentID},
+		Scan: func(row database.Row) error {
+			var intentNo int64
+			err := row.Scan(&intentNo)
+			*naming = append(*naming, intentNo)
+			return err
+		},
+	}, naming
+}

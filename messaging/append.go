@@ -24,6 +24,9 @@ type appender struct {
 	answered  []answeredRequest
 	evicting  []channels.Key
 	forgotten []keyPlace
+	// audiences are the known ones, reached those that the messages add to them.
+	audiences audiences
+	reached   audienceBatch
 }
 
 type answeredRequest struct{ intentNo, position int64 }
@@ -31,8 +34,11 @@ type answeredRequest struct{ intentNo, position int64 }
 // evictionStep is how many messages pass below a channel's floor before their rows are worth a turn of the sweeper.
 const evictionStep = 128
 
-func newAppender(tx *database.Tx, counts map[channels.Key]*channels.Count) *appender {
-	return &appender{tx: tx, counts: counts, changed: make(map[channels.Key]*channels.Count)}
+func newAppender(tx *database.Tx, counts map[channels.Key]*channels.Count, known audiences) *appender {
+	return &appender{
+		tx: tx, counts: counts, changed: make(map[channels.Key]*channels.Count),
+		audiences: known, reached: make(audienceBatch),
+	}
 }
 
 // add gives the draft its place in the intent's log and in the channel. The draft was admitted, or is the server's own.
@@ -55,6 +61,7 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *Mes
 		a.answered = append(a.answered, answeredRequest{request.IntentNo, request.Position})
 	}
 	a.rows.add(m)
+	a.reached.add(m, a.audiences)
 	if m.Open {
 		a.open.add(m)
 	}

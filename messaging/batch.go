@@ -67,7 +67,7 @@ func (b *batch) run() error {
 	if err := b.read(); err != nil {
 		return err
 	}
-	b.appender = newAppender(b.tx, b.counts)
+	b.appender = newAppender(b.tx, b.counts, b.audiences)
 	var passedOver []*submission
 	for i, s := range b.submissions {
 		head := b.heads.Get(s.draft.intentNo)
@@ -82,6 +82,9 @@ func (b *batch) run() error {
 		b.outcomes[i] = out
 	}
 	b.passedOver = passedOver
+	for _, topic := range b.appender.reached.topics() {
+		b.wakes[topic] = struct{}{}
+	}
 	b.tx.AfterCommit(func() { b.hub.wakeUp(slices.Collect(maps.Keys(b.wakes))...) })
 	b.tx.SendWithCommit(b.appender.statements()...)
 	b.tx.SendWithCommit(b.heads.Statements()...)
@@ -90,6 +93,7 @@ func (b *batch) run() error {
 
 // deliver tells the senders, after the commit.
 func (b *batch) deliver() {
+	b.audiences.learn(b.appender.reached)
 	for i, s := range b.submissions {
 		if !slices.Contains(b.passedOver, s) {
 			s.done <- b.outcomes[i]

@@ -120,6 +120,7 @@ func (a *appender) statements() []database.Statement {
 	statements = append(statements, a.rows.statements(a.tx)...)
 	statements = append(statements, a.open.statements(a.tx)...)
 	statements = append(statements, a.keys.statements(a.tx)...)
+	statements = append(statements, a.reached.statements(a.tx)...)
 	statements = append(statements, a.answeredStatements()...)
 	statements = append(statements, evictionStatements(a.tx, a.evicting)...)
 	return append(statements, channels.CountStatements(a.tx, a.changed)...)

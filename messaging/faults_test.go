@@ -288,7 +288,7 @@ func TestBatchPassesOverWhatAnotherReplicaHolds(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		appended := newAppender(tx, counts)
+		appended := newAppender(tx, counts, h.messaging.writer.audiences)
 		if _, err := appended.add(head, rules, nil, departureDraft("somebody")); err != nil {
 			return err
 		}

@@ -26,10 +26,11 @@ type listener struct {
 
 // Beside a channel's key, which its followers listen under:
 type (
-	requestTopic string       // a request's id: an answer was stored
-	closingTopic channels.Key // the channel was changed or closed
-	intentTopic  int64        // access, or another rule of the intent, changed
-	agentTopic   string       // the agent's role or status changed
+	requestTopic  string       // a request's id: an answer was stored
+	closingTopic  channels.Key // the channel was changed or closed
+	intentTopic   int64        // access, or another rule of the intent, changed
+	agentTopic    string       // the agent's role or status changed
+	audienceTopic string       // an agent or role:<role_id>: an intent began to reach it
 )
 
 func newHub() *hub { return &hub{listeners: make(map[any]map[*listener]struct{})} }

@@ -157,7 +157,7 @@ func (s *Service) tellDeparture(tx *database.Tx, head *intents.Head, agent strin
 	if err != nil {
 		return err
 	}
-	appended := newAppender(tx, counts)
+	appended := newAppender(tx, counts, s.writer.audiences)
 	for _, key := range keys {
 		channel, err := s.channels.Rules(tx, key, head.Epoch)
 		if err != nil {

@@ -226,7 +226,8 @@ func (s *Service) remove(ctx context.Context, w work, d doomed) error {
 	}
 }
 
-// concludeRemoval ends a piece of work whose messages are gone; of a deleted channel nothing stays then.
+// concludeRemoval ends a piece of work whose messages are gone; of a deleted channel nothing stays then, and in a purged
+// intent nothing reaches anybody any more.
 func (s *Service) concludeRemoval(tx *database.Tx, w work) error {
 	if w.kind == workRemoval {
 		key, err := w.channel()
@@ -234,6 +235,11 @@ func (s *Service) concludeRemoval(tx *database.Tx, w work) error {
 			return err
 		}
 		if err := s.channels.Remove(tx, key); err != nil {
+			return err
+		}
+	}
+	if w.kind == workPurge {
+		if err := tx.Pipeline(forgetAudiences(w.intentNo)); err != nil {
 			return err
 		}
 	}

@@ -32,12 +32,13 @@ const (
 // writer commits drafts in groups: it takes those that wait, never delaying one for others, and stores them in one
 // transaction. While it commits, the next group gathers.
 type writer struct {
-	db       *database.DB
-	intents  *intents.Service
-	channels *channels.Service
-	hub      *hub
-	logger   *slog.Logger
-	observe  func(batchSize int)
+	db        *database.DB
+	intents   *intents.Service
+	channels  *channels.Service
+	hub       *hub
+	audiences audiences
+	logger    *slog.Logger
+	observe   func(batchSize int)
 
 	mutex    sync.Mutex
 	waiting  []*submission
@@ -78,7 +79,8 @@ type outcome struct {
 func newWriter(cfg Config, hub *hub) *writer {
 	return &writer{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: hub, logger: cfg.Logger, observe: cfg.ObserveBatch,
-		arrived: make(chan struct{}, 1), finished: make(chan struct{}),
+		audiences: newAudiences(),
+		arrived:   make(chan struct{}, 1), finished: make(chan struct{}),
 	}
 }
 

@@ -8,8 +8,13 @@ CREATE TABLE audiences (
     sent      boolean NOT NULL, -- the agent has sent there; otherwise the name was addressed
     PRIMARY KEY (name, intent_no, sent)
 ) WITHOUT ROWID;
-INSERT INTO audiences SELECT DISTINCT sender, intent_no, TRUE FROM messages;
+INSERT INTO audiences SELECT DISTINCT sender, intent_no, TRUE FROM messages WHERE sender <> 'system';
 INSERT INTO audiences SELECT DISTINCT target, intent_no, FALSE FROM messages WHERE target IS NOT NULL AND target <> '*';
+CREATE INDEX audiences_intent ON audiences (intent_no);
+
+-- Where else an agent may be reached.
+CREATE INDEX intents_creator ON intents (created_by);
+CREATE INDEX coordinators_agent ON coordinators (agent_id);
 
 -- When a message to an agent or a role was first handed to a transport of a recipient's.
 CREATE TABLE offers (
@@ -41,6 +46,8 @@ CREATE TABLE dead_letters (
 ) WITHOUT ROWID;
 
 -- +goose Down
+DROP INDEX coordinators_agent;
+DROP INDEX intents_creator;
 DROP TABLE dead_letters;
 DROP TABLE channel_offers;
 DROP TABLE offers;

@@ -1,0 +1,179 @@
+package messaging
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/channels"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// reaching gives the intents from which something may reach an agent.
+func (h *house) reaching(t require.TestingT, agent, role string) (intentNos []int64) {
+	require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) (err error) {
+		intentNos, err = h.messaging.ReachingIntents(tx, agent, role)
+		return err
+	}))
+	return intentNos
+}
+
+func (h *house) intentNo(t require.TestingT, intentID string) (intentNo int64) {
+	require.NoError(t, h.db.ReadStatement(context.Background(), func(tx *database.Tx) (err error) {
+		intentNo, err = h.intents.Resolve(tx, intentID)
+		return err
+	}))
+	return intentNo
+}
+
+func TestReachingIntents(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		addressed, spoken, byRole, listed, assigned, admitted := h.open(t), h.open(t), h.open(t), h.explicit(t, "a"), h.open(t), h.intent(t)
+		h.open(t) // concerns nobody but its creator
+		h.asks(t, "b", addressed, "a")
+		h.say(t, "a", spoken, "hello")
+		h.asks(t, "b", byRole, "role:judge")
+		_, err := h.intents.AssignAgent(asOperator(), &openintentv1.AssignAgentRequest{
+			IntentId: h.channel(t, assigned).GetIntentId(), AgentId: "a",
+		})
+		require.NoError(t, err)
+		h.admit(t, admitted, "a")
+		mine, err := h.intents.CreateIntent(as("a"), &openintentv1.CreateIntentRequest{Title: "Mine"})
+		require.NoError(t, err)
+		coordinated := h.intent(t)
+		_, err = h.intents.CreateCoordinator(asOperator(), &openintentv1.CreateCoordinatorRequest{
+			IntentId: &coordinated, AgentId: ptr("a"),
+		})
+		require.NoError(t, err)
+
+		want := []int64{
+			h.key(t, addressed).IntentNo, h.key(t, spoken).IntentNo, h.key(t, listed).IntentNo, h.key(t, assigned).IntentNo,
+			h.intentNo(t, admitted), h.intentNo(t, mine.GetId()), h.intentNo(t, coordinated),
+		}
+		slices.Sort(want)
+		require.Equal(t, want, h.reaching(t, "a", ""))
+		want = append(want, h.key(t, byRole).IntentNo)
+		slices.Sort(want)
+		require.Equal(t, want, h.reaching(t, "a", "judge"))
+		require.Empty(t, h.reaching(t, "stranger", ""))
+	})
+}
+
+// What is said to everyone is for those that take part, and only for as long as they do.
+func TestTakingPart(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		takesPart := func(channelID, agent string, departedAt time.Time) (part bool) {
+			key := h.key(t, channelID)
+			require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) error {
+				reached, statements := prepareReach(tx, agent, "judge")
+				if err := tx.Pipeline(statements...); err != nil {
+					return err
+				}
+				head, err := intents.ReadHead(tx, key.IntentNo)
+				if err != nil {
+					return err
+				}
+				rules, err := h.intents.Rules(tx, key.IntentNo, head.Epoch)
+				part = reached.takesPart(key.IntentNo, rules, agent, departedAt, head.Now())
+				return err
+			}))
+			return part
+		}
+		channel := h.open(t)
+		h.asks(t, "b", channel, "a")
+		h.asks(t, "b", channel, "role:judge")
+		require.False(t, takesPart(channel, "a", time.Time{}), "who was only addressed")
+		require.False(t, takesPart(channel, "other", time.Time{}), "a holder of a role that was only addressed")
+		require.True(t, takesPart(channel, "b", time.Time{}), "who has sent")
+		require.True(t, takesPart(channel, "creator", time.Time{}))
+
+		listing := h.explicit(t, "a")
+		require.True(t, takesPart(listing, "a", time.Time{}))
+		require.False(t, takesPart(listing, "a", h.clock.Now().Add(time.Hour)), "a departure ended the membership")
+	})
+}
+
+// Parties that have spoken before cost no statement.
+func TestKnownAudiencesAreNotWrittenAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.open(t)
+		writes := func(sender, target string) (count int) {
+			key := h.key(t, channelID)
+			require.ErrorIs(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
+				heads, err := intents.Lock(tx, key.IntentNo)
+				require.NoError(t, err)
+				head := heads.Get(key.IntentNo)
+				rules, err := h.channels.Rules(tx, key, head.Epoch)
+				require.NoError(t, err)
+				counts, err := channels.LoadCounts(tx, []channels.Key{key})
+				require.NoError(t, err)
+				appended := newAppender(tx, counts, h.messaging.writer.audiences)
+				_, err = appended.add(head, rules, nil, &draft{
+					id: newMessageID(), sender: sender, target: target, messageType: TypeNotify,
+				})
+				require.NoError(t, err)
+				for _, statement := range appended.statements() {
+					if strings.Contains(statement.SQL, "audiences") {
+						count++
+					}
+				}
+				return errInjected
+			}), errInjected)
+			return count
+		}
+		require.NotZero(t, writes("a", "b"))
+		require.NotZero(t, writes("a", "b"), "what was rolled back is not known")
+		h.send(t, "a", &sendRequest{ChannelId: channelID, To: ptr("b")})
+		require.Zero(t, writes("a", "b"))
+		require.Zero(t, writes("a", "*"))
+		require.NotZero(t, writes("a", "role:judge"))
+		require.NotZero(t, writes("b", "a"))
+		require.Zero(t, writes("system", "*"))
+		h.send(t, "b", &sendRequest{ChannelId: channelID, To: ptr("role:judge")})
+		require.Zero(t, writes("a", "role:judge"))
+		require.Equal(t, 4, h.rows(t, "audiences", "intent_no = ?", h.key(t, channelID).IntentNo))
+	})
+}
+
+// Of a commit that failed nothing is known, and of one whose acknowledgement was lost nothing is sure.
+func TestAudiencesAreLearntFromCommitsAlone(t *testing.T) {
+	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
+		channelID := h.open(t)
+		stored := func() int { return h.rows(t, "audiences", "intent_no = ?", h.key(t, channelID).IntentNo) }
+		f.set(failing, nil)
+		_, err := h.messaging.SendMessage(as("a"), &sendRequest{ChannelId: channelID, To: ptr("b")})
+		require.Error(t, err)
+		f.set(nil, nil)
+		require.Zero(t, stored())
+		require.Zero(t, h.messaging.writer.audiences.stored.Len())
+
+		f.set(nil, times(1))
+		h.send(t, "a", &sendRequest{ChannelId: channelID, To: ptr("b")})
+		require.Equal(t, 2, stored())
+		require.Zero(t, h.messaging.writer.audiences.stored.Len())
+		h.send(t, "a", &sendRequest{ChannelId: channelID, To: ptr("b")})
+		require.Equal(t, 2, stored())
+		require.Equal(t, 2, h.messaging.writer.audiences.stored.Len())
+	})
+}
+
+func TestAPurgedIntentReachesNobody(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID, other := h.open(t), h.open(t)
+		for _, id := range []string{channelID, other} {
+			h.asks(t, "a", id, "b")
+		}
+		h.setStatus(t, h.channel(t, channelID).GetIntentId(), completed)
+		h.sweep(t)
+		require.Len(t, h.reaching(t, "b", ""), 2)
+		h.clock.Advance(defaultRetention + time.Second)
+		h.sweep(t)
+		require.Equal(t, []int64{h.key(t, other).IntentNo}, h.reaching(t, "b", ""))
+	})
+}
