@@ -39,6 +39,7 @@ type postgresServer struct {
 	config        *pgx.ConnConfig
 	writes, reads *postgresPool
 	lost          atomic.Int64 // when a connection was last found to be lost, in Unix nanoseconds
+	turns         postgresTurns
 }
 
 // postgresPool is a pool in front of which callers stand in line.
@@ -56,7 +57,7 @@ func openPostgres(ctx context.Context, address string, connections int) (dialect
 	half := max(1, orDefault(connections, postgresConnections)/2)
 	readConfig := config.Copy()
 	readConfig.RuntimeParams["default_transaction_read_only"] = "on"
-	p := &postgresServer{config: config}
+	p := &postgresServer{config: config, turns: postgresTurns{patience: turnPatience}}
 	p.writes, p.reads = p.newPool(config, half), p.newPool(readConfig, half)
 	if err := p.check(ctx); err != nil {
 		return nil, errors.Join(err, p.close(ctx))
@@ -273,6 +274,7 @@ func arrayType(column Column) string {
 }
 
 func (p *postgresServer) close(ctx context.Context) error {
+	p.turns.close()
 	p.reads.gate.close(ctx)
 	p.writes.gate.close(ctx)
 	return errors.Join(p.reads.db.Close(), p.writes.db.Close())

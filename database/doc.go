@@ -16,6 +16,11 @@
 //
 // The two engines differ only in the two implementations of dialect. No other package imports a driver.
 //
+// Several replicas may work on one PostgreSQL database. A Notifier tells the others what happened, and hears of it from
+// them; InTurn lets one of them do what all would do. On SQLite there is one process, so neither has anything to do.
+//
+//	Write --> AfterCommit --> Tell --> [pending, bounded] --> NOTIFY ==> LISTEN --> Heard, or Unheard: look at everything
+//
 // # What holds
 //
 //   - A statement that fails dooms its transaction, on both engines alike: further statements fail and the commit is
@@ -26,6 +31,9 @@
 //   - Read and ReadStatement cannot write.
 //   - The closure of Write may run several times and must begin afresh each time.
 //   - Times are bigint microseconds (Micros, Time); text compares by its bytes.
+//   - Notifications are sent after the commit, over a connection of their own that waits for no disk: within the
+//     transaction they would make all commits of the server wait for one another. At most one batch of them is under
+//     way, and nobody who tells waits for it.
 //
 // # What happens on failure
 //
@@ -37,4 +45,11 @@
 //
 // A statement waits a few seconds for a lock and half a minute for its end; a connection whose server went silent is
 // given up after half a minute. The URL of a PostgreSQL database may set other limits (lock_timeout and so on).
+//
+// A notification is lost when the process ends between the commit and the sending, or while a connection is away. Nothing
+// else is lost with it: it says that something happened, which the database knows, so it costs whoever waits for it one
+// turn of looking without. When listening begins again, and when a sender comes back that had to give something up,
+// everyone is told to look at everything. A replica that stops, dies or hangs loses its turns to the others: at once when
+// its connection ends, after half a minute when it does not. Both need a session of their own, which a proxy that shares
+// sessions between clients does not give.
 package database

@@ -1,5 +1,7 @@
 package database
 
+import "time"
+
 // What the tests of this package look at from outside.
 var (
 	OpenWithMigrations = open
@@ -15,4 +17,9 @@ func (db *DB) FreeWriters() int {
 		return len(dialect.writes.gate.places)
 	}
 	return -1
+}
+
+// SetTurnPatience changes how long turns are kept without asking, for a PostgreSQL database that has not asked for any.
+func (db *DB) SetTurnPatience(patience time.Duration) {
+	db.dialect.(*postgresServer).turns.patience = patience
 }

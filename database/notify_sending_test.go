@@ -1,0 +1,223 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const testPatience = 20 * time.Second
+
+// stage is a server of which the test sees each batch under way and decides how it ends.
+type stage struct {
+	sent    chan []string
+	outcome chan error
+
+	mutex     sync.Mutex
+	connected int
+	open      int
+}
+
+func newStage() *stage { return &stage{sent: make(chan []string), outcome: make(chan error)} }
+
+func (s *stage) connectNotices(context.Context) (noticeConnection, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.connected++
+	s.open++
+	return stageConnection{s}, nil
+}
+
+func (s *stage) turn(context.Context, string) (bool, error) { return true, nil }
+
+func (s *stage) counts() (connected, open int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.connected, s.open
+}
+
+type stageConnection struct{ *stage }
+
+func (c stageConnection) listen(context.Context, string) error { return nil }
+
+func (c stageConnection) receive(ctx context.Context) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+func (c stageConnection) send(_ context.Context, _ string, payloads []string) error {
+	c.sent <- payloads
+	return <-c.outcome
+}
+
+func (c stageConnection) close() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.open--
+}
+
+// batch waits for the next batch under way, which stays so until the test gives its outcome.
+func (s *stage) batch(t *testing.T) []string {
+	t.Helper()
+	select {
+	case payloads := <-s.sent:
+		return payloads
+	case <-time.After(testPatience):
+		require.FailNow(t, "nothing is sent")
+		return nil
+	}
+}
+
+func onStage(t *testing.T) (*stage, *Notifier) {
+	s := newStage()
+	n := newNotifier(s, NotifierConfig{Channel: "test", Heard: func([]string) {}, Unheard: func() {}})
+	n.Start()
+	t.Cleanup(n.Stop)
+	return s, n
+}
+
+// noticesIn are the notices of payloads, in order.
+func noticesIn(t *testing.T, n *Notifier, payloads []string) (notices []string) {
+	t.Helper()
+	for _, payload := range payloads {
+		require.LessOrEqual(t, len(payload), payloadBytes)
+		replica, rest, some := strings.Cut(payload, "\n")
+		require.Equal(t, n.replica, replica)
+		require.True(t, some, "anything may have happened")
+		notices = append(notices, strings.Split(rest, "\n")...)
+	}
+	slices.Sort(notices)
+	return notices
+}
+
+func requireEverything(t *testing.T, n *Notifier, payloads []string) {
+	t.Helper()
+	require.Equal(t, []string{n.replica}, payloads)
+}
+
+// Whatever is told while a batch is under way goes with the next, once; nobody who tells waits.
+func TestNoticesMergeWhileABatchIsUnderWay(t *testing.T) {
+	s, n := onStage(t)
+	n.Tell("first")
+	require.Equal(t, []string{"first"}, noticesIn(t, n, s.batch(t)))
+	for range 1000 {
+		n.Tell("second", "third")
+	}
+	n.Tell("fourth")
+	s.outcome <- nil
+	require.Equal(t, []string{"fourth", "second", "third"}, noticesIn(t, n, s.batch(t)))
+	s.outcome <- nil
+	n.Tell("fifth")
+	require.Equal(t, []string{"fifth"}, noticesIn(t, n, s.batch(t)), "and nothing is told twice")
+	s.outcome <- nil
+	n.Stop()
+	_, open := s.counts()
+	require.Zero(t, open)
+}
+
+func TestManyNoticesTakeSeveralPayloads(t *testing.T) {
+	s, n := onStage(t)
+	n.Tell("first")
+	s.batch(t)
+	var told []string
+	for i := range noticesPending {
+		told = append(told, fmt.Sprintf("%05d", i))
+	}
+	n.Tell(told...)
+	s.outcome <- nil
+	payloads := s.batch(t)
+	require.Len(t, payloads, 7, "filled to the brim")
+	require.Equal(t, told, noticesIn(t, n, payloads))
+	n.Tell(told...)
+	n.Tell("one more")
+	s.outcome <- nil
+	requireEverything(t, n, s.batch(t))
+	s.outcome <- nil
+	n.Tell("again")
+	require.Equal(t, []string{"again"}, noticesIn(t, n, s.batch(t)))
+	s.outcome <- nil
+}
+
+// What cannot be part of a payload is told as "anything", which includes it.
+func TestNoticesThatFitNoPayload(t *testing.T) {
+	s, n := onStage(t)
+	longest := strings.Repeat("x", payloadBytes-len(n.replica)-1)
+	n.Tell(longest)
+	require.Equal(t, []string{longest}, noticesIn(t, n, s.batch(t)))
+	for _, notice := range []string{longest + "x", "", "two\nlines", "a\x00b", "not UTF-8 \xff"} {
+		n.Tell("good", notice, "good too")
+		s.outcome <- nil
+		requireEverything(t, n, s.batch(t))
+	}
+	s.outcome <- nil
+}
+
+// While the database is away nothing piles up, and afterwards everyone is told to look at everything.
+func TestNoticesThatCouldNotBeSent(t *testing.T) {
+	s, n := onStage(t)
+	n.Tell("lost")
+	require.Equal(t, []string{"lost"}, noticesIn(t, n, s.batch(t)))
+	for range 3 {
+		s.outcome <- errors.New("the database is away")
+		n.Tell("meanwhile")
+		requireEverything(t, n, s.batch(t))
+	}
+	s.outcome <- nil
+	n.Tell("later")
+	require.Equal(t, []string{"later"}, noticesIn(t, n, s.batch(t)))
+	connected, open := s.counts()
+	require.Equal(t, 5, connected, "one to listen, and one for each time it was lost")
+	require.Equal(t, 2, open)
+	s.outcome <- nil
+}
+
+// The last notices before the stop are told.
+func TestStopTellsWhatIsPending(t *testing.T) {
+	s, n := onStage(t)
+	n.Tell("first")
+	s.batch(t)
+	n.Tell("last")
+	stopped := make(chan struct{})
+	go func() {
+		n.Stop()
+		close(stopped)
+	}()
+	s.outcome <- nil
+	require.Equal(t, []string{"last"}, noticesIn(t, n, s.batch(t)))
+	s.outcome <- nil
+	select {
+	case <-stopped:
+	case <-time.After(testPatience):
+		require.Fail(t, "it does not stop")
+	}
+	n.Tell("too late")
+	n.Stop()
+}
+
+func TestReceivedPayloads(t *testing.T) {
+	var heard []string
+	unheard, received := 0, 0
+	n := newNotifier(newStage(), NotifierConfig{
+		Heard:   func(notices []string) { heard = append(heard, notices...) },
+		Unheard: func() { unheard++ },
+		Observe: func(_, count int) { received += count },
+	})
+	n.receive(n.replica + "\nown")
+	n.receive(n.replica)
+	require.Empty(t, heard)
+	require.Zero(t, unheard)
+	require.Zero(t, received)
+	n.receive("other\none\ntwo")
+	require.Equal(t, []string{"one", "two"}, heard)
+	n.receive("other")
+	n.receive("")
+	require.Equal(t, 2, unheard)
+	require.Equal(t, 3, received)
+}

@@ -1,0 +1,186 @@
+package database_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+)
+
+// replica is one of several processes on a database, as far as notifications go.
+type replica struct {
+	*database.Notifier
+	heard   chan []string
+	unheard chan struct{}
+}
+
+func newReplica(t *testing.T, url string) *replica {
+	r := &replica{heard: make(chan []string, 1000), unheard: make(chan struct{}, 1000)}
+	db := openServer(t, database.Config{URL: url})
+	r.Notifier = db.Notifier(database.NotifierConfig{
+		Channel: "test",
+		Heard:   func(notices []string) { r.heard <- notices },
+		Unheard: func() { r.unheard <- struct{}{} },
+	})
+	r.Start()
+	t.Cleanup(r.Stop)
+	within(t, r.unheard) // it listens
+	return r
+}
+
+// hears waits until it has heard as many notices, and gives them in order.
+func (r *replica) hears(t *testing.T, count int) (notices []string) {
+	t.Helper()
+	for len(notices) < count {
+		notices = append(notices, within(t, r.heard)...)
+	}
+	slices.Sort(notices)
+	return notices
+}
+
+func TestNoticesReachTheOtherReplicas(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one, two, three := newReplica(t, url), newReplica(t, url), newReplica(t, url)
+	one.Tell("ä", "b c", "d")
+	require.Equal(t, []string{"b c", "d", "ä"}, two.hears(t, 3))
+	require.Equal(t, []string{"b c", "d", "ä"}, three.hears(t, 3))
+	two.Tell("e")
+	require.Equal(t, []string{"e"}, one.hears(t, 1), "and not what it told itself")
+	require.Equal(t, []string{"e"}, three.hears(t, 1))
+}
+
+func TestManyNoticesArriveAllOrAsOne(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one, two := newReplica(t, url), newReplica(t, url)
+	var many []string
+	for i := range 5000 {
+		many = append(many, fmt.Sprintf("%05d", i))
+	}
+	one.Tell(many...)
+	require.Equal(t, many, two.hears(t, len(many)))
+	var tooMany []string
+	for i := range 10_000 {
+		tooMany = append(tooMany, fmt.Sprintf("%05d", i))
+	}
+	one.Tell(tooMany...)
+	within(t, two.unheard)
+	one.Tell("after")
+	require.Equal(t, []string{"after"}, two.hears(t, 1))
+}
+
+// When connections are lost, both sides come back, and everyone is told to look at everything.
+func TestNotifierOutlivesLostConnections(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one, two := newReplica(t, url), newReplica(t, url)
+	for i := range 3 {
+		one.Tell(fmt.Sprint(i))
+		require.Equal(t, []string{fmt.Sprint(i)}, two.hears(t, 1))
+		require.NotZero(t, databasetest.KillConnections(t, url))
+		within(t, one.unheard)
+		within(t, two.unheard)
+		one.Tell("lost, or told as anything")
+		within(t, two.unheard)
+	}
+}
+
+// What is told in vain while the database is away leaves no trace but that everyone looks later.
+func TestNotifierStopsWithoutATrace(t *testing.T) {
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			db := openScratch(t, database.Config{URL: databasetest.BlankURL(t, engine)})
+			before := goleak.IgnoreCurrent()
+			listens := make(chan struct{}, 10)
+			n := db.Notifier(database.NotifierConfig{
+				Channel: "test", Heard: func([]string) {}, Unheard: func() { listens <- struct{}{} },
+			})
+			n.Stop()
+			n.Start()
+			n.Tell("something")
+			if engine == database.PostgreSQL {
+				within(t, listens)
+			}
+			n.Stop()
+			n.Stop()
+			goleak.VerifyNone(t, before)
+		})
+	}
+}
+
+// A transaction tells after its commit, and only then.
+func TestRolledBackTransactionsTellNothing(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one, two := newReplica(t, url), newReplica(t, url)
+	db := openServer(t, database.Config{URL: url})
+	for _, fails := range []bool{true, false} {
+		err := db.Write(t.Context(), func(tx *database.Tx) error {
+			tx.AfterCommit(func() { one.Tell(fmt.Sprint("rolled back: ", fails)) })
+			if fails {
+				return errors.New("rolled back")
+			}
+			return insertThing(tx, 1)
+		})
+		require.Equal(t, fails, err != nil)
+	}
+	require.Equal(t, []string{"rolled back: false"}, two.hears(t, 1))
+}
+
+// turnOf asks for the turn of a replica and tells whether it worked.
+func turnOf(t *testing.T, db *database.DB, name string) (worked bool) {
+	t.Helper()
+	err := db.InTurn(name, func(context.Context) error {
+		worked = true
+		return nil
+	})(t.Context())
+	require.NoError(t, err)
+	return worked
+}
+
+func TestOneReplicaHasTheTurn(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one, two := openServer(t, database.Config{URL: url}), openServer(t, database.Config{URL: url})
+	for range 3 {
+		require.True(t, turnOf(t, one, "sweep"))
+		require.False(t, turnOf(t, two, "sweep"))
+		require.True(t, turnOf(t, two, "another sweep"))
+		require.False(t, turnOf(t, one, "another sweep"))
+	}
+	require.NoError(t, one.Close())
+	require.True(t, turnOf(t, two, "sweep"), "the other goes on at once")
+	err := one.InTurn("sweep", func(context.Context) error { return nil })(t.Context())
+	require.True(t, database.IsUnavailable(err), "%v", err)
+}
+
+// A replica that lost its connection takes part again, and one of them works.
+func TestTurnsOutliveLostConnections(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one, two := openServer(t, database.Config{URL: url}), openServer(t, database.Config{URL: url})
+	require.True(t, turnOf(t, one, "sweep"))
+	require.False(t, turnOf(t, two, "sweep"))
+	require.NotZero(t, databasetest.KillConnections(t, url))
+	require.True(t, turnOf(t, two, "sweep"))
+	require.False(t, turnOf(t, one, "sweep"))
+}
+
+// A replica that hangs does not keep its turn.
+func TestTurnPassesFromAReplicaThatHangs(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one, two := openServer(t, database.Config{URL: url}), openServer(t, database.Config{URL: url})
+	one.SetTurnPatience(50 * time.Millisecond)
+	require.True(t, turnOf(t, one, "sweep"))
+	require.Eventually(t, func() bool { return turnOf(t, two, "sweep") }, patience, 5*time.Millisecond)
+	require.False(t, turnOf(t, one, "sweep"), "it is behind the other now")
+}
+
+func TestSQLiteAlwaysHasTheTurn(t *testing.T) {
+	db := openScratch(t, database.Config{URL: databasetest.BlankURL(t, database.SQLite)})
+	require.True(t, turnOf(t, db, "sweep"))
+	require.True(t, turnOf(t, db, "sweep"))
+}

@@ -1,0 +1,80 @@
+package database
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// postgresNotices is a connection for notifications.
+type postgresNotices struct{ conn *pgx.Conn }
+
+// connectNotices makes a connection whose commits do not wait for the disk: a NOTIFY holds a lock of the whole server
+// until its commit is done, and what it says needs no keeping.
+func (p *postgresServer) connectNotices(ctx context.Context) (noticeConnection, error) {
+	conn, err := p.connectBeside(ctx, map[string]string{"synchronous_commit": "off", "idle_session_timeout": "0"})
+	if err != nil {
+		return nil, err
+	}
+	return &postgresNotices{conn}, nil
+}
+
+// connectBeside makes a connection beside the pools, with further settings.
+func (p *postgresServer) connectBeside(ctx context.Context, settings map[string]string) (*pgx.Conn, error) {
+	config := p.config.Copy()
+	for name, value := range settings {
+		config.RuntimeParams[name] = value
+	}
+	return pgx.ConnectConfig(ctx, config)
+}
+
+// closeBeside closes a connection made by connectBeside, lost or not, and leaves nothing running.
+func closeBeside(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), finishPatience)
+	defer cancel()
+	_ = conn.Close(ctx) // an error says that it is closed already
+	select {
+	case <-conn.PgConn().CleanupDone():
+	case <-ctx.Done():
+	}
+}
+
+func (c *postgresNotices) listen(ctx context.Context, channel string) error {
+	_, err := c.conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
+	return err
+}
+
+func (c *postgresNotices) receive(ctx context.Context) (string, error) {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, silentNotices)
+		received, err := c.conn.WaitForNotification(waiting)
+		cancel()
+		switch {
+		case received != nil:
+			return received.Payload, nil
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case !errors.Is(err, context.DeadlineExceeded):
+			return "", err
+		}
+		if err := c.ask(ctx); err != nil {
+			return "", err
+		}
+	}
+}
+
+// ask makes the server answer: a connection that something in between has dropped is silent like one on which nothing
+// happens.
+func (c *postgresNotices) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, finishPatience)
+	defer cancel()
+	return c.conn.Ping(ctx)
+}
+
+func (c *postgresNotices) send(ctx context.Context, channel string, payloads []string) error {
+	_, err := c.conn.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", channel, payloads)
+	return err
+}
+
+func (c *postgresNotices) close() { closeBeside(c.conn) }
