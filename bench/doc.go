@@ -1,10 +1,17 @@
-// Command bench measures the server as its users meet it: sends over gRPC and REST, and asks with a streaming responder,
-// on SQLite and PostgreSQL, from one caller to many, on one channel and on many. It starts the server as a process of its
-// own for each engine.
+// Command bench measures the server as its users meet it. It starts the server as processes of its own. The parts, each of
+// which can be measured by itself (-only):
 //
-// In the same run it measures what the figures are to be compared with: on each engine one transaction for each message
-// with numbering under a lock, the design that group commit replaces; and the floor of an ask, which is the same calls with
-// nothing stored, plus two single-row commits. Machines are noisy: compare within a run, by the medians of its rounds.
+//   - send: sends over gRPC and REST, and asks with a streaming responder, from one caller to many, on one channel and on
+//     many. Beside them one transaction for each message with numbering under a lock, the design that group commit replaces;
+//     and the floor of an ask, which is the same calls with nothing stored, plus two single-row commits.
+//   - fanout: one sender's messages to streams of many agents. Beside it the same with nothing stored, each message encoded
+//     once for all streams.
+//   - latency: from a send to its recipient's stream, on one replica and across two on one PostgreSQL.
+//   - notifications: sends while a second replica listens, with and without notifications.
+//   - memory: what idle streams cost the server, beside gRPC streams of a server that does nothing. The server says itself
+//     what it uses, in a process of its own after collecting garbage, so nothing of the clients is in it.
+//
+// Clients, servers and databases share the machine. Machines are noisy: compare within a run, by the medians of its rounds.
 //
 // Run it with make bench, which brings a PostgreSQL that waits for the disk.
 package main

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,10 +20,29 @@ import (
 type plan struct {
 	callers  []int
 	channels int
+	streams  []int
+	idle     []int
 	duration time.Duration
 	rounds   int
 	engines  []string
+	only     []string
 	scratch  string
+}
+
+// part is one thing to be measured, on one engine. It prints its own table.
+type part struct {
+	name string
+	run  func(p plan, ctx context.Context, engine string) error
+	// engine is the only one that the part is measured on; empty: on each.
+	engine string
+}
+
+var parts = []part{
+	{name: "send", run: plan.send},
+	{name: "fanout", run: plan.fanOut},
+	{name: "latency", run: plan.latency},
+	{name: "notifications", run: plan.notifications, engine: "postgres"},
+	{name: "memory", run: plan.memory, engine: "sqlite"}, // a stream's memory does not depend on the engine
 }
 
 func main() {
@@ -30,22 +50,41 @@ func main() {
 		exitOn(serveChild(mode))
 		return
 	}
+	names := make([]string, len(parts))
+	for i, part := range parts {
+		names[i] = part.name
+	}
+	all := strings.Join(names, ",")
 	var p plan
+	only := flag.String("only", all, "which parts to measure, comma-separated")
 	callers := flag.String("callers", "1,16,64,256", "how many callers send at once, comma-separated")
+	streams := flag.String("streams", "1,100,1000", "how many streams follow one sender, comma-separated")
+	idle := flag.String("idle", "1000,10000", "at how many idle streams memory is looked at, rising, comma-separated")
 	engines := flag.String("engines", "sqlite,postgres", "engines to measure; postgres needs OPENINTENT_TEST_POSTGRES")
 	flag.IntVar(&p.channels, "channels", 1000, "how many channels \"many\" are")
 	flag.DurationVar(&p.duration, "duration", time.Second, "how long each figure is measured in each round")
 	flag.IntVar(&p.rounds, "rounds", 3, "how often the whole is measured; figures are medians")
 	flag.Parse()
-	for text := range strings.SplitSeq(*callers, ",") {
-		n, err := strconv.Atoi(text)
-		exitOn(err)
-		p.callers = append(p.callers, n)
+	p.callers, p.streams, p.idle = numbers(*callers), numbers(*streams), numbers(*idle)
+	p.engines, p.only = strings.Split(*engines, ","), strings.Split(*only, ",")
+	for _, name := range p.only {
+		if !slices.Contains(names, name) {
+			exitOn(fmt.Errorf("there is no part %q; the parts are %s", name, all))
+		}
 	}
-	p.engines = strings.Split(*engines, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	exitOn(p.run(ctx))
+}
+
+// numbers reads a list of numbers.
+func numbers(list string) (values []int) {
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(text)
+		exitOn(err)
+		values = append(values, n)
+	}
+	return values
 }
 
 func exitOn(err error) {
@@ -63,94 +102,24 @@ func (p plan) run(ctx context.Context) error {
 	defer func() { _ = os.RemoveAll(scratch) }()
 	p.scratch = scratch
 	fmt.Printf("%s, %d processors; %d rounds of %s a figure; medians\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.duration)
-	for _, engine := range p.engines {
-		results, err := p.measure(ctx, engine)
-		if err != nil {
-			return fmt.Errorf("%s: %w", engine, err)
-		}
-		results.print(engine, p)
-	}
-	return nil
-}
-
-// measure runs all rounds on one engine; contestants take turns within a round.
-func (p plan) measure(ctx context.Context, engine string) (*results, error) {
-	url, err := p.databaseURL(ctx, engine, "server")
-	if err != nil {
-		return nil, err
-	}
-	server, err := startServer(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	defer server.stop()
-	floor, err := startEcho(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer floor.stop()
-	url, err = p.databaseURL(ctx, engine, "baseline")
-	if err != nil {
-		return nil, err
-	}
-	baseline, err := openBaseline(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	defer baseline.close()
-	all := &results{figures: make(map[series]map[int][]figure)}
-	for range p.rounds {
-		if err := p.round(ctx, server, floor, baseline, all); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func (p plan) round(ctx context.Context, server, floor *target, baseline *baseline, all *results) error {
-	one, err := server.openChannels(ctx, 1)
-	if err != nil {
-		return err
-	}
-	many, err := server.openChannels(ctx, p.channels)
-	if err != nil {
-		return err
-	}
-	for _, callers := range p.callers {
-		for _, load := range []struct {
-			series series
-			work   func(context.Context) (worker, error)
-		}{
-			{series{"send, gRPC", "one channel"}, server.grpcSender(one)},
-			{series{"send, gRPC", "many channels"}, server.grpcSender(many)},
-			{series{"send, REST", "one channel"}, server.restSender(one)},
-			{series{"send, REST", "many channels"}, server.restSender(many)},
-			{series{"one transaction a message", "one channel"}, baseline.sender(1)},
-			{series{"one transaction a message", "many channels"}, baseline.sender(p.channels)},
-			{series{"ask", "one channel"}, server.asker(one)},
-			{series{"ask, nothing stored", "one channel"}, floor.asker(echoChannels())},
-		} {
-			before := server.batches(ctx)
-			measured, err := p.load(ctx, callers, load.work)
-			if err != nil {
-				return fmt.Errorf("%s, %s, %d callers: %w", load.series.name, load.series.where, callers, err)
+	for _, part := range parts {
+		for _, engine := range p.engines {
+			if !slices.Contains(p.only, part.name) || part.engine != "" && part.engine != engine {
+				continue
 			}
-			measured.batch = server.batches(ctx).since(before)
-			all.add(load.series, callers, measured)
+			if err := part.run(p, ctx, engine); err != nil {
+				return fmt.Errorf("%s, %s: %w", part.name, engine, err)
+			}
 		}
 	}
-	commits, err := p.load(ctx, 1, baseline.committer())
-	if err != nil {
-		return err
-	}
-	all.add(series{"single-row commit", "-"}, 1, commits)
 	return nil
 }
 
 // databaseURL gives the URL of a fresh database.
 func (p plan) databaseURL(ctx context.Context, engine, name string) (string, error) {
+	started := strconv.FormatInt(time.Now().UnixMicro(), 36)
 	if engine == "sqlite" {
-		return "sqlite:" + p.scratch + "/" + name + ".db", nil
+		return "sqlite:" + p.scratch + "/" + name + "_" + started + ".db", nil
 	}
 	maintenance := os.Getenv("OPENINTENT_TEST_POSTGRES")
 	if maintenance == "" {
@@ -165,7 +134,7 @@ func (p plan) databaseURL(ctx context.Context, engine, name string) (string, err
 		return "", err
 	}
 	defer func() { _ = pool.Close() }()
-	address.Path = "/bench_" + name + "_" + strconv.FormatInt(time.Now().UnixMicro(), 36)
+	address.Path = "/bench_" + name + "_" + started
 	_, err = pool.ExecContext(ctx, "CREATE DATABASE "+address.Path[1:])
 	return address.String(), err
 }

@@ -22,13 +22,7 @@ import (
 	"openintent/server"
 )
 
-// The child process learns from the environment what to serve.
 const (
-	childMode     = "OPENINTENT_BENCH_CHILD"
-	childDatabase = "OPENINTENT_BENCH_DATABASE"
-	modeServer    = "server"
-	modeEcho      = "echo"
-
 	asker     = "bench-asker"
 	responder = "bench-responder"
 )
@@ -36,35 +30,26 @@ const (
 // target is a server process and its clients.
 type target struct {
 	process *exec.Cmd
-	input   io.Closer
+	input   io.WriteCloser
+	output  *json.Decoder
+	address string
 	conn    *grpc.ClientConn
 	rest    *http.Client
 	base    string
 }
 
-// addresses are what a child process says on its first line of output.
-type addresses struct{ HTTP, GRPC string }
-
-// serveChild is what the child process runs: until its standard input ends, which it does with its parent.
-func serveChild(mode string) error {
-	ctx, stop := context.WithCancel(context.Background())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
-	if mode == modeEcho {
-		return serveEcho(ctx)
+// startServer starts a server on a fresh database.
+func (p plan) startServer(ctx context.Context, engine, name string) (*target, error) {
+	url, err := p.databaseURL(ctx, engine, name)
+	if err != nil {
+		return nil, err
 	}
-	cfg := server.DefaultConfig()
-	cfg.DatabaseURL = os.Getenv(childDatabase)
-	cfg.HTTPAddr, cfg.GRPCAddr, cfg.LogLevel = "127.0.0.1:0", "127.0.0.1:0", "error"
-	return server.Run(ctx, cfg, func(at server.Addresses) { announce(addresses{HTTP: at.HTTP, GRPC: at.GRPC}) })
+	return startReplica(ctx, url)
 }
 
-func announce(at addresses) { _ = json.NewEncoder(os.Stdout).Encode(at) }
-
-func startServer(ctx context.Context, databaseURL string) (*target, error) {
-	return start(ctx, childMode+"="+modeServer, childDatabase+"="+databaseURL)
+// startReplica starts a server on a database that it may share.
+func startReplica(ctx context.Context, databaseURL string, environment ...string) (*target, error) {
+	return start(ctx, append(environment, childMode+"="+modeServer, childDatabase+"="+databaseURL)...)
 }
 
 func startEcho(ctx context.Context) (*target, error) { return start(ctx, childMode+"="+modeEcho) }
@@ -89,13 +74,19 @@ func start(ctx context.Context, environment ...string) (*target, error) {
 		return nil, err
 	}
 	var at addresses
-	if err := json.NewDecoder(output).Decode(&at); err != nil {
+	t.output = json.NewDecoder(output)
+	if err := t.output.Decode(&at); err != nil {
 		return nil, fmt.Errorf("the server did not start: %w", err)
 	}
-	t.base = "http://" + at.HTTP
+	t.base, t.address = "http://"+at.HTTP, at.GRPC
 	t.rest = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}}
-	t.conn, err = grpc.NewClient(at.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	t.conn, err = t.connect()
 	return t, err
+}
+
+// connect opens a connection of its own.
+func (t *target) connect() (*grpc.ClientConn, error) {
+	return grpc.NewClient(t.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
 func (t *target) stop() {

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"openintent/server"
+)
+
+// The child process learns from the environment what to serve.
+const (
+	childMode     = "OPENINTENT_BENCH_CHILD"
+	childDatabase = "OPENINTENT_BENCH_DATABASE"
+	childAlone    = "OPENINTENT_BENCH_ALONE"
+	modeServer    = "server"
+	modeEcho      = "echo"
+)
+
+// addresses are what a child process says on its first line of output.
+type addresses struct{ HTTP, GRPC string }
+
+// consumption is what a child process says for each line of its input: what it needs of the machine at that moment.
+type consumption struct {
+	// InUse is the memory of the heap and the stacks that is in use after collecting garbage, Resident what the operating
+	// system counts, both in bytes.
+	InUse, Resident int64
+	// Processor is the processor time so far.
+	Processor  time.Duration
+	Goroutines int
+}
+
+// serveChild is what the child process runs: until its standard input ends, which it does with its parent.
+func serveChild(mode string) error {
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		defer stop()
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			_ = json.NewEncoder(os.Stdout).Encode(consumed())
+		}
+	}()
+	if mode == modeEcho {
+		return serveEcho(ctx)
+	}
+	cfg := server.DefaultConfig()
+	cfg.DatabaseURL = os.Getenv(childDatabase)
+	cfg.HTTPAddr, cfg.GRPCAddr, cfg.LogLevel = "127.0.0.1:0", "127.0.0.1:0", "error"
+	cfg.Notifications = os.Getenv(childAlone) == ""
+	return server.Run(ctx, cfg, func(at server.Addresses) { announce(addresses{HTTP: at.HTTP, GRPC: at.GRPC}) })
+}
+
+func announce(at addresses) { _ = json.NewEncoder(os.Stdout).Encode(at) }
+
+func consumed() consumption {
+	debug.FreeOSMemory() // collects garbage first
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	c := consumption{
+		InUse: int64(memory.HeapInuse + memory.StackInuse), Resident: resident(), Goroutines: runtime.NumGoroutine(),
+	}
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) == nil {
+		c.Processor = time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	}
+	return c
+}
+
+// resident reads what Linux counts as the process's memory; 0 elsewhere.
+func resident() int64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, size, _ := strings.Cut(string(text), "VmRSS:")
+	kibibytes, _ := strconv.ParseInt(strings.Fields(size + " 0")[0], 10, 64)
+	return kibibytes << 10
+}
+
+// consumption asks the child process what it needs now.
+func (t *target) consumption() (c consumption, err error) {
+	if _, err := fmt.Fprintln(t.input); err != nil {
+		return c, err
+	}
+	return c, t.output.Decode(&c)
+}

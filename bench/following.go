@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // the codec that `undecoded` stands in for
+	"google.golang.org/grpc/mem"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	// streamsPerConnection is how many streams share a connection.
+	streamsPerConnection = 125
+	// openingAtOnce is how many streams are being opened at a time.
+	openingAtOnce = 64
+)
+
+// follower names the agent of a stream. Each stream has one of its own, as a message to everyone has that many readers.
+func follower(n int) string { return "bench-follower-" + strconv.Itoa(n) }
+
+// following are open gRPC streams, until their context ends.
+type following []grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
+
+// follow opens streams, numbered from a first one on, and waits until each has caught up.
+func (t *target) follow(
+	ctx context.Context, first, n int, request func(n int) *openintentv1.SubscribeRequest,
+) (following, error) {
+	clients := make([]openintentv1.MessageServiceClient, (n+streamsPerConnection-1)/streamsPerConnection)
+	for i := range clients {
+		conn, err := t.connect()
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		clients[i] = openintentv1.NewMessageServiceClient(conn)
+	}
+	streams := make(following, n)
+	err := inParallel(n, func(i int) (err error) {
+		client := clients[i/streamsPerConnection]
+		streams[i], err = client.Subscribe(as(ctx, follower(first+i)), request(first+i), grpc.ForceCodecV2(codec))
+		if err != nil {
+			return err
+		}
+		response, err := streams[i].Recv()
+		if err == nil && !response.GetCaughtUp() {
+			err = errors.New("a stream from now on did not begin with caught_up")
+		}
+		return err
+	})
+	return streams, err
+}
+
+// inParallel does n things, a bounded number of them at a time.
+func inParallel(n int, do func(i int) error) error {
+	failures := make([]error, n)
+	var working sync.WaitGroup
+	places := make(chan struct{}, openingAtOnce)
+	for i := range n {
+		places <- struct{}{}
+		working.Go(func() {
+			defer func() { <-places }()
+			failures[i] = do(i)
+		})
+	}
+	working.Wait()
+	for i, err := range failures {
+		if err != nil {
+			return fmt.Errorf("stream %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// onChannel follows one channel.
+func onChannel(id string) *openintentv1.SubscribeRequest {
+	return &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: id}}
+}
+
+// undecoded is what a stream receives into when nobody looks at the message: the clients of many streams are then as
+// little work as they can be beside the server, which has the same machine.
+type undecoded struct{}
+
+// sparingCodec is the usual one, which leaves what is received into undecoded as it is.
+type sparingCodec struct{ encoding.CodecV2 }
+
+var codec = sparingCodec{encoding.GetCodecV2("proto")}
+
+func (c sparingCodec) Unmarshal(data mem.BufferSlice, into any) error {
+	if _, ok := into.(undecoded); ok {
+		return nil
+	}
+	return c.CodecV2.Unmarshal(data, into)
+}
