@@ -1,0 +1,219 @@
+package torture
+
+// checkReceiver checks what one receiver got.
+func (c *checker) checkReceiver(r *Receiver) {
+	got := make(map[string]bool)
+	for _, connection := range r.Connections {
+		for i := range connection.Deliveries {
+			delivery := &connection.Deliveries[i]
+			got[delivery.Message.ID] = true
+			c.checkSight(r, delivery)
+			c.checkLogged(r, delivery)
+		}
+	}
+	switch r.Guarantee {
+	case Once:
+		c.checkCursors(r)
+	case AtLeastOnce, InOrder:
+		c.checkNumbers(r)
+	case State:
+		c.checkState(r)
+	}
+	c.checkDone(r)
+	c.history.each(func(send *Send) {
+		if c.must(r, send) && !got[send.ID] {
+			c.find(Lost, "%s never received %s (%q from %s to %s)", r.Name, send.ID, send.Content, send.Sender, send.To)
+		}
+	})
+}
+
+// Missing counts, for each receiver by name, what it must have received and has not.
+func Missing(h *History) map[string]int {
+	c := &checker{history: h, rights: newRights(h)}
+	missing := make(map[string]int)
+	for _, r := range h.Receivers {
+		got := make(map[string]bool)
+		for _, connection := range r.Connections {
+			for i := range connection.Deliveries {
+				got[connection.Deliveries[i].Message.ID] = true
+			}
+		}
+		h.each(func(send *Send) {
+			if c.must(r, send) && !got[send.ID] {
+				missing[r.Name]++
+			}
+		})
+	}
+	return missing
+}
+
+// must tells whether a receiver must have got what was sent: it followed before, and might see it from then to the end.
+func (c *checker) must(r *Receiver, s *Send) bool {
+	switch {
+	case !s.Acknowledged || s.Span.Begun <= r.From || !r.follows(s.Intent, s.Channel):
+		return false
+	case s.Kind == LoggedEvent && !r.Events:
+		return false
+	case r.Guarantee == State && (s.Sender == r.Agent || s.Kind == Request):
+		return false
+	}
+	return r.Operator || throughout(c.rights.periods(r.Agent, s, r.Intent == "", true), s.Span.Begun, forever)
+}
+
+// follows tells whether a channel, or an intent's log where the channel is empty, is within the receiver's scope.
+func (r *Receiver) follows(intent, channel string) bool {
+	return (r.Intent == "" || r.Intent == intent) && (r.Channel == "" || r.Channel == channel)
+}
+
+// checkSight looks that the receiver may see a delivery.
+func (c *checker) checkSight(r *Receiver, d *Delivery) {
+	m := d.Message
+	if !r.follows(m.Intent, m.Channel) || m.Kind == LoggedEvent && !r.Events {
+		c.find(Leaked, "%s received %s, which is not of what it follows", r.Name, m.ID)
+	}
+	send := c.sends[m.Content]
+	if send == nil || r.Operator {
+		return
+	}
+	if !sometime(c.rights.periods(r.Agent, send, false, false), send.Span.Begun, d.At) {
+		c.find(Leaked, "%s received %s (%q from %s to %s), which %s may not see", r.Name, m.ID, m.Content, m.Sender, m.To, r.Agent)
+	}
+}
+
+// checkLogged looks that the log's copy comes with the audited messages of an intent's stream, and with nothing else.
+func (c *checker) checkLogged(r *Receiver, d *Delivery) {
+	expected := r.Guarantee == Once && r.Events && c.history.Channels[d.Message.Channel].Audited
+	switch {
+	case expected && d.Logged == nil:
+		c.find(Unlogged, "%s received the audited message %s without its log entry", r.Name, d.Message.ID)
+	case d.Logged != nil && !expected:
+		c.find(Unlogged, "%s received %s with a log entry that does not belong there", r.Name, d.Message.ID)
+	case d.Logged != nil && *d.Logged != *d.Message:
+		c.find(Altered, "%s received %+v with the log entry of %+v", r.Name, *d.Message, *d.Logged)
+	}
+}
+
+// checkCursors checks a receiver that keeps its cursor: everything comes once, and positions and times rise.
+func (c *checker) checkCursors(r *Receiver) {
+	seen := make(map[string]bool)
+	latest := make(map[string]*Message) // by channel
+	for _, connection := range r.Connections {
+		cursor := connection.After
+		backfilled := make(map[string]bool)
+		for _, d := range connection.Deliveries {
+			m := d.Message
+			if d.Backfill {
+				if backfilled[m.ID] {
+					c.find(Doubled, "%s received %s as backfill twice on one connection", r.Name, m.ID)
+				}
+				backfilled[m.ID] = true
+				continue
+			}
+			before := latest[m.Channel]
+			switch {
+			case seen[m.ID]:
+				c.find(Doubled, "%s received %s again", r.Name, m.ID)
+			case before != nil && before.At > m.At:
+				c.find(Reordered, "%s received %s after %s", r.Name, m.ID, before.ID)
+			case d.Cursor != 0 && d.Cursor <= cursor:
+				c.find(Reordered, "%s received %s at %d, behind its cursor at %d", r.Name, m.ID, d.Cursor, cursor)
+			}
+			seen[m.ID], latest[m.Channel], cursor = true, m, d.Cursor
+		}
+	}
+}
+
+// checkNumbers checks a receiver of numbered deliveries: a number is one message and a message one number; what comes again
+// is unchanged and its attempts rise; first attempts come in order.
+func (c *checker) checkNumbers(r *Receiver) {
+	byNumber, byMessage := make(map[int64]*Delivery), make(map[string]int64)
+	latest := make(map[string]*Delivery) // by channel, of those that came first
+	for _, connection := range r.Connections {
+		for i := range connection.Deliveries {
+			d := &connection.Deliveries[i]
+			number, known := byMessage[d.Message.ID]
+			if known && number != d.Cursor {
+				c.find(Doubled, "%s received %s as number %d and as number %d", r.Name, d.Message.ID, number, d.Cursor)
+			}
+			byMessage[d.Message.ID] = d.Cursor
+			earlier := byNumber[d.Cursor]
+			byNumber[d.Cursor] = d
+			if earlier != nil {
+				c.checkRepeat(r, earlier, d)
+				continue
+			}
+			if r.Guarantee == AtLeastOnce && d.Attempt > 1 {
+				continue // an earlier attempt was lost on its way
+			}
+			before := latest[d.Message.Channel]
+			if before != nil && (before.Message.At > d.Message.At || before.Cursor > d.Cursor) {
+				c.find(Reordered, "%s received %s, number %d, after %s, number %d",
+					r.Name, d.Message.ID, d.Cursor, before.Message.ID, before.Cursor)
+			}
+			latest[d.Message.Channel] = d
+		}
+	}
+}
+
+func (c *checker) checkRepeat(r *Receiver, earlier, d *Delivery) {
+	switch {
+	case earlier.Message.ID != d.Message.ID:
+		c.find(Altered, "%s received number %d as %s and as %s", r.Name, d.Cursor, earlier.Message.ID, d.Message.ID)
+	case earlier.EventID != d.EventID:
+		c.find(Altered, "%s received number %d under the ids %s and %s", r.Name, d.Cursor, earlier.EventID, d.EventID)
+	case d.Attempt != 0 && d.Attempt <= earlier.Attempt:
+		c.find(Doubled, "%s received number %d in attempt %d after attempt %d", r.Name, d.Cursor, d.Attempt, earlier.Attempt)
+	}
+}
+
+// checkState checks a receiver that is shown what waits: it comes oldest first, and no page shows anything twice.
+func (c *checker) checkState(r *Receiver) {
+	seen := make(map[string]bool)
+	latest := make(map[string]*Message)
+	for _, connection := range r.Connections {
+		page := make(map[string]bool)
+		for _, d := range connection.Deliveries {
+			m := d.Message
+			if page[m.ID] {
+				c.find(Doubled, "%s received %s twice on one page", r.Name, m.ID)
+			}
+			page[m.ID] = true
+			if seen[m.ID] {
+				continue
+			}
+			seen[m.ID] = true
+			before, send := latest[m.Channel], c.sends[m.Content]
+			if before == nil || before.At < m.At {
+				latest[m.Channel] = m
+				continue
+			}
+			// What it could not see before may well come late.
+			if send != nil && throughout(c.rights.periods(r.Agent, send, true, true), send.Span.Begun, d.At) {
+				c.find(Reordered, "%s received %s after %s", r.Name, m.ID, before.ID)
+			}
+		}
+	}
+}
+
+// checkDone looks that nothing comes again on connections made after the server confirmed that it is done with.
+func (c *checker) checkDone(r *Receiver) {
+	numbers, ids := make(map[int64]Tick), make(map[string]Tick)
+	for _, done := range r.Done {
+		if done.ID != "" {
+			ids[done.ID] = done.At
+		} else {
+			numbers[done.Cursor] = done.At
+		}
+	}
+	for _, connection := range r.Connections {
+		for _, d := range connection.Deliveries {
+			at, done := ids[d.Message.ID]
+			if !done {
+				at, done = numbers[d.Cursor]
+			}
+			if done && at < connection.Begun {
+				c.find(Doubled, "%s received %s again, after it was confirmed to be done with", r.Name, d.Message.ID)
+			}
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package torture
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Kind is what was broken.
+type Kind string
+
+const (
+	// Lost is an acknowledged message that somebody who followed from before never received.
+	Lost Kind = "lost"
+	// Reordered is a message that came, or was stored, before one that it must follow.
+	Reordered Kind = "reordered"
+	// Doubled is a message that came again where it may not.
+	Doubled Kind = "doubled"
+	// Leaked is a message that came to somebody who may not see it, or on a connection that it does not belong to.
+	Leaked Kind = "leaked"
+	// Altered is a message that is not the same everywhere.
+	Altered Kind = "altered"
+	// Invented is a message that nobody sent, or whose sender was told that it was refused.
+	Invented Kind = "invented"
+	// Repeated is a send that was stored more than once.
+	Repeated Kind = "stored twice"
+	// Misanswered is a question that got the answer to another.
+	Misanswered Kind = "misanswered"
+	// Unanswered is a question whose accepted answer did not reach the asker.
+	Unanswered Kind = "unanswered"
+	// Unlogged is an audited message that is not in the log exactly once.
+	Unlogged Kind = "not logged once"
+	// Broken is a log whose chain does not hold.
+	Broken Kind = "broken chain"
+	// Problem is a failure that no client should have met.
+	Problem Kind = "problem"
+)
+
+// Finding is something that must not be.
+type Finding struct {
+	Kind Kind
+	Text string
+}
+
+// Check gives everything in a history that must not be.
+func Check(h *History) []Finding {
+	c := &checker{
+		history: h, rights: newRights(h), sends: make(map[string]*Send), answers: make(map[string][]*Send),
+		messages: make(map[string]*Message), ids: make(map[string]string), positions: make(map[string]int64),
+	}
+	for _, text := range h.Problems {
+		c.find(Problem, "%s", text)
+	}
+	c.collectSends()
+	c.collectMessages()
+	c.checkSends()
+	c.checkStorageOrder()
+	for _, receiver := range h.Receivers {
+		c.checkReceiver(receiver)
+	}
+	for _, ask := range h.Asks {
+		c.checkAsk(ask)
+	}
+	c.checkLogs()
+	return c.findings
+}
+
+type checker struct {
+	history  *History
+	rights   *rights
+	findings []Finding
+	// sends are all sends and asks by what they say, answers the sends that answer a request, by its id; messages all
+	// messages by id, as they were first seen.
+	sends    map[string]*Send
+	answers  map[string][]*Send
+	messages map[string]*Message
+	// ids are the messages' ids by what they say; positions the places in the intent's log by id.
+	ids       map[string]string
+	positions map[string]int64
+}
+
+func (c *checker) find(kind Kind, format string, args ...any) {
+	c.findings = append(c.findings, Finding{kind, fmt.Sprintf(format, args...)})
+}
+
+// each calls a function for every send, those of asks included.
+func (h *History) each(do func(*Send)) {
+	for _, send := range h.Sends {
+		do(send)
+	}
+	for _, ask := range h.Asks {
+		do(&ask.Send)
+	}
+}
+
+func (c *checker) collectSends() {
+	c.history.each(func(send *Send) {
+		if c.sends[send.Content] != nil {
+			c.find(Problem, "the test sent %q twice", send.Content)
+		}
+		c.sends[send.Content] = send
+		if send.Answers != "" {
+			c.answers[send.Answers] = append(c.answers[send.Answers], send)
+		}
+	})
+}
+
+// collectMessages looks at every sight of every message.
+func (c *checker) collectMessages() {
+	for _, receiver := range c.history.Receivers {
+		for _, connection := range receiver.Connections {
+			for i := range connection.Deliveries {
+				delivery := &connection.Deliveries[i]
+				c.see(delivery.Message, receiver.Name)
+				if delivery.Logged != nil {
+					c.see(delivery.Logged, receiver.Name+", in the log's copy")
+				}
+				c.place(receiver, delivery)
+			}
+		}
+	}
+	for _, ask := range c.history.Asks {
+		for _, answer := range ask.Answers {
+			c.see(answer, "the asker "+ask.Sender)
+		}
+	}
+	for _, log := range c.history.Logs {
+		for _, event := range log.Events {
+			if event.Message != nil {
+				c.see(event.Message, "the log")
+			}
+		}
+	}
+}
+
+// see compares a sight of a message with the first one.
+func (c *checker) see(m *Message, where string) {
+	first := c.messages[m.ID]
+	switch {
+	case first == nil:
+		c.messages[m.ID] = m
+		if other := c.ids[m.Content]; other != "" {
+			c.find(Repeated, "%q is stored as %s and as %s", m.Content, other, m.ID)
+		}
+		c.ids[m.Content] = m.ID
+		c.matchSend(m)
+	case *first != *m:
+		c.find(Altered, "%s saw %+v, which others saw as %+v", where, *m, *first)
+	}
+}
+
+// matchSend compares a message with what its sender sent.
+func (c *checker) matchSend(m *Message) {
+	send := c.sends[m.Content]
+	switch {
+	case send == nil:
+		c.find(Invented, "nobody sent %+v", *m)
+		return
+	case send.Refused:
+		c.find(Invented, "%q was refused, and is there as %s", m.Content, m.ID)
+	case send.Intent != m.Intent || send.Channel != m.Channel || send.Sender != m.Sender || send.To != m.To ||
+		send.Kind != m.Kind || send.Answers != m.Answers:
+		c.find(Altered, "%+v was sent as %+v", *m, *send)
+	}
+	if send.ID != "" && send.ID != m.ID {
+		c.find(Repeated, "%q is there as %s, while its sender was told %s", m.Content, m.ID, send.ID)
+	}
+}
+
+// place notes a message's place in its intent's log where the receiver's cursor tells it. A backfilled message carries the
+// cursor before it.
+func (c *checker) place(r *Receiver, d *Delivery) {
+	if r.Guarantee != Once || r.Intent == "" || d.Cursor == 0 || d.Backfill {
+		return
+	}
+	first, known := c.positions[d.Message.ID]
+	if known && first != d.Cursor {
+		c.find(Altered, "%s has position %d for %s, and %d for others", d.Message.ID, d.Cursor, r.Name, first)
+	}
+	c.positions[d.Message.ID] = d.Cursor
+}
+
+// checkSends looks that acknowledged messages have ids of their own.
+func (c *checker) checkSends() {
+	senders := make(map[string]*Send)
+	c.history.each(func(send *Send) {
+		if !send.Acknowledged {
+			return
+		}
+		if other := senders[send.ID]; other != nil {
+			c.find(Altered, "%q and %q were both acknowledged as %s", send.Content, other.Content, send.ID)
+		}
+		senders[send.ID] = send
+	})
+}
+
+// checkStorageOrder looks, intent by intent, that no send which began after another was acknowledged is stored before it,
+// and that positions rise with times.
+func (c *checker) checkStorageOrder() {
+	byIntent := make(map[string][]*Message)
+	for _, m := range c.messages {
+		byIntent[m.Intent] = append(byIntent[m.Intent], m)
+	}
+	for _, messages := range byIntent {
+		slices.SortFunc(messages, func(a, b *Message) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
+		var latest, before *Message // the one sent last so far, and the one before with a known position
+		for i, m := range messages {
+			if i > 0 && messages[i-1].At == m.At {
+				c.find(Reordered, "%s and %s have one time, %d", messages[i-1].ID, m.ID, m.At)
+			}
+			if position, known := c.positions[m.ID]; known {
+				if before != nil && c.positions[before.ID] >= position {
+					c.find(Reordered, "%s has position %d and is later than %s at %d", m.ID, position, before.ID, c.positions[before.ID])
+				}
+				before = m
+			}
+			send := c.sends[m.Content]
+			if send == nil {
+				continue
+			}
+			if latest != nil && send.Acknowledged && send.Span.Ended < c.sends[latest.Content].Span.Begun {
+				c.find(Reordered, "%s is stored before %s, which was sent after that one's acknowledgement", latest.ID, m.ID)
+			}
+			if latest == nil || send.Span.Begun > c.sends[latest.Content].Span.Begun {
+				latest = m
+			}
+		}
+	}
+}

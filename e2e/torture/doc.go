@@ -1,0 +1,31 @@
+// Package torture puts several replicas on one PostgreSQL under a load of agents, breaks what can break, and proves from the
+// clients' own records that nothing was lost.
+//
+// # Records and findings
+//
+// Whatever a client does or receives goes into a History: sends and asks with their outcomes, what every receiver was given
+// on each of its connections, and who had which right when. Check is a pure function from a History to Findings. It knows
+// nothing of the server but what is promised to clients:
+//
+//   - an acknowledged message reaches each receiver that followed from before and may see it all the while;
+//   - a receiver gets the messages of a channel in the order in which they were stored, and that order agrees with the order
+//     in which sends followed each other;
+//   - with a cursor each message comes once; with acknowledgements it may come again, under the same number and unchanged;
+//   - nobody receives what it may not see;
+//   - an answer belongs to its question, and one that was accepted reaches the asker;
+//   - a send is stored once at most, and not at all when it was refused;
+//   - an audited message is in the log once, and the log's chain holds.
+//
+// # Time
+//
+// A Tick is a moment of the test's process: a call that ended at a lower tick than another began came before it. A change of
+// rights counts from the end of its call where a right is claimed, and from its beginning where one is held against the
+// server; between the two either is fine.
+//
+// # Faults
+//
+// The test in this package runs replicas as processes on a private PostgreSQL and lets senders and receivers go through
+// proxies. A schedule, drawn from a seed, kills and stops replicas, restarts PostgreSQL, ends its connections and cuts those
+// of the clients; one replica sends no notifications and hears none. Receivers come back to any replica with their cursor.
+// The test fails on findings only; the seed is printed.
+package torture

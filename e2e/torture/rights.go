@@ -1,0 +1,144 @@
+package torture
+
+import "strings"
+
+// RightKind is what a right lets an agent do.
+type RightKind int
+
+const (
+	// Access lets an agent see a restricted intent.
+	Access RightKind = iota
+	// Membership makes an agent a member of a channel.
+	Membership
+	// Role lets an agent hold a role.
+	Role
+	// Part lets an agent take part in an intent, so that messages to everyone there reach it wherever it is.
+	Part
+)
+
+// Right is a right that an agent had for a time.
+type Right struct {
+	Agent string
+	Kind  RightKind
+	// Of is the intent, channel or role.
+	Of string
+	// Granted and Withdrawn are the calls that changed it; a zero Withdrawn: never.
+	Granted, Withdrawn Span
+}
+
+// period is a stretch of time with both ends in it.
+type period struct{ from, to Tick }
+
+// always is the one period of what holds without any right.
+var always = []period{{0, forever}}
+
+// rights answers who could see what, when. Its answers are kept, since there are few different ones.
+type rights struct {
+	history *History
+	granted map[claim][]Right
+	known   map[question][]period
+}
+
+type claim struct {
+	agent string
+	kind  RightKind
+	of    string
+}
+
+// question is whether an agent may see a message of a channel to a target. Surely asks for the time in which it may for
+// certain, otherwise for that in which it possibly may.
+type question struct {
+	agent, intent, channel, target string
+	own, reaching, surely          bool
+}
+
+func newRights(h *History) *rights {
+	r := &rights{history: h, granted: make(map[claim][]Right), known: make(map[question][]period)}
+	for _, right := range h.Rights {
+		key := claim{right.Agent, right.Kind, right.Of}
+		r.granted[key] = append(r.granted[key], right)
+	}
+	return r
+}
+
+// periods gives the time in which an agent may see a message.
+func (r *rights) periods(agent string, s *Send, reaching, surely bool) []period {
+	q := question{agent, s.Intent, s.Channel, s.To, s.Sender == agent, reaching, surely}
+	answer, known := r.known[q]
+	if !known {
+		answer = r.decide(q)
+		r.known[q] = answer
+	}
+	return answer
+}
+
+func (r *rights) decide(q question) []period {
+	time := always
+	if r.history.Intents[q.intent].Restricted {
+		time = both(time, r.held(q, Access, q.intent))
+	}
+	if r.history.Channels[q.channel].Explicit {
+		time = both(time, r.held(q, Membership, q.channel))
+	}
+	switch {
+	case q.own || q.target == q.agent:
+		return time
+	case q.target == everyone:
+		if q.reaching {
+			time = both(time, r.held(q, Part, q.intent))
+		}
+		return time
+	case strings.HasPrefix(q.target, "role:"):
+		return both(time, r.held(q, Role, strings.TrimPrefix(q.target, "role:")))
+	}
+	return nil
+}
+
+func (r *rights) held(q question, kind RightKind, of string) []period {
+	var time []period
+	for _, right := range r.granted[claim{q.agent, kind, of}] {
+		withdrawn := right.Withdrawn
+		if withdrawn == (Span{}) {
+			withdrawn = Span{forever, forever}
+		}
+		if q.surely {
+			time = append(time, period{right.Granted.Ended, withdrawn.Begun})
+		} else {
+			time = append(time, period{right.Granted.Begun, withdrawn.Ended})
+		}
+	}
+	return time
+}
+
+// both gives the time that two lists of periods share.
+func both(one, other []period) []period {
+	var shared []period
+	for _, a := range one {
+		for _, b := range other {
+			if from, to := max(a.from, b.from), min(a.to, b.to); from <= to {
+				shared = append(shared, period{from, to})
+			}
+		}
+	}
+	return shared
+}
+
+// throughout tells whether one of the periods covers all of a time.
+func throughout(periods []period, from, to Tick) bool {
+	for _, p := range periods {
+		if p.from <= from && to <= p.to {
+			return true
+		}
+	}
+	return false
+}
+
+// sometime tells whether one of the periods touches a time.
+func sometime(periods []period, from, to Tick) bool {
+	for _, p := range periods {
+		if p.from <= to && from <= p.to {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,346 @@
+package torture
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// simulation makes histories of a server that does everything right, with clients whose calls fail, whose connections are
+// cut and whose rights change. Draw picks a number below n; whatever it picks, the history is a right one.
+type simulation struct {
+	draw    func(what string, n int) int
+	tick    Tick
+	history *History
+	logs    map[string][]*simulated // by intent, in order of positions
+	rights  map[claim]bool
+	readers []*simulatedReader
+	open    []*simulated // questions that wait for an answer
+}
+
+// simulated is a stored message.
+type simulated struct {
+	*Message
+	position int64
+	ask      *Ask
+	done     bool // for an ask: its time is over
+}
+
+// simulatedReader is a receiver with what the server knows of it.
+type simulatedReader struct {
+	*Receiver
+	through  map[string]int64 // by intent: what has been looked at
+	numbered []*simulatedDelivery
+	number   int64
+	marked   map[string]bool
+}
+
+type simulatedDelivery struct {
+	message   *simulated
+	number    int64
+	attempt   int
+	confirmed bool
+}
+
+var (
+	simulatedAgents   = []string{"ann", "bob", "cyd", "dan", "eve"}
+	simulatedChannels = []string{"open", "audited", "explicit", "secret"}
+)
+
+const (
+	plainIntent      = "plain"
+	restrictedIntent = "restricted"
+)
+
+// simulate makes a history of so many steps.
+func simulate(steps int, draw func(what string, n int) int) *History {
+	s := &simulation{draw: draw, logs: make(map[string][]*simulated), rights: make(map[claim]bool)}
+	s.history = &History{
+		Intents: map[string]Intent{plainIntent: {}, restrictedIntent: {Restricted: true}},
+		Channels: map[string]Channel{
+			"open": {Intent: plainIntent}, "audited": {Intent: plainIntent, Audited: true},
+			"explicit": {Intent: plainIntent, Explicit: true}, "secret": {Intent: restrictedIntent, Audited: true},
+		},
+	}
+	for _, agent := range []string{"ann", "bob", "cyd"} {
+		s.grant(claim{agent, Membership, "explicit"})
+		s.grant(claim{agent, Access, restrictedIntent})
+		s.grant(claim{agent, Part, restrictedIntent})
+		s.grant(claim{agent, Part, plainIntent})
+	}
+	s.grant(claim{"bob", Role, "solver"})
+	s.grant(claim{"dan", Role, "solver"})
+	s.followAll()
+	for range steps {
+		s.step()
+	}
+	s.finish()
+	return s.history
+}
+
+func (s *simulation) now() Tick {
+	s.tick++
+	return s.tick
+}
+
+// chance is true once in n times.
+func (s *simulation) chance(what string, n int) bool { return s.draw(what, n) == 0 }
+
+func (s *simulation) pick(what string, of []string) string { return of[s.draw(what, len(of))] }
+
+func (s *simulation) grant(right claim) {
+	begun := s.now()
+	s.rights[right] = true
+	s.history.Rights = append(s.history.Rights, Right{
+		Agent: right.agent, Kind: right.kind, Of: right.of, Granted: Span{begun, s.now()},
+	})
+}
+
+func (s *simulation) withdraw(right claim) {
+	begun := s.now()
+	delete(s.rights, right)
+	for i := range s.history.Rights {
+		held := &s.history.Rights[i]
+		if (claim{held.Agent, held.Kind, held.Of}) == right && held.Withdrawn == (Span{}) {
+			held.Withdrawn = Span{begun, s.now()}
+		}
+	}
+}
+
+// sees decides by the rights of this moment.
+func (s *simulation) sees(r *Receiver, m *Message) bool {
+	if r.Operator {
+		return true
+	}
+	agent, channel := r.Agent, s.history.Channels[m.Channel]
+	if s.history.Intents[m.Intent].Restricted && !s.rights[claim{agent, Access, m.Intent}] ||
+		channel.Explicit && !s.rights[claim{agent, Membership, m.Channel}] {
+		return false
+	}
+	switch {
+	case m.Sender == agent || m.To == agent:
+		return true
+	case m.To == everyone:
+		return r.Intent != "" || s.rights[claim{agent, Part, m.Intent}]
+	}
+	return s.rights[claim{agent, Role, strings.TrimPrefix(m.To, "role:")}]
+}
+
+func (s *simulation) followAll() {
+	for _, agent := range simulatedAgents {
+		for _, transport := range []struct {
+			name            string
+			guarantee       Guarantee
+			intent, channel string
+			events          bool
+		}{
+			{"channel stream", Once, plainIntent, "open", false},
+			{"polling", Once, plainIntent, "audited", false},
+			{"intent stream", Once, plainIntent, "", true},
+			{"restricted intent stream", Once, restrictedIntent, "", true},
+			{"agent stream", Once, "", "", false},
+			{"subscription", AtLeastOnce, plainIntent, "", true},
+			{"webhook", InOrder, "", "", false},
+			{"inbox", State, "", "", false},
+		} {
+			s.follow(&Receiver{
+				Name: agent + "'s " + transport.name, Transport: transport.name, Guarantee: transport.guarantee, Agent: agent,
+				Intent: transport.intent, Channel: transport.channel, Events: transport.events,
+			})
+		}
+	}
+	s.follow(&Receiver{
+		Name: "operator", Transport: "intent stream", Agent: "operator", Operator: true, Intent: plainIntent, Events: true,
+	})
+}
+
+func (s *simulation) follow(r *Receiver) {
+	r.From = s.now()
+	reader := &simulatedReader{Receiver: r, through: make(map[string]int64), marked: make(map[string]bool)}
+	s.readers = append(s.readers, reader)
+	s.history.Receivers = append(s.history.Receivers, r)
+	s.connect(reader)
+}
+
+// connect begins a connection where the last one had come to.
+func (s *simulation) connect(r *simulatedReader) {
+	connection := &Connection{Begun: s.now()}
+	switch {
+	case r.Guarantee == Once && r.Intent == "":
+		connection.After = r.number
+	case r.Guarantee == Once && r.Transport != "polling":
+		connection.After = r.through[r.Intent]
+	}
+	r.Connections = append(r.Connections, connection)
+}
+
+func (s *simulation) step() {
+	switch s.draw("step", 10) {
+	case 0, 1, 2:
+		s.send()
+	case 3:
+		s.ask()
+	case 4:
+		s.answer()
+	case 5:
+		s.endAsk()
+	case 6:
+		if s.chance("change rights", 3) {
+			s.changeRights()
+		}
+	default:
+		s.read(s.readers[s.draw("reader", len(s.readers))])
+	}
+}
+
+// draft draws what somebody who may send sends.
+func (s *simulation) draft(kind string) *Send {
+	channel := s.pick("channel", simulatedChannels)
+	var senders []string
+	for _, agent := range simulatedAgents {
+		if s.sees(&Receiver{Agent: agent, Intent: "any"}, &Message{
+			Intent: s.history.Channels[channel].Intent, Channel: channel, To: everyone,
+		}) {
+			senders = append(senders, agent)
+		}
+	}
+	if len(senders) == 0 {
+		return nil
+	}
+	send := &Send{
+		Sender: s.pick("sender", senders), Channel: channel, Intent: s.history.Channels[channel].Intent, Kind: kind,
+		Content: fmt.Sprintf("content %d", s.tick),
+	}
+	targets := []string{"ann", "bob", "cyd", "role:solver"}
+	if kind == Notify {
+		targets = append(targets, everyone, everyone, everyone)
+	}
+	targets = slices.DeleteFunc(targets, func(target string) bool { return target == send.Sender })
+	send.To = s.pick("target", targets)
+	return send
+}
+
+func (s *simulation) send() {
+	send := s.draft(Notify)
+	if send == nil {
+		return
+	}
+	if s.chance("an event", 6) {
+		send.Kind, send.Channel, send.To = LoggedEvent, "", everyone
+	}
+	s.history.Sends = append(s.history.Sends, send)
+	send.Span.Begun = s.now()
+	switch s.draw("outcome", 8) {
+	case 0:
+		send.Refused = true
+	case 1: // not stored, and nobody knows
+	case 2:
+		s.store(send)
+	default:
+		send.ID, send.Acknowledged = s.store(send).ID, true
+	}
+	send.Span.Ended = s.now()
+}
+
+func (s *simulation) store(send *Send) *simulated {
+	position := int64(len(s.logs[send.Intent]) + 1)
+	m := &simulated{position: position, Message: &Message{
+		ID: fmt.Sprintf("%s %d", send.Intent, position), Intent: send.Intent, Channel: send.Channel, Sender: send.Sender,
+		To: send.To, Kind: send.Kind, Answers: send.Answers, Content: send.Content, At: int64(s.now()),
+	}}
+	s.logs[send.Intent] = append(s.logs[send.Intent], m)
+	return m
+}
+
+func (s *simulation) ask() {
+	send := s.draft(Request)
+	if send == nil {
+		return
+	}
+	ask := &Ask{Send: *send, All: s.chance("all", 3)}
+	ask.Span.Begun = s.now()
+	s.history.Asks = append(s.history.Asks, ask)
+	m := s.store(&ask.Send)
+	m.ask = ask
+	s.open = append(s.open, m)
+}
+
+// answer lets somebody who may see an open question answer it.
+func (s *simulation) answer() {
+	if len(s.open) == 0 {
+		return
+	}
+	question := s.open[s.draw("question", len(s.open))]
+	for _, agent := range simulatedAgents {
+		if agent == question.Sender || !s.sees(&Receiver{Agent: agent, Intent: "any"}, question.Message) {
+			continue
+		}
+		send := &Send{
+			Sender: agent, Intent: question.Intent, Channel: question.Channel, To: question.Sender, Kind: Response,
+			Answers: question.ID, Content: fmt.Sprintf("content %d", s.tick),
+		}
+		send.Span.Begun = s.now()
+		answer := s.store(send)
+		send.ID, send.Acknowledged = answer.ID, true
+		send.Span.Ended = s.now()
+		s.history.Sends = append(s.history.Sends, send)
+		question.ask.Answers = append(question.ask.Answers, answer.Message)
+		if !question.ask.All {
+			s.close(question)
+		}
+		return
+	}
+}
+
+// endAsk lets a question's time run out.
+func (s *simulation) endAsk() {
+	if len(s.open) > 0 {
+		s.close(s.open[s.draw("question", len(s.open))])
+	}
+}
+
+func (s *simulation) close(question *simulated) {
+	question.done = true
+	s.open = slices.DeleteFunc(s.open, func(m *simulated) bool { return m == question })
+	ask := question.ask
+	ask.Complete = ask.All || len(ask.Answers) == 0
+	ask.ID, ask.Acknowledged = question.ID, len(ask.Answers) > 0
+	ask.Span.Ended = s.now()
+}
+
+func (s *simulation) changeRights() {
+	right := []claim{
+		{"dan", Role, "solver"}, {"cyd", Membership, "explicit"}, {"eve", Access, restrictedIntent}, {"eve", Role, "solver"},
+	}[s.draw("right", 4)]
+	if s.rights[right] {
+		s.withdraw(right)
+	} else {
+		s.grant(right)
+	}
+}
+
+// finish ends all asks and lets everyone come to the end.
+func (s *simulation) finish() {
+	for len(s.open) > 0 {
+		s.close(s.open[0])
+	}
+	for _, reader := range s.readers {
+		for !s.atEnd(reader) {
+			s.read(reader)
+		}
+	}
+	for _, intent := range []string{plainIntent, restrictedIntent} {
+		log := Log{Intent: intent}
+		hash := ""
+		for _, m := range s.logs[intent] {
+			if m.Kind == LoggedEvent || s.history.Channels[m.Channel].Audited {
+				next := fmt.Sprintf("hash of %s", m.ID)
+				log.Events = append(log.Events, Event{
+					ID: "event of " + m.ID, Sequence: int64(len(log.Events) + 1), Message: m.Message, Previous: hash, Hash: next,
+				})
+				hash = next
+			}
+		}
+		s.history.Logs = append(s.history.Logs, log)
+	}
+}
