@@ -2,6 +2,7 @@ package channels
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -44,6 +45,12 @@ type memberRow struct {
 }
 
 func (memberRow) TableName() string { return "members" }
+
+func (row memberRow) key() Key { return Key{IntentNo: row.IntentNo, ChannelNo: row.ChannelNo} }
+
+func (row memberRow) member() member {
+	return member{agent: row.AgentID, place: row.Place, addedAt: database.Time(row.AddedAt)}
+}
 
 // rules turns a row into rules that still lack their members.
 func (row channelRow) rules(intentID string) Rules {
@@ -114,6 +121,78 @@ func (s *Service) Rules(tx *database.Tx, key Key, epoch int64) (*Rules, error) {
 	return found[0].orNotFound()
 }
 
+// AllRules is Rules for several channels at once, with the rules of all their intents and the heads by which those were
+// read. Deleted channels are missing.
+func (s *Service) AllRules(
+	tx *database.Tx, keys []Key, heads intents.Heads, access map[int64]*intents.Rules,
+) (map[Key]*Rules, error) {
+	all := make(map[Key]*Rules, len(keys))
+	var missing []Key
+	for _, key := range keys {
+		rules, ok := s.rules.Get(tx, key.IntentNo, heads.Get(key.IntentNo).Epoch, key)
+		if !ok {
+			missing = append(missing, key)
+			continue
+		}
+		all[key] = rules
+	}
+	loaded, err := loadRulesOf(tx, missing, access)
+	if err != nil {
+		return nil, err
+	}
+	for _, rules := range loaded {
+		s.rules.Add(tx, rules.IntentNo, heads.Get(rules.IntentNo).Epoch, rules.Key, rules)
+		all[rules.Key] = rules
+	}
+	maps.DeleteFunc(all, func(_ Key, rules *Rules) bool { return rules.Deleted })
+	return all, nil
+}
+
+// loadRulesOf reads the rules of channels, in one round trip however many they are. It does not cache.
+func loadRulesOf(tx *database.Tx, keys []Key, access map[int64]*intents.Rules) ([]*Rules, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	intentNos, channelNos := columns(keys)
+	in, args := tx.InRows(intentNos, channelNos)
+	var rows []channelRow
+	members := make(map[Key][]member)
+	err := tx.Pipeline(
+		database.Statement{
+			SQL: "SELECT intent_no, channel_no, id, name, task_id, created_by, policy, audit, ttl_seconds, max_messages," +
+				" created_at, closed_at, deleted_at FROM channels WHERE " + in,
+			Args: args,
+			Scan: func(scanned database.Row) error {
+				var row channelRow
+				err := scanned.Scan(&row.IntentNo, &row.ChannelNo, &row.ID, &row.Name, &row.TaskID, &row.CreatedBy, &row.Policy,
+					&row.Audit, &row.TTLSeconds, &row.MaxMessages, &row.CreatedAt, &row.ClosedAt, &row.DeletedAt)
+				rows = append(rows, row)
+				return err
+			},
+		},
+		database.Statement{
+			SQL: "SELECT intent_no, channel_no, agent_id, place, added_at FROM members WHERE " + in +
+				" ORDER BY intent_no, channel_no, place",
+			Args: args,
+			Scan: func(scanned database.Row) error {
+				var row memberRow
+				err := scanned.Scan(&row.IntentNo, &row.ChannelNo, &row.AgentID, &row.Place, &row.AddedAt)
+				members[row.key()] = append(members[row.key()], row.member())
+				return err
+			},
+		},
+	)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*Rules, len(rows))
+	for i, row := range rows {
+		rules := row.rules(access[row.IntentNo].IntentID())
+		found[i] = newRules(rules, members[rules.Key])
+	}
+	return found, nil
+}
+
 func (r *Rules) orNotFound() (*Rules, error) {
 	if r.Deleted {
 		return nil, ErrChannelNotFound
@@ -136,7 +215,7 @@ func loadRules(tx *database.Tx, intentNo int64, intentID, condition string, args
 		return nil, err
 	}
 	for i, r := range found {
-		found[i] = newRules(*r, members[r.ChannelNo])
+		found[i] = newRules(*r, members[r.Key])
 	}
 	return found, nil
 }
@@ -157,17 +236,16 @@ func loadWithoutMembers(tx *database.Tx, intentNo int64, intentID, condition str
 }
 
 // loadMembers reads the member lists of an intent's channels, each in its order.
-func loadMembers(tx *database.Tx, intentNo int64, channelNos []int64) (map[int64][]member, error) {
+func loadMembers(tx *database.Tx, intentNo int64, channelNos []int64) (map[Key][]member, error) {
 	in, arg := tx.In("channel_no", channelNos)
 	var rows []memberRow
 	err := tx.Gorm().Where("intent_no = ?", intentNo).Where(in, arg).Order("channel_no, place").Find(&rows).Error
 	if err != nil {
 		return nil, err
 	}
-	members := make(map[int64][]member)
+	members := make(map[Key][]member)
 	for _, row := range rows {
-		members[row.ChannelNo] = append(members[row.ChannelNo],
-			member{agent: row.AgentID, place: row.Place, addedAt: database.Time(row.AddedAt)})
+		members[row.key()] = append(members[row.key()], row.member())
 	}
 	return members, nil
 }

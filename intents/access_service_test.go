@@ -211,10 +211,11 @@ func TestListsSeeWhatTheRulesAllow(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			require.NoError(t, h.inWrite(func(tx *database.Tx) error {
 				no := drawIntent(t, h, tx, agents)
-				rules, err := loadRules(tx, no)
+				loaded, err := loadRules(tx, []int64{no})
 				if err != nil {
 					return err
 				}
+				rules := loaded[no]
 				now := h.clock.Now()
 				for _, agent := range append(agents, "operator") {
 					operator := agent == "operator"
@@ -226,6 +227,13 @@ func TestListsSeeWhatTheRulesAllow(t *testing.T) {
 						return err
 					}
 					require.Equal(t, rules.Level(agent, operator, now) >= PermissionRead, found == 1, agent)
+					naming, listed := PrepareNaming(tx, agent)
+					if err := tx.Pipeline(naming); err != nil {
+						return err
+					}
+					if rules.Names(agent, now) {
+						require.Contains(t, *listed, no, agent)
+					}
 				}
 				return nil
 			}))

@@ -127,6 +127,27 @@ func TestCoordinatesByStatusAndTime(t *testing.T) {
 	require.Equal(t, CoordinatorCompleted, expiring.StatusAt(noon.Add(time.Minute)))
 }
 
+// Whom the intent names now, and nobody else, is told what is said to everyone.
+func TestNames(t *testing.T) {
+	ended := coordinatorUntil("failed", time.Time{})
+	ended.Status = CoordinatorFailedOver
+	rules := Rules{
+		creator: "ann", policy: PolicyOpen, assigned: map[string]struct{}{"bob": {}},
+		entries: map[string][]AccessEntry{
+			"eve":  {entryUntil(PermissionRead, time.Time{})},
+			"late": {entryUntil(PermissionRead, noon)},
+		},
+		coordinators: []Coordinator{coordinatorUntil("lead", time.Time{}), coordinatorUntil("past", noon), ended},
+	}
+	for agent, named := range map[string]bool{
+		"ann": true, "bob": true, "eve": true, "lead": true, "late": false, "past": false, "failed": false, "zoe": false,
+	} {
+		require.Equal(t, named, rules.Names(agent, noon), agent)
+	}
+	require.True(t, rules.Names("late", noon.Add(-time.Second)))
+	require.True(t, rules.Names("lead", noon.Add(time.Hour)), "it is silent, and the more in need of being told")
+}
+
 func TestRequireNamesBothLevels(t *testing.T) {
 	rules := Rules{intentID: "i1", policy: PolicyOpen}
 	bob := caller.Caller{Agent: "bob"}

@@ -63,6 +63,27 @@ func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement,
 	}
 }
 
+// PrepareHeads is PrepareHead for several intents; those that do not exist are missing.
+func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statement, heads func() Heads) {
+	var found Heads
+	read := &ledger{tx: tx}
+	in, argument := tx.In("h.intent_no", intentNos)
+	statement = database.Statement{
+		SQL: "SELECT " + headColumns + " FROM intent_heads AS h JOIN intents AS i ON i.intent_no = h.intent_no WHERE " + in +
+			" ORDER BY h.intent_no",
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			head, err := scanHead(row)
+			if err == nil {
+				head.ledger = read
+				found = append(found, head)
+			}
+			return err
+		},
+	}
+	return statement, func() Heads { return found }
+}
+
 // Statements gives the writes that the heads still owe the store, at most one for all heads and one for all their
 // events. Whoever takes them runs them in the transaction; what nobody takes is stored just before the commit.
 func (hs Heads) Statements() []database.Statement {

@@ -13,93 +13,114 @@ func (s *Service) Rules(tx *database.Tx, intentNo, epoch int64) (*Rules, error) 
 	if rules, ok := s.rules.Get(tx, intentNo, epoch, intentNo); ok {
 		return rules, nil
 	}
-	rules, err := loadRules(tx, intentNo)
+	loaded, err := loadRules(tx, []int64{intentNo})
 	if err != nil {
 		return nil, err
+	}
+	rules, found := loaded[intentNo]
+	if !found {
+		return nil, ErrIntentNotFound
 	}
 	s.rules.Add(tx, intentNo, epoch, intentNo, rules)
 	return rules, nil
 }
 
-func loadRules(tx *database.Tx, intentNo int64) (*Rules, error) {
-	var rules *Rules
-	entries := make(map[string][]AccessEntry)
-	assigned := make(map[string]struct{})
-	var coordinators []Coordinator
-	args := []any{intentNo}
+// AllRules is Rules for several intents at once, by their heads as the transaction has read them.
+func (s *Service) AllRules(tx *database.Tx, heads Heads) (map[int64]*Rules, error) {
+	all := make(map[int64]*Rules, len(heads))
+	epochs := make(map[int64]int64)
+	var missing []int64
+	for _, head := range heads {
+		rules, ok := s.rules.Get(tx, head.IntentNo, head.Epoch, head.IntentNo)
+		if ok {
+			all[head.IntentNo] = rules
+			continue
+		}
+		missing = append(missing, head.IntentNo)
+		epochs[head.IntentNo] = head.Epoch
+	}
+	if len(missing) == 0 {
+		return all, nil
+	}
+	loaded, err := loadRules(tx, missing)
+	if err != nil {
+		return nil, err
+	}
+	for intentNo, rules := range loaded {
+		s.rules.Add(tx, intentNo, epochs[intentNo], intentNo, rules)
+		all[intentNo] = rules
+	}
+	return all, nil
+}
+
+// loadRules reads the rules of intents in one round trip; of one that does not exist there are none.
+func loadRules(tx *database.Tx, intentNos []int64) (map[int64]*Rules, error) {
+	loaded := make(map[int64]*Rules, len(intentNos))
+	of := func(intentNo int64) *Rules {
+		if rules := loaded[intentNo]; rules != nil {
+			return rules
+		}
+		return newRules() // of an intent that came after the first statement
+	}
+	in, argument := tx.In("intent_no", intentNos)
+	read := func(columns, condition string, scan func(row database.Row) error) database.Statement {
+		return database.Statement{SQL: "SELECT " + columns + " WHERE " + in + condition, Args: []any{argument}, Scan: scan}
+	}
 	err := tx.Pipeline(
-		database.Statement{
-			SQL:  "SELECT id, created_by, default_policy FROM intents WHERE intent_no = ?",
-			Args: args,
-			Scan: func(row database.Row) error {
-				rules = &Rules{}
-				var policy *string
-				if err := row.Scan(&rules.intentID, &rules.creator, &policy); err != nil {
-					return err
-				}
-				rules.policy = Policy(text(policy))
-				return nil
-			},
-		},
-		database.Statement{
-			SQL: "SELECT principal_id, permission, expires_at FROM access_entries" +
-				" WHERE intent_no = ? AND principal_type <> 'group'",
-			Args: args,
-			Scan: func(row database.Row) error {
+		read("intent_no, id, created_by, default_policy FROM intents", "", func(row database.Row) error {
+			rules := newRules()
+			var intentNo int64
+			var policy *string
+			err := row.Scan(&intentNo, &rules.intentID, &rules.creator, &policy)
+			rules.policy = Policy(text(policy))
+			loaded[intentNo] = rules
+			return err
+		}),
+		read("intent_no, principal_id, permission, expires_at FROM access_entries", " AND principal_type <> 'group'",
+			func(row database.Row) error {
+				var intentNo int64
 				var principal, permission string
 				var expiresAt *int64
-				if err := row.Scan(&principal, &permission, &expiresAt); err != nil {
+				if err := row.Scan(&intentNo, &principal, &permission, &expiresAt); err != nil {
 					return err
 				}
-				entries[principal] = append(entries[principal], AccessEntry{
-					Permission: parsePermission(permission),
-					ExpiresAt:  optionalTime(expiresAt),
-				})
+				entry := AccessEntry{Permission: parsePermission(permission), ExpiresAt: optionalTime(expiresAt)}
+				entries := of(intentNo).entries
+				entries[principal] = append(entries[principal], entry)
 				return nil
-			},
-		},
-		database.Statement{
-			SQL:  "SELECT agent_id FROM assignments WHERE intent_no = ?",
-			Args: args,
-			Scan: func(row database.Row) error {
-				var agent string
-				if err := row.Scan(&agent); err != nil {
-					return err
-				}
-				assigned[agent] = struct{}{}
-				return nil
-			},
-		},
-		database.Statement{
-			SQL: "SELECT agent_id, status, heartbeat_interval_seconds, last_heartbeat_at, expires_at FROM coordinators" +
-				" WHERE intent_no = ? AND status NOT IN ('failed_over', 'completed')",
-			Args: args,
-			Scan: func(row database.Row) error {
-				var agent, status string
-				var interval, lastHeartbeatAt int64
-				var expiresAt *int64
-				if err := row.Scan(&agent, &status, &interval, &lastHeartbeatAt, &expiresAt); err != nil {
-					return err
-				}
-				coordinators = append(coordinators, Coordinator{
-					AgentID:           agent,
-					Status:            CoordinatorStatus(status),
-					HeartbeatInterval: time.Duration(interval) * time.Second,
-					LastHeartbeatAt:   database.Time(lastHeartbeatAt),
-					ExpiresAt:         optionalTime(expiresAt),
-				})
-				return nil
-			},
-		},
+			}),
+		read("intent_no, agent_id FROM assignments", "", func(row database.Row) error {
+			var intentNo int64
+			var agent string
+			if err := row.Scan(&intentNo, &agent); err != nil {
+				return err
+			}
+			of(intentNo).assigned[agent] = struct{}{}
+			return nil
+		}),
+		read("intent_no, agent_id, status, heartbeat_interval_seconds, last_heartbeat_at, expires_at FROM coordinators",
+			" AND status NOT IN ('failed_over', 'completed')", func(row database.Row) error {
+				c, err := scanRight(row)
+				rules := of(c.IntentNo)
+				rules.coordinators = append(rules.coordinators, c)
+				return err
+			}),
 	)
-	switch {
-	case err != nil:
-		return nil, err
-	case rules == nil:
-		return nil, ErrIntentNotFound
-	}
-	rules.entries, rules.assigned, rules.coordinators = entries, assigned, coordinators
-	return rules, nil
+	return loaded, err
+}
+
+func newRules() *Rules {
+	return &Rules{entries: make(map[string][]AccessEntry), assigned: make(map[string]struct{})}
+}
+
+// scanRight reads what of a coordinator decides about its rights.
+func scanRight(row database.Row) (c Coordinator, err error) {
+	var interval, lastHeartbeatAt int64
+	var expiresAt *int64
+	err = row.Scan(&c.IntentNo, &c.AgentID, &c.Status, &interval, &lastHeartbeatAt, &expiresAt)
+	c.HeartbeatInterval = time.Duration(interval) * time.Second
+	c.LastHeartbeatAt, c.ExpiresAt = database.Time(lastHeartbeatAt), optionalTime(expiresAt)
+	return c, err
 }
 
 // reader is for whom and when lists of intents and of events across intents are read.
