@@ -1,0 +1,101 @@
+package webhooks
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// failuresToOpen in a row open a circuit.
+	failuresToOpen = 5
+	// The pause of an open circuit doubles from the first to the longest while probes fail.
+	firstPause   = 5 * time.Second
+	longestPause = 5 * time.Minute
+	// probeWait is what those are told who come while a probe is under way.
+	probeWait = time.Second
+)
+
+// circuit keeps posts away from an endpoint that does not work.
+//
+//	closed ──failuresToOpen in a row──> open ──pause over, one post admitted──> probing
+//	   ^                                  ^                                        │
+//	   └────────────── success ───────────┼──────────────── success ───────────────┤
+//	                                      └── failure (the pause doubles) ─────────┘
+//
+// A success always closes it. A failure counts only for the state in which its post was admitted, so that posts which
+// were under way when the circuit opened do not lengthen the pause.
+type circuit struct {
+	mutex    sync.Mutex
+	failures int
+	// pause is 0 while closed.
+	pause     time.Duration
+	openUntil time.Time
+	probing   bool
+	// era counts the changes of state.
+	era int
+}
+
+// outcome is what a post tells the circuit.
+type outcome int
+
+const (
+	succeeded outcome = iota
+	failed
+	// undecided says nothing about the endpoint: the post was given up by its caller.
+	undecided
+)
+
+// admit asks for one post. Refused, it tells how long to wait; else settle must be called with the era.
+func (c *circuit) admit(now time.Time) (era int, wait time.Duration) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if wait := c.held(now); wait > 0 {
+		return 0, wait
+	}
+	if c.pause > 0 {
+		c.probing = true
+	}
+	return c.era, 0
+}
+
+// waiting tells how long the circuit will refuse posts; 0 when one may try.
+func (c *circuit) waiting(now time.Time) time.Duration {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.held(now)
+}
+
+func (c *circuit) held(now time.Time) time.Duration {
+	switch {
+	case c.pause == 0:
+		return 0
+	case c.probing:
+		return probeWait
+	}
+	return max(c.openUntil.Sub(now), 0)
+}
+
+// settle takes note of how an admitted post ended.
+func (c *circuit) settle(era int, how outcome, now time.Time) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	switch {
+	case how == succeeded:
+		if c.pause > 0 {
+			c.era++
+		}
+		c.failures, c.pause, c.probing = 0, 0, false
+	case era != c.era:
+	case how == undecided:
+		c.probing = false
+	case how == failed:
+		c.failures++
+		if c.failures < failuresToOpen {
+			return
+		}
+		c.pause = min(max(2*c.pause, firstPause), longestPause)
+		c.openUntil = now.Add(c.pause)
+		c.probing = false
+		c.era++
+	}
+}
