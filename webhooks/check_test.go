@@ -98,10 +98,13 @@ func asResolversRead(host string) (netip.Addr, bool) {
 	}
 	var value uint64
 	for i, part := range parts {
-		number, err := strconv.ParseUint(part, 0, 32)
-		if err != nil && part == "0x" {
-			number, err = 0, nil
+		base := 10
+		if digits, hexadecimal := strings.CutPrefix(part, "0x"); hexadecimal {
+			base, part = 16, "0"+digits
+		} else if strings.HasPrefix(part, "0") {
+			base = 8
 		}
+		number, err := strconv.ParseUint(part, base, 32)
 		bits := 8
 		if i == len(parts)-1 {
 			bits = 8 * (5 - len(parts))
