@@ -19,7 +19,8 @@ func (db *DB) FreeWriters() int {
 	return -1
 }
 
-// SetTurnPatience changes how long turns are kept without asking, for a PostgreSQL database that has not asked for any.
+// SetTurnPatience changes how long turns are kept without asking, on a PostgreSQL database, from its next session for
+// turns on.
 func (db *DB) SetTurnPatience(patience time.Duration) {
 	db.dialect.(*postgresServer).turns.patience = patience
 }

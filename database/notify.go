@@ -187,22 +187,19 @@ func (n *Notifier) speak(ctx context.Context) {
 		}
 	}()
 	pause := retryPause(0)
-	for ctx.Err() == nil {
+	for ended := false; !ended; {
 		select {
 		case <-n.wake:
 		case <-ctx.Done():
+			ended = true
 		}
-		err := n.send(ctx, &conn)
-		if err == nil {
-			pause = 0
+		if err := n.send(ctx, &conn); err != nil {
+			n.cfg.Logger.Warn("other replicas could not be notified; they are told to look at everything later", "error", err)
+			n.forget()
+			pause = pause.wait(ctx)
 			continue
 		}
-		if ctx.Err() != nil {
-			return
-		}
-		n.cfg.Logger.Warn("other replicas could not be notified; they are told to look at everything later", "error", err)
-		n.forget()
-		pause = pause.wait(ctx)
+		pause = 0
 	}
 }
 

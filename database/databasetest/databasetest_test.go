@@ -52,6 +52,26 @@ func TestClock(t *testing.T) {
 	require.Equal(t, start, clock.Now())
 }
 
+// A private server of a test's own keeps what was committed and its address, however it is stopped.
+func TestServerThatIsRestarted(t *testing.T) {
+	server := databasetest.StartServer(t)
+	address := server.Database(t)
+	db := databasetest.Open(t, database.Config{URL: address})
+	for _, how := range []databasetest.Shutdown{databasetest.Fast, databasetest.Immediate} {
+		name := fmt.Sprintf("kept_%d", how)
+		create := func(tx *database.Tx) error { return tx.Gorm().Exec("CREATE TABLE " + name + " (a bigint)").Error }
+		require.NoError(t, db.Write(t.Context(), create))
+		server.Stop(t, how)
+		require.Error(t, db.Ping(t.Context()))
+		server.Start(t)
+		require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+			var rows int
+			return tx.Gorm().Raw("SELECT count(*) FROM " + name).Scan(&rows).Error
+		}))
+		require.Positive(t, databasetest.KillConnections(t, address))
+	}
+}
+
 const childVariable = "OPENINTENT_TEST_CHILD"
 
 // The private server ends with the test process and leaves no files, even when the process is killed. The test runs

@@ -57,16 +57,15 @@ func (f *CommitFaults) take(left *int) error {
 // an administrator does, and returns how many there were.
 func KillConnections(tb testing.TB, url string) int {
 	tb.Helper()
-	name, err := databaseName(url)
+	pool, err := sql.Open("pgx", url)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	defer func() { _ = pool.Close() }()
 	var killed int
-	err = administer(func(conn *sql.DB) error {
-		return conn.QueryRow(`SELECT count(pg_terminate_backend(pid, 5000) OR NULL) FROM pg_stat_activity
-			WHERE datname = $1 AND pid <> pg_backend_pid()`, name).Scan(&killed)
-	})
-	if err != nil {
+	row := pool.QueryRow(`SELECT count(pg_terminate_backend(pid, 5000) OR NULL) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	if err := row.Scan(&killed); err != nil {
 		tb.Fatalf("ending the connections: %v", err)
 	}
 	return killed

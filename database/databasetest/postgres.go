@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -105,14 +104,6 @@ func serverURL(name string) (string, error) {
 	}
 	parsed.Path = "/" + name
 	return parsed.String(), nil
-}
-
-func databaseName(address string) (string, error) {
-	parsed, err := url.Parse(address)
-	if err != nil || !strings.HasPrefix(parsed.Scheme, "postgres") {
-		return "", fmt.Errorf("the test's database is not a PostgreSQL one")
-	}
-	return strings.TrimPrefix(parsed.Path, "/"), nil
 }
 
 // postgresTemplate is the name of a migrated database. It is keyed by the migrations and stays on the server, so that

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -13,48 +14,138 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"testing"
 	"time"
 )
 
-// startPatience bounds the start of the private server.
+// startPatience bounds the start and the stop of a private server.
 const startPatience = time.Minute
 
 var errNoServer = errors.New("PostgreSQL 15 or newer is needed for this test: install it (on Debian, apt-get install " +
 	"postgresql), or set " + environment + " to the URL of a server whose user may create databases")
 
-// lifelines are pipes whose ends, which come with the end of this process, end the private server. There is one for
-// each attempt to start it.
-var lifelines []io.WriteCloser
+// Shutdown is how a server is stopped.
+type Shutdown syscall.Signal
 
-// startServer makes a private PostgreSQL server without durability and returns the URL of its maintenance database.
-func startServer() (string, error) {
+const (
+	// Fast ends all sessions and writes everything down, as a restart by an administrator does.
+	Fast = Shutdown(syscall.SIGINT)
+	// Immediate ends the server without writing anything down, as a crash does: the next start recovers.
+	Immediate = Shutdown(syscall.SIGQUIT)
+)
+
+// Server is a private PostgreSQL server. It does not wait for the disk, but what it has committed outlives its own crash. It
+// ends, and its files go, with the process that started it, however that ends.
+type Server struct {
+	binaries, folder string
+	account          *syscall.SysProcAttr
+	port             int
+	command          *exec.Cmd
+	ended            chan error // the end of command, once
+	// lifeline is a pipe whose end, which comes with the end of this process, ends the server.
+	lifeline io.Closer
+	watcher  *exec.Cmd
+}
+
+// StartServer starts a private server for one test, which may stop and start it.
+func StartServer(tb testing.TB) *Server {
+	tb.Helper()
+	s, err := newServer()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = s.command.Process.Signal(syscall.SIGQUIT) // it may have ended by itself
+		_ = s.lifeline.Close()
+		_ = s.watcher.Wait()
+	})
+	return s
+}
+
+// Database makes a database without even a schema and returns its URL.
+func (s *Server) Database(tb testing.TB) string {
+	tb.Helper()
+	pool, err := sql.Open("pgx", s.url("postgres"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	name := fmt.Sprintf("openintent_test_%016x", rand.Uint64())
+	if _, err := pool.Exec("CREATE DATABASE " + name + freshOptions); err != nil {
+		tb.Fatalf("making the test's database: %v", err)
+	}
+	return s.url(name)
+}
+
+// Stop stops the server and returns when it has ended.
+func (s *Server) Stop(tb testing.TB, how Shutdown) {
+	tb.Helper()
+	if err := s.command.Process.Signal(syscall.Signal(how)); err != nil {
+		tb.Fatalf("stopping PostgreSQL: %v", err)
+	}
+	select {
+	case <-s.ended: // how does not matter
+	case <-time.After(startPatience):
+		tb.Fatal("PostgreSQL does not stop")
+	}
+}
+
+// Start starts a server that was stopped, with its databases and at its old address.
+func (s *Server) Start(tb testing.TB) {
+	tb.Helper()
+	if err := s.start(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (s *Server) url(name string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, name)
+}
+
+// shared is the server that all tests of the process share. It is kept here because its lifeline ends when nobody refers to it.
+var shared *Server
+
+// startServer starts the shared server and returns the URL of its maintenance database.
+func startServer() (_ string, err error) {
+	if shared, err = newServer(); err != nil {
+		return "", err
+	}
+	return shared.url("postgres"), nil
+}
+
+func newServer() (*Server, error) {
 	binaries, err := findBinaries()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	folder, err := os.MkdirTemp("", "openintent-postgres-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	account, err := serverAccount(folder)
-	if err != nil {
-		return "", err
+	s := &Server{binaries: binaries, folder: folder}
+	if s.account, err = serverAccount(folder); err != nil {
+		return nil, err
 	}
 	initdb := exec.Command(filepath.Join(binaries, "initdb"), "--pgdata", filepath.Join(folder, "data"),
 		"--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
-	initdb.Dir, initdb.SysProcAttr = folder, account
+	initdb.Dir, initdb.SysProcAttr = folder, s.account
 	if output, err := initdb.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w\n%s", err, output)
+		return nil, fmt.Errorf("initdb: %w\n%s", err, output)
+	}
+	if err := s.watch(); err != nil {
+		return nil, err
 	}
 	var failures []error
 	for range 5 { // somebody else may take the port in between
-		address, err := startOnPort(binaries, folder, account)
-		if err == nil {
-			return address, nil
+		if s.port, err = freePort(); err != nil {
+			return nil, err
+		}
+		if err = s.start(); err == nil {
+			return s, nil
 		}
 		failures = append(failures, err)
 	}
-	return "", errors.Join(failures...)
+	return nil, errors.Join(failures...)
 }
 
 // findBinaries finds the newest installed server.
@@ -101,60 +192,62 @@ func serverAccount(folder string) (*syscall.SysProcAttr, error) {
 	return attributes, os.Chown(folder, int(uid), int(gid))
 }
 
-func startOnPort(binaries, folder string, account *syscall.SysProcAttr) (string, error) {
-	port, err := freePort()
+// start starts the server on its port and returns once it answers.
+func (s *Server) start() error {
+	log, err := os.OpenFile(filepath.Join(s.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
-		return "", err
-	}
-	log, err := os.Create(filepath.Join(folder, "log"))
-	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = log.Close() }()
-	server := exec.Command(filepath.Join(binaries, "postgres"), "-D", filepath.Join(folder, "data"),
-		"-c", "listen_addresses=127.0.0.1", "-c", "port="+strconv.Itoa(port), "-c", "unix_socket_directories="+folder,
+	command := exec.Command(filepath.Join(s.binaries, "postgres"), "-D", filepath.Join(s.folder, "data"),
+		"-c", "listen_addresses=127.0.0.1", "-c", "port="+strconv.Itoa(s.port), "-c", "unix_socket_directories="+s.folder,
 		"-c", "max_connections=400", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "timezone=UTC")
-	server.Dir, server.SysProcAttr, server.Stdout, server.Stderr = folder, account, log, log
-	if err := server.Start(); err != nil {
-		return "", err
-	}
-	if err := watch(server.Process.Pid, folder, account); err != nil {
-		return "", errors.Join(err, server.Process.Kill())
+	command.Dir, command.SysProcAttr, command.Stdout, command.Stderr = s.folder, s.account, log, log
+	if err := command.Start(); err != nil {
+		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	address := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
-	if err := awaitServer(address, ended); err != nil {
+	go func() { ended <- command.Wait() }()
+	s.command, s.ended = command, ended
+	if err := awaitServer(s.url("postgres"), ended); err != nil {
 		output, _ := os.ReadFile(log.Name())
-		return "", fmt.Errorf("starting PostgreSQL: %w\n%s", err, output)
+		return fmt.Errorf("starting PostgreSQL: %w\n%s", err, output)
 	}
-	return address, nil
+	return nil
 }
 
 // watch starts a helper that waits for its lifeline to end, as it does however this process ends, and then stops the
 // server and removes its files.
-func watch(pid int, folder string, account *syscall.SysProcAttr) error {
+func (s *Server) watch() error {
 	const script = `cat >/dev/null
-kill -QUIT "$1" 2>/dev/null
-while kill -0 "$1" 2>/dev/null; do sleep 0.05; done
-rm -rf "$2"`
-	helper := exec.Command("/bin/sh", "-c", script, "sh", strconv.Itoa(pid), folder)
-	helper.Dir, helper.SysProcAttr = "/", account
+if read -r pid <"$1/data/postmaster.pid"; then
+	kill -QUIT "$pid"
+	while kill -0 "$pid"; do sleep 0.05; done
+fi 2>/dev/null
+rm -rf "$1"`
+	helper := exec.Command("/bin/sh", "-c", script, "sh", s.folder)
+	helper.Dir, helper.SysProcAttr = "/", s.account
 	lifeline, err := helper.StdinPipe()
 	if err != nil {
 		return err
 	}
-	lifelines = append(lifelines, lifeline)
+	s.lifeline, s.watcher = lifeline, helper
 	return helper.Start()
 }
 
+// freePort finds a port below those that connections are given by themselves: while a server is restarted nothing else may
+// come to sit on its port.
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	var failures []error
+	for range 100 {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			defer func() { _ = listener.Close() }()
+			return listener.Addr().(*net.TCPAddr).Port, nil
+		}
+		failures = append(failures, err)
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	return 0, errors.Join(failures...)
 }
 
 // awaitServer returns once the server answers.

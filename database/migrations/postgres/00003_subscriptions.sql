@@ -24,6 +24,7 @@ CREATE TABLE subscriptions (
     cleared             boolean NOT NULL, -- what an ended one had still to deliver is removed
     deleted_at          bigint, -- nobody sees it any more; the sweep removes what is left
     last_number         bigint NOT NULL, -- the newest delivery's number
+    offered_through     bigint NOT NULL, -- the highest number that was ever delivered or passed over
     consumer            text COLLATE "C", -- the stream or the poster to which deliveries go at present
     consumer_until      bigint, -- until when it has that to itself, unless it says again that it lives
     last_error          text COLLATE "C", -- why the last post failed

@@ -24,6 +24,7 @@ CREATE TABLE subscriptions (
     cleared             boolean NOT NULL, -- what an ended one had still to deliver is removed
     deleted_at          integer, -- nobody sees it any more; the sweep removes what is left
     last_number         integer NOT NULL, -- the newest delivery's number
+    offered_through     integer NOT NULL, -- the highest number that was ever delivered or passed over
     consumer            text, -- the stream or the poster to which deliveries go at present
     consumer_until      integer, -- until when it has that to itself, unless it says again that it lives
     last_error          text, -- why the last post failed
