@@ -13,6 +13,10 @@ import (
 // Waiting parties listen under topics: followers of a channel under its key, askers under their request's id. An asker
 // is woken by answers to its own request only, so that a busy channel does not wake all its askers.
 type hub struct {
+	// tell tells the other replicas of topics; nil when there are none, or they are not told. It is set before the first
+	// wake-up and does not block.
+	tell func(topics []any)
+
 	mutex     sync.Mutex
 	listeners map[any]map[*listener]struct{}
 }
@@ -29,7 +33,9 @@ type (
 	requestTopic  string       // a request's id: an answer was stored
 	closingTopic  channels.Key // the channel was changed or closed
 	intentTopic   int64        // access, or another rule of the intent, changed
+	feedTopic     int64        // something was stored in the intent's log
 	agentTopic    string       // the agent's role or status changed
+	feedTopic     int64        // something was stored in the intent's log
 	audienceTopic string       // an agent or role:<role_id>: an intent began to reach it
 )
 
@@ -60,20 +66,49 @@ func (l *listener) also(topics ...any) {
 func (l *listener) forget(topics ...any) {
 	l.hub.mutex.Lock()
 	defer l.hub.mutex.Unlock()
+	l.leave(topics)
+	l.topics = slices.DeleteFunc(l.topics, func(topic any) bool { return slices.Contains(topics, topic) })
+}
+
+// close ends listening.
+func (l *listener) close() {
+	l.hub.mutex.Lock()
+	defer l.hub.mutex.Unlock()
+	l.leave(l.topics)
+	l.topics = nil
+}
+
+func (l *listener) leave(topics []any) {
 	for _, topic := range topics {
 		delete(l.hub.listeners[topic], l)
 		if len(l.hub.listeners[topic]) == 0 {
 			delete(l.hub.listeners, topic)
 		}
 	}
-	l.topics = slices.DeleteFunc(l.topics, func(topic any) bool { return slices.Contains(topics, topic) })
 }
 
-// close ends listening.
-func (l *listener) close() { l.forget(slices.Clone(l.topics)...) }
-
-// wakeUp asks everyone who listens under the topics to look again.
+// wakeUp asks everyone who listens under the topics, here and on other replicas, to look again. Call it after the commit
+// of what there is to see.
 func (h *hub) wakeUp(topics ...any) {
+	h.wakeHere(topics...)
+	if h.tell != nil {
+		h.tell(topics)
+	}
+}
+
+// wakeAll asks everyone here to look again.
+func (h *hub) wakeAll() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, listeners := range h.listeners {
+		for l := range listeners {
+			l.signal()
+		}
+	}
+}
+
+// wakeHere asks everyone here who listens under the topics to look again.
+func (h *hub) wakeHere(topics ...any) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	for _, topic := range topics {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"openintent/agents"
+	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -29,8 +30,13 @@ type Config struct {
 	Retention time.Duration
 	// LookAgain is how long a waiting party waits at most before it looks without having been woken; 5 seconds when zero.
 	LookAgain time.Duration
-	// ObserveBatch is told the size of each committed batch; nil when nobody counts.
-	ObserveBatch func(size int)
+	// Notifications lets replicas on one database wake each other's waiting parties. Without them a replica hears of the
+	// others' messages when it looks again.
+	Notifications bool
+	// ObserveBatch is told the size of each committed batch, ObserveNotifications how many notifications were sent to or
+	// received from other replicas; nil when nobody counts.
+	ObserveBatch         func(size int)
+	ObserveNotifications func(sent, received int)
 }
 
 const (
@@ -54,9 +60,12 @@ type Service struct {
 	lookAgain       time.Duration
 
 	hub    *hub
+	relay  *database.Notifier // nil without notifications
 	writer *writer
 	tails  *tails
 	passes *lru.Cache[channels.Key, evictionPass]
+
+	followAgent AgentFollower
 }
 
 // New makes the room and registers what must happen here when a channel closes, an agent leaves or access changes.
@@ -74,6 +83,9 @@ func New(cfg Config) *Service {
 		lookAgain:       orDefault(cfg.LookAgain, defaultLookAgain),
 		hub:             newHub(),
 	}
+	if cfg.Notifications {
+		s.relay = newRelay(cfg, s.hub)
+	}
 	s.writer = newWriter(cfg, s.hub)
 	s.tails = newTails(s)
 	s.passes, _ = lru.New[channels.Key, evictionPass](keptPasses) // fails only for a size that is not positive
@@ -83,6 +95,7 @@ func New(cfg Config) *Service {
 	cfg.Channels.OnChanged(func(key channels.Key) { s.hub.wakeUp(key, closingTopic(key)) })
 	cfg.Intents.OnTerminal(s.schedulePurge)
 	cfg.Intents.OnChanged(func(intentNo int64) { s.hub.wakeUp(intentTopic(intentNo)) })
+	cfg.Intents.OnAppended(func(intentNo int64) { s.hub.wakeUp(feedTopic(intentNo)) })
 	cfg.Agents.OnDeparted(s.scheduleDeparture)
 	cfg.Agents.AfterDeparted(s.finishDeparture)
 	cfg.Agents.OnChanged(func(agentID string) { s.hub.wakeUp(agentTopic(agentID)) })
@@ -97,17 +110,36 @@ func orDefault[T comparable](value, fallback T) T {
 	return value
 }
 
+// AgentFollower streams what reaches an agent, as Subscribe's agent scope does: from after a position, or from now on. It
+// calls admitted once, with the position after which the stream begins, before it sends anything.
+type AgentFollower func(
+	ctx context.Context, by caller.Caller, agentID string, after *int64, filter Filter,
+	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
+) error
+
+// OnSubscribeAgent sets what streams the agent scope. Its positions are numbers in a log above this room. To be called
+// before Start.
+func (s *Service) OnSubscribeAgent(fn AgentFollower) { s.followAgent = fn }
+
 // Register adds the room's gRPC service.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterMessageServiceServer(r, s) }
 
-// Start begins writing.
-func (s *Service) Start() { s.writer.start() }
+// Start begins writing, and hearing of other replicas.
+func (s *Service) Start() {
+	if s.relay != nil {
+		s.relay.Start()
+	}
+	s.writer.start()
+}
 
 // Stop refuses further messages and returns when all that were taken are committed. Waits and streams end with their
 // calls' contexts, which the server cancels before.
 func (s *Service) Stop() {
 	s.writer.stop()
 	s.tails.stop()
+	if s.relay != nil {
+		s.relay.Stop() // last: it tells of the last commits
+	}
 }
 
 // locate finds a channel by id.

@@ -1,0 +1,134 @@
+package messaging
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"openintent/channels"
+	"openintent/database"
+)
+
+// relayChannel is what the replicas on one database notify one another on.
+const relayChannel = "openintent_wakes"
+
+// newRelay carries wake-ups between the replicas on one database: the hub's own to the others, theirs to the hub. What it
+// loses costs those who wait there one turn of their slow timer.
+func newRelay(cfg Config, h *hub) *database.Notifier {
+	relay := cfg.DB.Notifier(database.NotifierConfig{
+		Channel: relayChannel,
+		Heard:   func(notices []string) { h.wakeHere(topicsOf(notices)...) },
+		Unheard: h.wakeAll,
+		Observe: cfg.ObserveNotifications,
+		Logger:  cfg.Logger,
+	})
+	h.tell = func(topics []any) { relay.Tell(noticesOf(topics)...) }
+	return relay
+}
+
+// The kinds of topics, each the first letter of its notices. Numbers follow in base 36, names as they are. A replica of
+// another version may send kinds that this one does not know: nobody here listens to those.
+const (
+	channelNotice  = 'c'
+	closingNotice  = 'x'
+	requestNotice  = 'r'
+	intentNotice   = 'i'
+	feedNotice     = 'f'
+	agentNotice    = 'a'
+	audienceNotice = 'u'
+)
+
+func noticesOf(topics []any) []string {
+	notices := make([]string, len(topics))
+	for i, topic := range topics {
+		notices[i] = noticeOf(topic)
+	}
+	return notices
+}
+
+// noticeOf writes a topic down. Every type of topic has its notice, so that all wake-ups travel.
+func noticeOf(topic any) string {
+	switch topic := topic.(type) {
+	case channels.Key:
+		return keyNotice(channelNotice, topic)
+	case closingTopic:
+		return keyNotice(closingNotice, channels.Key(topic))
+	case requestTopic:
+		return string(requestNotice) + string(topic)
+	case intentTopic:
+		return numberNotice(intentNotice, int64(topic))
+	case feedTopic:
+		return numberNotice(feedNotice, int64(topic))
+	case agentTopic:
+		return string(agentNotice) + string(topic)
+	case audienceTopic:
+		return string(audienceNotice) + string(topic)
+	}
+	panic(fmt.Sprintf("messaging: the relay knows no topics of type %T", topic))
+}
+
+const noticeBase = 36
+
+func numberNotice(kind byte, number int64) string {
+	return string(strconv.AppendInt([]byte{kind}, number, noticeBase))
+}
+
+func keyNotice(kind byte, key channels.Key) string {
+	text := strconv.AppendInt([]byte{kind}, key.IntentNo, noticeBase)
+	return string(strconv.AppendInt(append(text, '.'), key.ChannelNo, noticeBase))
+}
+
+// topicsOf reads notices. It leaves out what is none.
+func topicsOf(notices []string) []any {
+	topics := make([]any, 0, len(notices))
+	for _, notice := range notices {
+		if topic := topicOf(notice); topic != nil {
+			topics = append(topics, topic)
+		}
+	}
+	return topics
+}
+
+// topicOf is noticeOf's reverse; nil when the notice is of no known kind.
+func topicOf(notice string) any {
+	if notice == "" {
+		return nil
+	}
+	switch kind, rest := notice[0], notice[1:]; kind {
+	case requestNotice:
+		return requestTopic(rest)
+	case agentNotice:
+		return agentTopic(rest)
+	case audienceNotice:
+		return audienceTopic(rest)
+	case channelNotice, closingNotice:
+		intentNo, channelNo, _ := strings.Cut(rest, ".")
+		key := channels.Key{IntentNo: noticeNumber(intentNo), ChannelNo: noticeNumber(channelNo)}
+		switch {
+		case key.IntentNo == 0 || key.ChannelNo == 0:
+			return nil
+		case kind == closingNotice:
+			return closingTopic(key)
+		}
+		return key
+	case intentNotice, feedNotice:
+		number := noticeNumber(rest)
+		switch {
+		case number == 0:
+			return nil
+		case kind == feedNotice:
+			return feedTopic(number)
+		}
+		return intentTopic(number)
+	}
+	return nil
+}
+
+// noticeNumber reads a number, all of which are above 0; 0 when it is none.
+func noticeNumber(text string) int64 {
+	number, err := strconv.ParseInt(text, noticeBase, 64)
+	if err != nil || number < 0 {
+		return 0
+	}
+	return number
+}
