@@ -161,16 +161,26 @@ func IntentsListing(tx *database.Tx, agentID string) ([]int64, error) {
 // the agent was last added to a list of the intent. A departure since then has ended all of these memberships.
 func PrepareListings(tx *database.Tx, agentID string) (database.Statement, map[int64]time.Time) {
 	listed := make(map[int64]time.Time)
+	return prepareListings("agent_id = ?", []any{agentID}, listed), listed
+}
+
+// PrepareListing is PrepareListings for one intent.
+func PrepareListing(tx *database.Tx, intentNo int64, agentID string) (database.Statement, map[int64]time.Time) {
+	listed := make(map[int64]time.Time)
+	return prepareListings("intent_no = ? AND agent_id = ?", []any{intentNo, agentID}, listed), listed
+}
+
+func prepareListings(condition string, args []any, listed map[int64]time.Time) database.Statement {
 	return database.Statement{
-		SQL:  "SELECT intent_no, max(added_at) FROM members WHERE agent_id = ? GROUP BY intent_no",
-		Args: []any{agentID},
+		SQL:  "SELECT intent_no, max(added_at) FROM members WHERE " + condition + " GROUP BY intent_no",
+		Args: args,
 		Scan: func(row database.Row) error {
 			var intentNo, addedAt int64
 			err := row.Scan(&intentNo, &addedAt)
 			listed[intentNo] = database.Time(addedAt)
 			return err
 		},
-	}, listed
+	}
 }
 
 // keysOf gives the keys of channels in their order.

@@ -29,6 +29,9 @@ type Event struct {
 	ParentEventID string           // empty when unset
 }
 
+// Size is how much of a page the event takes up, in bytes.
+func (e *Event) Size() int { return len(e.Payload) + len(e.Proof) }
+
 // wireTime is how times are written on the wire, always with six digits.
 const wireTime = "2006-01-02T15:04:05.000000Z"
 

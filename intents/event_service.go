@@ -47,7 +47,7 @@ func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEvent
 	if err != nil {
 		return nil, err
 	}
-	return eventMessage(event)
+	return event.ToWire()
 }
 
 // eventDraft reads what a request says about the new event, all but who appends it.
@@ -147,7 +147,7 @@ func (s *Service) GetEvent(ctx context.Context, req *openintentv1.GetEventReques
 	if err != nil {
 		return nil, err
 	}
-	return eventMessage(event)
+	return event.ToWire()
 }
 
 // ListTraceEvents gives the oldest events of a trace, from all intents that the caller may read.

@@ -131,7 +131,7 @@ func readEvents(tx *database.Tx, selection string, args ...any) (events []*Event
 		if err != nil {
 			return nil, err
 		}
-		size += len(event.Payload) + len(event.Proof)
+		size += event.Size()
 		if size > maxPageBytes && len(events) > 0 {
 			return events, nil
 		}

@@ -36,6 +36,7 @@ type Head struct {
 	pending     []*Event // logged, not yet stored
 	dirty       bool     // differs from the stored row
 	raised      bool     // this transaction raised the epoch
+	grown       bool     // this transaction handed out positions
 }
 
 // Now gives the time of the transaction's decisions about this intent: the clock as read once after locking, but never
@@ -57,6 +58,7 @@ func (h *Head) Locked() bool { return h.locked }
 func (h *Head) Next() (position int64, at time.Time) {
 	at = h.Tick()
 	h.LastPosition++
+	h.grown = true
 	return h.LastPosition, at
 }
 

@@ -43,6 +43,7 @@ type Service struct {
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
 	onSuspending []func(tx *database.Tx, head *Head, at time.Time) error
 	onChanged    []func(intentNo int64)
+	onAppended   []func(intentNo int64)
 }
 
 // New makes a service on an open database.
@@ -97,12 +98,24 @@ func (s *Service) OnChanged(fn func(intentNo int64)) {
 	s.onChanged = append(s.onChanged, fn)
 }
 
-// announce tells of the intents whose epoch a committed transaction raised.
+// OnAppended registers what happens after each commit that gave positions of an intent's log to events, messages or
+// whatever else the rooms above keep there. It carries no truth but "look again" and must not block. To be called before
+// serving.
+func (s *Service) OnAppended(fn func(intentNo int64)) {
+	s.onAppended = append(s.onAppended, fn)
+}
+
+// announce tells of the intents whose epoch a committed transaction raised, and of those whose log it made longer.
 func (s *Service) announce(tx *database.Tx) {
 	for _, head := range heldBy(tx) {
 		for _, changed := range s.onChanged {
 			if head.raised {
 				changed(head.IntentNo)
+			}
+		}
+		for _, appended := range s.onAppended {
+			if head.grown {
+				appended(head.IntentNo)
 			}
 		}
 	}

@@ -102,35 +102,36 @@ func assignmentMessage(a Assignment) *openintentv1.Assignment {
 	}
 }
 
-func eventMessage(event *Event) (*openintentv1.Event, error) {
-	payload, err := event.Payload.Struct()
+// ToWire gives the event as clients see it: the object that its hash covers.
+func (e *Event) ToWire() (*openintentv1.Event, error) {
+	payload, err := e.Payload.Struct()
 	if err != nil {
 		return nil, err
 	}
-	proof, err := event.Proof.Struct()
+	proof, err := e.Proof.Struct()
 	if err != nil {
 		return nil, err
 	}
 	return &openintentv1.Event{
-		Id:                event.ID,
-		IntentId:          event.IntentID,
-		EventType:         event.Type,
-		Actor:             event.Actor,
+		Id:                e.ID,
+		IntentId:          e.IntentID,
+		EventType:         e.Type,
+		Actor:             e.Actor,
 		Payload:           payload,
-		CreatedAt:         timestamp(event.CreatedAt),
-		Sequence:          event.Sequence,
-		PreviousEventHash: nullable(event.PreviousHash),
-		EventHash:         event.Hash,
+		CreatedAt:         timestamp(e.CreatedAt),
+		Sequence:          e.Sequence,
+		PreviousEventHash: nullable(e.PreviousHash),
+		EventHash:         e.Hash,
 		Proof:             proof,
-		TraceId:           nullable(event.TraceID),
-		ParentEventId:     nullable(event.ParentEventID),
+		TraceId:           nullable(e.TraceID),
+		ParentEventId:     nullable(e.ParentEventID),
 	}, nil
 }
 
 func eventMessages(events []*Event) ([]*openintentv1.Event, error) {
 	messages := make([]*openintentv1.Event, len(events))
 	for i, event := range events {
-		message, err := eventMessage(event)
+		message, err := event.ToWire()
 		if err != nil {
 			return nil, err
 		}

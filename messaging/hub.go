@@ -35,7 +35,6 @@ type (
 	intentTopic   int64        // access, or another rule of the intent, changed
 	feedTopic     int64        // something was stored in the intent's log
 	agentTopic    string       // the agent's role or status changed
-	feedTopic     int64        // something was stored in the intent's log
 	audienceTopic string       // an agent or role:<role_id>: an intent began to reach it
 )
 

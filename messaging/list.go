@@ -101,7 +101,7 @@ func (q listing) collect(tx *database.Tx, l look, viewer Viewer) ([]*Message, er
 			if !q.keeps(m, l, viewer) {
 				continue
 			}
-			bytes += len(m.Payload) + len(m.Metadata)
+			bytes += m.size()
 			if len(kept) == q.limit || len(kept) > 0 && bytes > maxPageBytes {
 				return q.ordered(kept), nil
 			}

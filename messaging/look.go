@@ -49,8 +49,25 @@ func (s *Service) lookWith(
 	tx *database.Tx, key channels.Key, agentIDs []string, statements []database.Statement, head func() (*intents.Head, error),
 ) (look, error) {
 	countStatement, counts := channels.PrepareCounts(tx, []channels.Key{key})
+	l, err := s.lookAtIntent(tx, agentIDs, append(statements, countStatement), head)
+	if err != nil {
+		return look{}, err
+	}
+	if l.channel, err = s.channels.Rules(tx, key, l.head.Epoch); err != nil {
+		return look{}, err
+	}
+	if count := counts[key]; count != nil {
+		l.count = *count
+	}
+	return l, nil
+}
+
+// lookAtIntent runs the statements, of which some lead to the head, and gives what a look has before its channel.
+func (s *Service) lookAtIntent(
+	tx *database.Tx, agentIDs []string, statements []database.Statement, head func() (*intents.Head, error),
+) (look, error) {
 	presenceStatement, presences := agents.PreparePresences(tx, agentIDs)
-	if err := tx.Pipeline(append(statements, countStatement, presenceStatement)...); err != nil {
+	if err := tx.Pipeline(append(statements, presenceStatement)...); err != nil {
 		return look{}, err
 	}
 	h, err := head()
@@ -63,24 +80,21 @@ func (s *Service) lookWith(
 		}
 	}
 	l := look{head: *h, presences: presences, now: h.Now()}
-	if l.access, err = s.intents.Rules(tx, key.IntentNo, h.Epoch); err != nil {
-		return look{}, err
-	}
-	if l.channel, err = s.channels.Rules(tx, key, h.Epoch); err != nil {
-		return look{}, err
-	}
-	if count := counts[key]; count != nil {
-		l.count = *count
-	}
-	return l, nil
+	l.access, err = s.intents.Rules(tx, h.IntentNo, h.Epoch)
+	return l, err
 }
 
 // viewer gives the viewer for an agent whose record the look has.
 func (l look) viewer(agent string, operator bool) Viewer {
+	return l.viewerOf(l.channel, agent, operator)
+}
+
+// viewerOf is viewer for some channel of the look's intent.
+func (l look) viewerOf(channel *channels.Rules, agent string, operator bool) Viewer {
 	presence := l.presences[agent]
 	return Viewer{
 		Agent: agent, Operator: operator, Presence: presence,
-		Participates: l.channel.Participates(agent, operator, l.access, presence.DepartedAt, l.now),
+		Participates: channel.Participates(agent, operator, l.access, presence.DepartedAt, l.now),
 	}
 }
 
@@ -114,9 +128,14 @@ func actsAsOperator(by caller.Caller, acting string) bool { return by.IsOperator
 // and all of a closed channel.
 func (l look) markAbandoned(tx *database.Tx, messages []*Message) error {
 	closed := l.closed()
+	return l.markAbandonedIn(tx, messages, func(*Message) bool { return closed })
+}
+
+// markAbandonedIn is markAbandoned for messages of several channels; closed tells whether a message's channel is.
+func (l look) markAbandonedIn(tx *database.Tx, messages []*Message, closed func(m *Message) bool) error {
 	var unknown []string
 	for _, m := range messages {
-		if _, known := l.presences[m.Target]; m.Open && !closed && isAgent(m.Target) && !known {
+		if _, known := l.presences[m.Target]; m.Open && !known && isAgent(m.Target) && !closed(m) {
 			unknown = append(unknown, m.Target)
 		}
 	}
@@ -129,17 +148,23 @@ func (l look) markAbandoned(tx *database.Tx, messages []*Message) error {
 		if !known {
 			presence = further[m.Target]
 		}
-		m.Abandoned = m.Open && (closed || isAgent(m.Target) && !m.CreatedAt.After(presence.DepartedAt))
+		m.Abandoned = m.Open && (closed(m) || isAgent(m.Target) && !m.CreatedAt.After(presence.DepartedAt))
 	}
 	return nil
 }
 
-// page is a part of a channel's messages: those the query asked for, in rising order.
+// page is a part of the messages of a channel, by their ordinals, or of an intent, by their positions: those the query
+// asked for, in rising order.
 type page struct {
-	intentNo, channelNo int64
-	channelID           string
-	// after and through bound the ordinals: after < ordinal <= through.
+	intentNo int64
+	// channelNo and channelID leave one channel's; the messages of several lack their channel's id.
+	channelNo int64
+	channelID string
+	// byPosition makes positions what bounds and orders, and not ordinals.
+	byPosition bool
+	// after and through bound the page: after < place <= through. At, when it is not nil, names the places instead.
 	after, through int64
+	at             []int64
 	// agent is whose receipts and messages are wanted; everyone is true for the operator, who sees all.
 	agent    string
 	everyone bool
@@ -152,7 +177,7 @@ type page struct {
 
 // load reads a page in the snapshot of a look.
 func (p page) load(tx *database.Tx, l look) (*selection, error) {
-	rows, statement := p.prepare()
+	rows, statement := p.prepare(tx)
 	if err := tx.Pipeline(statement); err != nil {
 		return nil, err
 	}
@@ -161,10 +186,25 @@ func (p page) load(tx *database.Tx, l look) (*selection, error) {
 
 // prepare gives the statement that reads a page, as the query orders it, and where it puts the rows. The query narrows to
 // what the agent may possibly see; visible decides.
-func (p page) prepare() (rows *selection, statement database.Statement) {
-	query := "SELECT " + messageColumns + " FROM messages m" +
-		" WHERE m.intent_no = ? AND m.channel_no = ? AND m.ordinal > ? AND m.ordinal <= ?"
-	arguments := []any{p.agent, p.intentNo, p.channelNo, p.after, p.through}
+func (p page) prepare(tx *database.Tx) (rows *selection, statement database.Statement) {
+	place := "m.ordinal"
+	if p.byPosition {
+		place = "m.position"
+	}
+	query := "SELECT " + messageColumns + " FROM messages m WHERE m.intent_no = ?"
+	arguments := []any{p.agent, p.intentNo}
+	if p.channelNo != 0 {
+		query += " AND m.channel_no = ?"
+		arguments = append(arguments, p.channelNo)
+	}
+	if p.at != nil {
+		in, argument := tx.In(place, p.at)
+		query += " AND " + in
+		arguments = append(arguments, argument)
+	} else {
+		query += " AND " + place + " > ? AND " + place + " <= ?"
+		arguments = append(arguments, p.after, p.through)
+	}
 	if !p.everyone {
 		query += " AND (m.sender = ? OR m.target IS NULL OR m.target = '*' OR m.target = ? OR m.target LIKE 'role:%')"
 		arguments = append(arguments, p.agent, p.agent)
@@ -177,7 +217,7 @@ func (p page) prepare() (rows *selection, statement database.Statement) {
 		query += " AND m.correlation_id = ?"
 		arguments = append(arguments, p.correlationID)
 	}
-	query += " ORDER BY m.ordinal"
+	query += " ORDER BY " + place
 	if p.newestFirst {
 		query += " DESC"
 	}
@@ -208,7 +248,7 @@ func (f *selection) scan(row database.Row) error {
 	if err != nil {
 		return err
 	}
-	size := len(m.Payload) + len(m.Metadata)
+	size := m.size()
 	if f.full = len(f.messages) > 0 && f.bytes+size > maxPageBytes; f.full {
 		return nil
 	}

@@ -61,6 +61,9 @@ type Message struct {
 	readByViewer bool
 }
 
+// size is how much of a page the message takes up, in bytes.
+func (m *Message) size() int { return len(m.Payload) + len(m.Metadata) }
+
 // Expired tells whether the message's time ran out before it was read (a request's: answered), judged by time and not
 // by whether a sweeper came by.
 func (m *Message) Expired(now time.Time) bool {

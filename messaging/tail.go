@@ -210,7 +210,7 @@ func (t *tail) look(ctx context.Context, before *sight, agentIDs []string) (next
 		}
 	}()
 	err = t.service.db.Read(ctx, func(tx *database.Tx) error {
-		rows, statement := t.newer(before)
+		rows, statement := t.newer(tx, before)
 		l, err := t.service.look(tx, t.key, agentIDs, statement...)
 		if err != nil {
 			return err
@@ -226,14 +226,14 @@ func (t *tail) look(ctx context.Context, before *sight, agentIDs []string) (next
 }
 
 // newer gives the statement that reads what came since a sight; the first sight begins at the channel's end.
-func (t *tail) newer(before *sight) (rows *selection, statement []database.Statement) {
+func (t *tail) newer(tx *database.Tx, before *sight) (rows *selection, statement []database.Statement) {
 	if before.channel == nil {
 		return new(selection), nil
 	}
 	rows, read := page{
 		intentNo: t.key.IntentNo, channelNo: t.key.ChannelNo, channelID: before.channel.ID,
 		after: max(before.through, before.count.Floor), through: math.MaxInt64, everyone: true, limit: tailPage,
-	}.prepare()
+	}.prepare(tx)
 	return rows, []database.Statement{read}
 }
 
@@ -261,11 +261,11 @@ func (s *sight) extend(before *sight, rows []*Message) {
 		s.messages, s.bytes, s.after, s.sharedSince = nil, 0, rows[0].Ordinal-1, s.now
 	}
 	for _, m := range rows {
-		s.bytes += len(m.Payload) + len(m.Metadata)
+		s.bytes += m.size()
 	}
 	s.messages, s.through = append(s.messages, rows...), rows[len(rows)-1].Ordinal
 	for len(s.messages) > tailLength || s.bytes > tailBytes {
-		s.bytes -= len(s.messages[0].Payload) + len(s.messages[0].Metadata)
+		s.bytes -= s.messages[0].size()
 		s.messages, s.after = s.messages[1:], s.after+1
 	}
 }

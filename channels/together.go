@@ -1,0 +1,97 @@
+package channels
+
+import (
+	"time"
+
+	"openintent/database"
+)
+
+// RulesOf is Rules for several channels of one intent, in few statements however many they are. Channels that are deleted
+// or absent are missing from the map.
+func (s *Service) RulesOf(tx *database.Tx, intentNo, epoch int64, channelNos []int64) (map[int64]*Rules, error) {
+	rules := make(map[int64]*Rules, len(channelNos))
+	var unknown []int64
+	for _, no := range channelNos {
+		if kept, ok := s.rules.Get(tx, intentNo, epoch, Key{intentNo, no}); ok {
+			rules[no] = kept
+		} else {
+			unknown = append(unknown, no)
+		}
+	}
+	if len(unknown) > 0 {
+		access, err := s.intents.Rules(tx, intentNo, epoch)
+		if err != nil {
+			return nil, err
+		}
+		in, arg := tx.In("channel_no", unknown)
+		found, err := loadRules(tx, intentNo, access.IntentID(), in, arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			rules[r.ChannelNo] = r
+			s.rules.Add(tx, intentNo, epoch, r.Key, r)
+		}
+	}
+	for no, r := range rules {
+		if r.Deleted {
+			delete(rules, no)
+		}
+	}
+	return rules, nil
+}
+
+// Exclusions are an intent's open explicit channels as of one epoch, and which of them list some agents. They tell when an
+// agent comes to take part in a channel; whether it does, Rules.Participates decides.
+type Exclusions struct {
+	explicit map[int64]struct{}
+	listed   map[Listing]time.Time
+}
+
+// Listing is an agent's place on the member list of one of an intent's channels.
+type Listing struct {
+	ChannelNo int64
+	Agent     string
+}
+
+// PrepareExclusions gives the statement that reads an intent's exclusions, and where it puts them.
+func PrepareExclusions(tx *database.Tx, intentNo int64, agentIDs []string) (*Exclusions, database.Statement) {
+	e := &Exclusions{explicit: make(map[int64]struct{}), listed: make(map[Listing]time.Time)}
+	in, arg := tx.In("m.agent_id", agentIDs)
+	return e, database.Statement{
+		SQL: "SELECT c.channel_no, m.agent_id, m.added_at FROM channels AS c LEFT JOIN members AS m" +
+			" ON m.intent_no = c.intent_no AND m.channel_no = c.channel_no AND " + in +
+			" WHERE c.intent_no = ? AND c.policy = ? AND c.closed_at IS NULL",
+		Args: []any{arg, intentNo, string(PolicyExplicit)},
+		Scan: func(row database.Row) error {
+			var channelNo int64
+			var agent *string
+			var addedAt *int64
+			if err := row.Scan(&channelNo, &agent, &addedAt); err != nil {
+				return err
+			}
+			e.explicit[channelNo] = struct{}{}
+			if agent != nil {
+				e.listed[Listing{channelNo, *agent}] = database.Time(*addedAt)
+			}
+			return nil
+		},
+	}
+}
+
+// Excludes tells whether the channel is an open explicit one that does not list the agent, whose last departure is given.
+func (e *Exclusions) Excludes(channelNo int64, agent string, departedAt time.Time) bool {
+	_, explicit := e.explicit[channelNo]
+	return explicit && !e.listed[Listing{channelNo, agent}].After(departedAt)
+}
+
+// Admitting gives the channels of these exclusions that excluded the agent and, as of the later ones, no longer do.
+func (e *Exclusions) Admitting(later *Exclusions, agent string, departedBefore, departedAt time.Time) []int64 {
+	var admitting []int64
+	for no := range e.explicit {
+		if e.Excludes(no, agent, departedBefore) && !later.Excludes(no, agent, departedAt) {
+			admitting = append(admitting, no)
+		}
+	}
+	return admitting
+}

@@ -1,0 +1,60 @@
+package messaging
+
+import "openintent/caller"
+
+// Watch wakes whoever reads an agent's feeds of several intents. A wake-up carries no truth: it says "look again". It may
+// get lost, so look again after a while without one, too. Methods are not for several goroutines at once, but for C.
+type Watch struct {
+	listener *listener
+	intents  map[int64]struct{}
+	role     string
+}
+
+// WatchIntents begins a watch for an agent, of no intents yet. It wakes when something is stored in one of its intents,
+// when their rules or the agent's record change, and when a further intent begins to reach the agent. Close it when done.
+func (s *Service) WatchIntents(agentID string) *Watch {
+	return &Watch{
+		listener: s.hub.listen(agentTopic(agentID), audienceTopic(agentID)),
+		intents:  make(map[int64]struct{}),
+	}
+}
+
+// C gives the channel on which wake-ups arrive. Those that come while nobody receives merge into one.
+func (w *Watch) C() <-chan struct{} { return w.listener.wake }
+
+// Intents sets which intents are watched. Set them before reading them: what is stored later wakes.
+func (w *Watch) Intents(nos ...int64) {
+	wanted := make(map[int64]struct{}, len(nos))
+	var added, dropped []any
+	for _, no := range nos {
+		wanted[no] = struct{}{}
+		if _, watched := w.intents[no]; !watched {
+			w.intents[no] = struct{}{}
+			added = append(added, feedTopic(no), intentTopic(no))
+		}
+	}
+	for no := range w.intents {
+		if _, still := wanted[no]; !still {
+			delete(w.intents, no)
+			dropped = append(dropped, feedTopic(no), intentTopic(no))
+		}
+	}
+	w.listener.also(added...)
+	w.listener.forget(dropped...)
+}
+
+// Role sets the role that the agent holds, so that a further intent's beginning to reach the role wakes too; empty: none.
+func (w *Watch) Role(roleID string) {
+	if roleID == w.role {
+		return
+	}
+	if w.role != "" {
+		w.listener.forget(audienceTopic(caller.RolePrefix + w.role))
+	}
+	if w.role = roleID; roleID != "" {
+		w.listener.also(audienceTopic(caller.RolePrefix + roleID))
+	}
+}
+
+// Close ends the watch.
+func (w *Watch) Close() { w.listener.close() }

@@ -1,0 +1,204 @@
+package messaging
+
+import (
+	"slices"
+
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+)
+
+// MessageEventType names messages among an intent's events, in filters and wherever an event's type is told. Logged events
+// of this type are the log's copies of audited messages: they are given with their message or not at all.
+const MessageEventType = "channel_message"
+
+// item is a message, or a logged event, in its place: the position in the intent's log or, among the messages of one
+// channel, the ordinal.
+type item struct {
+	place   int64
+	message *Message
+	event   *intents.Event
+	// audit is the log's copy of the message.
+	audit *intents.Event
+}
+
+// size is how much of a page the item takes up, in bytes.
+func (it item) size() int {
+	if it.event != nil {
+		return it.event.Size()
+	}
+	size := it.message.size()
+	if it.audit != nil {
+		size += it.audit.Size()
+	}
+	return size
+}
+
+// reading is what is asked of an intent's log.
+type reading struct {
+	intentNo int64
+	// after and through bound the positions: after < position <= through. At, when it is not nil, names them instead.
+	after, through int64
+	at             []int64
+	// channelNo, when it is set, leaves only this channel's messages, and no events.
+	channelNo int64
+	// agent is whose receipts and messages are wanted; everyone is true when everybody's messages are.
+	agent    string
+	everyone bool
+	filter   Filter
+	// limit is how many rows the page may have at most, of messages and of events each; 0: none are read.
+	limit int
+}
+
+// section is a part of an intent's log as one snapshot had it.
+type section struct {
+	// look is the intent's; its channel is set when the section is of that channel alone.
+	look
+	// items are in order of their places, without the messages of deleted channels.
+	items []item
+	// through is the place up to which there are no others.
+	through int64
+	// talks are the channels of the items' messages.
+	talks map[int64]talk
+	// cut is true when there was more than the page may hold.
+	cut bool
+}
+
+// talk is a channel and how far it has come.
+type talk struct {
+	channel *channels.Rules
+	count   channels.Count
+}
+
+// talkOf gives the state of a channel, if the section has it.
+func (s *section) talkOf(channelNo int64) (talk, bool) {
+	if s.channel != nil {
+		return talk{s.channel, s.count}, true
+	}
+	found, ok := s.talks[channelNo]
+	return found, ok
+}
+
+// readSection reads a part of an intent's log, the agents' records and whatever the further statements read, in two round
+// trips: the rows, and what deciding on them needs.
+func (s *Service) readSection(
+	tx *database.Tx, r reading, agentIDs []string, further ...database.Statement,
+) (*section, error) {
+	headStatement, head := intents.PrepareHead(tx, r.intentNo)
+	messages, events, statements := r.prepare(tx)
+	l, err := s.lookAtIntent(tx, agentIDs, append(append(further, headStatement), statements...),
+		func() (*intents.Head, error) {
+			h, err := head()
+			return &h, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	found := &section{look: l}
+	found.merge(r, messages, events)
+	return found, found.resolve(tx, s)
+}
+
+// prepare gives the statements that read the rows. The queries narrow to what may be wanted; it is decided later.
+func (r reading) prepare(tx *database.Tx) (messages *selection, events *intents.SectionEvents, statements []database.Statement) {
+	messages, events = &selection{}, &intents.SectionEvents{}
+	if r.limit > 0 && r.filter.wantsMessages() {
+		var statement database.Statement
+		messages, statement = page{
+			intentNo: r.intentNo, channelNo: r.channelNo, byPosition: true, after: r.after, through: r.through, at: r.at,
+			agent: r.agent, everyone: r.everyone,
+			messageType: r.filter.MessageType, correlationID: r.filter.CorrelationID, limit: r.limit,
+		}.prepare(tx)
+		statements = append(statements, statement)
+	}
+	if r.limit > 0 && r.channelNo == 0 {
+		var statement database.Statement
+		events, statement = intents.Section{
+			IntentNo: r.intentNo, After: r.after, Through: r.through, At: r.at,
+			Types: r.filter.loggedTypes(), Limit: r.limit,
+		}.Prepare(tx)
+		statements = append(statements, statement)
+	}
+	return messages, events, statements
+}
+
+// merge interleaves messages and events by their positions, as far as both are known, and puts each copy with its message.
+func (s *section) merge(r reading, messages *selection, events *intents.SectionEvents) {
+	s.through = min(r.through, s.head.LastPosition)
+	if r.at != nil {
+		s.through = s.head.LastPosition
+	}
+	if !messages.complete(r.limit) && r.limit > 0 {
+		s.through, s.cut = min(s.through, messages.messages[len(messages.messages)-1].Position), true
+	}
+	if complete := !events.Cut && len(events.Events) < r.limit; !complete && r.limit > 0 {
+		s.through, s.cut = min(s.through, events.Events[len(events.Events)-1].Position), true
+	}
+	logged := events.Events
+	for _, m := range messages.messages {
+		for len(logged) > 0 && logged[0].Position < m.Position {
+			s.add(item{place: logged[0].Position, event: logged[0]})
+			logged = logged[1:]
+		}
+		it := item{place: m.Position, message: m}
+		if len(logged) > 0 && logged[0].Position == m.Position {
+			it.audit, logged = logged[0], logged[1:]
+		}
+		s.add(it)
+	}
+	for _, event := range logged {
+		s.add(item{place: event.Position, event: event})
+	}
+}
+
+// add adds an item, unless what precedes it is unknown or it is the copy of a message that is not there.
+func (s *section) add(it item) {
+	if it.place > s.through || it.event != nil && it.event.Type == MessageEventType {
+		return
+	}
+	s.items = append(s.items, it)
+}
+
+// resolve reads the channels of the messages, drops those of deleted ones, and finds out which requests are abandoned.
+func (s *section) resolve(tx *database.Tx, service *Service) error {
+	var numbers []int64
+	for _, it := range s.items {
+		if it.message != nil {
+			numbers = append(numbers, it.message.ChannelNo)
+		}
+	}
+	if numbers = distinct(numbers); len(numbers) == 0 {
+		return nil
+	}
+	rules, err := service.channels.RulesOf(tx, s.head.IntentNo, s.head.Epoch, numbers)
+	if err != nil {
+		return err
+	}
+	keys := make([]channels.Key, len(numbers))
+	for i, no := range numbers {
+		keys[i] = channels.Key{IntentNo: s.head.IntentNo, ChannelNo: no}
+	}
+	counts, err := channels.LoadCounts(tx, keys)
+	if err != nil {
+		return err
+	}
+	s.talks = make(map[int64]talk, len(rules))
+	closed := make(map[int64]bool, len(rules))
+	for _, key := range keys {
+		if channel, count := rules[key.ChannelNo], counts[key]; channel != nil && count != nil {
+			s.talks[key.ChannelNo] = talk{channel, *count}
+			_, closed[key.ChannelNo] = channel.ClosedBy(*count, &s.head, s.now)
+		}
+	}
+	s.items = slices.DeleteFunc(s.items, func(it item) bool {
+		return it.message != nil && s.talks[it.message.ChannelNo].channel == nil
+	})
+	var messages []*Message
+	for _, it := range s.items {
+		if it.message != nil {
+			it.message.ChannelID = s.talks[it.message.ChannelNo].channel.ID
+			messages = append(messages, it.message)
+		}
+	}
+	return s.markAbandonedIn(tx, messages, func(m *Message) bool { return closed[m.ChannelNo] })
+}
