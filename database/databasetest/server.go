@@ -84,7 +84,7 @@ func (s *Server) Stop(tb testing.TB, how Shutdown) {
 		tb.Fatalf("stopping PostgreSQL: %v", err)
 	}
 	select {
-	case <-s.ended: // how does not matter
+	case <-s.ended: //nolint:errcheck // how it ended does not matter
 	case <-time.After(startPatience):
 		tb.Fatal("PostgreSQL does not stop")
 	}

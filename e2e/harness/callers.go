@@ -28,26 +28,27 @@ type Caller struct {
 	// Key and Agent are what the calls carry; either may be empty.
 	Key, Agent string
 
-	Intents      openintentv1.IntentServiceClient
-	Access       openintentv1.AccessServiceClient
-	Events       openintentv1.EventServiceClient
-	Coordinators openintentv1.CoordinatorServiceClient
-	Agents       openintentv1.AgentServiceClient
-	Tasks        openintentv1.TaskServiceClient
-	Channels     openintentv1.ChannelServiceClient
-	Messages     openintentv1.MessageServiceClient
+	Intents       openintentv1.IntentServiceClient
+	Access        openintentv1.AccessServiceClient
+	Events        openintentv1.EventServiceClient
+	Coordinators  openintentv1.CoordinatorServiceClient
+	Agents        openintentv1.AgentServiceClient
+	Tasks         openintentv1.TaskServiceClient
+	Channels      openintentv1.ChannelServiceClient
+	Messages      openintentv1.MessageServiceClient
+	Subscriptions openintentv1.SubscriptionServiceClient
 
-	server *Server
+	clients *Clients
 }
 
 // As acts as an agent, by an unbound key.
-func (s *Server) As(agent string) *Caller { return s.With(Key, agent) }
+func (c *Clients) As(agent string) *Caller { return c.With(Key, agent) }
 
 // Operator acts as the operator.
-func (s *Server) Operator() *Caller { return s.With(Key, "") }
+func (c *Clients) Operator() *Caller { return c.With(Key, "") }
 
 // With acts with a key and, unless it is empty, as an agent.
-func (s *Server) With(key, agent string) *Caller {
+func (c *Clients) With(key, agent string) *Caller {
 	var pairs []string
 	if key != "" {
 		pairs = append(pairs, "x-api-key", key)
@@ -55,18 +56,20 @@ func (s *Server) With(key, agent string) *Caller {
 	if agent != "" {
 		pairs = append(pairs, "x-agent-id", agent)
 	}
-	connection := identified{s.Connection, pairs}
+	connection := identified{c.Connection, pairs}
 	return &Caller{
 		Key: key, Agent: agent,
-		Intents:      openintentv1.NewIntentServiceClient(connection),
-		Access:       openintentv1.NewAccessServiceClient(connection),
-		Events:       openintentv1.NewEventServiceClient(connection),
-		Coordinators: openintentv1.NewCoordinatorServiceClient(connection),
-		Agents:       openintentv1.NewAgentServiceClient(connection),
-		Tasks:        openintentv1.NewTaskServiceClient(connection),
-		Channels:     openintentv1.NewChannelServiceClient(connection),
-		Messages:     openintentv1.NewMessageServiceClient(connection),
-		server:       s,
+		Intents:       openintentv1.NewIntentServiceClient(connection),
+		Access:        openintentv1.NewAccessServiceClient(connection),
+		Events:        openintentv1.NewEventServiceClient(connection),
+		Coordinators:  openintentv1.NewCoordinatorServiceClient(connection),
+		Agents:        openintentv1.NewAgentServiceClient(connection),
+		Tasks:         openintentv1.NewTaskServiceClient(connection),
+		Channels:      openintentv1.NewChannelServiceClient(connection),
+		Messages:      openintentv1.NewMessageServiceClient(connection),
+		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
+
+		clients: c,
 	}
 }
 

@@ -50,3 +50,32 @@ func TestAServerKeepsItsDataAndItsCallersWhenItIsKilledOrStopped(t *testing.T) {
 		require.Contains(t, h.Log(), `"msg":"stopping"`)
 	})
 }
+
+func TestALineIsCutAndGoesOn(t *testing.T) {
+	h := harness.Start(t, harness.Options{})
+	line, other := h.Line(t), h.Line(t)
+	intent, err := line.As("alice").Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "Report"})
+	require.NoError(t, err)
+	begin := func(line *harness.Line) grpc.ServerStreamingClient[openintentv1.SubscribeResponse] {
+		channel, err := line.As("alice").Channels.CreateChannel(t.Context(), &openintentv1.CreateChannelRequest{
+			IntentId: intent.GetId(), Name: line.GRPCAddress(),
+		})
+		require.NoError(t, err)
+		stream, err := line.As("alice").Messages.Subscribe(t.Context(), &openintentv1.SubscribeRequest{
+			Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channel.GetId()},
+		})
+		require.NoError(t, err)
+		_, err = stream.Header()
+		require.NoError(t, err)
+		return stream
+	}
+	cut, whole := begin(line), begin(other)
+	require.Positive(t, line.Cut())
+	for err = nil; err == nil; _, err = cut.Recv() { // what came before the cut
+	}
+	require.Equal(t, codes.Unavailable, harness.Code(err))
+	require.NoError(t, whole.Context().Err())
+	require.Equal(t, 200, line.As("alice").REST(t, "GET", "/v1/intents/"+intent.GetId(), "").Status)
+	_, err = line.As("alice").Intents.GetIntent(t.Context(), &openintentv1.GetIntentRequest{IntentId: intent.GetId()}, grpc.WaitForReady(true))
+	require.NoError(t, err)
+}

@@ -27,7 +27,7 @@ func (a Answer) Decode(tb testing.TB, into any) {
 // Request makes a request to the server with the caller's identity; path begins with a slash. A body that is not empty is
 // sent as JSON.
 func (c *Caller) Request(ctx context.Context, method, path, body string) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.server.BaseURL()+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, c.clients.BaseURL()+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (c *Caller) REST(tb testing.TB, method, path, body string, headers ...strin
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := c.server.HTTP.Do(request)
+	response, err := c.clients.HTTP.Do(request)
 	if err != nil {
 		tb.Fatalf("%s %s: %v", method, path, err)
 	}

@@ -1,16 +1,9 @@
 package harness
 
 import (
-	"context"
-	"net"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"openintent/database"
 	"openintent/database/databasetest"
@@ -36,11 +29,7 @@ type Options struct {
 type Server struct {
 	// DatabaseURL is where its data is.
 	DatabaseURL string
-	// Connection reaches its gRPC port, without an identity. Calls may be made while the server is away: they fail with
-	// UNAVAILABLE, unless grpc.WaitForReady is given.
-	Connection *grpc.ClientConn
-	// HTTP is a client for its REST port.
-	HTTP *http.Client
+	Clients
 
 	run runner
 	log *log
@@ -115,43 +104,11 @@ func begin(tb testing.TB, url string, run runner) *Server {
 			tb.Errorf("stopping the server: %v", err)
 		}
 	})
-	s.connect(tb)
+	s.Clients = newClients(tb, s.current)
 	return s
 }
 
-// connect makes the clients. They ask for the address whenever they connect, since it changes with each start.
-func (s *Server) connect(tb testing.TB) {
-	var dialer net.Dialer
-	connection, err := grpc.NewClient("passthrough:///openintent",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "tcp", s.GRPCAddress())
-		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
-			MinConnectTimeout: 5 * time.Second,
-		}))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 64}
-	s.Connection, s.HTTP = connection, &http.Client{Transport: transport}
-	tb.Cleanup(func() {
-		transport.CloseIdleConnections()
-		if err := connection.Close(); err != nil {
-			tb.Errorf("closing the connection: %v", err)
-		}
-	})
-}
-
-// BaseURL is where its REST port listens at the moment, without a slash at the end.
-func (s *Server) BaseURL() string { return "http://" + s.listening().HTTP }
-
-// GRPCAddress is where its gRPC port listens at the moment, as host:port.
-func (s *Server) GRPCAddress() string { return s.listening().GRPC }
-
-func (s *Server) listening() server.Addresses {
+func (s *Server) current() server.Addresses {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.addresses
