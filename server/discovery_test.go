@@ -58,7 +58,7 @@ func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
 		Paths map[string]map[string]struct {
 			OperationID string `json:"operationId"`
 			Responses   map[string]any
-			Parameters  []struct{ Name, In string }
+			Parameters  []struct{ Name, In, Description string }
 		}
 		Definitions map[string]any
 	}
@@ -67,8 +67,8 @@ func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
 		require.NotContains(t, path, ".id}")
 		for verb, operation := range operations {
 			require.Contains(t, operation.Responses, "default", path)
-			if verb == "delete" && path != "/v1/channels/{channel_id}" && !strings.HasSuffix(path, "/members/{agent_id}") {
-				require.Contains(t, operation.Responses, "204", path)
+			if verb == "delete" {
+				require.Contains(t, operation.Responses, statusOfDeletion(path), path)
 			}
 			for _, parameter := range operation.Parameters {
 				if parameter.In == "path" {
@@ -82,7 +82,25 @@ func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
 	require.Contains(t, api.Paths["/v1/channels/{channel_id}/ask"]["post"].Responses, "200")
 	require.Contains(t, api.Paths["/v1/channels/{channel_id}"], "patch")
 	require.Contains(t, api.Paths["/v1/channels/{channel_id}"], "get")
-	require.Contains(t, api.Paths, "/v1/subscribe/channels/{channel_id}")
+	require.Contains(t, api.Paths["/v1/subscriptions"]["post"].Responses, "201")
+	for path, parameters := range map[string][]string{
+		"/v1/subscribe/channels/{channel_id}":           {"event_types", "message_type", "correlation_id"},
+		"/v1/subscribe/intents/{intent_id}":             {"event_types", "message_type", "correlation_id"},
+		"/v1/intents/{intent_id}/subscribe":             {"event_types", "message_type", "correlation_id"},
+		"/v1/subscribe/agents/{agent_id}":               {"event_types", "message_type", "correlation_id"},
+		"/v1/agents/{agent_id}/subscribe":               {"event_types", "message_type", "correlation_id"},
+		"/v1/subscribe/subscriptions/{subscription_id}": {"max_outstanding"},
+	} {
+		require.Contains(t, api.Paths[path], "get", path)
+		var keys []string
+		for _, parameter := range api.Paths[path]["get"].Parameters {
+			if parameter.In == "query" && parameter.Name != "last_event_id" {
+				keys = append(keys, parameter.Name)
+				require.NotEmpty(t, parameter.Description, parameter.Name)
+			}
+		}
+		require.Equal(t, parameters, keys, path)
+	}
 	require.Contains(t, api.Definitions, "Problem")
 	require.Contains(t, got.body, `"urn:openintent:error`[1:])
 
@@ -92,4 +110,13 @@ func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
 		path := strings.ReplaceAll("/"+strings.Join(route.segments, "/"), ".id}", "_id}")
 		require.Contains(t, api.Paths[path], strings.ToLower(route.verb), path)
 	}
+}
+
+// statusOfDeletion is what a path's DELETE answers: a body only where there is something to say.
+func statusOfDeletion(path string) string {
+	switch path {
+	case "/v1/channels/{channel_id}", "/v1/channels/{channel_id}/members/{agent_id}", "/v1/subscriptions/{subscription_id}":
+		return "200"
+	}
+	return "204"
 }

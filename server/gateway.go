@@ -61,7 +61,7 @@ type gateway struct {
 }
 
 // newGateway makes the REST face over a connection to the services.
-func newGateway(connection grpc.ClientConnInterface, options gatewayOptions) (http.Handler, error) {
+func newGateway(connection *inProcess, options gatewayOptions) (http.Handler, error) {
 	if options.MaxBodyBytes == 0 {
 		options.MaxBodyBytes = 1 << 20
 	}
@@ -80,7 +80,7 @@ func newGateway(connection grpc.ClientConnInterface, options gatewayOptions) (ht
 		options: options,
 		routes:  table,
 		open:    documents,
-		streams: newEventStreams(openintentv1.NewMessageServiceClient(connection), options.Streams),
+		streams: newEventStreams(connection, options.Streams),
 	}
 	installQueryParser()
 	g.mux = runtime.NewServeMux(
@@ -112,6 +112,7 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterTaskServiceHandlerClient(ctx, mux, openintentv1.NewTaskServiceClient(connection)),
 		openintentv1.RegisterChannelServiceHandlerClient(ctx, mux, openintentv1.NewChannelServiceClient(connection)),
 		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
+		openintentv1.RegisterSubscriptionServiceHandlerClient(ctx, mux, openintentv1.NewSubscriptionServiceClient(connection)),
 	)
 }
 
@@ -157,8 +158,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.refuse(tracked, r, errRouteUnknown)
 		return
 	}
-	channel, isStream := strings.CutPrefix(path, "/v1/subscribe/channels/")
-	isStream = isStream && channel != "" && !strings.Contains(channel, "/")
+	route, escapedID, isStream := findEventRoute(path)
 	call := &restCall{path: written}
 	md, err := g.identify(r, call)
 	switch {
@@ -170,7 +170,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isStream && r.Method != http.MethodGet:
 		refuseMethod(tracked, http.MethodGet)
 	case isStream:
-		g.streams.serve(tracked, withCall(r, call, path), channel, md)
+		g.streams.serve(tracked, withCall(r, call, path), route, escapedID, md)
 	case path == "/v1/server/config":
 		serverConfig.ServeHTTP(tracked, r)
 	default:

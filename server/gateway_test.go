@@ -149,7 +149,8 @@ func TestVerifyIsNoEventID(t *testing.T) {
 func TestUnknownRoutesAndMethods(t *testing.T) {
 	r := newREST(t)
 	for _, path := range []string{"/", "/nothing", "/v1", "/v1/", "/v1/nothing", "/api/v2/intents", "/v1/intents/", "/v1/channels/c/",
-		"/v1/subscribe/channels/", "/v1/subscribe/channels/c/d", "/v1/subscribe/intents/i"} {
+		"/v1/subscribe/channels/", "/v1/subscribe/channels/c/d", "/v1/subscribe/portfolios/p", "/v1/portfolios/p/subscribe",
+		"/v1/intents//subscribe", "/v1/subscribe/subscriptions/", "/v1/subscribe/channels/c/subscribe", "/v1/subscribe"} {
 		problem := problemOf(t, r.call(t, "GET", path, ""), 404)
 		require.Equal(t, "ROUTE_NOT_FOUND", problem["reason"], path)
 		require.Equal(t, "NOT_FOUND", problem["code"])
@@ -161,6 +162,16 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 		{"POST", "/v1/intents/i/events/verify", "GET, HEAD"},
 		{"POST", "/v1/subscribe/channels/c", "GET"},
 		{"HEAD", "/v1/subscribe/channels/c", "GET"},
+		{"POST", "/v1/intents/i/subscribe", "GET"},
+		{"PUT", "/api/v1/subscribe/subscriptions/s", "GET"},
+		{"PUT", "/v1/subscriptions", "GET, HEAD, POST"},
+		{"POST", "/v1/subscriptions/s", "DELETE, GET, HEAD"},
+		{"DELETE", "/v1/subscriptions/s/deliveries", "GET, HEAD"},
+		{"GET", "/v1/subscriptions/s/dead_letters/redrive", "POST"},
+		{"GET", "/v1/subscriptions/s/acknowledge", "POST"},
+		{"POST", "/v1/agents/a/inbox", "GET, HEAD"},
+		{"GET", "/v1/agents/a/inbox/read", "POST"},
+		{"POST", "/v1/channels/c/messages/m/deliveries", "GET, HEAD"},
 		{"POST", "/v1/server/config", "GET, HEAD"},
 		{"DELETE", "/openapi.json", "GET, HEAD"},
 	} {

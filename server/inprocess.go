@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// inProcess is a gRPC connection without a wire: calls on it run the registered services in the caller's goroutine (a
-// stream in one of its own), behind the same interceptors as calls from outside. The REST face calls through it.
+// inProcess is a gRPC connection without a wire: calls on it run the registered services in the caller's goroutine, behind
+// the same interceptors as calls from outside. The REST face calls through it.
 //
 // What crosses it is handed over field by field and not serialized, so both sides share the parts of a message: neither
 // may change a message after it was handed over.

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"io"
-	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -11,146 +10,90 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// NewStream begins a stream on which the service answers one request with many responses; other streams are refused.
-// The service runs from the request on until it returns or the context ends. Nothing is buffered between the sides: the
-// service waits until its response is received.
-//
-// The caller must receive until it gets an error, or cancel the context: otherwise the service waits for ever.
-func (c *inProcess) NewStream(
-	ctx context.Context, description *grpc.StreamDesc, fullMethod string, _ ...grpc.CallOption,
-) (grpc.ClientStream, error) {
+// streamReader is who a stream's responses are for. It is called in the goroutine that serves the stream, one call at a
+// time; an error tells the service that nobody reads any more.
+type streamReader interface {
+	// accept gets the header, once, when the service sends it or its first response.
+	accept(header metadata.MD) error
+	// take gets one response.
+	take(response any) error
+}
+
+// Stream runs a call that answers one request with many responses, in the caller's goroutine and without any buffer: an
+// idle stream costs the service's own stack and nothing else. It returns what the interceptors return, once the service
+// has ended; the service ends with the context, or when the reader takes no more.
+func (c *inProcess) Stream(ctx context.Context, fullMethod string, request any, to streamReader) error {
 	service, name := c.find(fullMethod)
-	registeredStream, ok := service.streams[name]
-	if !ok {
-		return nil, unknownMethod(fullMethod)
+	description, ok := service.streams[name]
+	if !ok || description.ClientStreams {
+		return unknownMethod(fullMethod)
 	}
-	if description.ClientStreams || registeredStream.ClientStreams {
-		return nil, status.Error(codes.Unimplemented, "In the process, streams of requests are not carried.")
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	s := &inProcessStream{
-		ctx:       ctx,
-		cancel:    cancel,
-		responses: make(chan any),
-		accepted:  make(chan struct{}),
-		ended:     make(chan struct{}),
-	}
-	s.headers = &streamHeaders{sentHeaders: sentHeaders{method: fullMethod}, send: s.accept}
-	s.run = func(request any) {
-		defer close(s.ended)
-		defer cancel()
-		side := &serviceSide{stream: s, ctx: incoming(ctx, s.headers), request: request}
-		info := &grpc.StreamServerInfo{FullMethod: fullMethod, IsServerStream: true}
-		s.err = c.stream(service.implementation, side, info, registeredStream.Handler)
-	}
-	return s, nil
+	s := &servedStream{sentHeaders: sentHeaders{method: fullMethod}, request: request, to: to}
+	s.ctx = incoming(ctx, s)
+	info := &grpc.StreamServerInfo{FullMethod: fullMethod, IsServerStream: true}
+	return c.stream(service.implementation, serviceSide{s}, info, description.Handler)
 }
 
-// inProcessStream is a stream as its caller holds it.
-type inProcessStream struct {
-	ctx       context.Context
-	cancel    context.CancelFunc
-	run       func(request any)
-	headers   *streamHeaders
-	responses chan any
-	// accepted is closed when the service sends its header or its first response.
-	accepted     chan struct{}
-	acceptedOnce sync.Once
-	// ended is closed when the service has returned; err is what it returned.
-	ended chan struct{}
-	err   error
+// NewStream refuses: streams are run by Stream.
+func (c *inProcess) NewStream(
+	context.Context, *grpc.StreamDesc, string, ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "In the process, streams are not begun by clients' code.")
 }
 
-func (s *inProcessStream) accept() { s.acceptedOnce.Do(func() { close(s.accepted) }) }
+// servedStream is a stream that is being served.
+type servedStream struct {
+	sentHeaders
+	ctx context.Context
+	// request is nil once the service has it.
+	request  any
+	to       streamReader
+	accepted bool
+}
 
-// Header waits until the service accepted the call, by sending its header or a response. It gives nil when the service
-// ended the call before that; RecvMsg tells why.
-func (s *inProcessStream) Header() (metadata.MD, error) {
-	select {
-	case <-s.accepted:
-	case <-s.ended:
+// SendHeader adds to the header and hands it to the reader, unless that has it already.
+func (s *servedStream) SendHeader(md metadata.MD) error {
+	if err := s.SetHeader(md); err != nil || s.accepted {
+		return err
 	}
-	select {
-	case <-s.accepted:
-		return s.headers.taken(), nil
-	default:
-		return nil, nil
+	s.accepted = true
+	return s.to.accept(s.taken())
+}
+
+// serviceSide is the stream as the service holds it. It is a type of its own because a stream and what is in its context
+// set trailers by different signatures.
+type serviceSide struct{ stream *servedStream }
+
+var _ grpc.ServerStream = serviceSide{}
+
+func (s serviceSide) Context() context.Context { return s.stream.ctx }
+
+func (s serviceSide) SetHeader(md metadata.MD) error { return s.stream.SetHeader(md) }
+
+func (s serviceSide) SendHeader(md metadata.MD) error { return s.stream.SendHeader(md) }
+
+// SetTrailer keeps what nobody asks for: a stream ends with its error alone.
+func (s serviceSide) SetTrailer(md metadata.MD) { _ = s.stream.SetTrailer(md) }
+
+// SendMsg hands a response to the reader and waits until it has taken it.
+func (s serviceSide) SendMsg(response any) error {
+	if err := s.stream.ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
 	}
-}
-
-// Trailer gives the trailer, once RecvMsg has returned an error.
-func (s *inProcessStream) Trailer() metadata.MD { return s.headers.takenTrailer() }
-
-// CloseSend does nothing: the one request was the last.
-func (s *inProcessStream) CloseSend() error { return nil }
-
-// Context is the stream's; it ends with the stream.
-func (s *inProcessStream) Context() context.Context { return s.ctx }
-
-// SendMsg sends the one request and so begins the call.
-func (s *inProcessStream) SendMsg(request any) error {
-	go s.run(request)
-	return nil
-}
-
-// RecvMsg gives the next response, io.EOF after the last one, or the error with which the service ended.
-func (s *inProcessStream) RecvMsg(into any) error {
-	select {
-	case response := <-s.responses:
-		return handOver(response, into)
-	case <-s.ended:
-		if s.err != nil {
-			return s.err
+	if !s.stream.accepted {
+		if err := s.stream.SendHeader(nil); err != nil {
+			return err
 		}
-		return io.EOF
 	}
-}
-
-// serviceSide is the same stream as the service holds it.
-type serviceSide struct {
-	stream  *inProcessStream
-	ctx     context.Context
-	request any
-}
-
-func (s *serviceSide) Context() context.Context { return s.ctx }
-
-func (s *serviceSide) SetHeader(md metadata.MD) error { return s.stream.headers.SetHeader(md) }
-
-func (s *serviceSide) SendHeader(md metadata.MD) error { return s.stream.headers.SendHeader(md) }
-
-func (s *serviceSide) SetTrailer(md metadata.MD) { _ = s.stream.headers.SetTrailer(md) }
-
-// SendMsg waits until the response is received.
-func (s *serviceSide) SendMsg(response any) error {
-	s.stream.accept()
-	select {
-	case s.stream.responses <- response:
-		return nil
-	case <-s.ctx.Done():
-		return status.FromContextError(s.ctx.Err()).Err()
-	}
+	return s.stream.to.take(response)
 }
 
 // RecvMsg gives the request the first time and io.EOF from then on.
-func (s *serviceSide) RecvMsg(into any) error {
-	if s.request == nil {
+func (s serviceSide) RecvMsg(into any) error {
+	request := s.stream.request
+	if request == nil {
 		return io.EOF
 	}
-	request := s.request
-	s.request = nil
+	s.stream.request = nil
 	return handOver(request, into)
-}
-
-// streamHeaders tells the caller when the service sends its header.
-type streamHeaders struct {
-	sentHeaders
-	send func()
-}
-
-// SendHeader adds to the header and sends it.
-func (h *streamHeaders) SendHeader(md metadata.MD) error {
-	err := h.SetHeader(md)
-	h.send()
-	return err
 }

@@ -2,7 +2,7 @@ package server
 
 import (
 	"context"
-	"io"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,65 +74,86 @@ func TestInProcessErrorsArriveAsTheyAre(t *testing.T) {
 		&openintentv1.GetChannelRequest{}, &openintentv1.Message{}), "a request of another type")
 }
 
+// recordingReader keeps what a stream gives, and takes at most so many responses when that is above 0.
+type recordingReader struct {
+	header    metadata.MD
+	positions []int64
+	most      int
+}
+
+var errNobodyReads = errors.New("nobody reads any more")
+
+func (r *recordingReader) accept(header metadata.MD) error {
+	r.header = header
+	return nil
+}
+
+func (r *recordingReader) take(response any) error {
+	if r.most > 0 && len(r.positions) == r.most {
+		return errNobodyReads
+	}
+	r.positions = append(r.positions, response.(*openintentv1.SubscribeResponse).GetPosition())
+	return nil
+}
+
+const subscribe = openintentv1.MessageService_Subscribe_FullMethodName
+
 func TestInProcessStream(t *testing.T) {
 	service := &scriptedMessages{subscribe: func(r *openintentv1.SubscribeRequest, stream subscription) error {
-		require.NoError(t, stream.SetHeader(metadata.Pairs("a", "1")))
+		outgoing, _ := metadata.FromOutgoingContext(stream.Context())
+		require.Empty(t, outgoing, "what the caller sent is not sent on by the service")
+		sent, _ := metadata.FromIncomingContext(stream.Context())
+		require.NoError(t, stream.SetHeader(metadata.Pairs("a", sent.Get("k")[0])))
+		method, _ := grpc.Method(stream.Context())
+		require.NoError(t, grpc.SetHeader(stream.Context(), metadata.Pairs("method", method)))
 		for position := r.GetAfterPosition() + 1; position <= 3; position++ {
 			if err := stream.Send(&openintentv1.SubscribeResponse{Position: position}); err != nil {
 				return err
 			}
 		}
+		require.NoError(t, stream.SendHeader(metadata.Pairs("late", "1")))
 		stream.SetTrailer(metadata.Pairs("b", "2"))
 		return nil
 	}}
 	c, calls := newBareInProcess(service)
-	stream, err := openintentv1.NewMessageServiceClient(c).Subscribe(t.Context(), &openintentv1.SubscribeRequest{})
-	require.NoError(t, err)
-	header, err := stream.Header()
-	require.NoError(t, err)
-	require.Equal(t, []string{"1"}, header.Get("a"))
-	for position := range int64(3) {
-		response, err := stream.Recv()
-		require.NoError(t, err)
-		require.Equal(t, position+1, response.GetPosition())
-	}
-	_, err = stream.Recv()
-	require.ErrorIs(t, err, io.EOF)
-	require.Equal(t, []string{"2"}, stream.Trailer().Get("b"))
+	reader := &recordingReader{}
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "k", "v")
+	require.NoError(t, c.Stream(ctx, subscribe, &openintentv1.SubscribeRequest{}, reader))
+	require.Equal(t, metadata.Pairs("a", "v", "method", subscribe), reader.header, "it comes with the first response")
+	require.Equal(t, []int64{1, 2, 3}, reader.positions)
 	require.Equal(t, 1, *calls)
 }
 
 func TestInProcessStreamThatIsRefusedHasNoHeader(t *testing.T) {
 	refusal := fault.New(fault.NotFound, "ABSENT", "Absent.")
 	c, _ := newBareInProcess(&scriptedMessages{subscribe: func(*openintentv1.SubscribeRequest, subscription) error { return refusal }})
-	stream, err := openintentv1.NewMessageServiceClient(c).Subscribe(t.Context(), &openintentv1.SubscribeRequest{})
-	require.NoError(t, err)
-	header, err := stream.Header()
-	require.NoError(t, err)
-	require.Nil(t, header)
-	_, err = stream.Recv()
-	require.ErrorIs(t, err, refusal)
+	reader := &recordingReader{}
+	require.ErrorIs(t, c.Stream(t.Context(), subscribe, &openintentv1.SubscribeRequest{}, reader), refusal)
+	require.Nil(t, reader.header)
+	err := c.Stream(t.Context(), openintentv1.SubscriptionService_StreamDeliveries_FullMethodName, nil, reader)
+	require.Equal(t, codes.Unimplemented, status.Code(err))
+	_, err = openintentv1.NewMessageServiceClient(c).Subscribe(t.Context(), &openintentv1.SubscribeRequest{})
+	require.Equal(t, codes.Unimplemented, status.Code(err), "clients' code begins none")
 }
 
-func TestInProcessStreamEndsWithItsContext(t *testing.T) {
-	ended := make(chan error, 1)
+func TestInProcessStreamEndsWithItsReaderAndItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
 	c, _ := newBareInProcess(&scriptedMessages{subscribe: func(_ *openintentv1.SubscribeRequest, stream subscription) error {
+		if stream.Context().Err() != nil {
+			return stream.Send(&openintentv1.SubscribeResponse{})
+		}
 		for {
 			if err := stream.Send(&openintentv1.SubscribeResponse{}); err != nil {
-				ended <- err
 				return err
 			}
 		}
 	}})
-	ctx, cancel := context.WithCancel(t.Context())
-	stream, err := openintentv1.NewMessageServiceClient(c).Subscribe(ctx, &openintentv1.SubscribeRequest{})
-	require.NoError(t, err)
-	_, err = stream.Recv()
-	require.NoError(t, err)
+	reader := &recordingReader{most: 2}
+	require.ErrorIs(t, c.Stream(ctx, subscribe, &openintentv1.SubscribeRequest{}, reader), errNobodyReads)
+	require.Len(t, reader.positions, 2)
 	cancel()
-	require.Equal(t, codes.Canceled, status.Code(<-ended))
-	for err == nil {
-		_, err = stream.Recv()
-	}
+	reader = &recordingReader{}
+	err := c.Stream(ctx, subscribe, &openintentv1.SubscribeRequest{}, reader)
 	require.Equal(t, codes.Canceled, status.Code(err))
+	require.Empty(t, reader.positions)
 }

@@ -21,6 +21,10 @@ var (
 	// errStopping ends waits and refuses new calls while the server stops; the same call succeeds elsewhere or later.
 	errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; try again in a moment.").After(time.Second)
+	// errStreamStopping ends streams then. Nothing is lost: a stream that begins after the cursor, anywhere, goes on.
+	errStreamStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
+		"The server is stopping; connect again, here in a moment or at another replica, and go on after the last position "+
+			"that you received.").After(time.Second)
 	errMethodClosed = fault.New(fault.Denied, "METHOD_CLOSED", "This method is not open to callers.")
 )
 
@@ -30,11 +34,14 @@ type interceptors struct {
 	keys      *Keys
 	validator *validator
 	observer  *observer
+	limits    *streamLimits
 	// stopping is cancelled when the server begins to stop.
 	stopping context.Context
 }
 
-func newInterceptors(stopping context.Context, keys *Keys, metrics *metrics, logger *slog.Logger) (*interceptors, error) {
+func newInterceptors(
+	stopping context.Context, keys *Keys, maxStreams int, metrics *metrics, logger *slog.Logger,
+) (*interceptors, error) {
 	methods, err := listMethods()
 	if err != nil {
 		return nil, err
@@ -48,6 +55,7 @@ func newInterceptors(stopping context.Context, keys *Keys, metrics *metrics, log
 		keys:      keys,
 		validator: validator,
 		observer:  &observer{metrics: metrics, logger: logger},
+		limits:    newStreamLimits(maxStreams),
 		stopping:  stopping,
 	}, nil
 }
@@ -83,6 +91,11 @@ func (i *interceptors) stream(
 		return err
 	}
 	defer release()
+	leave, err := i.limits.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	prepare := func(request any) error { return i.prepare(call, request) }
 	return causeOf(ctx, handler(service, &preparedStream{ServerStream: stream, ctx: ctx, prepare: prepare}))
 }
@@ -112,7 +125,7 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	valid := context.Background() // for those who need no key
 	if call.method.access != public {
 		if i.stopping.Err() != nil {
-			return nil, nil, errStopping
+			return nil, nil, call.stopped()
 		}
 		who, key, err := i.keys.identify(call.headers)
 		if err != nil {
@@ -125,9 +138,17 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 		return ctx, func() {}, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	forgetStop := context.AfterFunc(i.stopping, func() { cancel(errStopping) })
+	forgetStop := context.AfterFunc(i.stopping, func() { cancel(call.stopped()) })
 	forgetKey := context.AfterFunc(valid, func() { cancel(errKeyRemoved) })
 	return ctx, func() { forgetStop(); forgetKey(); cancel(nil) }, nil
+}
+
+// stopped is why the call ends, or does not begin, when the server stops.
+func (c *call) stopped() error {
+	if c.streaming {
+		return errStreamStopping
+	}
+	return errStopping
 }
 
 // prepare completes a request from its headers and validates it.

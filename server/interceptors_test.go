@@ -32,6 +32,9 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
+// maxTestStreams is how many streams one caller may have.
+const maxTestStreams = 3
+
 // patience is how long a test waits for what must happen.
 const patience = 20 * time.Second
 
@@ -57,6 +60,18 @@ func (s *scriptedMessages) Subscribe(
 	return s.subscribe(r, stream)
 }
 
+// scriptedSubscriptions is a subscription service whose stream is whatever a test wants.
+type scriptedSubscriptions struct {
+	openintentv1.UnimplementedSubscriptionServiceServer
+	stream func(*openintentv1.StreamDeliveriesRequest, deliveryStream) error
+}
+
+type deliveryStream = grpc.ServerStreamingServer[openintentv1.SubscriptionDelivery]
+
+func (s *scriptedSubscriptions) StreamDeliveries(r *openintentv1.StreamDeliveriesRequest, stream deliveryStream) error {
+	return s.stream(r, stream)
+}
+
 // lockedBuffer is a log that may be read while it is written.
 type lockedBuffer struct {
 	mutex  sync.Mutex
@@ -80,6 +95,8 @@ type face struct {
 	service  *scriptedMessages
 	messages openintentv1.MessageServiceClient
 	channels openintentv1.ChannelServiceClient
+	durable  *scriptedSubscriptions
+	streams  openintentv1.SubscriptionServiceClient
 	health   healthv1.HealthClient
 	log      *lockedBuffer
 	metrics  *metrics
@@ -88,16 +105,17 @@ type face struct {
 }
 
 func newFace(t *testing.T, level slog.Level) *face {
-	f := &face{service: &scriptedMessages{}, log: &lockedBuffer{}, metrics: newMetrics()}
+	f := &face{service: &scriptedMessages{}, durable: &scriptedSubscriptions{}, log: &lockedBuffer{}, metrics: newMetrics()}
 	keys, err := LoadKeys("open,bound=agent-a", "")
 	require.NoError(t, err)
 	stopping, stop := context.WithCancel(context.Background())
 	f.stop = stop
 	logger := slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: level}))
-	f.through, err = newInterceptors(stopping, keys, f.metrics, logger)
+	f.through, err = newInterceptors(stopping, keys, maxTestStreams, f.metrics, logger)
 	require.NoError(t, err)
 	server := newGRPCServer(DefaultConfig(), nil, f.through)
 	openintentv1.RegisterMessageServiceServer(server, f.service)
+	openintentv1.RegisterSubscriptionServiceServer(server, f.durable)
 	openintentv1.RegisterChannelServiceServer(server, openintentv1.UnimplementedChannelServiceServer{})
 	healthv1.RegisterHealthServer(server, health.NewServer())
 	listener := bufconn.Listen(1 << 20)
@@ -108,6 +126,7 @@ func newFace(t *testing.T, level slog.Level) *face {
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	f.messages = openintentv1.NewMessageServiceClient(connection)
+	f.streams = openintentv1.NewSubscriptionServiceClient(connection)
 	f.channels = openintentv1.NewChannelServiceClient(connection)
 	f.health = healthv1.NewHealthClient(connection)
 	t.Cleanup(func() {
@@ -314,7 +333,15 @@ func TestStoppingEndsWaitsLetsCallsFinishAndRefusesNewOnes(t *testing.T) {
 		<-stream.Context().Done()
 		return context.Cause(stream.Context())
 	}
-	outcomes := map[string]chan error{"send": make(chan error, 1), "ask": make(chan error, 1), "subscribe": make(chan error, 1)}
+	f.durable.stream = func(_ *openintentv1.StreamDeliveriesRequest, stream deliveryStream) error {
+		began <- "deliveries"
+		<-stream.Context().Done()
+		return stream.Context().Err()
+	}
+	outcomes := make(map[string]chan error)
+	for _, name := range []string{"send", "ask", "subscribe", "deliveries"} {
+		outcomes[name] = make(chan error, 1)
+	}
 	go func() {
 		_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage())
 		outcomes["send"] <- err
@@ -330,6 +357,13 @@ func TestStoppingEndsWaitsLetsCallsFinishAndRefusesNewOnes(t *testing.T) {
 		}
 		outcomes["subscribe"] <- err
 	}()
+	go func() {
+		stream, err := f.streams.StreamDeliveries(as(t, "x-api-key", "open"), &openintentv1.StreamDeliveriesRequest{})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		outcomes["deliveries"] <- err
+	}()
 	for range outcomes {
 		<-began
 	}
@@ -339,22 +373,21 @@ func TestStoppingEndsWaitsLetsCallsFinishAndRefusesNewOnes(t *testing.T) {
 	require.NoError(t, err)
 
 	f.stop()
-	for _, waiting := range []string{"ask", "subscribe"} {
+	for waiting, whatNow := range map[string]string{
+		"ask": "try again in a moment", "subscribe": "go on after the last position", "deliveries": "go on after the last position",
+	} {
 		err := <-outcomes[waiting]
 		require.Equal(t, codes.Unavailable, status.Code(err), waiting)
 		require.Equal(t, "SERVER_STOPPING", reasonOfError(t, err), waiting)
+		require.Contains(t, status.Convert(err).Message(), whatNow)
+		require.True(t, saysWhenToRetry(err), waiting)
 	}
 	_, err = watch.Recv()
 	require.Equal(t, codes.Unavailable, status.Code(err), "a health watch does not hold up the stop")
 
 	_, err = f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage())
 	require.Equal(t, "SERVER_STOPPING", reasonOfError(t, err), "a new call is refused")
-	retry := false
-	for _, detail := range status.Convert(err).Details() {
-		_, isRetry := detail.(*errdetails.RetryInfo)
-		retry = retry || isRetry
-	}
-	require.True(t, retry, "the client is told to try again")
+	require.True(t, saysWhenToRetry(err), "the client is told to try again")
 	_, err = f.health.Check(as(t), &healthv1.HealthCheckRequest{})
 	require.NoError(t, err, "health answers to the end")
 
@@ -435,4 +468,13 @@ func scrape(m *metrics) string {
 	page := httptest.NewRecorder()
 	m.handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return page.Body.String()
+}
+
+func saysWhenToRetry(err error) bool {
+	for _, detail := range status.Convert(err).Details() {
+		if _, ok := detail.(*errdetails.RetryInfo); ok {
+			return true
+		}
+	}
+	return false
 }

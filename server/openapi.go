@@ -24,6 +24,7 @@ func apiDocument() ([]byte, error) {
 			operation.completeResponses()
 		}
 	}
+	maps.Copy(api.Paths, streamPaths())
 	if err := json.Unmarshal([]byte(otherPaths), &api.Paths); err != nil {
 		return nil, fmt.Errorf("completing the OpenAPI document: %w", err)
 	}
@@ -142,23 +143,6 @@ const problemDefinition = `{"Problem": {
 }}`
 
 const otherPaths = `{
-	"/v1/subscribe/channels/{channel_id}": {"get": {
-		"summary": "Streams the channel's messages that the caller may see, as server-sent events.",
-		"description": "Each message is an event channel_message: its id is the cursor, its data the message with intent_id and channel_name. The first id comes without data and says after which position the stream begins. After a lost connection the stream goes on after Last-Event-ID. When the channel is closed and everything is delivered, channel_closed comes and the stream ends; any other end is told by an event error whose data is a Problem.",
-		"operationId": "MessageService_Subscribe",
-		"produces": ["text/event-stream"],
-		"parameters": [
-			{"name": "channel_id", "in": "path", "required": true, "type": "string", "description": "The channel."},
-			{"name": "Last-Event-ID", "in": "header", "required": false, "type": "string", "description": "Go on after this event; absent: from now on."},
-			{"name": "last_event_id", "in": "query", "required": false, "type": "string", "description": "The same, for clients that cannot set headers."},
-			{"name": "event_types", "in": "query", "required": false, "type": "string", "description": "Only events of these types, parted by commas."}
-		],
-		"responses": {
-			"200": {"description": "The stream."},
-			"default": {"description": "A failure.", "schema": {"$ref": "#/definitions/Problem"}}
-		},
-		"tags": ["MessageService"]
-	}},
 	"/v1/server/config": {"get": {
 		"summary": "Tells what callers may know about the server's settings.",
 		"operationId": "Server_Config",

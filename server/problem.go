@@ -25,7 +25,7 @@ type problem struct {
 }
 
 // numericMembers are the metadata that are numbers in JSON.
-var numericMembers = []string{"current_version"}
+var numericMembers = []string{"current_version", "max_streams"}
 
 func newProblem(made *status.Status) problem { return newProblemWithin("", made) }
 

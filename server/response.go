@@ -21,17 +21,18 @@ const (
 
 // creations are the methods that make something new and so answer 201.
 var creations = map[string]bool{
-	openintentv1.IntentService_CreateIntent_FullMethodName:           true,
-	openintentv1.IntentService_AssignAgent_FullMethodName:            true,
-	openintentv1.EventService_AppendEvent_FullMethodName:             true,
-	openintentv1.AccessService_CreateAccessEntry_FullMethodName:      true,
-	openintentv1.CoordinatorService_CreateCoordinator_FullMethodName: true,
-	openintentv1.AgentService_RegisterAgent_FullMethodName:           true,
-	openintentv1.TaskService_CreateTask_FullMethodName:               true,
-	openintentv1.ChannelService_CreateChannel_FullMethodName:         true,
-	openintentv1.MessageService_SendMessage_FullMethodName:           true,
-	openintentv1.MessageService_SendMessageByName_FullMethodName:     true,
-	openintentv1.MessageService_ReplyMessage_FullMethodName:          true,
+	openintentv1.IntentService_CreateIntent_FullMethodName:             true,
+	openintentv1.IntentService_AssignAgent_FullMethodName:              true,
+	openintentv1.EventService_AppendEvent_FullMethodName:               true,
+	openintentv1.AccessService_CreateAccessEntry_FullMethodName:        true,
+	openintentv1.CoordinatorService_CreateCoordinator_FullMethodName:   true,
+	openintentv1.AgentService_RegisterAgent_FullMethodName:             true,
+	openintentv1.TaskService_CreateTask_FullMethodName:                 true,
+	openintentv1.ChannelService_CreateChannel_FullMethodName:           true,
+	openintentv1.MessageService_SendMessage_FullMethodName:             true,
+	openintentv1.MessageService_SendMessageByName_FullMethodName:       true,
+	openintentv1.MessageService_ReplyMessage_FullMethodName:            true,
+	openintentv1.SubscriptionService_CreateSubscription_FullMethodName: true,
 }
 
 // completeResponse sets a response's status and headers.

@@ -29,6 +29,7 @@ type rest struct {
 	metrics *metrics
 	stop    context.CancelFunc
 	service *scriptedMessages
+	durable *scriptedSubscriptions
 
 	mutex   sync.Mutex
 	answers map[string]answer
@@ -38,12 +39,13 @@ type rest struct {
 
 func newREST(t *testing.T) *rest {
 	r := &rest{metrics: newMetrics(), log: &lockedBuffer{}, service: &scriptedMessages{}, answers: make(map[string]answer)}
+	r.durable = &scriptedSubscriptions{}
 	keys, err := LoadKeys("open,bound=agent-a,old;sdk", "")
 	require.NoError(t, err)
 	stopping, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))
-	through, err := newInterceptors(stopping, keys, r.metrics, logger)
+	through, err := newInterceptors(stopping, keys, maxTestStreams, r.metrics, logger)
 	require.NoError(t, err)
 	scripted := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		return through.unary(ctx, request, info, func(ctx context.Context, request any) (any, error) {
@@ -60,6 +62,7 @@ func newREST(t *testing.T) *rest {
 	inside := newInProcess(scripted, through.stream)
 	registerUnimplemented(inside)
 	openintentv1.RegisterMessageServiceServer(inside, r.service)
+	openintentv1.RegisterSubscriptionServiceServer(inside, r.durable)
 	gateway, err := newGateway(inside, gatewayOptions{
 		Identity: keys, MaxBodyBytes: 4096, Version: "1.2.3", Logger: logger, Metrics: r.metrics,
 		Streams: streamTimes{keepAlive: 5 * time.Millisecond, refuse: time.Nanosecond, end: time.Nanosecond},

@@ -118,7 +118,7 @@ func newServer(
 	logger *slog.Logger,
 ) (*server, error) {
 	stopping, stopNow := context.WithCancel(context.Background())
-	through, err := newInterceptors(stopping, keys, metrics, logger)
+	through, err := newInterceptors(stopping, keys, cfg.MaxStreams, metrics, logger)
 	if err != nil {
 		stopNow()
 		return nil, err

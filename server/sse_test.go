@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,15 @@ type sseStream struct {
 	cancel   context.CancelFunc
 }
 
+// subscribe opens a stream that must be accepted, with the operator's key. Headers are given as pairs.
 func (r *rest) subscribe(t *testing.T, path string, headers ...string) *sseStream {
+	s := r.open(t, path, headers...)
+	require.Equal(t, 200, s.response.StatusCode)
+	return s
+}
+
+// open asks for a stream, which may be refused.
+func (r *rest) open(t *testing.T, path string, headers ...string) *sseStream {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+path, nil)
@@ -49,8 +58,16 @@ func (r *rest) subscribe(t *testing.T, path string, headers ...string) *sseStrea
 	response, err := http.DefaultTransport.RoundTrip(request)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = response.Body.Close() })
-	require.Equal(t, 200, response.StatusCode)
 	return &sseStream{response: response, lines: bufio.NewScanner(response.Body), cancel: cancel}
+}
+
+// holding is a stream that is accepted and lasts until it is ended.
+func holding[Request, Response any](_ *Request, stream grpc.ServerStreamingServer[Response]) error {
+	if err := stream.SendHeader(nil); err != nil {
+		return err
+	}
+	<-stream.Context().Done()
+	return stream.Context().Err()
 }
 
 // next reads the next event; ok is false at the end of the stream.
@@ -213,20 +230,6 @@ func TestAQuietStreamIsKeptAlive(t *testing.T) {
 	require.False(t, more, "a service that ends well ends the stream")
 }
 
-func TestOtherEventsOnly(t *testing.T) {
-	r := newREST(t)
-	r.service.subscribe = func(_ *openintentv1.SubscribeRequest, stream subscription) error {
-		if err := stream.Send(&openintentv1.SubscribeResponse{Position: 1, Message: &openintentv1.Message{}}); err != nil {
-			return err
-		}
-		return fault.New(fault.Conflict, "CHANNEL_CLOSED", "The channel is closed.")
-	}
-	event, _ := r.subscribe(t, "/v1/subscribe/channels/c?event_types=state_patched,other").next(t)
-	require.Equal(t, "channel_closed", event.name)
-	event, _ = r.subscribe(t, "/v1/subscribe/channels/c?event_types=other,channel_message").next(t)
-	require.Equal(t, "channel_message", event.name)
-}
-
 func TestAClosedChannelIsToldAsAnEventAtOnce(t *testing.T) {
 	r := newREST(t)
 	r.service.subscribe = func(*openintentv1.SubscribeRequest, subscription) error {
@@ -253,21 +256,28 @@ func TestAStreamThatLosesAccessSaysSo(t *testing.T) {
 
 func TestAStoppingServerTellsStreamsToComeBack(t *testing.T) {
 	r := newREST(t)
-	r.service.subscribe = func(_ *openintentv1.SubscribeRequest, stream subscription) error {
-		if err := stream.SendHeader(nil); err != nil {
-			return err
-		}
-		<-stream.Context().Done()
-		return stream.Context().Err()
+	r.service.subscribe = holding[openintentv1.SubscribeRequest, openintentv1.SubscribeResponse]
+	r.durable.stream = holding[openintentv1.StreamDeliveriesRequest, openintentv1.SubscriptionDelivery]
+	var streams []*sseStream
+	for i, route := range eventRoutes {
+		streams = append(streams, r.subscribe(t, route.before+"x"+route.after, "X-Agent-ID", "agent-"+strconv.Itoa(i)))
 	}
-	s := r.subscribe(t, "/v1/subscribe/channels/c")
 	r.stop()
-	event, _ := s.next(t)
-	require.Equal(t, "error", event.name)
-	require.Equal(t, "1000", event.retry)
-	require.Contains(t, event.data, `"code":"UNAVAILABLE"`)
-	_, more := s.next(t)
-	require.False(t, more)
+	for _, s := range streams {
+		event, _ := s.next(t)
+		require.Equal(t, "error", event.name)
+		require.Equal(t, "1000", event.retry)
+		require.Contains(t, event.data, `"code":"UNAVAILABLE"`)
+		require.Contains(t, event.data, `"reason":"SERVER_STOPPING"`)
+		require.Contains(t, event.data, "go on after the last position that you received")
+		_, more := s.next(t)
+		require.False(t, more)
+	}
+	for _, route := range eventRoutes {
+		got := r.call(t, "GET", route.before+"x"+route.after, "")
+		require.Equal(t, "SERVER_STOPPING", problemOf(t, got, 503)["reason"], "a new stream is refused")
+		require.Equal(t, "1", got.header.Get("Retry-After"))
+	}
 }
 
 func TestStreamRefusalsAreProblems(t *testing.T) {

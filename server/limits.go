@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"openintent/caller"
+	"openintent/fault"
+)
+
+// streamLimits bounds how many streams each caller has open on this server: one agent that connects again and again
+// without leaving, or a program that has gone wild, takes no room from the others.
+type streamLimits struct {
+	most int
+
+	mutex sync.Mutex
+	open  map[streamHolder]int
+}
+
+// streamHolder is for whom streams are counted: an agent under one key, and the operator like one.
+type streamHolder struct{ keyID, agent string }
+
+func newStreamLimits(most int) *streamLimits {
+	return &streamLimits{most: most, open: make(map[streamHolder]int)}
+}
+
+// enter counts a stream of the context's caller, or refuses it. leave must be called once it has ended. A stream without
+// a caller needs no key, tells of the server alone, and is not counted.
+func (l *streamLimits) enter(ctx context.Context) (leave func(), _ error) {
+	who, known := caller.From(ctx)
+	if !known {
+		return func() {}, nil
+	}
+	holder := streamHolder{keyID: who.KeyID, agent: who.Agent}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.open[holder] >= l.most {
+		return nil, l.refusal()
+	}
+	l.open[holder]++
+	return func() { l.leave(holder) }, nil
+}
+
+func (l *streamLimits) leave(holder streamHolder) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.open[holder]--; l.open[holder] == 0 {
+		delete(l.open, holder)
+	}
+}
+
+func (l *streamLimits) refusal() error {
+	return fault.New(fault.Quota, "TOO_MANY_STREAMS",
+		"This caller has %d streams open on this server, the most that one may have; end one first, or follow a whole "+
+			"intent or agent with one stream in place of many channels.", l.most,
+	).With("max_streams", strconv.Itoa(l.most))
+}

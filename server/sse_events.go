@@ -1,0 +1,201 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+	"openintent/server/jsonform"
+)
+
+// Names of events that are not logged events' own.
+const (
+	messageEvent = messageEventType
+	closedEvent  = "channel_closed"
+	errorEvent   = "error"
+	// otherEvent is the name of a logged event whose type cannot be a name in a stream. Its type stands in the data.
+	otherEvent = "event"
+)
+
+// clientNames are the names that existing clients have for types of logged events.
+var clientNames = map[string]string{
+	"state_patched":  "STATE_CHANGED",
+	"status_changed": "STATUS_CHANGED",
+	"agent_assigned": "AGENT_ASSIGNED",
+	"lease_acquired": "LEASE_ACQUIRED",
+	"lease_released": "LEASE_RELEASED",
+}
+
+// logName gives the type in the log for a name of either kind.
+func logName(name string) string {
+	if name == clientEventType {
+		return messageEventType
+	}
+	for logged, client := range clientNames {
+		if name == client {
+			return logged
+		}
+	}
+	return name
+}
+
+// eventForm is how deliveries look on a stream.
+type eventForm struct {
+	// clientNames gives logged events the names and the data that existing clients read.
+	clientNames bool
+	// compatibility gives the log's copies of messages the type that existing clients know, as lists of events do.
+	compatibility bool
+}
+
+// delivered is what the deliveries of all streams have in common.
+type delivered interface {
+	GetIntentId() string
+	GetChannelName() string
+	GetMessage() *openintentv1.Message
+	GetEvent() *openintentv1.Event
+}
+
+// delivery writes one delivery as an event with an id.
+func (f eventForm) delivery(id int64, d delivered) (string, error) {
+	var name string
+	var data []byte
+	var err error
+	switch logged := d.GetEvent(); {
+	case d.GetMessage() != nil:
+		name = messageEvent
+		data, err = f.message(d)
+	case f.clientNames:
+		name = f.name(logged.GetEventType())
+		data, err = clientData(logged)
+	default:
+		name = f.name(logged.GetEventType())
+		data, err = jsonform.Append(nil, f.logged(logged))
+	}
+	return idLine(id) + event(name, data), err
+}
+
+// message gives the flat message object with its intent, its channel's name and what its delivery says beside it.
+func (f eventForm) message(d delivered) ([]byte, error) {
+	data, err := jsonform.Append(nil, d.GetMessage())
+	if err != nil {
+		return nil, err
+	}
+	data = append(data[:len(data)-1], `,"intent_id":`...)
+	data = jsonform.AppendString(data, d.GetIntentId())
+	data = append(data, `,"channel_name":`...)
+	data = jsonform.AppendString(data, d.GetChannelName())
+	switch d := d.(type) {
+	case *openintentv1.SubscriptionDelivery:
+		data = strconv.AppendInt(append(data, `,"attempt":`...), int64(d.GetAttempt()), 10)
+	case *openintentv1.SubscribeResponse:
+		if d.GetBackfill() {
+			data = append(data, `,"backfill":true`...)
+		}
+		if d.GetAuditEvent() != nil && !f.clientNames {
+			data, err = jsonform.Append(append(data, `,"audit_event":`...), f.logged(d.GetAuditEvent()))
+		}
+	}
+	return append(data, '}'), err
+}
+
+// logged is a logged event as lists of events show it to this client.
+func (f eventForm) logged(logged *openintentv1.Event) *openintentv1.Event {
+	if f.compatibility {
+		return clientEvent(logged)
+	}
+	return logged
+}
+
+// name gives the name under which a logged event is sent. A type is whatever a client wrote: one that could break the
+// lines of a stream, or that means something else in it, is not used as a name.
+func (f eventForm) name(eventType string) string {
+	if client, ok := clientNames[eventType]; ok && f.clientNames {
+		return client
+	}
+	switch eventType {
+	case messageEvent, closedEvent, errorEvent:
+		return otherEvent
+	}
+	if strings.ContainsFunc(eventType, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return otherEvent
+	}
+	return eventType
+}
+
+// clientData gives a logged event as existing clients read it: its payload's members with the event's own id, intent and
+// type, and what they look for under names of their own.
+func clientData(logged *openintentv1.Event) ([]byte, error) {
+	members := maps.Clone(logged.GetPayload().GetFields())
+	if members == nil {
+		members = make(map[string]*structpb.Value)
+	}
+	switch logged.GetEventType() {
+	case "status_changed":
+		members["old_status"], members["new_status"] = members["from"], members["to"]
+	case "state_patched":
+		members["old_state"], members["new_state"] = structpb.NewStructValue(&structpb.Struct{}), patched(members["patches"])
+	}
+	members["event_id"] = structpb.NewStringValue(logged.GetId())
+	members["intent_id"] = structpb.NewStringValue(logged.GetIntentId())
+	members["event_type"] = structpb.NewStringValue(logged.GetEventType())
+	return jsonform.Append(nil, &structpb.Struct{Fields: members})
+}
+
+// patched is what patches bring by themselves: the state that they make of an empty one. The log does not have the whole
+// state, and existing clients' handlers look in new_state for the keys that changed.
+func patched(patches *structpb.Value) *structpb.Value {
+	var operations []jsonvalue.Operation
+	for _, patch := range patches.GetListValue().GetValues() {
+		fields := patch.GetStructValue().GetFields()
+		operation := jsonvalue.Operation{Op: fields["op"].GetStringValue(), Path: fields["path"].GetStringValue()}
+		if value, err := jsonform.Append(nil, fields["value"]); err == nil {
+			operation.Value = value
+		}
+		operations = append(operations, operation)
+	}
+	state := &structpb.Struct{}
+	if object, err := jsonvalue.Object(nil).Apply(operations); err == nil {
+		if made, err := object.Struct(); err == nil {
+			state = made
+		}
+	}
+	return structpb.NewStructValue(state)
+}
+
+// event writes an event with a JSON object as its data.
+func event(name string, data []byte) string {
+	return "event: " + name + "\ndata: " + string(asciiOnly(data)) + "\n\n"
+}
+
+// asciiOnly escapes what is not ASCII in JSON text. Existing clients split lines at characters such as U+0085 and
+// U+2028, which JSON leaves as they are.
+func asciiOnly(text []byte) []byte {
+	if !slices.ContainsFunc(text, func(c byte) bool { return c >= 0x80 }) {
+		return text
+	}
+	out := make([]byte, 0, 2*len(text))
+	for _, c := range string(text) {
+		switch {
+		case c < 0x80:
+			out = append(out, byte(c))
+		case c > 0xFFFF:
+			high, low := utf16.EncodeRune(c)
+			out = appendEscape(appendEscape(out, high), low)
+		default:
+			out = appendEscape(out, c)
+		}
+	}
+	return out
+}
+
+func appendEscape(out []byte, unit rune) []byte {
+	const hex = "0123456789abcdef"
+	return append(out, '\\', 'u', hex[unit>>12&15], hex[unit>>8&15], hex[unit>>4&15], hex[unit&15])
+}

@@ -1,0 +1,163 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// eventRoute is a path under which a stream is served as server-sent events: before, an id, after.
+type eventRoute struct {
+	before, after string
+	// follows says what is streamed, for the API's document.
+	follows string
+	// parameter names the id.
+	parameter string
+	// method is what streams, and request begins its request for an id.
+	method  string
+	request func(id string) proto.Message
+	// keys are the query keys that fill the request's fields, and cursor is the field that the last event's id fills.
+	keys   []string
+	cursor string
+	// clientNames gives logged events the names and the data that existing clients read on this path.
+	clientNames bool
+	// endsClosed tells that the closing of what is followed is an end to be told as an event, and no failure.
+	endsClosed bool
+}
+
+// eventRoutes are all of them. Of intents and agents there are two: the one under /v1/subscribe gives events as the log
+// has them, the other one gives them as existing clients read them.
+var eventRoutes = []*eventRoute{
+	subscribeRoute(eventRoute{
+		before: "/v1/subscribe/channels/", parameter: "channel_id", endsClosed: true, follows: "a channel's messages",
+	}),
+	subscribeRoute(eventRoute{
+		before: "/v1/subscribe/intents/", parameter: "intent_id", follows: "an intent's log and messages",
+	}),
+	subscribeRoute(eventRoute{
+		before: "/v1/intents/", after: "/subscribe", parameter: "intent_id", clientNames: true,
+		follows: "an intent's log and messages, with the names that existing clients know,",
+	}),
+	subscribeRoute(eventRoute{
+		before: "/v1/subscribe/agents/", parameter: "agent_id", follows: "what reaches an agent",
+	}),
+	subscribeRoute(eventRoute{
+		before: "/v1/agents/", after: "/subscribe", parameter: "agent_id", clientNames: true,
+		follows: "what reaches an agent, with the names that existing clients know,",
+	}),
+	{
+		before:    "/v1/subscribe/subscriptions/",
+		follows:   "a durable subscription's deliveries",
+		parameter: "subscription_id",
+		method:    openintentv1.SubscriptionService_StreamDeliveries_FullMethodName,
+		request: func(id string) proto.Message {
+			return &openintentv1.StreamDeliveriesRequest{SubscriptionId: id}
+		},
+		keys:   []string{"max_outstanding"},
+		cursor: acknowledgedField,
+	},
+}
+
+// acknowledgedField is the field that makes a cursor an acknowledgement.
+const acknowledgedField = "acknowledged_through"
+
+// subscribeRoute completes a route to MessageService.Subscribe, whose scope the parameter names.
+func subscribeRoute(route eventRoute) *eventRoute {
+	route.method = openintentv1.MessageService_Subscribe_FullMethodName
+	route.request = func(id string) proto.Message {
+		request := (&openintentv1.SubscribeRequest{}).ProtoReflect()
+		setField(request, route.parameter, protoreflect.ValueOfString(id))
+		return request.Interface()
+	}
+	route.keys = []string{"event_types", "message_type", "correlation_id"}
+	route.cursor = "after_position"
+	return &route
+}
+
+func setField(message protoreflect.Message, name string, value protoreflect.Value) {
+	message.Set(message.Descriptor().Fields().ByName(protoreflect.Name(name)), value)
+}
+
+// findEventRoute finds the route of a path and the id, still escaped, that the path names.
+func findEventRoute(path string) (route *eventRoute, escapedID string, ok bool) {
+	for _, route := range eventRoutes {
+		id, begins := strings.CutPrefix(path, route.before)
+		id, ends := strings.CutSuffix(id, route.after)
+		if begins && ends && id != "" && !strings.Contains(id, "/") {
+			return route, id, true
+		}
+	}
+	return nil, "", false
+}
+
+// unescape gives the id that a path names.
+func (route *eventRoute) unescape(escapedID string) (string, error) {
+	id, err := url.PathUnescape(escapedID)
+	if err != nil || textProblem(id) != "" {
+		return "", fault.BadField(route.parameter, "must be UTF-8 under its escapes.")
+	}
+	return id, nil
+}
+
+// read reads what a client asks for.
+func (route *eventRoute) read(r *http.Request, id string) (proto.Message, error) {
+	query, err := parseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	if !restCallFrom(r.Context()).compatibility {
+		known := func(key string) bool { return key == lastEventKey || slices.Contains(route.keys, key) }
+		if err := refuseUnknownKeys(query, known); err != nil {
+			return nil, err
+		}
+	}
+	request := route.request(id)
+	if wrong := setParameters(request.ProtoReflect(), route.filters(query)); len(wrong) > 0 {
+		return nil, invalidFields(wrong)
+	}
+	if subscribe, ok := request.(*openintentv1.SubscribeRequest); ok {
+		for i, name := range subscribe.GetEventTypes() {
+			subscribe.EventTypes[i] = logName(name)
+		}
+	}
+	return request, route.goOn(request, r.Header.Get("Last-Event-Id"), query.Get(lastEventKey))
+}
+
+// filters are the keys of a query that fill the request. One without a value asks for nothing.
+func (route *eventRoute) filters(query url.Values) url.Values {
+	filters := make(url.Values, len(route.keys))
+	for _, key := range route.keys {
+		if texts := query[key]; strings.Join(texts, "") != "" {
+			filters[key] = texts
+		}
+	}
+	return filters
+}
+
+// lastEventKey is the query key for clients that cannot set the header Last-Event-ID.
+const lastEventKey = "last_event_id"
+
+// goOn sets the request's cursor to the last event that the client has, if it names one.
+func (route *eventRoute) goOn(request proto.Message, header, key string) error {
+	last, name := header, "Last-Event-ID"
+	if last == "" {
+		last, name = key, lastEventKey
+	}
+	if last == "" {
+		return nil
+	}
+	cursor, err := strconv.ParseInt(last, 10, 64)
+	if err != nil || cursor < 0 {
+		return fault.BadField(name, "must be the id of an event of this stream.")
+	}
+	setField(request.ProtoReflect(), route.cursor, protoreflect.ValueOfInt64(cursor))
+	return nil
+}
