@@ -62,6 +62,7 @@ func TestCreationAnswers201AndOnlyCreation(t *testing.T) {
 		{sendMessage, "/v1/channels/c/messages", `{"payload":{}}`, &openintentv1.Message{}},
 		{openintentv1.MessageService_SendMessageByName_FullMethodName, "/v1/intents/i/channels/n/messages", `{"payload":{}}`, &openintentv1.Message{}},
 		{openintentv1.MessageService_ReplyMessage_FullMethodName, "/v1/channels/c/messages/m/reply", `{"payload":{}}`, &openintentv1.Message{}},
+		{openintentv1.SubscriptionService_CreateSubscription_FullMethodName, "/v1/subscriptions", `{}`, &openintentv1.Subscription{}},
 	}
 	for _, test := range created {
 		r.gives(test.method, test.response)
@@ -77,6 +78,12 @@ func TestCreationAnswers201AndOnlyCreation(t *testing.T) {
 		{openintentv1.TaskService_ClaimTask_FullMethodName, "POST", "/v1/tasks/t/claim", ``, &openintentv1.Task{}},
 		{openintentv1.AgentService_UpdateAgentStatus_FullMethodName, "PUT", "/v1/agents/a/status", `{"status":"busy"}`, &openintentv1.Agent{}},
 		{openintentv1.AgentService_GetAgent_FullMethodName, "GET", "/v1/agents/a/record", ``, &openintentv1.Agent{}},
+		{openintentv1.MessageService_MarkInboxRead_FullMethodName, "POST", "/v1/agents/a/inbox/read", `{"message_ids":["m"]}`,
+			&openintentv1.MarkInboxReadResponse{}},
+		{openintentv1.SubscriptionService_AcknowledgeDeliveries_FullMethodName, "POST", "/v1/subscriptions/s/acknowledge",
+			`{"through":5,"numbers":[7]}`, &openintentv1.Subscription{}},
+		{openintentv1.SubscriptionService_RedriveDeadLetters_FullMethodName, "POST", "/v1/subscriptions/s/dead_letters/redrive", `{}`,
+			&openintentv1.Subscription{}},
 	}
 	for _, test := range others {
 		r.gives(test.method, test.response)
@@ -105,6 +112,16 @@ func TestDeletedChannelIsClosed(t *testing.T) {
 	require.Equal(t, `{"status":"closed","channel_id":"c"}`, got.body)
 }
 
+func TestADeletedSubscriptionIsTold(t *testing.T) {
+	r := newREST(t)
+	r.gives(openintentv1.SubscriptionService_DeleteSubscription_FullMethodName, &openintentv1.DeleteSubscriptionResponse{
+		SubscriptionId: "s", Status: "deleted",
+	})
+	got := r.call(t, "DELETE", "/v1/subscriptions/s", "")
+	require.Equal(t, 200, got.status)
+	require.Equal(t, `{"subscription_id":"s","status":"deleted"}`, got.body)
+}
+
 func TestListsAreBareArraysOrObjectsAsTheContractSays(t *testing.T) {
 	r := newREST(t)
 	for _, test := range []struct {
@@ -116,6 +133,12 @@ func TestListsAreBareArraysOrObjectsAsTheContractSays(t *testing.T) {
 		{listEvents, "/v1/intents/i/events", `[]`, &openintentv1.ListEventsResponse{}},
 		{openintentv1.TaskService_ListTasks_FullMethodName, "/v1/intents/i/tasks", `[]`, &openintentv1.ListTasksResponse{}},
 		{openintentv1.MessageService_AwaitResponses_FullMethodName, "/v1/channels/c/messages/m/responses", `[]`, &openintentv1.AwaitResponsesResponse{}},
+		{openintentv1.MessageService_ListMessageDeliveries_FullMethodName, "/v1/channels/c/messages/m/deliveries", `[]`, &openintentv1.ListMessageDeliveriesResponse{}},
+		{openintentv1.SubscriptionService_ListSubscriptions_FullMethodName, "/v1/subscriptions", `[]`, &openintentv1.ListSubscriptionsResponse{}},
+		{openintentv1.SubscriptionService_FetchDeliveries_FullMethodName, "/v1/subscriptions/s/deliveries", `[]`, &openintentv1.FetchDeliveriesResponse{}},
+		{openintentv1.SubscriptionService_ListDeadLetters_FullMethodName, "/v1/subscriptions/s/dead_letters", `[]`, &openintentv1.ListDeadLettersResponse{}},
+		{openintentv1.MessageService_GetInbox_FullMethodName, "/v1/agents/a/inbox",
+			`{"items":[],"unread_count":0,"unanswered_count":0,"next_cursor":null}`, &openintentv1.Inbox{}},
 		{openintentv1.IntentService_ListIntents_FullMethodName, "/v1/intents", `{"intents":[],"total":0}`, &openintentv1.ListIntentsResponse{}},
 		{openintentv1.AgentService_ListAgents_FullMethodName, "/v1/agents", `{"agents":[],"total":0}`, &openintentv1.ListAgentsResponse{}},
 	} {

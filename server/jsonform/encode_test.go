@@ -64,6 +64,15 @@ func TestMessageLooksAsTheRFCPrintsIt(t *testing.T) {
 		`"created_at":"2026-02-13T10:00:00.000000Z","expires_at":"2026-02-13T10:05:00.000000Z","read_at":null}`, string(text))
 }
 
+func TestDeliveryStatusesAreLowerCaseWords(t *testing.T) {
+	var words []string
+	values := openintentv1.DeliveryStatus_DELIVERY_STATUS_UNSPECIFIED.Descriptor().Values()
+	for i := 1; i < values.Len(); i++ {
+		words = append(words, jsonform.WordOf(values.Get(i)))
+	}
+	require.Equal(t, []string{"stored", "offered", "read", "answered", "expired", "dead_lettered"}, words)
+}
+
 func TestEventLeavesOutWhatItsHashMustNotCover(t *testing.T) {
 	text, err := jsonform.Encode(&openintentv1.Event{Payload: object(nil)})
 	require.NoError(t, err)
