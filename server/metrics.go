@@ -18,6 +18,7 @@ type metrics struct {
 	inFlight prometheus.Gauge
 	streams  prometheus.Gauge
 	batches  prometheus.Histogram
+	notices  *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -47,8 +48,12 @@ func newMetrics() *metrics {
 			Help:    "Messages decided in one commit of the writer.",
 			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
 		}),
+		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "openintent_notifications_total",
+			Help: "Notifications between replicas, by direction: sent or received.",
+		}, []string{"direction"}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.inFlight, m.streams, m.batches,
+	m.registry.MustRegister(m.requests, m.duration, m.inFlight, m.streams, m.batches, m.notices,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -72,6 +77,11 @@ func (m *metrics) end(call *call, code codes.Code, took time.Duration) {
 }
 
 func (m *metrics) batchCommitted(size int) { m.batches.Observe(float64(size)) }
+
+func (m *metrics) notified(sent, received int) {
+	m.notices.WithLabelValues("sent").Add(float64(sent))
+	m.notices.WithLabelValues("received").Add(float64(received))
+}
 
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})

@@ -44,13 +44,17 @@ func wire(db *database.DB, cfg Config, metrics *metrics, logger *slog.Logger) *r
 	r.messaging = messaging.New(messaging.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Logger: logger,
 		MaxPayloadBytes: cfg.MaxPayloadBytes, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
-		ObserveBatch: metrics.batchCommitted,
+		Notifications: cfg.Notifications,
+		ObserveBatch:  metrics.batchCommitted, ObserveNotifications: metrics.notified,
 	})
+	sweep := func(name string, work func(context.Context) error) *loop.Loop {
+		return loop.New(name, sweepInterval, logger, db.InTurn(name, work)) // one replica's sweep serves all
+	}
 	r.sweeps = []*loop.Loop{
-		loop.New("intents", sweepInterval, logger, r.intents.Sweep),
-		loop.New("agents", sweepInterval, logger, r.agents.Sweep),
-		loop.New("channels", sweepInterval, logger, r.channels.Sweep),
-		loop.New("messages", sweepInterval, logger, r.messaging.Sweep),
+		sweep("intents", r.intents.Sweep),
+		sweep("agents", r.agents.Sweep),
+		sweep("channels", r.channels.Sweep),
+		sweep("messages", r.messaging.Sweep),
 	}
 	return r
 }
