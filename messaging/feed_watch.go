@@ -22,15 +22,16 @@ func (s *Service) WatchIntents(agentID string) *Watch {
 // C gives the channel on which wake-ups arrive. Those that come while nobody receives merge into one.
 func (w *Watch) C() <-chan struct{} { return w.listener.wake }
 
-// Intents sets which intents are watched. Set them before reading them: what is stored later wakes.
-func (w *Watch) Intents(nos ...int64) {
+// Intents sets which intents are watched, and tells whether there are new ones among them. Set them before reading them: what
+// is stored later wakes.
+func (w *Watch) Intents(nos ...int64) (added bool) {
 	wanted := make(map[int64]struct{}, len(nos))
-	var added, dropped []any
+	var further, dropped []any
 	for _, no := range nos {
 		wanted[no] = struct{}{}
 		if _, watched := w.intents[no]; !watched {
 			w.intents[no] = struct{}{}
-			added = append(added, feedTopic(no), intentTopic(no))
+			further = append(further, feedTopic(no), intentTopic(no))
 		}
 	}
 	for no := range w.intents {
@@ -39,14 +40,16 @@ func (w *Watch) Intents(nos ...int64) {
 			dropped = append(dropped, feedTopic(no), intentTopic(no))
 		}
 	}
-	w.listener.also(added...)
+	w.listener.also(further...)
 	w.listener.forget(dropped...)
+	return len(further) > 0
 }
 
-// Role sets the role that the agent holds, so that a further intent's beginning to reach the role wakes too; empty: none.
-func (w *Watch) Role(roleID string) {
+// Role sets the role that the agent holds, so that a further intent's beginning to reach the role wakes too; empty: none. It
+// tells whether there is a new one.
+func (w *Watch) Role(roleID string) (added bool) {
 	if roleID == w.role {
-		return
+		return false
 	}
 	if w.role != "" {
 		w.listener.forget(audienceTopic(caller.RolePrefix + w.role))
@@ -54,6 +57,7 @@ func (w *Watch) Role(roleID string) {
 	if w.role = roleID; roleID != "" {
 		w.listener.also(audienceTopic(caller.RolePrefix + roleID))
 	}
+	return roleID != ""
 }
 
 // Close ends the watch.

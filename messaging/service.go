@@ -66,6 +66,7 @@ type Service struct {
 	passes *lru.Cache[channels.Key, evictionPass]
 
 	followAgent AgentFollower
+	onPurged    []func(tx *database.Tx, intentNo int64) error
 }
 
 // New makes the room and registers what must happen here when a channel closes, an agent leaves or access changes.
@@ -120,6 +121,12 @@ type AgentFollower func(
 // OnSubscribeAgent sets what streams the agent scope. Its positions are numbers in a log above this room. To be called
 // before Start.
 func (s *Service) OnSubscribeAgent(fn AgentFollower) { s.followAgent = fn }
+
+// OnPurged registers what must happen in the transaction that removes an ended intent's last messages, with its head locked.
+// To be called before Start.
+func (s *Service) OnPurged(fn func(tx *database.Tx, intentNo int64) error) {
+	s.onPurged = append(s.onPurged, fn)
+}
 
 // Register adds the room's gRPC service.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterMessageServiceServer(r, s) }

@@ -242,6 +242,11 @@ func (s *Service) concludeRemoval(tx *database.Tx, w work) error {
 		if err := tx.Pipeline(forgetAudiences(w.intentNo)); err != nil {
 			return err
 		}
+		for _, purged := range s.onPurged {
+			if err := purged(tx, w.intentNo); err != nil {
+				return err
+			}
+		}
 	}
 	return w.done(tx)
 }

@@ -40,6 +40,12 @@ func typeFrom(wire openintentv1.MessageType, fallback Type) Type {
 	return fallback
 }
 
+// TypeFrom gives the type that a request names; empty when it names none.
+func TypeFrom(wire openintentv1.MessageType) Type { return typeFrom(wire, "") }
+
+// ToWire gives the type as clients know it.
+func (t Type) ToWire() openintentv1.MessageType { return typesOnTheWire[t] }
+
 // toWire gives a message as clients see it at a time.
 func (m *Message) toWire(now time.Time) (*openintentv1.Message, error) {
 	payload, err := m.Payload.OrEmpty().Struct()

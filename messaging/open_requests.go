@@ -1,0 +1,23 @@
+package messaging
+
+import "openintent/database"
+
+// maxOpenRequests bounds how many open requests are looked for at once; the oldest come first.
+const maxOpenRequests = 10_000
+
+// OpenRequestsTo gives the places of the open requests to a target, an agent or role:<role_id>, by intent. Whether anybody may
+// see them is for the reading to decide.
+func (s *Service) OpenRequestsTo(tx *database.Tx, target string) (map[int64][]int64, error) {
+	places := make(map[int64][]int64)
+	err := tx.Pipeline(database.Statement{
+		SQL:  "SELECT intent_no, position FROM open_requests WHERE target = ? ORDER BY created_at, intent_no, position LIMIT ?",
+		Args: []any{target, maxOpenRequests},
+		Scan: func(row database.Row) error {
+			var intentNo, position int64
+			err := row.Scan(&intentNo, &position)
+			places[intentNo] = append(places[intentNo], position)
+			return err
+		},
+	})
+	return places, err
+}
