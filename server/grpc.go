@@ -12,12 +12,21 @@ import (
 const (
 	// maxStreamsPerConnection lets one connection carry many agents' streams and waits, but not without end.
 	maxStreamsPerConnection = 10_000
+	// quietFor is after which silence a client is asked whether it lives, and answerWithin how long it may take: its streams
+	// are over within their sum after it is gone.
+	quietFor     = 30 * time.Second
+	answerWithin = 10 * time.Second
+	// leastPingInterval is how often a client may ask the same. Those behind proxies do, to keep quiet streams alive.
+	leastPingInterval = 10 * time.Second
+	// readBufferUnderTLS is what each connection keeps for reading, in bytes: ten thousand of them keep 80 MiB.
+	readBufferUnderTLS = 8 << 10
 	// connectTimeout bounds the handshake of a new connection.
 	connectTimeout = 20 * time.Second
 )
 
 // newGRPCServer makes the server of the gRPC port. Connections may live for ever: streams are long, and a stop tells
-// clients to go elsewhere.
+// clients to go elsewhere. gRPC itself takes buffers for the time of a read or a write only, so an idle connection keeps
+// none; but under TLS it keeps the one for reading.
 func newGRPCServer(cfg Config, encryption *tls.Config, through *interceptors) *grpc.Server {
 	options := []grpc.ServerOption{
 		grpc.UnaryInterceptor(through.unary),
@@ -25,12 +34,11 @@ func newGRPCServer(cfg Config, encryption *tls.Config, through *interceptors) *g
 		grpc.MaxRecvMsgSize(cfg.maxReceiveBytes()),
 		grpc.MaxConcurrentStreams(maxStreamsPerConnection),
 		grpc.ConnectionTimeout(connectTimeout),
-		// Clients behind proxies ping to keep quiet streams alive; a dead client is noticed within two minutes.
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 90 * time.Second, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPingInterval, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: quietFor, Timeout: answerWithin}),
 	}
 	if encryption != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(encryption.Clone())))
+		options = append(options, grpc.Creds(credentials.NewTLS(encryption.Clone())), grpc.ReadBufferSize(readBufferUnderTLS))
 	}
 	return grpc.NewServer(options...)
 }
