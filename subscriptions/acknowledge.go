@@ -1,0 +1,177 @@
+package subscriptions
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"openintent/database"
+)
+
+// acknowledge is done with deliveries: those numbered, and all up to a number (0: none) that were made. A number that was
+// not delivered yet is refused and nothing happens; one that was acknowledged before is harmless. A dead letter leaves the
+// dead letters when it is named; what is counted anew after a redrive is only done with when it is named, too.
+func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []int64, through int64) error {
+	numbers = sorted(numbers)
+	letters, err := s.deadLettersAmong(ctx, sub.no, numbers)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		if err := lockHeads(tx, letters); err != nil {
+			return err
+		}
+		named, read := deliveriesNumbered(tx, sub.no, numbers)
+		locked, _, err := lock(tx, sub.no, read)
+		if err != nil {
+			return err
+		}
+		if highest := max(through, last(numbers)); highest > locked.offeredThrough {
+			return notDelivered(highest)
+		}
+		if err := s.forget(tx, locked, deadAmong(*named)); err != nil {
+			return err
+		}
+		tx.SendWithCommit(deleteDeliveries(tx, sub.no, numbers)...)
+		if through > 0 {
+			tx.SendWithCommit(database.Statement{
+				SQL: "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND number <= ? AND due_at IS NOT NULL" +
+					" AND dead_at IS NULL AND attempts > 0",
+				Args: []any{sub.no, through},
+			})
+		}
+		tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
+		return nil
+	})
+}
+
+// deadLettersAmong reads which of the deliveries are dead letters, so that their intents can be locked first. One that
+// becomes one in between stays with its message's record as such.
+func (s *Service) deadLettersAmong(ctx context.Context, no int64, numbers []int64) (letters []delivery, err error) {
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		rows, read := deliveriesNumbered(tx, no, numbers)
+		err := tx.Pipeline(read)
+		letters = deadAmong(*rows)
+		return err
+	})
+	return letters, err
+}
+
+func deadAmong(rows []delivery) (dead []delivery) {
+	for _, d := range rows {
+		if !d.deadAt.IsZero() {
+			dead = append(dead, d)
+		}
+	}
+	return dead
+}
+
+// forget takes back that messages were given up, under the locks of the intents' heads and the subscription.
+func (s *Service) forget(tx *database.Tx, sub *subscription, dead []delivery) error {
+	_, order := byPlace(dead)
+	for _, intentNo := range order {
+		var positions []int64
+		for _, d := range dead {
+			if d.intentNo == intentNo && d.channelNo != 0 {
+				positions = append(positions, d.position)
+			}
+		}
+		if err := s.messaging.ForgetDeadLetters(tx, sub.subscriber, intentNo, positions...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redrive makes dead letters due again, with their attempts counted anew: those numbered, or all that there are.
+func (s *Service) redrive(ctx context.Context, sub *subscription, numbers []int64) error {
+	if len(numbers) > 0 {
+		_, err := s.redriveSome(ctx, sub, sorted(numbers), time.Time{})
+		return err
+	}
+	for begun := s.db.Now(); ; {
+		count, err := s.redriveSome(ctx, sub, nil, begun)
+		if err != nil || count < sweepBatch {
+			return err
+		}
+	}
+}
+
+// redriveSome redrives the numbered dead letters, or else some of those given up by a time.
+func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []int64, by time.Time) (count int, err error) {
+	named := len(numbers) > 0
+	var letters []delivery
+	if named {
+		letters, err = s.deadLettersAmong(ctx, sub.no, numbers)
+	} else {
+		letters, err = s.deadLettersBy(ctx, sub.no, by)
+		numbers = numbersOf(letters)
+	}
+	if err != nil || len(numbers) == 0 {
+		return 0, err
+	}
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		if err := lockHeads(tx, letters); err != nil {
+			return err
+		}
+		rows, read := deliveriesNumbered(tx, sub.no, numbers)
+		locked, now, err := lock(tx, sub.no, read)
+		switch {
+		case err != nil:
+			return err
+		case !locked.active(now):
+			return errEnded
+		}
+		dead := deadAmong(*rows)
+		if named && len(dead) < len(numbers) {
+			return notADeadLetter(firstMissing(numbers, dead))
+		}
+		count = len(dead)
+		if err := s.forget(tx, locked, dead); err != nil {
+			return err
+		}
+		for i, d := range dead {
+			dead[i] = delivery{number: d.number, dueAt: now}
+		}
+		tx.SendWithCommit(updateDeliveries(tx, sub.no, dead)...)
+		tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
+		return nil
+	})
+	return count, err
+}
+
+func (s *Service) deadLettersBy(ctx context.Context, no int64, by time.Time) (letters []delivery, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		letters, err = deliveries(tx, "d.subscription_no = ? AND d.dead_at IS NOT NULL AND d.dead_at <= ?", " LIMIT ?", no, database.Micros(by), sweepBatch)
+		return err
+	})
+	return letters, err
+}
+
+// firstMissing gives the first of the numbers that is none of the dead letters'.
+func firstMissing(numbers []int64, dead []delivery) int64 {
+	there := numbersOf(dead)
+	for _, number := range numbers {
+		if !slices.Contains(there, number) {
+			return number
+		}
+	}
+	return 0
+}
+
+func sorted(numbers []int64) []int64 {
+	numbers = slices.Clone(numbers)
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// last gives the last of sorted numbers; 0 of none.
+func last(numbers []int64) int64 {
+	if len(numbers) == 0 {
+		return 0
+	}
+	return numbers[len(numbers)-1]
+}

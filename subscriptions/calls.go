@@ -1,0 +1,152 @@
+package subscriptions
+
+import (
+	"cmp"
+	"context"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	// maxListed bounds a list of subscriptions.
+	maxListed = 1000
+	// defaultPage is how many deliveries or dead letters an answer holds unless the caller says.
+	defaultPage = 100
+)
+
+// ListSubscriptions lists an agent's subscriptions, or for the operator everyone's.
+func (s *Service) ListSubscriptions(
+	ctx context.Context, req *openintentv1.ListSubscriptionsRequest,
+) (*openintentv1.ListSubscriptionsResponse, error) {
+	c, err := known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	subscriber, err := c.ActAs("subscriber_id", req.GetSubscriberId())
+	if err != nil {
+		return nil, err
+	}
+	if err := caller.CheckText("subscriber_id", subscriber); err != nil {
+		return nil, err
+	}
+	condition, args := "s.subscriber_id = ?", []any{subscriber}
+	if c.IsOperator && req.SubscriberId == nil {
+		condition, args = "1 = 1", nil
+	}
+	if req.IntentId != nil {
+		if err := caller.CheckText("intent_id", req.GetIntentId()); err != nil {
+			return nil, err
+		}
+		condition, args = condition+" AND s.intent_id = ?", append(args, req.GetIntentId())
+	}
+	response := new(openintentv1.ListSubscriptionsResponse)
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		found, err := summaries(tx, condition, maxListed, args...)
+		for _, one := range found {
+			response.Subscriptions = append(response.Subscriptions, one.toWire(one.active(s.db.Now())))
+		}
+		return err
+	})
+	return response, err
+}
+
+// GetSubscription gives one subscription.
+func (s *Service) GetSubscription(
+	ctx context.Context, req *openintentv1.GetSubscriptionRequest,
+) (*openintentv1.Subscription, error) {
+	sub, err := s.find(ctx, req.GetSubscriptionId())
+	if err != nil {
+		return nil, err
+	}
+	return s.describe(ctx, sub.no)
+}
+
+// describe gives a subscription as it stands now.
+func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Subscription, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		found, err := summaries(tx, "s.subscription_no = ?", 1, no)
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			return errNotFound
+		}
+		wire = found[0].toWire(found[0].active(s.db.Now()))
+		return nil
+	})
+	return wire, err
+}
+
+// DeleteSubscription ends a subscription. From the commit on nobody sees it any more; what is left of it is removed in
+// pieces, here and by the sweep.
+func (s *Service) DeleteSubscription(
+	ctx context.Context, req *openintentv1.DeleteSubscriptionRequest,
+) (*openintentv1.DeleteSubscriptionResponse, error) {
+	sub, err := s.find(ctx, req.GetSubscriptionId())
+	if err != nil {
+		return nil, err
+	}
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		_, now, err := lock(tx, sub.no)
+		if err != nil {
+			return err
+		}
+		tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
+		return tx.Pipeline(database.Statement{
+			SQL:  "UPDATE subscriptions SET deleted_at = ? WHERE subscription_no = ?",
+			Args: []any{database.Micros(now), sub.no},
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.remove(ctx, sub.no); err != nil {
+		s.logger.Warn("a deleted subscription was not removed yet; the sweep does it", "error", err)
+	}
+	return &openintentv1.DeleteSubscriptionResponse{SubscriptionId: sub.id, Status: "deleted"}, nil
+}
+
+// AcknowledgeDeliveries is done with deliveries.
+func (s *Service) AcknowledgeDeliveries(
+	ctx context.Context, req *openintentv1.AcknowledgeDeliveriesRequest,
+) (*openintentv1.Subscription, error) {
+	sub, err := s.find(ctx, req.GetSubscriptionId())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.acknowledge(ctx, sub, req.GetNumbers(), req.GetThrough()); err != nil {
+		return nil, err
+	}
+	return s.describe(ctx, sub.no)
+}
+
+// ListDeadLetters lists what was given up.
+func (s *Service) ListDeadLetters(
+	ctx context.Context, req *openintentv1.ListDeadLettersRequest,
+) (*openintentv1.ListDeadLettersResponse, error) {
+	sub, err := s.find(ctx, req.GetSubscriptionId())
+	if err != nil {
+		return nil, err
+	}
+	letters, err := s.deadLetters(ctx, sub, req.GetAfterNumber(), int(cmp.Or(req.GetLimit(), defaultPage)))
+	return &openintentv1.ListDeadLettersResponse{DeadLetters: letters}, err
+}
+
+// RedriveDeadLetters makes what was given up due again.
+func (s *Service) RedriveDeadLetters(
+	ctx context.Context, req *openintentv1.RedriveDeadLettersRequest,
+) (*openintentv1.Subscription, error) {
+	sub, err := s.find(ctx, req.GetSubscriptionId())
+	if err != nil {
+		return nil, err
+	}
+	if !sub.active(s.db.Now()) {
+		return nil, errEnded
+	}
+	if err := s.redrive(ctx, sub, req.GetNumbers()); err != nil {
+		return nil, err
+	}
+	return s.describe(ctx, sub.no)
+}

@@ -1,0 +1,164 @@
+package subscriptions
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+	"openintent/messaging"
+)
+
+// pageBytes bounds what one answer holds.
+const pageBytes = 3 << 20
+
+// contents reads what stands at the deliveries' places as the subscriber may see it now, by number. What is missing is
+// gone, or no longer the subscriber's to see. Where it has no access to an intent any more, passing tells whether that
+// intent's part is missing, too; otherwise it is a refusal.
+func (s *Service) contents(
+	ctx context.Context, sub *subscription, filter messaging.Filter, rows []delivery, passing bool,
+) (map[int64]messaging.Entry, error) {
+	found := make(map[int64]messaging.Entry, len(rows))
+	numbers, order := byPlace(rows)
+	for _, intentNo := range order {
+		positions := make([]int64, 0, len(numbers[intentNo]))
+		for position := range numbers[intentNo] {
+			positions = append(positions, position)
+		}
+		slices.Sort(positions)
+		feed := sub.feed(intentNo)
+		feed.Filter = filter
+		entries, err := s.messaging.ReadEntries(ctx, feed, positions)
+		if isRefusal(err) && passing {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			found[numbers[intentNo][entry.Position]] = entry
+		}
+	}
+	return found, nil
+}
+
+// byPlace sorts deliveries by intent and position.
+func byPlace(rows []delivery) (numbers map[int64]map[int64]int64, order []int64) {
+	numbers = make(map[int64]map[int64]int64)
+	for _, d := range rows {
+		if numbers[d.intentNo] == nil {
+			numbers[d.intentNo] = make(map[int64]int64)
+			order = append(order, d.intentNo)
+		}
+		numbers[d.intentNo][d.position] = d.number
+	}
+	return numbers, order
+}
+
+// parcel is a delivery with its content, ready to be sent.
+type parcel struct {
+	delivery
+	entry messaging.Entry
+	wire  *openintentv1.SubscriptionDelivery
+}
+
+// pack reads the contents of deliveries, as many as fit into a page, and gives the parcels and the deliveries that are to
+// be passed over because there is nothing for the subscriber.
+func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) (parcels []parcel, gone []delivery, err error) {
+	found, err := s.contents(ctx, sub, sub.filter, rows, sub.wide())
+	if err != nil {
+		return nil, nil, err
+	}
+	size := 0
+	for _, d := range rows {
+		entry, there := found[d.number]
+		if !there {
+			gone = append(gone, d)
+			continue
+		}
+		wire, err := toWire(sub, d, &entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		if size += proto.Size(wire); size > pageBytes && len(parcels) > 0 {
+			break
+		}
+		parcels = append(parcels, parcel{d, entry, wire})
+	}
+	return parcels, gone, nil
+}
+
+// deadLetters gives a page of what was given up. The content is read as ever, so it may be missing.
+func (s *Service) deadLetters(
+	ctx context.Context, sub *subscription, after int64, limit int,
+) (letters []*openintentv1.DeadLetter, err error) {
+	for size := 0; limit > 0; {
+		page := min(limit, offerPage)
+		rows, ids, err := s.deadLetterRows(ctx, sub.no, after, page)
+		if err != nil {
+			return nil, err
+		}
+		found, err := s.contents(ctx, sub, sub.filter, rows, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range rows {
+			letter := &openintentv1.DeadLetter{Reason: d.reason, DeadAt: timestamppb.New(d.deadAt)}
+			if letter.Delivery, err = toWire(sub, d, entryOrNil(found, d.number)); err != nil {
+				return nil, err
+			}
+			letter.Delivery.IntentId = ids[d.intentNo]
+			if size += proto.Size(letter); size > pageBytes && len(letters) > 0 {
+				return letters, nil
+			}
+			letters = append(letters, letter)
+			after = d.number
+		}
+		if len(rows) < page {
+			return letters, nil
+		}
+		limit -= len(rows)
+	}
+	return letters, nil
+}
+
+func entryOrNil(found map[int64]messaging.Entry, number int64) *messaging.Entry {
+	if entry, there := found[number]; there {
+		return &entry
+	}
+	return nil
+}
+
+// deadLetterRows reads dead letters with the ids of their intents.
+func (s *Service) deadLetterRows(
+	ctx context.Context, no, after int64, limit int,
+) (rows []delivery, ids map[int64]string, err error) {
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
+		rows, err = deliveries(tx, "d.subscription_no = ? AND d.dead_at IS NOT NULL AND d.number > ?", " LIMIT ?",
+			no, after, limit)
+		if err != nil {
+			return err
+		}
+		_, order := byPlace(rows)
+		ids, err = intentIDs(tx, order)
+		return err
+	})
+	return rows, ids, err
+}
+
+// intentIDs gives the ids of intents.
+func intentIDs(tx *database.Tx, intentNos []int64) (map[int64]string, error) {
+	statement, heads := intents.PrepareHeads(tx, intentNos)
+	if err := tx.Pipeline(statement); err != nil {
+		return nil, err
+	}
+	ids := make(map[int64]string, len(intentNos))
+	for _, head := range heads() {
+		ids[head.IntentNo] = head.IntentID
+	}
+	return ids, nil
+}

@@ -1,0 +1,183 @@
+package subscriptions
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+	"openintent/messaging"
+	"openintent/webhooks"
+)
+
+// CreateSubscription makes a subscription, which begins now.
+func (s *Service) CreateSubscription(
+	ctx context.Context, req *openintentv1.CreateSubscriptionRequest,
+) (*openintentv1.Subscription, error) {
+	c, err := known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	draft, err := s.draft(ctx, c, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store(ctx, draft); err != nil {
+		return nil, err
+	}
+	wire := summary{subscription: draft}.toWire(true)
+	if draft.posted() {
+		wire.Secret = &draft.secret
+	}
+	return wire, nil
+}
+
+// draft reads and checks what a request asks for.
+func (s *Service) draft(
+	ctx context.Context, c caller.Caller, req *openintentv1.CreateSubscriptionRequest,
+) (*subscription, error) {
+	subscriber, err := subscriberFrom(c, req.GetSubscriberId())
+	if err != nil {
+		return nil, err
+	}
+	draft := &subscription{
+		id: idPrefix + ulid.Make().String(), subscriber: subscriber,
+		webhookURL: req.GetWebhookUrl(), useEndpoint: req.GetUseEndpoint(),
+		acknowledgeSeconds: int64(cmp.Or(req.GetAcknowledgeSeconds(), defaultAcknowledgeSeconds)),
+		maxAttempts:        int64(cmp.Or(req.GetMaxAttempts(), defaultMaxAttempts)),
+	}
+	draft.name = draft.id
+	if req.Name != nil {
+		draft.name = req.GetName()
+	}
+	if err := checkName(draft.name); err != nil {
+		return nil, err
+	}
+	draft.filter = messaging.Filter{
+		EventTypes: req.GetEventTypes(), MessageType: messaging.TypeFrom(req.GetMessageType()),
+		CorrelationID: req.GetCorrelationId(),
+	}
+	if err := s.messaging.CheckFilter(draft.filter); err != nil {
+		return nil, err
+	}
+	if draft.expiresAt, err = momentFrom("expires_at", req.GetExpiresAt()); err != nil {
+		return nil, err
+	}
+	if !draft.expiresAt.IsZero() && !draft.expiresAt.After(s.db.Now()) {
+		return nil, fault.BadField("expires_at", "it must lie in the future.")
+	}
+	if err := s.checkPosting(draft); err != nil {
+		return nil, err
+	}
+	return draft, s.scope(ctx, draft, req)
+}
+
+// checkPosting refuses a webhook that cannot be posted to, and gives others a secret.
+func (s *Service) checkPosting(draft *subscription) error {
+	if draft.webhookURL != "" && draft.useEndpoint {
+		return fault.BadField("use_endpoint", "deliveries go to one place; leave out webhook_url or use_endpoint.")
+	}
+	if draft.webhookURL != "" {
+		if err := s.webhooks.Check(draft.webhookURL); err != nil {
+			return fault.BadField("webhook_url", "%s", err.Error())
+		}
+	}
+	if draft.posted() {
+		draft.secret = webhooks.NewSecret()
+	}
+	return nil
+}
+
+// scope finds what the subscription is to follow. The subscriber must have access to it.
+func (s *Service) scope(ctx context.Context, draft *subscription, req *openintentv1.CreateSubscriptionRequest) error {
+	intentID, channelID := req.GetIntentId(), req.GetChannelId()
+	if intentID != "" && channelID != "" {
+		return fault.BadField("channel_id", "a subscription follows one thing; leave out intent_id or channel_id.")
+	}
+	if intentID == "" && channelID == "" {
+		return nil
+	}
+	var head intents.Head
+	err := s.db.Read(ctx, func(tx *database.Tx) (err error) {
+		if channelID != "" {
+			var key channels.Key
+			key, err = s.channels.Locate(tx, channelID)
+			draft.intentNo, draft.channelNo, draft.channelID = key.IntentNo, key.ChannelNo, channelID
+		} else {
+			draft.intentNo, err = s.intents.Resolve(tx, intentID)
+			draft.intentID = intentID
+		}
+		if err != nil {
+			return err
+		}
+		head, err = intents.ReadHead(tx, draft.intentNo)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	page, err := s.messaging.ReadFeed(ctx, draft.feed(draft.intentNo), head.LastPosition, 1)
+	if err == nil && page.Ended {
+		return errChannelClosed
+	}
+	return err
+}
+
+// store stores a new subscription with where it begins: at the end of the log of each intent that can reach its subscriber.
+func (s *Service) store(ctx context.Context, draft *subscription) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		draft.no, draft.createdAt = 0, tx.Now()
+		inserted, err := insert(tx, draft)
+		if err != nil {
+			return err
+		}
+		if !inserted {
+			return errNameTaken
+		}
+		return s.begin(tx, draft)
+	})
+}
+
+// begin stores where a subscription begins.
+func (s *Service) begin(tx *database.Tx, draft *subscription) error {
+	intentNos := []int64{draft.intentNo}
+	if draft.wide() {
+		presences, err := agents.LoadPresences(tx, []string{draft.subscriber})
+		if err != nil {
+			return err
+		}
+		intentNos, err = s.messaging.ReachingIntents(tx, draft.subscriber, heldRole(presences[draft.subscriber]))
+		if err != nil {
+			return err
+		}
+	}
+	statement, heads := intents.PrepareHeads(tx, intentNos)
+	if err := tx.Pipeline(statement); err != nil {
+		return err
+	}
+	positions := make(map[int64]int64)
+	for _, head := range heads() {
+		positions[head.IntentNo] = head.LastPosition
+	}
+	return tx.Pipeline(insertPositions(tx, draft.no, positions)...)
+}
+
+// momentFrom reads an optional time, in the store's precision.
+func momentFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
+	switch {
+	case at == nil:
+		return time.Time{}, nil
+	case at.CheckValid() != nil:
+		return time.Time{}, fault.BadField(field, "it must be a time in the years 1 to 9999.")
+	}
+	return at.AsTime().Truncate(time.Microsecond), nil
+}

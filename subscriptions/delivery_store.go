@@ -1,0 +1,166 @@
+package subscriptions
+
+import (
+	"time"
+
+	"openintent/database"
+)
+
+const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,
+	d.reason`
+
+// live is the condition of deliveries that are not done with: neither acknowledged (those are gone) nor given up.
+const live = "d.subscription_no = ? AND d.due_at IS NOT NULL AND d.dead_at IS NULL"
+
+func scanDelivery(row database.Row) (delivery, error) {
+	var d delivery
+	var channelNo, dueAt, givenUpAt, deadAt *int64
+	var reason *string
+	err := row.Scan(&d.number, &d.intentNo, &d.position, &channelNo, &d.attempts, &dueAt, &givenUpAt, &deadAt, &reason)
+	d.channelNo, d.reason = orZero(channelNo), orZero(reason)
+	d.dueAt, d.givenUpAt, d.deadAt = timeOf(dueAt), timeOf(givenUpAt), timeOf(deadAt)
+	return d, err
+}
+
+// prepareDeliveries gives the statement that reads deliveries by number, and where it puts them.
+func prepareDeliveries(condition, suffix string, args ...any) (*[]delivery, database.Statement) {
+	found := new([]delivery)
+	return found, database.Statement{
+		SQL: "SELECT " + deliveryColumns + " FROM subscription_deliveries d WHERE " + condition +
+			" ORDER BY d.number" + suffix,
+		Args: args,
+		Scan: func(row database.Row) error {
+			d, err := scanDelivery(row)
+			*found = append(*found, d)
+			return err
+		},
+	}
+}
+
+func deliveries(tx *database.Tx, condition, suffix string, args ...any) ([]delivery, error) {
+	found, statement := prepareDeliveries(condition, suffix, args...)
+	err := tx.Pipeline(statement)
+	return *found, err
+}
+
+// deliveriesNumbered reads deliveries of a subscription by their numbers.
+func deliveriesNumbered(tx *database.Tx, no int64, numbers []int64) (*[]delivery, database.Statement) {
+	in, argument := tx.In("d.number", numbers)
+	return prepareDeliveries("d.subscription_no = ? AND "+in, "", no, argument)
+}
+
+// deliveriesAfter reads what an agent's own log holds after a number.
+func deliveriesAfter(tx *database.Tx, no, number int64, limit int) ([]delivery, error) {
+	return deliveries(tx, "d.subscription_no = ? AND d.number > ?", " LIMIT ?", no, number, limit)
+}
+
+// insertDeliveries stores what was gathered at a time.
+func insertDeliveries(tx *database.Tx, no int64, rows []delivery, at time.Time) []database.Statement {
+	n := len(rows)
+	nos, numbers, intentNos, positions := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	channelNos, times, attempts, dues := make([]*int64, n), make([]int64, n), make([]int64, n), make([]*int64, n)
+	for i, d := range rows {
+		nos[i], numbers[i], intentNos[i], positions[i] = no, d.number, d.intentNo, d.position
+		channelNos[i], times[i], dues[i] = database.NullInt(d.channelNo), database.Micros(at), database.NullMicros(d.dueAt)
+	}
+	return tx.Insert("subscription_deliveries",
+		database.Column{Name: "subscription_no", Values: nos},
+		database.Column{Name: "number", Values: numbers},
+		database.Column{Name: "intent_no", Values: intentNos},
+		database.Column{Name: "position", Values: positions},
+		database.Column{Name: "channel_no", Values: channelNos},
+		database.Column{Name: "gathered_at", Values: times},
+		database.Column{Name: "attempts", Values: attempts},
+		database.Column{Name: "due_at", Values: dues},
+	)
+}
+
+// updateDeliveries stores what became of deliveries.
+func updateDeliveries(tx *database.Tx, no int64, rows []delivery) []database.Statement {
+	n := len(rows)
+	nos, numbers, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
+	dues, givenUp, dead, reasons := make([]*int64, n), make([]*int64, n), make([]*int64, n), make([]*string, n)
+	for i, d := range rows {
+		nos[i], numbers[i], attempts[i] = no, d.number, d.attempts
+		dues[i], givenUp[i] = database.NullMicros(d.dueAt), database.NullMicros(d.givenUpAt)
+		dead[i], reasons[i] = database.NullMicros(d.deadAt), database.NullText(d.reason)
+	}
+	return tx.Update("subscription_deliveries", []database.Column{
+		{Name: "subscription_no", Values: nos},
+		{Name: "number", Values: numbers},
+	}, []database.Column{
+		{Name: "attempts", Values: attempts},
+		{Name: "due_at", Values: dues},
+		{Name: "given_up_at", Values: givenUp},
+		{Name: "dead_at", Values: dead},
+		{Name: "reason", Values: reasons},
+	})
+}
+
+// deleteDeliveries removes deliveries that are done with.
+func deleteDeliveries(tx *database.Tx, no int64, numbers []int64) []database.Statement {
+	if len(numbers) == 0 {
+		return nil
+	}
+	in, argument := tx.In("number", numbers)
+	return []database.Statement{{
+		SQL:  "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND " + in,
+		Args: []any{no, argument},
+	}}
+}
+
+func numbersOf(rows []delivery) []int64 {
+	numbers := make([]int64, len(rows))
+	for i, d := range rows {
+		numbers[i] = d.number
+	}
+	return numbers
+}
+
+// preparePositions gives the statement that reads how far each intent was gathered, and where it puts that.
+func preparePositions(no int64) (map[int64]int64, database.Statement) {
+	positions := make(map[int64]int64)
+	return positions, database.Statement{
+		SQL:  "SELECT intent_no, position FROM subscription_positions WHERE subscription_no = ?",
+		Args: []any{no},
+		Scan: func(row database.Row) error {
+			var intentNo, position int64
+			err := row.Scan(&intentNo, &position)
+			positions[intentNo] = position
+			return err
+		},
+	}
+}
+
+// preparePosition gives the statement that reads how far one intent was gathered, and where it puts that.
+func preparePosition(no, intentNo int64) (*int64, database.Statement) {
+	position := new(int64)
+	return position, database.Statement{
+		SQL:  "SELECT position FROM subscription_positions WHERE subscription_no = ? AND intent_no = ?",
+		Args: []any{no, intentNo},
+		Scan: func(row database.Row) error { return row.Scan(position) },
+	}
+}
+
+// setPosition gives a statement that says how far an intent was gathered.
+func setPosition(no, intentNo, position int64) database.Statement {
+	return database.Statement{
+		SQL: "INSERT INTO subscription_positions (subscription_no, intent_no, position) VALUES (?, ?, ?)" +
+			" ON CONFLICT (subscription_no, intent_no) DO UPDATE SET position = excluded.position",
+		Args: []any{no, intentNo, position},
+	}
+}
+
+// insertPositions stores where a new subscription begins.
+func insertPositions(tx *database.Tx, no int64, positions map[int64]int64) []database.Statement {
+	nos, intentNos := make([]int64, 0, len(positions)), make([]int64, 0, len(positions))
+	values := make([]int64, 0, len(positions))
+	for intentNo, position := range positions {
+		nos, intentNos, values = append(nos, no), append(intentNos, intentNo), append(values, position)
+	}
+	return tx.Insert("subscription_positions",
+		database.Column{Name: "subscription_no", Values: nos},
+		database.Column{Name: "intent_no", Values: intentNos},
+		database.Column{Name: "position", Values: values},
+	)
+}

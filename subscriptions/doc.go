@@ -1,0 +1,49 @@
+// Package subscriptions keeps durable subscriptions (RFC-0006), and each agent's own log, of which Subscribe's agent scope is
+// a stream.
+//
+// # Model
+//
+// There is no position across intents. So a subscription that follows several is one position per intent and a log of its
+// own: numbered rows that name places in the intents' logs.
+//
+//	intents' logs ──gather──> numbered rows ──offer──> consumer ──acknowledge──> gone
+//	               (positions)                  │
+//	                                            └── after the last attempt ──> dead letter ──redrive──> due again
+//
+// A row holds no content. What stands at its place is read when it is delivered, through the subscriber's eyes, so sight,
+// expiry and eviction are judged then; what there is nothing to deliver of is done with, silently.
+//
+// Gathering (gather.go) is done by whoever looks first: a stream, a fetch, the posting of webhooks. It begins at the end of
+// the logs that can reach the subscriber when the subscription is made; of an intent that comes to reach it later, what was
+// sent before that time is left out. At most `window` rows wait in a subscription; the logs keep the rest.
+//
+// A subscription by another name than `default` is delivered at least once. One stream, or the posting, is its consumer at a
+// time (consumer.go) and says every few seconds that it lives; another takes over when it ends or falls silent. Fetches share
+// what is due while nobody streams. Each attempt is counted before the delivery goes out; what is not acknowledged in time is
+// due again, and after the last attempt a dead letter.
+//
+// An agent's own log, named `default` and made at first use, is shared by all streams of the agent on all replicas. They are
+// cursors over its numbers; nothing is acknowledged, and rows are kept for a day. A cursor that is older than the oldest row
+// goes on with that. The log knows no filter: each stream has its own.
+//
+// # What holds
+//
+//   - Numbers are given, attempts counted, and deliveries acknowledged, given up and redriven under the lock on the
+//     subscription's row, held until the commit: numbers are gapless and rise in commit order, so a cursor over them skips
+//     nothing. Heads of intents are locked before it.
+//   - Within an intent, numbers rise with positions. A page is numbered only if the intent's position is still where the page
+//     begins or before, so two gatherers never number the same place, and none is left out.
+//   - What has a number was visible to the subscriber when it was gathered, and what is delivered is visible when it is read.
+//   - Nothing is delivered before its attempt is committed; no transaction is open while something is sent.
+//   - A number above offered_through was never delivered and cannot be acknowledged.
+//   - All times are the database's clock. Whether something is due or given up is decided by time when looking; the sweep only
+//     makes that lasting where nobody looks.
+//
+// # Failure
+//
+// A crash between gathering and offering loses nothing; between offering and sending it costs an attempt. A commit of unknown
+// outcome is not repeated: the next look reads what is stored. When the database is away, streams wait and go on; calls are
+// refused as unavailable. A consumer whose process dies is replaced after ten seconds, one whose client takes nothing any
+// more somewhat later. Wake-ups carry no truth, here as elsewhere. A departed agent's subscriptions, and expired ones, deliver
+// no more from that moment on, swept or not; their dead letters can be read until they are deleted.
+package subscriptions

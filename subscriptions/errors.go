@@ -1,0 +1,47 @@
+package subscriptions
+
+import (
+	"strconv"
+	"time"
+
+	"openintent/fault"
+)
+
+// The refusals of this room.
+var (
+	errNotFound = fault.New(fault.NotFound, "SUBSCRIPTION_NOT_FOUND",
+		"There is no such subscription of this caller's; check the id.")
+	errNameTaken = fault.New(fault.AlreadyExists, "SUBSCRIPTION_NAME_TAKEN",
+		"The agent has a subscription of that name; use it, delete it, or choose another name.")
+	errEnded = fault.New(fault.Conflict, "SUBSCRIPTION_ENDED",
+		"The subscription has expired or its agent was deregistered, and it delivers no more; create another one.")
+	errInUse = fault.New(fault.Conflict, "SUBSCRIPTION_IN_USE",
+		"A stream receives this subscription's deliveries; end it first, or receive them there.")
+	errPosted = fault.New(fault.Conflict, "SUBSCRIPTION_POSTED",
+		"This subscription's deliveries are posted to a webhook; create one without a URL to receive them here.")
+	errChannelClosed = fault.New(fault.Conflict, "CHANNEL_CLOSED",
+		"The subscription's channel is closed and everything in it is done with; nothing more will come.")
+	errNotOwner = fault.New(fault.Denied, "NOT_THE_AGENT",
+		"Only the agent itself and the operator may follow what reaches an agent; call as that agent.")
+	errNoCaller = fault.New(fault.Unauthenticated, "UNAUTHENTICATED",
+		"The call carries no API key; send one as X-API-Key.")
+	errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
+		"The server is stopping; connect again.").After(time.Second)
+)
+
+// errConsumerLost tells a consumer that deliveries go to another one by now. It never leaves the room.
+var errConsumerLost = fault.New(fault.Internal, "CONSUMER_LOST", "Another consumer has taken over.")
+
+// notDelivered refuses to acknowledge what was not delivered yet.
+func notDelivered(number int64) error {
+	return fault.New(fault.Invalid, "NOT_DELIVERED",
+		"Delivery %d was not made yet, so nothing was acknowledged; acknowledge numbers that were received.", number).
+		With("number", strconv.FormatInt(number, 10))
+}
+
+// notADeadLetter refuses to redrive what was not given up.
+func notADeadLetter(number int64) error {
+	return fault.New(fault.Invalid, "NOT_A_DEAD_LETTER",
+		"Delivery %d is no dead letter, so nothing was redriven; list the dead letters to see their numbers.", number).
+		With("number", strconv.FormatInt(number, 10))
+}

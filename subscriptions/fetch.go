@@ -1,0 +1,65 @@
+package subscriptions
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// FetchDeliveries gives deliveries that are due. Several fetches at once share them.
+func (s *Service) FetchDeliveries(
+	ctx context.Context, req *openintentv1.FetchDeliveriesRequest,
+) (*openintentv1.FetchDeliveriesResponse, error) {
+	sub, err := s.receivable(ctx, req.GetSubscriptionId())
+	if err != nil {
+		return nil, err
+	}
+	r := s.newReceiver(sub)
+	defer r.close()
+	patience, cancel := context.WithTimeout(ctx, time.Duration(req.GetWaitSeconds()*float64(time.Second)))
+	defer cancel()
+	for {
+		found, wait, err := r.fetch(ctx, int(cmp.Or(req.GetLimit(), defaultPage)))
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 || req.GetWaitSeconds() == 0 {
+			return &openintentv1.FetchDeliveriesResponse{Deliveries: found}, nil
+		}
+		if _, err := r.wait(patience, wait); err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return &openintentv1.FetchDeliveriesResponse{}, nil
+		}
+	}
+}
+
+// fetch takes what is due, up to a limit and to what one answer holds.
+func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.SubscriptionDelivery, wait time.Duration, err error) {
+	seen, err := r.look(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if seen.sub.held("", seen.now) {
+		return nil, 0, errInUse
+	}
+	for size := 0; len(found) < limit && size < pageBytes; {
+		parcels, pause, err := r.receive(ctx, seen, "", limit-len(found), window)
+		switch {
+		case err != nil && len(found) == 0:
+			return nil, 0, err
+		case err != nil || len(parcels) == 0:
+			return found, pause, nil // what was taken is handed out
+		}
+		for _, p := range parcels {
+			found, size = append(found, p.wire), size+proto.Size(p.wire)
+		}
+		r.service.recordOffered(r.sub, parcels...)
+	}
+	return found, 0, nil
+}

@@ -1,0 +1,208 @@
+package subscriptions
+
+import (
+	"context"
+	"time"
+
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging"
+)
+
+// offerPage is how many deliveries are read at a time.
+const offerPage = 64
+
+// offering is what one look at a subscription's deliveries saw.
+type offering struct {
+	// due are deliveries to be made now, by number, as many as were asked for.
+	due []delivery
+	// live are those not done with; outstanding those of them that were made and whose time for acknowledgement has not run
+	// out.
+	live, outstanding int64
+	// next is when a further one becomes due or is given up; zero when nothing waits for its time.
+	next time.Time
+	// overdue tells whether some are to be given up.
+	overdue bool
+}
+
+// offering reads which deliveries are due.
+func (s *Service) offering(ctx context.Context, no int64, limit int) (o offering, err error) {
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
+		o = offering{}
+		now := database.Micros(tx.Now())
+		due, read := prepareDeliveries(live+" AND d.given_up_at IS NULL AND d.due_at <= ?", " LIMIT ?", no, now, limit)
+		count := database.Statement{
+			SQL: `SELECT COUNT(*), COALESCE(SUM(CASE WHEN d.attempts > 0 AND d.due_at > ? THEN 1 ELSE 0 END), 0),
+				MIN(CASE WHEN d.due_at > ? THEN d.due_at END),
+				COALESCE(SUM(CASE WHEN d.given_up_at <= ? THEN 1 ELSE 0 END), 0)
+				FROM subscription_deliveries d WHERE ` + live,
+			Args: []any{now, now, now, no},
+			Scan: func(row database.Row) error {
+				var next *int64
+				var overdue int64
+				err := row.Scan(&o.live, &o.outstanding, &next, &overdue)
+				o.next, o.overdue = timeOf(next), overdue > 0
+				return err
+			},
+		}
+		err := tx.Pipeline(read, count)
+		o.due = *due
+		return err
+	})
+	return o, err
+}
+
+// offer takes due deliveries for a consumer: it reads their contents, and then, under the subscription's lock, counts an
+// attempt for each that nobody else has taken meanwhile. What there is nothing to deliver of is done with. So a crash after
+// the commit costs an attempt, and one before it nothing. An empty consumer stands for a fetch, which is refused while
+// deliveries go to somebody else.
+func (s *Service) offer(ctx context.Context, sub *subscription, consumer string, due []delivery) ([]parcel, error) {
+	parcels, gone, err := s.pack(ctx, sub, due)
+	if err != nil || len(parcels)+len(gone) == 0 {
+		return nil, err
+	}
+	wanted := numbersOf(gone)
+	for _, p := range parcels {
+		wanted = append(wanted, p.number)
+	}
+	nothing := make(map[int64]bool, len(gone))
+	for _, d := range gone {
+		nothing[d.number] = true
+	}
+	var taken map[int64]delivery
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		taken = make(map[int64]delivery)
+		rows, read := deliveriesNumbered(tx, sub.no, wanted)
+		locked, now, err := lock(tx, sub.no, read)
+		if err != nil {
+			return err
+		}
+		if err := locked.admits(consumer, now); err != nil {
+			return err
+		}
+		var done []int64
+		var attempted []delivery
+		for _, d := range *rows {
+			switch {
+			case !d.due(now): // somebody else was faster
+				continue
+			case nothing[d.number]:
+				done = append(done, d.number)
+			default:
+				d = d.attempted(locked, now)
+				taken[d.number] = d
+				attempted = append(attempted, d)
+			}
+			locked.offeredThrough = max(locked.offeredThrough, d.number)
+		}
+		tx.SendWithCommit(updateDeliveries(tx, sub.no, attempted)...)
+		tx.SendWithCommit(deleteDeliveries(tx, sub.no, done)...)
+		tx.SendWithCommit(setOffered(locked))
+		if consumer != "" {
+			tx.SendWithCommit(setConsumer(sub.no, consumer, now.Add(consumerPatience)))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return settle(parcels, taken), nil
+}
+
+// settle leaves the parcels that were taken, with their attempts counted.
+func settle(parcels []parcel, taken map[int64]delivery) []parcel {
+	kept := parcels[:0]
+	for _, p := range parcels {
+		if d, ours := taken[p.number]; ours {
+			p.delivery, p.wire.Attempt = d, int32(d.attempts)
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// admits tells whether a consumer may take deliveries.
+func (s *subscription) admits(consumer string, now time.Time) error {
+	switch {
+	case !s.active(now):
+		return errEnded
+	case consumer == "" && s.held("", now):
+		return errInUse
+	case consumer != "" && s.consumer != consumer:
+		return errConsumerLost
+	}
+	return nil
+}
+
+func setOffered(s *subscription) database.Statement {
+	return database.Statement{
+		SQL:  "UPDATE subscriptions SET offered_through = ? WHERE subscription_no = ?",
+		Args: []any{s.offeredThrough, s.no},
+	}
+}
+
+// recordOffered tells the senders' side that messages were handed to the subscriber.
+func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
+	entries := make([]messaging.Entry, len(parcels))
+	for i, p := range parcels {
+		entries[i] = p.entry
+	}
+	s.messaging.RecordOffered(sub.subscriber, entries...)
+}
+
+// giveUp makes dead letters of deliveries whose last attempt nobody acknowledged in time, at most a page of them.
+func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
+	var overdue []delivery
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		overdue, err = deliveries(tx, live+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), sweepBatch)
+		return err
+	})
+	if err != nil || len(overdue) == 0 {
+		return 0, err
+	}
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		rows, read := deliveriesNumbered(tx, no, numbersOf(overdue))
+		if err := lockHeads(tx, overdue); err != nil {
+			return err
+		}
+		locked, now, err := lock(tx, no, read)
+		if err != nil {
+			return err
+		}
+		var dead []delivery
+		for _, d := range *rows {
+			if d.deadAt.IsZero() && !d.givenUpAt.IsZero() && !now.Before(d.givenUpAt) {
+				d.reason = unacknowledged(locked, d.attempts)
+				dead = append(dead, d)
+			}
+		}
+		count = len(dead)
+		return s.bury(tx, locked, dead, now)
+	})
+	return count, err
+}
+
+// bury makes dead letters of deliveries, each with its reason, under the subscription's lock and that of the intents' heads
+// (lockHeads).
+func (s *Service) bury(tx *database.Tx, sub *subscription, dead []delivery, now time.Time) error {
+	var letters []messaging.DeadLetter
+	for i, d := range dead {
+		dead[i].deadAt = now
+		if d.channelNo != 0 {
+			letters = append(letters, messaging.DeadLetter{IntentNo: d.intentNo, Position: d.position, At: now, Reason: d.reason})
+		}
+	}
+	if err := tx.Pipeline(updateDeliveries(tx, sub.no, dead)...); err != nil {
+		return err
+	}
+	tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
+	return s.messaging.RecordDeadLetters(tx, sub.subscriber, letters)
+}
+
+// lockHeads locks the heads of the deliveries' intents, which come before the subscription: what becomes of messages with
+// their recipients belongs to the intents.
+func lockHeads(tx *database.Tx, rows []delivery) error {
+	_, order := byPlace(rows)
+	_, err := intents.Lock(tx, order...)
+	return err
+}

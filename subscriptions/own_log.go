@@ -1,0 +1,338 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging"
+)
+
+const (
+	// freshFor is how long what was read may wait for a slow client; what waited longer is read again.
+	freshFor = time.Second
+	// idleTurns bounds by how much a stream that finds nothing lengthens its waits: very many of them may be idle, and a
+	// wake-up is seldom lost.
+	idleTurns = 4
+)
+
+// followAgent streams what reaches an agent: its own log after a number, or from now on. Whichever of the agent's streams
+// looks first, on whatever replica, numbers what is new; each is a cursor over the numbers.
+func (s *Service) followAgent(
+	ctx context.Context, by caller.Caller, agentID string, after *int64, filter messaging.Filter,
+	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
+) error {
+	if err := mayFollow(by, agentID); err != nil {
+		return err
+	}
+	own, err := s.ownLog(ctx, agentID)
+	if err != nil {
+		return err
+	}
+	f := &follower{
+		receiver: s.newReceiver(own), filter: filter,
+		send: func(response *openintentv1.SubscribeResponse) error { return sending(send(response)) },
+	}
+	defer f.close()
+	if err := f.begin(ctx, after); err != nil {
+		return err
+	}
+	if err := admitted(f.number); err != nil {
+		return err
+	}
+	if f.caughtUp = after == nil; f.caughtUp {
+		if err := f.sayCaughtUp(); err != nil {
+			return err
+		}
+	}
+	return f.run(ctx)
+}
+
+func mayFollow(by caller.Caller, agentID string) error {
+	if agentID != caller.Operator {
+		if err := caller.CheckName("agent_id", agentID); err != nil {
+			return err
+		}
+	}
+	if !by.Owns(agentID) {
+		return errNotOwner
+	}
+	return nil
+}
+
+// ownLog gives an agent's own log, and makes it at first use.
+func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, error) {
+	read := func() (own *subscription, err error) {
+		err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+			own, err = findNamed(tx, agentID, ownName)
+			return err
+		})
+		return own, err
+	}
+	own, err := read()
+	if !errors.Is(err, errNotFound) {
+		return own, err
+	}
+	draft := &subscription{id: idPrefix + ulid.Make().String(), subscriber: agentID, name: ownName}
+	if err := s.store(ctx, draft); err != nil && !errors.Is(err, errNameTaken) {
+		return nil, err
+	}
+	return read()
+}
+
+// follower is one stream of an agent's own log.
+type follower struct {
+	*receiver
+	filter messaging.Filter
+	send   func(*openintentv1.SubscribeResponse) error
+	// number is the cursor.
+	number   int64
+	caughtUp bool
+	// begun is true once role, which the agent held at the latest look, is known.
+	begun bool
+	role  string
+	// numbered are entries that this stream has just numbered itself and need not read again.
+	numbered map[int64]messaging.Entry
+}
+
+// begin finds the cursor's place. From now on means after everything that is stored by now: it is numbered first, for the
+// agent's other streams may not have seen it.
+func (f *follower) begin(ctx context.Context, after *int64) error {
+	seen, err := f.look(ctx)
+	if err != nil {
+		return err
+	}
+	if after != nil {
+		if *after > seen.sub.lastNumber {
+			return fault.BadField("after_position",
+				"it lies in the future; give a position that was received, or leave it out")
+		}
+		f.number = *after
+		return nil
+	}
+	for i := range seen.news {
+		for done := false; !done; {
+			if _, done, _, err = f.gatherer.step(ctx, seen.sub, &seen.news[i], gatherPage); err != nil {
+				return err
+			}
+		}
+	}
+	return f.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		own, err := findNamed(tx, f.sub.subscriber, ownName)
+		if err == nil {
+			f.number = own.lastNumber
+		}
+		return err
+	})
+}
+
+// run delivers until the context ends or the stream breaks. It waits longer while it finds nothing.
+func (f *follower) run(ctx context.Context) error {
+	wait := f.service.lookAgain
+	for {
+		before := f.number
+		err := f.turn(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case passes(err):
+			f.service.logger.Warn("an agent's log could not be read; it is looked at again", "error", err)
+		case err != nil:
+			return err
+		}
+		woken, err := f.wait(ctx, wait)
+		if err != nil {
+			return err
+		}
+		if woken || f.number > before {
+			wait = f.service.lookAgain
+		} else {
+			wait = min(2*wait, idleTurns*f.service.lookAgain)
+		}
+	}
+}
+
+// turn numbers what is new, page by page, and delivers as it goes. After the first whole turn the stream has caught up with
+// everything that was stored before it was accepted.
+func (f *follower) turn(ctx context.Context) error {
+	seen, err := f.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.noticeRole(ctx, seen); err != nil {
+		return err
+	}
+	for i := range seen.news {
+		for done := false; !done; {
+			var found []numbered
+			if found, done, _, err = f.gatherer.step(ctx, seen.sub, &seen.news[i], gatherPage); err != nil {
+				return err
+			}
+			f.remember(found)
+			if err := f.deliver(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.deliver(ctx); err != nil {
+		return err
+	}
+	if f.caughtUp {
+		return nil
+	}
+	f.caughtUp = true
+	return f.sayCaughtUp()
+}
+
+func (f *follower) sayCaughtUp() error {
+	return f.send(&openintentv1.SubscribeResponse{Position: f.number, CaughtUp: true})
+}
+
+// remember keeps what was just numbered for its delivery, unless the stream's own filter has to look at it.
+func (f *follower) remember(found []numbered) {
+	clear(f.numbered)
+	if len(f.filter.EventTypes) > 0 || f.filter.MessageType != "" || f.filter.CorrelationID != "" {
+		return
+	}
+	if f.numbered == nil {
+		f.numbered = make(map[int64]messaging.Entry)
+	}
+	for _, n := range found {
+		f.numbered[n.number] = n.entry
+	}
+}
+
+// deliver delivers everything after the cursor.
+func (f *follower) deliver(ctx context.Context) error {
+	for {
+		var rows []delivery
+		err := f.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+			rows, err = deliveriesAfter(tx, f.sub.no, f.number, offerPage)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		whole := len(rows) < offerPage
+		for len(rows) > 0 {
+			if rows, err = f.deliverFresh(ctx, rows); err != nil {
+				return err
+			}
+		}
+		if whole {
+			clear(f.numbered)
+			return nil
+		}
+	}
+}
+
+// deliverFresh reads the contents of rows and delivers them for as long as they are fresh. It gives the rows that are left.
+func (f *follower) deliverFresh(ctx context.Context, rows []delivery) (left []delivery, err error) {
+	readAt := f.service.db.Now()
+	found, err := f.read(ctx, rows, readAt)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range rows {
+		if i > 0 && f.service.db.Now().Sub(readAt) > freshFor {
+			return rows[i:], nil
+		}
+		if entry, there := found[d.number]; there {
+			if err := f.hand(entry, d.number, false); err != nil {
+				return nil, err
+			}
+		}
+		f.number = d.number
+	}
+	return nil, nil
+}
+
+// read gives the contents of rows: those just numbered as they were then, the others as they are now.
+func (f *follower) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]messaging.Entry, error) {
+	var missing []delivery
+	for _, d := range rows {
+		if entry, known := f.numbered[d.number]; !known || now.Sub(entry.Now) > freshFor {
+			missing = append(missing, d)
+			delete(f.numbered, d.number)
+		}
+	}
+	found, err := f.service.contents(ctx, f.sub, f.filter, missing, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range rows {
+		if entry, known := f.numbered[d.number]; known {
+			found[d.number] = entry
+		}
+	}
+	return found, nil
+}
+
+// hand sends one entry at a position of the agent's log.
+func (f *follower) hand(entry messaging.Entry, position int64, backfill bool) error {
+	message, event, _, err := entry.ToWire()
+	if err != nil {
+		return err
+	}
+	err = f.send(&openintentv1.SubscribeResponse{
+		Position: position, IntentId: entry.IntentID, ChannelName: entry.ChannelName, Message: message, Event: event,
+		Backfill: backfill,
+	})
+	if err == nil {
+		f.service.messaging.RecordOffered(f.sub.subscriber, entry)
+	}
+	return err
+}
+
+// noticeRole delivers, when the agent has gained a role, the open requests to it that lie behind what was gathered by then.
+// The cursor stays. What lies ahead is gathered like everything else.
+func (f *follower) noticeRole(ctx context.Context, seen *sight) error {
+	before, begun := f.role, f.begun
+	f.role, f.begun = heldRole(seen.presence), true
+	if !begun || f.role == "" || f.role == before {
+		return nil
+	}
+	var places map[int64][]int64
+	err := f.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		places, err = f.service.messaging.OpenRequestsTo(tx, caller.RolePrefix+f.role)
+		return err
+	})
+	if err != nil {
+		f.role = before // the next look notices it again
+		return err
+	}
+	for intentNo, positions := range places {
+		if err := f.backfill(ctx, seen, intentNo, positions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) backfill(ctx context.Context, seen *sight, intentNo int64, positions []int64) error {
+	feed := f.sub.feed(intentNo)
+	feed.Filter = f.filter
+	entries, err := f.service.messaging.ReadEntries(ctx, feed, positions)
+	if isRefusal(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		behind := entry.Position <= max(seen.positions[intentNo], f.gatherer.looked[intentNo]) || !f.sub.counts(entry)
+		if !behind || !entry.Message.Open || entry.Message.Sender == f.sub.subscriber {
+			continue
+		}
+		if err := f.hand(entry, f.number, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

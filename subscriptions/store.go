@@ -1,0 +1,171 @@
+package subscriptions
+
+import (
+	"encoding/json"
+	"time"
+
+	"openintent/database"
+	"openintent/messaging"
+)
+
+const subscriptionColumns = `s.subscription_no, s.id, s.subscriber_id, s.name, s.intent_no, s.channel_no, s.intent_id,
+	s.channel_id, s.event_types, s.message_type, s.correlation_id, s.webhook_url, s.use_endpoint, s.secret,
+	s.acknowledge_seconds, s.max_attempts, s.created_at, s.expires_at, s.ended_at, s.last_number,
+	s.offered_through, s.consumer, s.consumer_until, s.last_error, s.failures, s.retry_at`
+
+// scanSubscription reads subscriptionColumns, and what follows them into further.
+func scanSubscription(row database.Row, further ...any) (*subscription, error) {
+	var (
+		s                                               subscription
+		intentNo, channelNo                             *int64
+		intentID, channelID, messageType, correlationID *string
+		webhookURL, secret, consumer, lastError         *string
+		createdAt                                       int64
+		expiresAt, endedAt, consumerUntil, retryAt      *int64
+		eventTypes                                      []byte
+	)
+	err := row.Scan(append([]any{&s.no, &s.id, &s.subscriber, &s.name, &intentNo, &channelNo, &intentID, &channelID,
+		&eventTypes, &messageType, &correlationID, &webhookURL, &s.useEndpoint, &secret, &s.acknowledgeSeconds,
+		&s.maxAttempts, &createdAt, &expiresAt, &endedAt, &s.lastNumber, &s.offeredThrough, &consumer,
+		&consumerUntil, &lastError, &s.failures, &retryAt}, further...)...)
+	if err != nil {
+		return nil, err
+	}
+	s.intentNo, s.channelNo = orZero(intentNo), orZero(channelNo)
+	s.intentID, s.channelID = orZero(intentID), orZero(channelID)
+	s.filter.MessageType, s.filter.CorrelationID = messaging.Type(orZero(messageType)), orZero(correlationID)
+	s.webhookURL, s.secret, s.lastError = orZero(webhookURL), orZero(secret), orZero(lastError)
+	s.consumer, s.consumerUntil = orZero(consumer), timeOf(consumerUntil)
+	s.createdAt, s.expiresAt, s.endedAt = database.Time(createdAt), timeOf(expiresAt), timeOf(endedAt)
+	s.retryAt = timeOf(retryAt)
+	return &s, json.Unmarshal(eventTypes, &s.filter.EventTypes)
+}
+
+// orZero reads a column that may be NULL.
+func orZero[T any](value *T) T {
+	if value == nil {
+		var zero T
+		return zero
+	}
+	return *value
+}
+
+func timeOf(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return database.Time(*micros)
+}
+
+// prepareSubscription gives the statement that reads one subscription, and a function that gives it once that has run:
+// deleted ones are errNotFound.
+func prepareSubscription(condition, suffix string, args ...any) (database.Statement, func() (*subscription, error)) {
+	var found *subscription
+	return database.Statement{
+			SQL:  "SELECT " + subscriptionColumns + " FROM subscriptions s WHERE s.deleted_at IS NULL AND " + condition + suffix,
+			Args: args,
+			Scan: func(row database.Row) (err error) {
+				found, err = scanSubscription(row)
+				return err
+			},
+		}, func() (*subscription, error) {
+			if found == nil {
+				return nil, errNotFound
+			}
+			return found, nil
+		}
+}
+
+// prepareLoad reads a subscription by its number.
+func prepareLoad(no int64) (database.Statement, func() (*subscription, error)) {
+	return prepareSubscription("s.subscription_no = ?", "", no)
+}
+
+// find reads a subscription by its id.
+func find(tx *database.Tx, id string) (*subscription, error) {
+	return one(tx, "s.id = ?", id)
+}
+
+// findNamed reads an agent's subscription by its name.
+func findNamed(tx *database.Tx, subscriber, name string) (*subscription, error) {
+	return one(tx, "s.subscriber_id = ? AND s.name = ?", subscriber, name)
+}
+
+func one(tx *database.Tx, condition string, args ...any) (*subscription, error) {
+	statement, found := prepareSubscription(condition, "", args...)
+	if err := tx.Pipeline(statement); err != nil {
+		return nil, err
+	}
+	return found()
+}
+
+// lock locks a subscription until the transaction ends, and reads the clock and whatever else is asked for after it.
+// What is numbered, offered, acknowledged or given up is so under this lock. Heads of intents come before it.
+func lock(tx *database.Tx, no int64, further ...database.Statement) (s *subscription, now time.Time, err error) {
+	statement, found := prepareSubscription("s.subscription_no = ?", tx.ForUpdate(), no)
+	if err := tx.Pipeline(append([]database.Statement{statement, tx.Clock(&now)}, further...)...); err != nil {
+		return nil, now, err
+	}
+	s, err = found()
+	return s, now, err
+}
+
+// insert stores a new subscription and fills in its number; inserted is false when the name is taken.
+func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
+	eventTypes, err := json.Marshal(append([]string{}, s.filter.EventTypes...))
+	if err != nil {
+		return false, err
+	}
+	err = tx.Pipeline(database.Statement{
+		SQL: `INSERT INTO subscriptions (id, subscriber_id, name, intent_no, channel_no, intent_id, channel_id, event_types,
+			message_type, correlation_id, webhook_url, use_endpoint, secret, acknowledge_seconds, max_attempts, created_at,
+			expires_at, cleared, last_number, offered_through, failures)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING RETURNING subscription_no`,
+		Args: []any{s.id, s.subscriber, s.name, database.NullInt(s.intentNo), database.NullInt(s.channelNo),
+			database.NullText(s.intentID), database.NullText(s.channelID), eventTypes,
+			database.NullText(string(s.filter.MessageType)), database.NullText(s.filter.CorrelationID),
+			database.NullText(s.webhookURL), s.useEndpoint, database.NullText(s.secret), s.acknowledgeSeconds,
+			s.maxAttempts, database.Micros(s.createdAt), database.NullMicros(s.expiresAt), false, int64(0), int64(0), int64(0)},
+		Scan: func(row database.Row) error { return row.Scan(&s.no) },
+	})
+	return s.no != 0, err
+}
+
+// setConsumer gives a statement that says to whom deliveries go, and until when.
+func setConsumer(no int64, consumer string, until time.Time) database.Statement {
+	return database.Statement{
+		SQL:  "UPDATE subscriptions SET consumer = ?, consumer_until = ? WHERE subscription_no = ?",
+		Args: []any{database.NullText(consumer), database.NullMicros(until), no},
+	}
+}
+
+// summary is how far a subscription has come.
+type summary struct {
+	*subscription
+	acknowledgedThrough, outstanding, dead int64
+}
+
+// summaries reads subscriptions with how far they have come.
+func summaries(tx *database.Tx, condition string, limit int, args ...any) (found []summary, err error) {
+	err = tx.Pipeline(database.Statement{
+		SQL: "SELECT " + subscriptionColumns + `,
+			COALESCE((SELECT MIN(d.number) - 1 FROM subscription_deliveries d WHERE d.subscription_no = s.subscription_no
+				AND d.due_at IS NOT NULL AND d.dead_at IS NULL), s.last_number),
+			(SELECT COUNT(*) FROM subscription_deliveries d WHERE d.subscription_no = s.subscription_no
+				AND d.due_at IS NOT NULL AND d.dead_at IS NULL AND d.attempts > 0),
+			(SELECT COUNT(*) FROM subscription_deliveries d WHERE d.subscription_no = s.subscription_no
+				AND d.dead_at IS NOT NULL)
+			FROM subscriptions s WHERE s.deleted_at IS NULL AND s.name <> '` + ownName + "' AND " + condition +
+			" ORDER BY s.subscriber_id, s.name LIMIT ?",
+		Args: append(args, limit),
+		Scan: func(row database.Row) error {
+			var one summary
+			s, err := scanSubscription(row, &one.acknowledgedThrough, &one.outstanding, &one.dead)
+			one.subscription = s
+			found = append(found, one)
+			return err
+		},
+	})
+	return found, err
+}

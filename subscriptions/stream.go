@@ -1,0 +1,139 @@
+package subscriptions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging"
+)
+
+// StreamDeliveries streams a subscription's deliveries to one consumer at a time.
+func (s *Service) StreamDeliveries(
+	req *openintentv1.StreamDeliveriesRequest, stream grpc.ServerStreamingServer[openintentv1.SubscriptionDelivery],
+) error {
+	ctx := stream.Context()
+	sub, err := s.receivable(ctx, req.GetSubscriptionId())
+	if err != nil {
+		return err
+	}
+	if through := req.GetAcknowledgedThrough(); through > 0 {
+		if err := s.acknowledge(ctx, sub, nil, through); err != nil {
+			return err
+		}
+	}
+	r := s.newReceiver(sub)
+	defer r.close()
+	if _, err := r.look(ctx); err != nil {
+		return err
+	}
+	through, err := s.acknowledgedThrough(ctx, sub)
+	if err != nil {
+		return err
+	}
+	if err := stream.SendHeader(metadata.Pairs(messaging.PositionHeader, strconv.FormatInt(through, 10))); err != nil {
+		return err
+	}
+	st := &streaming{
+		receiver: r, consumer: s.newConsumer(sub.no), send: stream.Send,
+		maxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)),
+	}
+	return st.run(ctx)
+}
+
+// receivable gives a subscription of the caller's that it may receive the deliveries of.
+func (s *Service) receivable(ctx context.Context, id string) (*subscription, error) {
+	sub, err := s.find(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case sub.posted():
+		return nil, errPosted
+	}
+	return sub, nil
+}
+
+// acknowledgedThrough is the number up to which everything is done with.
+func (s *Service) acknowledgedThrough(ctx context.Context, sub *subscription) (through int64, err error) {
+	wire, err := s.describe(ctx, sub.no)
+	return wire.GetAcknowledgedThrough(), err
+}
+
+// streaming is one StreamDeliveries under way.
+type streaming struct {
+	*receiver
+	consumer       *consumer
+	send           func(*openintentv1.SubscriptionDelivery) error
+	maxOutstanding int
+	active         bool
+}
+
+// run streams until the subscription ends or the context does. Which of the streams is active is decided anew whenever one
+// ends or falls silent.
+func (st *streaming) run(ctx context.Context) error {
+	defer func() {
+		if err := st.consumer.leave(ctx); err != nil {
+			st.service.logger.Warn("a stream could not say that it ended; another takes over a little later", "error", err)
+		}
+	}()
+	for {
+		wait, err := st.turn(ctx)
+		switch {
+		case errors.Is(err, errConsumerLost):
+			st.active, wait = false, 0
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case passes(err):
+			st.service.logger.Warn("a stream's subscription could not be read; it is looked at again", "error", err)
+			wait = st.service.lookAgain
+		case err != nil:
+			return err
+		}
+		if wait == 0 {
+			continue
+		}
+		if _, err := st.wait(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// turn becomes active if it can, and hands on what is due. wait is how long to wait without a wake-up before the next turn.
+func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
+	seen, err := st.look(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if !st.active {
+		ours, until, err := st.consumer.take(ctx, seen.sub, seen.now)
+		if err != nil {
+			return 0, err
+		}
+		if !ours {
+			return st.standBy(seen, until), nil
+		}
+		st.active = true
+	}
+	parcels, wait, err := st.receive(ctx, seen, st.consumer.name, offerPage, st.maxOutstanding)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range parcels {
+		if err := st.consumer.handing(func() error { return sending(st.send(p.wire)) }); err != nil {
+			return 0, err
+		}
+		st.service.recordOffered(st.sub, p)
+	}
+	return wait, nil
+}
+
+// standBy is how long to wait for the active stream's end: its process may die without a word.
+func (st *streaming) standBy(seen *sight, until time.Time) time.Duration {
+	return min(st.service.lookAgain, max(until.Sub(seen.now), time.Millisecond))
+}

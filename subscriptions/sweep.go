@@ -1,0 +1,163 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"openintent/database"
+)
+
+const (
+	// sweepBatch bounds what one transaction touches, sweepTurn how many the sweep makes of a kind in one turn.
+	sweepBatch = 500
+	sweepTurn  = 20
+	// logKept is how long an agent's own log keeps its deliveries. A cursor that is older goes on with the oldest kept.
+	logKept = 24 * time.Hour
+)
+
+// Sweep gives up what nobody acknowledged, and removes what nobody can receive any more: the deliveries of ended and deleted
+// subscriptions, and the old ones of agents' own logs. Each step is a bounded transaction; one that fails does not keep the
+// others from their turn.
+func (s *Service) Sweep(ctx context.Context) error {
+	now := database.Micros(s.db.Now())
+	return errors.Join(
+		s.forEach(ctx, `SELECT DISTINCT d.subscription_no FROM subscription_deliveries d
+			WHERE d.given_up_at IS NOT NULL AND d.given_up_at <= ? AND d.dead_at IS NULL`, s.giveUpAll, now),
+		s.forEach(ctx, `SELECT s.subscription_no FROM subscriptions s
+			WHERE s.expires_at IS NOT NULL AND s.expires_at <= ? AND s.ended_at IS NULL`, s.end, now),
+		s.forEach(ctx, `SELECT s.subscription_no FROM subscriptions s WHERE s.ended_at IS NOT NULL AND NOT s.cleared`, s.clear),
+		s.forEach(ctx, `SELECT s.subscription_no FROM subscriptions s WHERE s.deleted_at IS NOT NULL`, s.remove),
+		s.sweepLogs(ctx),
+	)
+}
+
+// forEach does something with each of the subscriptions that a query finds, a bounded number of them.
+func (s *Service) forEach(
+	ctx context.Context, query string, do func(ctx context.Context, no int64) error, args ...any,
+) error {
+	var nos []int64
+	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL:  query + " LIMIT ?",
+			Args: append(args, sweepBatch),
+			Scan: func(row database.Row) error {
+				var no int64
+				err := row.Scan(&no)
+				nos = append(nos, no)
+				return err
+			},
+		})
+	})
+	for _, no := range nos {
+		err = errors.Join(err, do(ctx, no))
+	}
+	return err
+}
+
+// giveUpAll gives up what is overdue in a subscription, also when nobody receives its deliveries.
+func (s *Service) giveUpAll(ctx context.Context, no int64) error {
+	for turn := 0; turn < sweepTurn; turn++ {
+		count, err := s.giveUp(ctx, no)
+		if errors.Is(err, errNotFound) {
+			return nil // deleted: it is removed instead
+		}
+		if err != nil || count < sweepBatch {
+			return err
+		}
+	}
+	return nil
+}
+
+// end makes it lasting that a subscription has expired.
+func (s *Service) end(ctx context.Context, no int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL:  "UPDATE subscriptions SET ended_at = expires_at WHERE subscription_no = ? AND ended_at IS NULL",
+			Args: []any{no},
+		})
+	})
+}
+
+// endSubscriptions ends a departed agent's subscriptions. Its own log goes on: should it come back, or go on without being
+// registered, it has no other.
+func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
+	return tx.Pipeline(database.Statement{
+		SQL:  "UPDATE subscriptions SET ended_at = ? WHERE subscriber_id = ? AND name <> ? AND ended_at IS NULL",
+		Args: []any{database.Micros(at), agentID, ownName},
+	})
+}
+
+// clear removes what an ended subscription had still to deliver. Its dead letters stay to be read.
+func (s *Service) clear(ctx context.Context, no int64) error {
+	return s.inPieces(ctx, no, "dead_at IS NULL", database.Statement{
+		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
+	}, database.Statement{
+		SQL: "UPDATE subscriptions SET cleared = ? WHERE subscription_no = ?", Args: []any{true, no},
+	})
+}
+
+// remove removes all of a deleted subscription.
+func (s *Service) remove(ctx context.Context, no int64) error {
+	return s.inPieces(ctx, no, "1 = 1", database.Statement{
+		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
+	}, database.Statement{
+		SQL: "DELETE FROM subscriptions WHERE subscription_no = ?", Args: []any{no},
+	})
+}
+
+// inPieces deletes a subscription's deliveries that meet a condition, a bounded number in each transaction, and concludes
+// with the last. Nothing is added to them meanwhile: who would do so sees that the subscription is over.
+func (s *Service) inPieces(ctx context.Context, no int64, condition string, conclude ...database.Statement) error {
+	for done := false; !done; {
+		err := s.db.Write(ctx, func(tx *database.Tx) error {
+			var removed int64
+			err := tx.Pipeline(database.Statement{
+				SQL:  "SELECT subscription_no FROM subscriptions WHERE subscription_no = ?" + tx.ForUpdate(),
+				Args: []any{no},
+			}, database.Statement{
+				SQL: "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND number IN (SELECT number" +
+					" FROM subscription_deliveries WHERE subscription_no = ? AND " + condition + " ORDER BY number LIMIT ?)",
+				Args:     []any{no, no, sweepBatch},
+				Affected: &removed,
+			})
+			if done = removed < sweepBatch; err != nil || !done {
+				return err
+			}
+			return tx.Pipeline(conclude...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepLogs removes what agents' own logs need not keep any longer.
+func (s *Service) sweepLogs(ctx context.Context) error {
+	oldest := database.Micros(s.db.Now().Add(-logKept))
+	for turn := 0; turn < sweepTurn; turn++ {
+		var removed int64
+		err := s.db.Write(ctx, func(tx *database.Tx) error {
+			return tx.Pipeline(database.Statement{
+				SQL: "DELETE FROM subscription_deliveries WHERE (subscription_no, number) IN (SELECT subscription_no, number" +
+					" FROM subscription_deliveries WHERE due_at IS NULL AND gathered_at < ? ORDER BY gathered_at LIMIT ?)",
+				Args:     []any{oldest, sweepBatch},
+				Affected: &removed,
+			})
+		})
+		if err != nil || removed < sweepBatch {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropPurged removes the dead letters of an intent whose messages are purged. What was not delivered yet is passed over when
+// its turn comes.
+func dropPurged(tx *database.Tx, intentNo int64) error {
+	return tx.Pipeline(database.Statement{
+		SQL:  "DELETE FROM subscription_deliveries WHERE intent_no = ? AND dead_at IS NOT NULL AND channel_no IS NOT NULL",
+		Args: []any{intentNo},
+	})
+}

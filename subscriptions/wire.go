@@ -1,0 +1,67 @@
+package subscriptions
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging"
+)
+
+// toWire gives a subscription as clients see it: without its secret.
+func (s summary) toWire(active bool) *openintentv1.Subscription {
+	wire := &openintentv1.Subscription{
+		Id:                  s.id,
+		Name:                s.name,
+		SubscriberId:        s.subscriber,
+		IntentId:            textOrNil(s.intentID),
+		ChannelId:           textOrNil(s.channelID),
+		EventTypes:          s.filter.EventTypes,
+		CorrelationId:       textOrNil(s.filter.CorrelationID),
+		WebhookUrl:          textOrNil(s.webhookURL),
+		UseEndpoint:         s.useEndpoint,
+		Active:              active,
+		AcknowledgeSeconds:  int32(s.acknowledgeSeconds),
+		MaxAttempts:         int32(s.maxAttempts),
+		CreatedAt:           timestamppb.New(s.createdAt),
+		ExpiresAt:           timestampOrNil(s.expiresAt),
+		AcknowledgedThrough: s.acknowledgedThrough,
+		LastNumber:          s.lastNumber,
+		OutstandingCount:    s.outstanding,
+		DeadLetterCount:     s.dead,
+		LastError:           textOrNil(s.lastError),
+	}
+	if s.filter.MessageType != "" {
+		messageType := s.filter.MessageType.ToWire()
+		wire.MessageType = &messageType
+	}
+	return wire
+}
+
+// toWire gives a delivery as clients see it. Without an entry, its intent is left for the caller to name.
+func toWire(sub *subscription, d delivery, entry *messaging.Entry) (*openintentv1.SubscriptionDelivery, error) {
+	wire := &openintentv1.SubscriptionDelivery{
+		SubscriptionId: sub.id, Number: d.number, Attempt: int32(d.attempts), Position: d.position,
+	}
+	if entry == nil {
+		return wire, nil
+	}
+	message, event, _, err := entry.ToWire()
+	wire.IntentId, wire.ChannelName, wire.Message, wire.Event = entry.IntentID, entry.ChannelName, message, event
+	return wire, err
+}
+
+func textOrNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func timestampOrNil(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}
