@@ -65,6 +65,13 @@ func (c *circuit) waiting(now time.Time) time.Duration {
 	return c.held(now)
 }
 
+// failing tells whether the endpoint's last post failed.
+func (c *circuit) failing() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.failures > 0
+}
+
 func (c *circuit) held(now time.Time) time.Duration {
 	switch {
 	case c.pause == 0:

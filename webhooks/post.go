@@ -60,12 +60,11 @@ func (s *Sender) Post(ctx context.Context, request Request) Result {
 		return Result{Problem: "The request could not be signed: " + err.Error() + "."}
 	}
 	endpoint := s.endpoint(endpointOf(parsed))
-	select {
-	case endpoint.places <- struct{}{}:
-		defer func() { <-endpoint.places }()
-	case <-ctx.Done():
+	leave, entered := s.enter(ctx, endpoint)
+	if !entered {
 		return Result{Held: true, Problem: "The server stopped before the endpoint was free."}
 	}
+	defer leave()
 	era, wait := endpoint.circuit.admit(s.now())
 	if wait > 0 {
 		return Result{Held: true, RetryAfter: wait, Problem: "The endpoint failed too often and is left alone for a while."}

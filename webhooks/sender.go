@@ -14,6 +14,11 @@ const (
 	// Concurrency is how many posts to one endpoint are under way at most.
 	Concurrency = 4
 
+	// Posts to all endpoints are bounded so that connections do not run out. Those whose last post failed have places of
+	// their own: however many of them hang, those that work find theirs.
+	workingPlaces = 512
+	failingPlaces = 256
+
 	defaultTimeout = 15 * time.Second
 	// keptEndpoints bounds for how many endpoints circuits are kept.
 	keptEndpoints = 10_000
@@ -45,6 +50,8 @@ type Sender struct {
 	now       func() time.Time
 	transport *http.Transport
 	endpoints *lru.Cache[string, *endpoint]
+	// working and failing hold a token for each post under way.
+	working, failing chan struct{}
 }
 
 // endpoint is what is shared by all posts to one scheme, host and port.
@@ -59,7 +66,10 @@ func New(cfg Config) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sender{guard: guard, userAgent: "openintent/" + cfg.Version, timeout: cfg.Timeout, now: cfg.Now}
+	s := &Sender{
+		guard: guard, userAgent: "openintent/" + cfg.Version, timeout: cfg.Timeout, now: cfg.Now,
+		working: make(chan struct{}, workingPlaces), failing: make(chan struct{}, failingPlaces),
+	}
 	if cfg.Version == "" {
 		s.userAgent += "devel"
 	}
@@ -129,4 +139,33 @@ func (s *Sender) endpoint(name string) *endpoint {
 		return known
 	}
 	return fresh
+}
+
+// enter waits for a place at the endpoint and among all posts. leave gives both back; entered is false when the context
+// ended first.
+func (s *Sender) enter(ctx context.Context, endpoint *endpoint) (leave func(), entered bool) {
+	if !take(ctx, endpoint.places) {
+		return nil, false
+	}
+	all := s.working
+	if endpoint.circuit.failing() {
+		all = s.failing
+	}
+	if !take(ctx, all) {
+		<-endpoint.places
+		return nil, false
+	}
+	return func() {
+		<-all
+		<-endpoint.places
+	}, true
+}
+
+func take(ctx context.Context, places chan<- struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
