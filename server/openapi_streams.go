@@ -59,7 +59,7 @@ func streamPaths() map[string]map[string]operation {
 func (route *eventRoute) description() string {
 	logged := logDescription
 	switch {
-	case route.endsClosed:
+	case route.messagesOnly:
 		logged = ""
 	case route.clientNames:
 		logged = clientDescription

@@ -194,6 +194,15 @@ func withoutRepeatedBlanks(lines []string) (kept []string) {
 	return kept
 }
 
+func TestASubscriptionToAClosedChannelIsOver(t *testing.T) {
+	r := newREST(t)
+	r.durable.stream = func(*openintentv1.StreamDeliveriesRequest, deliveryStream) error {
+		return fault.New(fault.Conflict, "CHANNEL_CLOSED", "The subscription's channel is closed.")
+	}
+	got, _ := r.subscribe(t, "/v1/subscribe/subscriptions/s").next(t)
+	require.Equal(t, sseEvent{name: "channel_closed", data: `{"subscription_id":"s","reason":"channel_closed"}`}, got)
+}
+
 func TestOtherScopesAreNotClosedLikeAChannel(t *testing.T) {
 	r := newREST(t)
 	refusal := fault.New(fault.Conflict, "INTENT_ENDED", "The intent has ended.")

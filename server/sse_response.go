@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
@@ -151,8 +150,8 @@ func (e *eventResponse) end(ctx context.Context, cause error) (refused, ended bo
 	case ctx.Err() != nil:
 		return false, false
 	case cause == nil:
-	case e.route.endsClosed && made.Code() == codes.FailedPrecondition:
-		last = e.closed(made)
+	case reasonOf(made) == channelClosed:
+		last = e.closed()
 	case !e.begun:
 		return true, false
 	case made.Code() == codes.Unavailable:
@@ -163,9 +162,13 @@ func (e *eventResponse) end(ctx context.Context, cause error) (refused, ended bo
 	return false, e.write(last) == nil
 }
 
-func (e *eventResponse) closed(made *status.Status) string {
+// channelClosed is the reason with which a stream of a closed channel ends. That is no failure, and the client must not
+// come back.
+const channelClosed = "CHANNEL_CLOSED"
+
+func (e *eventResponse) closed() string {
 	o := objectWriter{out: []byte{'{'}}
 	o.text(e.route.parameter, e.id)
-	o.text("reason", strings.ToLower(newProblem(made).reason))
+	o.text("reason", strings.ToLower(channelClosed))
 	return event(closedEvent, append(o.out, '}'))
 }

@@ -29,15 +29,15 @@ type eventRoute struct {
 	cursor string
 	// clientNames gives logged events the names and the data that existing clients read on this path.
 	clientNames bool
-	// endsClosed tells that the closing of what is followed is an end to be told as an event, and no failure.
-	endsClosed bool
+	// messagesOnly tells that no logged events come.
+	messagesOnly bool
 }
 
 // eventRoutes are all of them. Of intents and agents there are two: the one under /v1/subscribe gives events as the log
 // has them, the other one gives them as existing clients read them.
 var eventRoutes = []*eventRoute{
 	subscribeRoute(eventRoute{
-		before: "/v1/subscribe/channels/", parameter: "channel_id", endsClosed: true, follows: "a channel's messages",
+		before: "/v1/subscribe/channels/", parameter: "channel_id", messagesOnly: true, follows: "a channel's messages",
 	}),
 	subscribeRoute(eventRoute{
 		before: "/v1/subscribe/intents/", parameter: "intent_id", follows: "an intent's log and messages",
