@@ -3,7 +3,6 @@ package messaging
 import (
 	"cmp"
 	"context"
-	"strconv"
 	"time"
 
 	"openintent/caller"
@@ -12,17 +11,12 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // defaultTimeout is how long Ask and AskAll wait when the caller does not say.
 const defaultTimeout = 30 * time.Second
-
-// PositionHeader is the header with which Subscribe accepts: the position after which the stream begins, in decimal.
-const PositionHeader = "openintent-position"
 
 // SendMessage sends a message on a channel.
 func (s *Service) SendMessage(ctx context.Context, req *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
@@ -176,29 +170,6 @@ func (s *Service) UpdateMessage(ctx context.Context, req *openintentv1.UpdateMes
 		return nil, err
 	}
 	return m.toWire(now)
-}
-
-// Subscribe streams a channel.
-func (s *Service) Subscribe(
-	req *openintentv1.SubscribeRequest, stream grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
-) error {
-	c, key, err := s.reading(stream.Context(), req.GetChannelId())
-	if err != nil {
-		return err
-	}
-	admitted := func(position int64) error {
-		return stream.SendHeader(metadata.Pairs(PositionHeader, strconv.FormatInt(position, 10)))
-	}
-	return s.follow(stream.Context(), key, c, req.AfterPosition, admitted, func(d delivery) error { //nolint:protogetter // unset differs from 0
-		message, err := d.message.toWire(d.now)
-		if err != nil {
-			return err
-		}
-		return stream.Send(&openintentv1.SubscribeResponse{
-			Position: d.position, IntentId: d.channel.IntentID, ChannelName: d.channel.Name,
-			Message: message, Backfill: d.backfill,
-		})
-	})
 }
 
 // reading finds the caller and the channel of a call that reads.

@@ -69,6 +69,12 @@ type FeedPage struct {
 	Ended bool
 }
 
+// in gives a message's entry with its channel.
+func (e Entry) in(channel *channels.Rules) Entry {
+	e.ChannelNo, e.ChannelID, e.ChannelName = channel.ChannelNo, channel.ID, channel.Name
+	return e
+}
+
 // ToWire gives the entry as clients see it: a message, with the log's copy if it has one, or an event.
 func (e Entry) ToWire() (message *openintentv1.Message, event, audit *openintentv1.Event, err error) {
 	if e.Event != nil {
@@ -235,7 +241,7 @@ func (v *feedView) entry(it item) (Entry, bool) {
 		return entry, !v.feed.Reaching || v.feed.concerns(it.event)
 	}
 	found, _ := v.talkOf(it.message.ChannelNo)
-	entry.ChannelNo, entry.ChannelID, entry.ChannelName = found.channel.ChannelNo, found.channel.ID, found.channel.Name
+	entry = entry.in(found.channel)
 	viewer := v.viewerOf(found.channel, v.feed.By.Agent, v.feed.By.IsOperator)
 	shown := it.message.Ordinal > found.count.Floor && listed(it.message, viewer, v.now)
 	return entry, shown && (!v.feed.Reaching || v.reaches(it.message, viewer))
@@ -253,6 +259,14 @@ func (f Feed) concerns(event *intents.Event) bool {
 // reaches tells whether a message that the reader may see is for it.
 func (v *feedView) reaches(m *Message, viewer Viewer) bool {
 	return m.Sender == viewer.Agent || viewer.receives(m) && (v.takesPart || !toEveryone(m.Target))
+}
+
+// FilterFrom gives the filter that a request asks for, checked; unset values narrow nothing.
+func (s *Service) FilterFrom(
+	eventTypes []string, messageType openintentv1.MessageType, correlationID string,
+) (Filter, error) {
+	filter := Filter{EventTypes: eventTypes, MessageType: typeFrom(messageType, ""), CorrelationID: correlationID}
+	return filter, s.CheckFilter(filter)
 }
 
 // CheckFilter refuses a filter that cannot be asked of every database.

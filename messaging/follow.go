@@ -11,54 +11,71 @@ import (
 	"openintent/fault"
 )
 
-// delivery is one message handed to a follower.
+// delivery is what is handed to a follower: an entry, or the mark that it has caught up.
 type delivery struct {
-	message *Message
-	channel *channels.Rules
+	Entry
+	caughtUp bool
 	// position is the cursor to go on after; a backfilled message carries the cursor reached before it.
 	position int64
 	backfill bool
-	// now is the time by which the message is delivered and its status judged.
-	now time.Time
 }
 
-// follower follows one channel for one caller: a cursor over the channel's messages. It sends what the caller may see,
-// in order, and never skips; the caller's rights are those of the latest look.
+// follower follows one scope for one caller: a cursor over the scope's items. It sends what the caller may see, in order,
+// and never skips; the caller's rights are those of the latest look.
 type follower struct {
 	service *Service
+	scope   scope
 	tail    *tail
 	by      caller.Caller
+	filter  Filter
 	send    func(delivery) error
 
-	// seen is the sight by which the caller's rights were last decided, and viewer what was decided.
-	seen   *sight
-	viewer Viewer
-	// ordinal and position are the cursor. live is true once it has reached the end: from there on the follower shares what
-	// the tail reads, before that it reads for itself how the messages are now.
-	ordinal, position int64
-	live              bool
+	// seen is the sight by which the caller's rights were last decided.
+	seen *sight
+	// viewer is the caller as of that sight in one channel, the last one that was asked for.
+	viewer  Viewer
+	viewing *channels.Rules
+	// cursor and position are the cursor, in the scope and in the intent's log. live is true once it has reached the end:
+	// from there on the follower shares what the tail reads, before that it reads for itself how things are now.
+	cursor, position int64
+	live             bool
 	// limit is how many rows the next page of its own may have.
 	limit int
+	// history is the scope's end, and lastPosition the log's, when the caller was admitted. marked is true once the caller
+	// was told that it has caught up with them.
+	history, lastPosition int64
+	marked                bool
 }
 
-// follow streams a channel from after a position, or from now on, until the channel is closed and everything delivered,
-// the caller loses access, or the context ends. It always returns why. It calls admitted once, when the caller may follow
-// and the cursor is good, with the position after which the stream begins: so a quiet channel is told apart from a refusal,
-// and a stream that is lost before its first message can be gone on with.
-func (s *Service) follow(
-	ctx context.Context, key channels.Key, by caller.Caller, after *int64,
-	admitted func(position int64) error, send func(delivery) error,
-) error {
-	t, seen, err := s.tails.join(ctx, key, by.Agent)
+// stream is what a caller asks to follow.
+type stream struct {
+	scope  scope
+	by     caller.Caller
+	filter Filter
+	// after is the position to go on after; nil: from now on.
+	after *int64
+	// admitted is called once, when the caller may follow and the cursor is good, with the position after which the stream
+	// begins: so a quiet stream is told apart from a refusal, and one that is lost before its first message can be gone on
+	// with.
+	admitted func(position int64) error
+	send     func(delivery) error
+}
+
+// follow streams until everything is delivered and nothing can follow, the caller loses access, or the context ends. It
+// always returns why.
+func (s *Service) follow(ctx context.Context, asked stream) error {
+	t, seen, err := s.tails.join(ctx, asked.scope, asked.by.Agent)
 	if err != nil {
 		return err
 	}
-	defer s.tails.leave(t, by.Agent)
-	f := &follower{service: s, tail: t, by: by, send: send, limit: firstChunk}
-	if err := f.begin(ctx, seen, after); err != nil {
+	defer s.tails.leave(t, asked.by.Agent)
+	f := &follower{
+		service: s, scope: asked.scope, tail: t, by: asked.by, filter: asked.filter, send: asked.send, limit: firstChunk,
+	}
+	if err := f.begin(ctx, seen, asked.after); err != nil {
 		return err
 	}
-	if err := admitted(f.position); err != nil {
+	if err := asked.admitted(f.position); err != nil {
 		return err
 	}
 	for {
@@ -69,7 +86,7 @@ func (s *Service) follow(
 		if err != nil {
 			return err
 		}
-		if f.ordinal >= f.seen.count.Messages && f.seen.closed() {
+		if f.cursor >= f.seen.end() && f.seen.ended() {
 			return errChannelClosed
 		}
 		if err := t.wait(ctx, f.seen); err != nil {
@@ -78,12 +95,13 @@ func (s *Service) follow(
 	}
 }
 
-// begin finds the cursor's place in the channel.
+// begin finds the cursor's place in the scope.
 func (f *follower) begin(ctx context.Context, seen *sight, after *int64) error {
 	if err := f.decide(seen); err != nil {
 		return err
 	}
-	f.ordinal, f.position, f.live = seen.count.Messages, seen.head.LastPosition, true
+	f.history, f.lastPosition = seen.end(), seen.head.LastPosition
+	f.cursor, f.position, f.live = f.history, f.lastPosition, true
 	if after == nil {
 		return nil
 	}
@@ -92,22 +110,34 @@ func (f *follower) begin(ctx context.Context, seen *sight, after *int64) error {
 	}
 	f.position, f.live = *after, false
 	return f.service.db.Read(ctx, func(tx *database.Tx) (err error) {
-		f.ordinal, err = ordinalBy(tx, seen.look, "position", *after)
+		f.cursor, err = f.scope.cursorAt(tx, seen, *after)
 		return err
 	})
 }
 
-// decide decides by a sight what the caller may see.
+// decide decides by a sight whether the caller may follow on.
 func (f *follower) decide(seen *sight) error {
 	if seen.err != nil {
 		return seen.err
 	}
-	viewer, err := seen.admitViewer(f.by, f.by.Agent)
-	f.seen, f.viewer = seen, viewer
-	return err
+	f.seen, f.viewing = seen, nil
+	return f.scope.admit(seen, f.by)
 }
 
-// refresh decides anew if there is a newer sight, and delivers what a role gained by then lets the caller see of what lies
+// viewerIn gives the caller as the viewer of a channel. In the scope of an intent the rules may be newer than the sight:
+// a channel that the caller came to see since then is backfilled with the next sight, so it is not shown before.
+func (f *follower) viewerIn(channel *channels.Rules) Viewer {
+	if f.viewing != channel {
+		f.viewing, f.viewer = channel, f.seen.viewerOf(channel, f.by.Agent, f.by.IsOperator)
+		if e := f.seen.exclusions; e != nil && !f.viewer.Operator &&
+			e.Excludes(channel.ChannelNo, f.viewer.Agent, f.viewer.Presence.DepartedAt) {
+			f.viewer.Participates = false
+		}
+	}
+	return f.viewer
+}
+
+// refresh decides anew if there is a newer sight, and delivers what the caller's gains by then let it see of what lies
 // behind the cursor.
 func (f *follower) refresh(ctx context.Context) error {
 	select {
@@ -115,76 +145,140 @@ func (f *follower) refresh(ctx context.Context) error {
 	default:
 		return nil
 	}
-	before := f.viewer.Presence
+	before := f.seen
 	if err := f.decide(f.tail.current()); err != nil {
 		return err
 	}
-	role := f.viewer.Presence.RoleID
-	if !f.viewer.Presence.HoldsRole(role) || before.HoldsRole(role) {
-		return nil
+	if gained := f.gains(before); !gained.none() {
+		return f.backfill(ctx, gained)
 	}
-	return f.backfill(ctx, role)
+	return nil
 }
 
 // catchUp delivers everything up to the latest sight.
 func (f *follower) catchUp(ctx context.Context) error {
+	if err := f.mark(f.cursor); err != nil {
+		return err
+	}
 	if err := f.refresh(ctx); err != nil {
 		return err
 	}
-	for f.ordinal < f.seen.through {
-		f.ordinal = max(f.ordinal, f.seen.count.Floor)
-		rows, through, err := f.next(ctx)
+	for f.cursor < f.seen.through {
+		f.cursor = max(f.cursor, f.seen.count.Floor)
+		found, err := f.next(ctx)
 		if err != nil {
 			return err
 		}
-		for _, m := range rows {
-			if err := f.refresh(ctx); err != nil { // a client may have kept the message before waiting for long
-				return err
-			}
-			if err := f.deliver(m); err != nil {
-				return err
-			}
+		if err := f.deliverAll(ctx, found); err != nil {
+			return err
 		}
-		f.ordinal = max(f.ordinal, through)
+		if err := f.mark(f.cursor); err != nil {
+			return err
+		}
 	}
 	f.live = true
 	return nil
 }
 
-// next gives the messages after the cursor, and the ordinal up to which there are no others: those that the tail shares,
-// or a page of the follower's own.
-func (f *follower) next(ctx context.Context) (rows []*Message, through int64, err error) {
-	seen := f.seen
-	if f.live && f.ordinal >= seen.after && len(seen.messages) > 0 {
-		return seen.messages[min(f.ordinal-seen.after, int64(len(seen.messages))):], seen.through, nil
+// next gives the items after the cursor, and the place up to which there are no others: those that the tail shares, or a
+// page of the follower's own.
+func (f *follower) next(ctx context.Context) (found *section, err error) {
+	if f.live && f.cursor >= f.seen.after {
+		shared := f.seen.section
+		shared.items = f.seen.since(f.cursor)
+		return &shared, nil
 	}
-	var found *selection
-	err = f.service.db.Read(ctx, func(tx *database.Tx) error {
-		found, err = page{
-			intentNo: seen.channel.IntentNo, channelNo: seen.channel.ChannelNo, channelID: seen.channel.ID,
-			after: f.ordinal, through: seen.through, agent: f.viewer.Agent, everyone: f.viewer.Operator, limit: f.limit,
-		}.load(tx, seen.look)
+	err = f.service.db.Read(ctx, func(tx *database.Tx) (err error) {
+		found, err = f.scope.read(f.service, tx, f)
 		return err
 	})
-	switch {
-	case err != nil:
-		return nil, 0, err
-	case found.complete(f.limit):
-		return found.messages, seen.through, nil
+	if err != nil {
+		return nil, err
 	}
-	f.limit = found.following(f.limit)
-	return found.messages, found.messages[len(found.messages)-1].Ordinal, nil
+	f.limit = found.following
+	return found, nil
 }
 
-// deliver hands one message on, if the caller may see it, it was not evicted and its time has not run out, and moves the
-// cursor past it.
-func (f *follower) deliver(m *Message) error {
-	f.ordinal, f.position = m.Ordinal, m.Position
-	now := f.now()
-	if m.Ordinal <= f.seen.count.Floor || !listed(m, f.viewer, now) {
+// deliverAll delivers a section, or a part of it when rules have changed since it was read: the rest is to be read again.
+func (f *follower) deliverAll(ctx context.Context, found *section) error {
+	for _, it := range found.items {
+		if err := f.refresh(ctx); err != nil { // a client may have kept the one before waiting for long
+			return err
+		}
+		if err := f.mark(it.place - 1); err != nil {
+			return err
+		}
+		if outdated, err := f.deliver(found, it); err != nil || outdated {
+			return err
+		}
+	}
+	f.pass(found.through)
+	return nil
+}
+
+// pass moves the cursor past what is not there or not the caller's to see.
+func (f *follower) pass(place int64) {
+	f.cursor = max(f.cursor, place)
+	if f.seen.channel == nil {
+		f.position = f.cursor // the places of an intent are its positions
+	}
+}
+
+// mark tells the caller, once, that everything stored before it was admitted is delivered, when the cursor has come so far.
+func (f *follower) mark(passed int64) error {
+	if f.marked || passed < f.history {
 		return nil
 	}
-	return f.send(delivery{message: m, channel: f.seen.channel, position: m.Position, now: now})
+	f.marked, f.position = true, max(f.position, f.lastPosition)
+	return f.send(delivery{caughtUp: true, position: f.position})
+}
+
+// deliver hands one item on, if the caller may see it, it was not evicted and its time has not run out, and moves the
+// cursor past it. It is outdated when the rules of its channel are not known as of now.
+func (f *follower) deliver(found *section, it item) (outdated bool, err error) {
+	entry := f.entry(it)
+	if it.message != nil {
+		in, known := f.talkOf(found, it.message.ChannelNo)
+		if !known {
+			return true, nil
+		}
+		if it.message.Ordinal <= in.count.Floor || !listed(it.message, f.viewerIn(in.channel), entry.Now) {
+			f.moveTo(it)
+			return false, nil
+		}
+		entry = entry.in(in.channel)
+	}
+	f.moveTo(it)
+	if !f.filter.keeps(it) {
+		return false, nil
+	}
+	return false, f.hand(delivery{Entry: entry, position: entry.Position})
+}
+
+// talkOf gives the state of a section's channel as of the latest sight or, under the same rules, as it was read.
+func (f *follower) talkOf(found *section, channelNo int64) (talk, bool) {
+	if known, ok := f.seen.talkOf(channelNo); ok {
+		return known, true
+	}
+	if found.head.Epoch < f.seen.head.Epoch {
+		return talk{}, false
+	}
+	return found.talkOf(channelNo)
+}
+
+func (f *follower) moveTo(it item) {
+	f.cursor, f.position = it.place, it.position()
+}
+
+// hand gives the caller an entry.
+func (f *follower) hand(d delivery) error { return f.send(d) }
+
+// entry gives an item as an entry of now.
+func (f *follower) entry(it item) Entry {
+	return Entry{
+		Position: it.position(), IntentNo: f.seen.head.IntentNo, IntentID: f.seen.head.IntentID,
+		Message: it.message, Event: it.event, Audit: it.audit, Now: f.now(),
+	}
 }
 
 // now is the time for a delivery: that of the sight, or a later one when the client took its time.
@@ -193,42 +287,4 @@ func (f *follower) now() time.Time {
 		return now
 	}
 	return f.seen.now
-}
-
-// backfill delivers the open requests behind the cursor that a role gained by now makes visible. The cursor stays.
-func (f *follower) backfill(ctx context.Context, role string) error {
-	seen, limit := f.seen, firstChunk
-	for after := seen.count.Floor; ; {
-		var found *selection
-		err := f.service.db.Read(ctx, func(tx *database.Tx) (err error) {
-			found, err = seen.load(tx, "SELECT "+messageColumns+
-				" FROM open_requests q JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position"+
-				" WHERE q.intent_no = ? AND q.channel_no = ? AND q.target = ? AND m.ordinal <= ? AND m.ordinal > ?"+
-				" ORDER BY m.ordinal LIMIT ?",
-				f.viewer.Agent, seen.channel.IntentNo, seen.channel.ChannelNo, caller.RolePrefix+role,
-				f.ordinal, after, limit)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, m := range found.messages {
-			if err := f.deliverBackfill(m); err != nil {
-				return err
-			}
-		}
-		if found.complete(limit) {
-			return nil
-		}
-		after = found.messages[len(found.messages)-1].Ordinal
-		limit = found.following(limit)
-	}
-}
-
-func (f *follower) deliverBackfill(m *Message) error {
-	now := f.now()
-	if !f.viewer.receives(m) || !listed(m, f.viewer, now) { // its sender has seen it all along
-		return nil
-	}
-	return f.send(delivery{message: m, channel: f.seen.channel, position: f.position, backfill: true, now: now})
 }

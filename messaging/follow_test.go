@@ -276,7 +276,7 @@ func TestTailsEndWithTheirFollowers(t *testing.T) {
 			require.ErrorIs(t, f.end(t), context.Canceled)
 		}
 		h.messaging.tails.stop()
-		require.Empty(t, h.messaging.tails.byKey)
+		require.Empty(t, h.messaging.tails.byScope)
 		require.Empty(t, h.messaging.hub.listeners)
 	})
 }
@@ -291,13 +291,13 @@ func TestSharedMessagesHaveNoGap(t *testing.T) {
 		return rows
 	}
 	sightAt := func(count, floor int64) *sight {
-		return &sight{look: look{
+		return &sight{section: section{look: look{
 			head: intents.Head{Epoch: 1}, channel: &channels.Rules{}, now: noon,
 			count: channels.Count{Messages: count, Floor: floor},
-		}}
+		}}}
 	}
 	before := sightAt(3, 0)
-	before.messages, before.after, before.through, before.sharedSince = rows(1, 2, 3), 0, 3, noon
+	before.items, before.after, before.through, before.sharedSince = itemsOf(rows(1, 2, 3)), 0, 3, noon
 	for _, row := range []struct {
 		name           string
 		count, floor   int64
@@ -318,14 +318,14 @@ func TestSharedMessagesHaveNoGap(t *testing.T) {
 		require.Equal(t, row.after, next.after, row.name)
 		require.Equal(t, row.through, next.through, row.name)
 		if row.first == 0 {
-			require.Empty(t, next.messages, row.name)
+			require.Empty(t, next.items, row.name)
 			continue
 		}
-		require.Len(t, next.messages, int(row.last-row.first+1), row.name)
-		for i, m := range next.messages {
-			require.Equal(t, row.first+int64(i), m.Ordinal, row.name)
+		require.Len(t, next.items, int(row.last-row.first+1), row.name)
+		for i, it := range next.items {
+			require.Equal(t, row.first+int64(i), it.place, row.name)
 		}
-		require.Equal(t, next.after+1, next.messages[0].Ordinal, row.name)
+		require.Equal(t, next.after+1, next.items[0].place, row.name)
 	}
 
 	changed := sightAt(4, 0)
@@ -340,31 +340,31 @@ func TestSharedMessagesHaveNoGap(t *testing.T) {
 }
 
 func TestSharedMessagesAreBounded(t *testing.T) {
-	latest := &sight{look: look{channel: &channels.Rules{}, now: noon}, sharedSince: noon}
+	latest := &sight{section: section{look: look{channel: &channels.Rules{}, now: noon}}, sharedSince: noon}
 	add := func(sizes ...int) {
 		var rows []*Message
 		for i, size := range sizes {
 			rows = append(rows, &Message{Ordinal: latest.through + int64(i) + 1, Payload: make([]byte, size)})
 		}
-		next := &sight{look: latest.look}
+		next := &sight{section: section{look: latest.look}}
 		next.count.Messages += int64(len(rows))
 		next.extend(latest, rows)
 		latest = next
-		require.Equal(t, latest.through-latest.after, int64(len(latest.messages)))
+		require.Equal(t, latest.through-latest.after, int64(len(latest.items)))
 		require.Equal(t, latest.count.Messages, latest.through)
 	}
 	for range 2 * tailLength / tailPage {
 		add(make([]int, tailPage)...)
 	}
-	require.Len(t, latest.messages, tailLength)
+	require.Len(t, latest.items, tailLength)
 	add(tailBytes/2, tailBytes/4)
-	require.Len(t, latest.messages, tailLength)
+	require.Len(t, latest.items, tailLength)
 	add(tailBytes / 2)
-	require.Len(t, latest.messages, 2, "those that came first make room")
-	require.Equal(t, tailBytes/4+tailBytes/2, latest.bytes)
+	require.Len(t, latest.items, 2, "those that came first make room")
+	require.Equal(t, tailBytes/4+tailBytes/2, latest.size)
 	add(tailBytes + 1)
-	require.Empty(t, latest.messages)
-	require.Zero(t, latest.bytes)
+	require.Empty(t, latest.items)
+	require.Zero(t, latest.size)
 	add(1, 2)
-	require.Len(t, latest.messages, 2)
+	require.Len(t, latest.items, 2)
 }

@@ -22,6 +22,14 @@ type item struct {
 	audit *intents.Event
 }
 
+// position is the item's place in the intent's log.
+func (it item) position() int64 {
+	if it.event != nil {
+		return it.event.Position
+	}
+	return it.message.Position
+}
+
 // size is how much of a page the item takes up, in bytes.
 func (it item) size() int {
 	if it.event != nil {
@@ -60,8 +68,9 @@ type section struct {
 	through int64
 	// talks are the channels of the items' messages.
 	talks map[int64]talk
-	// cut is true when there was more than the page may hold.
-	cut bool
+	// cut is true when there was more than the page may hold. The next one may then have the following number of rows.
+	cut       bool
+	following int
 }
 
 // talk is a channel and how far it has come.
@@ -128,11 +137,15 @@ func (s *section) merge(r reading, messages *selection, events *intents.SectionE
 	if r.at != nil {
 		s.through = s.head.LastPosition
 	}
-	if !messages.complete(r.limit) && r.limit > 0 {
+	s.following = messages.following(r.limit)
+	if r.limit > 0 && !messages.complete(r.limit) {
 		s.through, s.cut = min(s.through, messages.messages[len(messages.messages)-1].Position), true
 	}
-	if complete := !events.Cut && len(events.Events) < r.limit; !complete && r.limit > 0 {
+	if r.limit > 0 && (events.Cut || len(events.Events) == r.limit) {
 		s.through, s.cut = min(s.through, events.Events[len(events.Events)-1].Position), true
+	}
+	if events.Cut {
+		s.following = min(s.following, len(events.Events)+1)
 	}
 	logged := events.Events
 	for _, m := range messages.messages {

@@ -26,6 +26,7 @@ type following struct {
 	accepted   metadata.MD // once admitted is closed
 	deliveries chan *wireDelivery
 	ended      chan error
+	marks      []int64 // positions of the caught_up that were received
 }
 
 func (f *following) Context() context.Context { return f.ctx }
@@ -46,31 +47,50 @@ func (f *following) Send(d *wireDelivery) error {
 	}
 }
 
-// tryFollow begins a stream and returns when it is admitted or refused.
+// tryFollow begins a stream of a channel and returns when it is admitted or refused.
 func (h *house) tryFollow(ctx context.Context, channelID string, after *int64) (*following, error) {
+	return h.trySubscribe(ctx, &openintentv1.SubscribeRequest{
+		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channelID}, AfterPosition: after,
+	})
+}
+
+// trySubscribe begins a stream and returns when it is admitted or refused. One from now on has then said that it has caught
+// up, so that nothing stands between the test and what comes.
+func (h *house) trySubscribe(ctx context.Context, req *openintentv1.SubscribeRequest) (*following, error) {
 	f := &following{admitted: make(chan struct{}), deliveries: make(chan *wireDelivery), ended: make(chan error, 1)}
 	f.ctx, f.cancel = context.WithCancel(ctx)
-	go func() {
-		f.ended <- h.messaging.Subscribe(&openintentv1.SubscribeRequest{
-			Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channelID}, AfterPosition: after,
-		}, f)
-	}()
+	go func() { f.ended <- h.messaging.Subscribe(req, f) }()
 	select {
 	case <-f.admitted:
-		return f, nil
 	case err := <-f.ended:
-		select {
-		case <-f.admitted: // and over already, as on a closed channel
-			f.ended <- err
-			return f, nil
-		default:
-		}
 		f.cancel()
 		return nil, err
 	case <-time.After(patience):
 		f.cancel()
 		return nil, context.DeadlineExceeded
 	}
+	if req.AfterPosition != nil {
+		return f, nil
+	}
+	select {
+	case d := <-f.deliveries:
+		f.received(d)
+		return f, nil
+	case err := <-f.ended:
+		f.cancel()
+		return nil, err
+	case <-time.After(patience):
+		f.cancel()
+		return nil, context.DeadlineExceeded
+	}
+}
+
+// received tells whether a delivery is more than the mark that the stream has caught up, and notes that.
+func (f *following) received(d *wireDelivery) bool {
+	if d.GetCaughtUp() {
+		f.marks = append(f.marks, d.GetPosition())
+	}
+	return !d.GetCaughtUp()
 }
 
 // follow begins a stream that ends with the test at the latest.
@@ -81,10 +101,13 @@ func (h *house) follow(t *testing.T, agent, channelID string, after *int64) *fol
 	return f
 }
 
-// next receives one delivery.
+// next receives one delivery that is not the mark.
 func (f *following) next(t require.TestingT) *wireDelivery {
 	select {
 	case d := <-f.deliveries:
+		if !f.received(d) {
+			return f.next(t)
+		}
 		return d
 	case err := <-f.ended:
 		require.NoError(t, err)
@@ -108,6 +131,9 @@ func (f *following) texts(t require.TestingT, count int) []string {
 func (f *following) end(t require.TestingT) error {
 	select {
 	case d := <-f.deliveries:
+		if !f.received(d) {
+			return f.end(t)
+		}
 		require.Fail(t, "something came instead of the end", "%v", d)
 	case err := <-f.ended:
 		return err
@@ -352,7 +378,7 @@ func (h *house) tail(t require.TestingT, channelID string) *tail {
 	key := h.key(t, channelID)
 	h.messaging.tails.mutex.Lock()
 	defer h.messaging.tails.mutex.Unlock()
-	followed := h.messaging.tails.byKey[key]
+	followed := h.messaging.tails.byScope[channelScope(key)]
 	require.NotNil(t, followed)
 	return followed
 }

@@ -1,46 +1,62 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
 )
 
 const (
-	// tailLength is how many of a channel's newest messages its followers share; who is further behind reads pages of its
-	// own. A stalled follower therefore costs a cursor and no memory.
+	// tailLength is how many of a scope's newest items its followers share; who is further behind reads pages of its own. A
+	// stalled follower therefore costs a cursor and no memory.
 	tailLength = 1024
 	// tailBytes bounds them in size.
 	tailBytes = 2 * maxPageBytes
-	// tailPage is how many messages one look of a tail reads.
+	// tailPage is how many messages, and events, one look of a tail reads.
 	tailPage = 128
 	// sharedFor is how old what the followers share may become. What was read longer ago is read again by who needs it,
 	// because statuses change.
 	sharedFor = time.Second
 )
 
-// tails are the tails of the channels that are being followed.
+// scope is what streams follow, and how it is read: a channel or an intent. Followers of equal scopes share a tail. Items
+// have a place in their scope; a cursor is the place of the last item that was passed.
+type scope interface {
+	// topics are what wakes the tail, beside the followers' agent records.
+	topics() []any
+	// look reads the scope anew, all but what was seen before. The first sight begins at the scope's end.
+	look(s *Service, tx *database.Tx, before *sight, agentIDs []string) (*sight, error)
+	// admit refuses a caller who may not follow the scope.
+	admit(seen *sight, by caller.Caller) error
+	// cursorAt finds the place of the last item up to a position.
+	cursorAt(tx *database.Tx, seen *sight, position int64) (int64, error)
+	// read reads what a follower may see after its cursor, up to what the sight knows of.
+	read(s *Service, tx *database.Tx, f *follower) (*section, error)
+}
+
+// tails are the tails of the scopes that are being followed.
 type tails struct {
 	service *Service
 	mutex   sync.Mutex
-	byKey   map[channels.Key]*tail
+	byScope map[scope]*tail
 	running sync.WaitGroup
 }
 
-// tail reads a channel once for all its followers: at each wake-up, and now and then without one, it looks at the
-// channel's state, the followers' agent records and the new messages, and publishes that as a sight.
+// tail reads a scope once for all its followers: at each wake-up, and now and then without one, it looks at the scope's
+// state, the followers' agent records and what is new, and publishes that as a sight.
 type tail struct {
 	service  *Service
-	key      channels.Key
+	scope    scope
 	listener *listener
 	cancel   context.CancelFunc
 
@@ -52,27 +68,40 @@ type tail struct {
 
 // sight is what one look of a tail saw. It is never changed; superseded is closed when there is a newer one.
 type sight struct {
-	look
+	// section's items are all those of the scope with after < place <= through; sharedSince is when the first were read.
+	section
+	after       int64
+	size        int
+	sharedSince time.Time
 	// number counts the tail's looks: one that began later has a higher number.
 	number int64
-	// messages are those with after < ordinal <= through, without a gap; sharedSince is when the first of them were read.
-	messages       []*Message
-	bytes          int
-	after, through int64
-	sharedSince    time.Time
-	// err is set when the channel can no longer be looked at.
+	// exclusions are the intent's for agentIDs, when the scope is one.
+	exclusions *channels.Exclusions
+	agentIDs   []string
+	// err is set when the scope can no longer be looked at.
 	err        error
 	superseded chan struct{}
 }
 
-func newTails(s *Service) *tails {
-	return &tails{service: s, byKey: make(map[channels.Key]*tail)}
+// end is the place of the scope's newest item.
+func (s *sight) end() int64 {
+	if s.channel != nil {
+		return s.count.Messages
+	}
+	return s.head.LastPosition
 }
 
-// join begins following a channel as an agent, and gives the first sight of a look that began afterwards: an earlier one
+// ended tells whether nothing can follow any more.
+func (s *sight) ended() bool { return s.channel != nil && s.closed() }
+
+func newTails(s *Service) *tails {
+	return &tails{service: s, byScope: make(map[scope]*tail)}
+}
+
+// join begins following a scope as an agent, and gives the first sight of a look that began afterwards: an earlier one
 // may lack the agent's record, and what the caller knows already. Call leave when done.
-func (t *tails) join(ctx context.Context, key channels.Key, agent string) (*tail, *sight, error) {
-	joined, begun := t.enter(key, agent)
+func (t *tails) join(ctx context.Context, followed scope, agent string) (*tail, *sight, error) {
+	joined, begun := t.enter(followed, agent)
 	joined.listener.signal()
 	for seen := joined.current(); ; seen = joined.current() {
 		if seen.number > begun {
@@ -85,18 +114,18 @@ func (t *tails) join(ctx context.Context, key channels.Key, agent string) (*tail
 	}
 }
 
-// enter adds a follower to the channel's tail, and tells how many looks have begun before.
-func (t *tails) enter(key channels.Key, agent string) (joined *tail, begun int64) {
+// enter adds a follower to the scope's tail, and tells how many looks have begun before.
+func (t *tails) enter(followed scope, agent string) (joined *tail, begun int64) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	joined = t.byKey[key]
+	joined = t.byScope[followed]
 	if joined == nil {
 		joined = &tail{
-			service: t.service, key: key, followers: make(map[string]int),
-			listener: t.service.hub.listen(key, closingTopic(key), intentTopic(key.IntentNo)),
+			service: t.service, scope: followed, followers: make(map[string]int),
+			listener: t.service.hub.listen(followed.topics()...),
 			latest:   &sight{superseded: make(chan struct{})},
 		}
-		t.byKey[key] = joined
+		t.byScope[followed] = joined
 		var ctx context.Context
 		ctx, joined.cancel = context.WithCancel(context.Background())
 		t.running.Go(func() { joined.run(ctx) })
@@ -122,7 +151,7 @@ func (t *tails) leave(joined *tail, agent string) {
 	if len(joined.followers) == 0 {
 		joined.cancel()
 		joined.listener.close()
-		delete(t.byKey, joined.key)
+		delete(t.byScope, joined.scope)
 	}
 }
 
@@ -155,16 +184,16 @@ func (t *tail) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.As(err, &refusal):
-			next = &sight{look: before.look, after: before.through, through: before.through, err: refusal}
+			next = &sight{section: section{look: before.look, through: before.through}, after: before.through, err: refusal}
 		case err != nil:
-			t.service.logger.Warn("a followed channel could not be read; it is looked at again", "error", err)
+			t.service.logger.Warn("what is followed could not be read; it is looked at again", "error", err)
 			next = before
 		}
 		if next != before {
 			next.number = number
 			t.publish(next)
 		}
-		if err == nil && next.through < next.count.Messages {
+		if err == nil && next.through < next.end() {
 			continue
 		}
 		t.pause(ctx, next)
@@ -202,72 +231,47 @@ func (s *sight) nextChange() time.Time {
 	return s.access.NextChange(s.now)
 }
 
-// look reads the channel anew, all but the messages seen already, in one round trip.
+// look reads the scope anew.
 func (t *tail) look(ctx context.Context, before *sight, agentIDs []string) (next *sight, err error) {
 	defer func() {
 		if cause := recover(); cause != nil { // nobody above would contain it
 			next, err = nil, fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	err = t.service.db.Read(ctx, func(tx *database.Tx) error {
-		rows, statement := t.newer(tx, before)
-		l, err := t.service.look(tx, t.key, agentIDs, statement...)
-		if err != nil {
-			return err
-		}
-		next = &sight{look: l}
-		if err := next.markAbandoned(tx, rows.messages); err != nil {
-			return err
-		}
-		next.extend(before, rows.messages)
-		return nil
+	err = t.service.db.Read(ctx, func(tx *database.Tx) (err error) {
+		next, err = t.scope.look(t.service, tx, before, agentIDs)
+		return err
 	})
 	return next, err
 }
 
-// newer gives the statement that reads what came since a sight; the first sight begins at the channel's end.
-func (t *tail) newer(tx *database.Tx, before *sight) (rows *selection, statement []database.Statement) {
-	if before.channel == nil {
-		return new(selection), nil
-	}
-	rows, read := page{
-		intentNo: t.key.IntentNo, channelNo: t.key.ChannelNo, channelID: before.channel.ID,
-		after: max(before.through, before.count.Floor), through: math.MaxInt64, everyone: true, limit: tailPage,
-	}.prepare(tx)
-	return rows, []database.Statement{read}
+// stale tells whether what a sight before shares must be read again by who needs it: when rules have changed, what became
+// of open requests may have changed with them, and after a while statuses have.
+func (s *sight) stale(before *sight) bool {
+	return before.head.Epoch != s.head.Epoch || s.now.Sub(before.sharedSince) > sharedFor
 }
 
-// extend takes over the messages of the sight before and adds what came since. When rules changed or the channel closed,
-// what became of open requests may have changed with them, so it begins anew; as it does when the messages are too old.
-func (s *sight) extend(before *sight, rows []*Message) {
-	rows = slices.DeleteFunc(rows, func(m *Message) bool { return m.Ordinal <= s.count.Floor })
-	switch {
-	case before.channel == nil:
-		s.after, s.through = s.count.Messages, s.count.Messages
-		return
-	case before.head.Epoch != s.head.Epoch || s.closed() || s.now.Sub(before.sharedSince) > sharedFor:
-		s.after, s.through = before.through, before.through
-	default:
-		s.messages, s.bytes, s.after, s.through = before.messages, before.bytes, before.after, before.through
-		s.sharedSince = before.sharedSince
+// share takes over the items that the sight before shares, if keep is set, and adds those that came since: all with places
+// between from and through.
+func (s *sight) share(before *sight, keep bool, from int64, items []item, through int64) {
+	s.items, s.after, s.through, s.sharedSince = nil, from, through, s.now
+	if keep && len(before.items) > 0 {
+		s.items, s.size, s.after, s.sharedSince = before.items, before.size, before.after, before.sharedSince
 	}
-	if len(rows) == 0 {
-		if s.through < s.count.Messages { // removed, or below the floor
-			s.messages, s.bytes, s.after, s.through = nil, 0, s.count.Messages, s.count.Messages
-		}
-		return
+	for _, it := range items {
+		s.size += it.size()
 	}
-	if rows[0].Ordinal != s.through+1 || len(s.messages) == 0 {
-		s.messages, s.bytes, s.after, s.sharedSince = nil, 0, rows[0].Ordinal-1, s.now
+	s.items = append(s.items, items...)
+	for len(s.items) > tailLength || s.size > tailBytes {
+		s.size -= s.items[0].size()
+		s.items, s.after = s.items[1:], s.items[0].place
 	}
-	for _, m := range rows {
-		s.bytes += m.size()
-	}
-	s.messages, s.through = append(s.messages, rows...), rows[len(rows)-1].Ordinal
-	for len(s.messages) > tailLength || s.bytes > tailBytes {
-		s.bytes -= s.messages[0].size()
-		s.messages, s.after = s.messages[1:], s.after+1
-	}
+}
+
+// since gives those of the shared items that lie after a cursor.
+func (s *sight) since(cursor int64) []item {
+	at, _ := slices.BinarySearchFunc(s.items, cursor+1, func(it item, place int64) int { return cmp.Compare(it.place, place) })
+	return s.items[at:]
 }
 
 // begin counts a look and names the agents whose records it is to read.

@@ -1,0 +1,76 @@
+package messaging
+
+import (
+	"context"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"openintent/channels"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// PositionHeader is the header with which Subscribe accepts: the position after which the stream begins, in decimal.
+const PositionHeader = "openintent-position"
+
+// Subscribe streams a channel, an intent or what reaches an agent.
+func (s *Service) Subscribe(
+	req *openintentv1.SubscribeRequest, server grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
+) error {
+	ctx := server.Context()
+	c, err := known(ctx)
+	if err != nil {
+		return err
+	}
+	asked := stream{by: c, after: req.AfterPosition, send: sendTo(server)} //nolint:protogetter // unset differs from 0
+	asked.filter, err = s.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId())
+	if err != nil {
+		return err
+	}
+	asked.admitted = func(position int64) error {
+		return server.SendHeader(metadata.Pairs(PositionHeader, strconv.FormatInt(position, 10)))
+	}
+	switch scope := req.GetScope().(type) {
+	case *openintentv1.SubscribeRequest_AgentId:
+		return s.followAgent(ctx, c, scope.AgentId, asked.after, asked.filter, asked.admitted, server.Send)
+	case *openintentv1.SubscribeRequest_IntentId:
+		asked.scope, err = s.locateIntent(ctx, scope.IntentId)
+	default:
+		var key channels.Key
+		key, err = s.locate(ctx, req.GetChannelId())
+		asked.scope = channelScope(key)
+	}
+	if err != nil {
+		return err
+	}
+	return s.follow(ctx, asked)
+}
+
+// sendTo sends deliveries as clients see them.
+func sendTo(server grpc.ServerStreamingServer[openintentv1.SubscribeResponse]) func(d delivery) error {
+	return func(d delivery) error {
+		if d.caughtUp {
+			return server.Send(&openintentv1.SubscribeResponse{Position: d.position, CaughtUp: true})
+		}
+		message, event, audit, err := d.ToWire()
+		if err != nil {
+			return err
+		}
+		return server.Send(&openintentv1.SubscribeResponse{
+			Position: d.position, IntentId: d.IntentID, ChannelName: d.ChannelName,
+			Message: message, Event: event, AuditEvent: audit, Backfill: d.backfill,
+		})
+	}
+}
+
+// locateIntent finds an intent by id, to be followed.
+func (s *Service) locateIntent(ctx context.Context, intentID string) (scope intentScope, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		intentNo, err := s.intents.Resolve(tx, intentID)
+		scope = intentScope(intentNo)
+		return err
+	})
+	return scope, err
+}
