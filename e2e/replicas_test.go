@@ -23,7 +23,9 @@ import (
 func TestTwoReplicasAreOneServer(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
 	// A replica hears of the other's messages when it looks again.
-	options := harness.Options{URL: url, Configure: func(cfg *server.Config) { cfg.LookAgain = 20 * time.Millisecond }}
+	options := harness.Options{URL: url, Configure: func(cfg *server.Config) {
+		cfg.Notifications, cfg.LookAgain = false, 20*time.Millisecond
+	}}
 	one, other := harness.Start(t, options), harness.Start(t, options)
 	p := newPlace(t, one)
 	load := startLoad(t, p, 8, one, other)
@@ -49,6 +51,68 @@ func TestTwoReplicasAreOneServer(t *testing.T) {
 	require.NoError(t, one.Stop())
 	require.NoError(t, other.Stop())
 	storage(t, url).holds(t)
+}
+
+// TestReplicasWakeEachOther asks on each replica what is answered on the other, while nobody looks without being woken.
+func TestReplicasWakeEachOther(t *testing.T) {
+	options := harness.Options{URL: databasetest.URL(t, database.PostgreSQL), Configure: func(cfg *server.Config) {
+		cfg.LookAgain = time.Hour
+	}}
+	one, other := harness.Start(t, options), harness.Start(t, options)
+	for name, replicas := range map[string][2]*harness.Server{"there": {one, other}, "and back": {other, one}} {
+		t.Run(name, func(t *testing.T) {
+			asks, answers := replicas[0], replicas[1]
+			p := newPlace(t, asks)
+			endAnswering := startAnswering(t, answers, p)
+			for i, channel := range p.channels {
+				for j := range 5 {
+					askOnce(t, asks.As("asker"), channel, fmt.Sprintf("%d-%d", i, j))
+				}
+			}
+			endAnswering()
+			counted := string(asks.As("asker").REST(t, "GET", "/metrics", "").Body)
+			for _, direction := range []string{"sent", "received"} {
+				require.NotContains(t, counted, `openintent_notifications_total{direction="`+direction+`"} 0`)
+				require.Contains(t, counted, `openintent_notifications_total{direction="`+direction+`"}`)
+			}
+		})
+	}
+}
+
+// TestSweepsGoOnWhenAReplicaStops: one replica sweeps for both, and whichever it is, the other takes over.
+func TestSweepsGoOnWhenAReplicaStops(t *testing.T) {
+	url := databasetest.URL(t, database.PostgreSQL)
+	clock := databasetest.NewClock()
+	options := harness.Options{URL: url, Configure: func(cfg *server.Config) { cfg.Clock = clock.Now }}
+	one, other := harness.Start(t, options), harness.Start(t, options)
+	db := databasetest.Open(t, database.Config{URL: url})
+	requireSweeps := func(h *harness.Server) {
+		creator := h.As("creator")
+		intent, err := creator.Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "Report"})
+		require.NoError(t, err)
+		channel, err := creator.Channels.CreateChannel(t.Context(), &openintentv1.CreateChannelRequest{
+			IntentId: intent.GetId(), Name: "short", Options: &openintentv1.ChannelOptions{TtlSeconds: proto.Int64(60)},
+		})
+		require.NoError(t, err)
+		clock.Advance(time.Hour)
+		require.Eventually(t, func() bool {
+			closed := 0
+			require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+				return tx.Pipeline(database.Statement{
+					SQL:  "SELECT count(*) FROM channels WHERE id = ? AND closed_at IS NOT NULL",
+					Args: []any{channel.GetId()},
+					Scan: func(row database.Row) error { return row.Scan(&closed) },
+				})
+			}))
+			return closed == 1
+		}, harness.Patience, 20*time.Millisecond, "nobody sweeps")
+	}
+	requireSweeps(one)
+	require.NoError(t, one.Stop())
+	requireSweeps(other)
+	one.Start(t)
+	require.NoError(t, other.Stop())
+	requireSweeps(one)
 }
 
 // askOnce asks and looks that the answer is to this question. Questions and answers carry a number and no text, so that the

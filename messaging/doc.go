@@ -20,6 +20,12 @@
 // decides for each message. Waiting parties are woken by the hub (hub.go); a wake-up only says "look again", and everyone
 // looks again after a while without one.
 //
+// What wakes here wakes on the other replicas too (relay.go). Each wake-up's topics travel as one notification, after the
+// commit; one that came from elsewhere is not told again:
+//
+//	commit ──> hub.wakeUp ──> who listens here
+//	               └──> relay ══ NOTIFY ══> the other replicas' relays ──> who listens there
+//
 // # Time
 //
 // Expiry is decided by time when reading, whether or not the sweep (sweep.go) came by. An Ask whose time is over settles
@@ -30,6 +36,8 @@
 // When the connection is lost at the commit, the writer looks for its messages' ids, made beforehand, under the lock that
 // the lost transaction held, before it decides anything anew; if the database stays away the sender is told that the
 // outcome is unknown and repeats the call with its idempotency key. A crash between a commit and its wake-ups costs the
-// waiting parties one turn of their slow timer. Lifecycle effects that touch many intents are left as rows of pending work in
+// waiting parties one turn of their slow timer, and so does a notification that is lost on its way to another replica. When a
+// replica knows that it may have missed some, because it begins to listen again or another had too many to tell, everyone who
+// waits there looks at once. Lifecycle effects that touch many intents are left as rows of pending work in
 // their cause's transaction, and finished by the caller or the sweep; readers decide by the cause and do not wait for them.
 package messaging
