@@ -48,6 +48,9 @@ func (y *history) ask(t *rapid.T) {
 		done <- asked{answers, err}
 	}()
 	if q.request == nil {
+		mark, err := questions.Recv()
+		require.NoError(t, err)
+		require.True(t, mark.GetCaughtUp(), "a stream from now on has caught up at once")
 		delivery, err := questions.Recv()
 		require.NoError(t, err)
 		y.stored(t, q.verdict, delivery.GetMessage())

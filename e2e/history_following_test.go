@@ -26,14 +26,23 @@ func (y *history) subscribe(t *rapid.T, viewer string, c *model.Channel, after *
 	return stream
 }
 
-// drain reads a stream to its end, which must say why it came, and looks that positions rise.
+// drain reads a stream to its end, which must say why it came, and looks that positions rise and that a stream whose
+// channel has closed has said once that it caught up.
 func drain(t *rapid.T, stream following) (deliveries []*openintentv1.SubscribeResponse, end model.Outcome) {
-	position := int64(0)
+	position, marks := int64(0), 0
 	for {
 		delivery, err := stream.Recv()
 		if err != nil {
 			require.NotErrorIs(t, err, io.EOF, "a stream says why it ends")
-			return deliveries, outcomeOf(err)
+			if end = outcomeOf(err); end == "CHANNEL_CLOSED" {
+				require.Equal(t, 1, marks)
+			}
+			return deliveries, end
+		}
+		if delivery.GetCaughtUp() {
+			require.GreaterOrEqual(t, delivery.GetPosition(), position)
+			marks++
+			continue
 		}
 		require.Greater(t, delivery.GetPosition(), position)
 		require.False(t, delivery.GetBackfill())

@@ -146,6 +146,9 @@ func (f grpcFace) follow(ctx context.Context, channelID string, after int64) <-c
 			if err != nil {
 				return
 			}
+			if response.GetCaughtUp() {
+				continue
+			}
 			select {
 			case deliveries <- delivery{messageOf(response.GetMessage()), response.GetPosition()}:
 			case <-ctx.Done():
