@@ -1,0 +1,25 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+)
+
+// The rooms' own work, notifications and turns included, ends with the server on each engine.
+func TestRoomsStopWithoutATrace(t *testing.T) {
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		cfg := testConfig(t)
+		cfg.DatabaseURL = url
+		db := databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.SQLite)})
+		require.NoError(t, db.Ping(t.Context()), "so that what the test keeps is running")
+		before := goleak.IgnoreCurrent()
+		server := start(t, cfg)
+		server.stop(t)
+		goleak.VerifyNone(t, before)
+	})
+}
