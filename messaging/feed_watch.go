@@ -19,6 +19,14 @@ func (s *Service) WatchIntents(agentID string) *Watch {
 	}
 }
 
+// WatchIntentsCalling is WatchIntents for who has very many watches: instead of filling a channel, for which somebody would
+// have to wait, each wake-up calls a function. It holds up other wake-ups, so it must not block, and it must not use a Watch.
+func (s *Service) WatchIntentsCalling(agentID string, woken func()) *Watch {
+	w := &Watch{listener: &listener{hub: s.hub, woken: woken}, intents: make(map[int64]struct{})}
+	w.listener.also(agentTopic(agentID), audienceTopic(agentID))
+	return w
+}
+
 // C gives the channel on which wake-ups arrive. Those that come while nobody receives merge into one.
 func (w *Watch) C() <-chan struct{} { return w.listener.wake }
 
@@ -59,6 +67,13 @@ func (w *Watch) Role(roleID string) (added bool) {
 	}
 	return roleID != ""
 }
+
+// Subscription makes WakeSubscription wake too.
+func (w *Watch) Subscription(no int64) { w.listener.also(subscriptionTopic(no)) }
+
+// WakeSubscription wakes those watches, on every replica, that listen to a subscription by this number. The room above calls
+// it after the commit of what there is to see.
+func (s *Service) WakeSubscription(no int64) { s.hub.wakeUp(subscriptionTopic(no)) }
 
 // Close ends the watch.
 func (w *Watch) Close() { w.listener.close() }

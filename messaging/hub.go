@@ -26,16 +26,19 @@ type listener struct {
 	hub    *hub
 	topics []any
 	wake   chan struct{}
+	// woken, when set, is called instead. It holds up all wake-ups, so it does not block, and it calls nothing of the hub.
+	woken func()
 }
 
 // Beside a channel's key, which its followers listen under:
 type (
-	requestTopic  string       // a request's id: an answer was stored
-	closingTopic  channels.Key // the channel was changed or closed
-	intentTopic   int64        // access, or another rule of the intent, changed
-	feedTopic     int64        // something was stored in the intent's log
-	agentTopic    string       // the agent's role or status changed
-	audienceTopic string       // an agent or role:<role_id>: an intent began to reach it
+	requestTopic      string       // a request's id: an answer was stored
+	closingTopic      channels.Key // the channel was changed or closed
+	intentTopic       int64        // access, or another rule of the intent, changed
+	feedTopic         int64        // something was stored in the intent's log
+	agentTopic        string       // the agent's role or status changed
+	audienceTopic     string       // an agent or role:<role_id>: an intent began to reach it
+	subscriptionTopic int64        // a subscription of the room above: what waits in it, or who receives it, changed
 )
 
 func newHub() *hub { return &hub{listeners: make(map[any]map[*listener]struct{})} }
@@ -118,6 +121,10 @@ func (h *hub) wakeHere(topics ...any) {
 }
 
 func (l *listener) signal() {
+	if l.woken != nil {
+		l.woken()
+		return
+	}
 	select {
 	case l.wake <- struct{}{}:
 	default:

@@ -29,13 +29,14 @@ func newRelay(cfg Config, h *hub) *database.Notifier {
 // The kinds of topics, each the first letter of its notices. Numbers follow in base 36, names as they are. A replica of
 // another version may send kinds that this one does not know: nobody here listens to those.
 const (
-	channelNotice  = 'c'
-	closingNotice  = 'x'
-	requestNotice  = 'r'
-	intentNotice   = 'i'
-	feedNotice     = 'f'
-	agentNotice    = 'a'
-	audienceNotice = 'u'
+	channelNotice      = 'c'
+	closingNotice      = 'x'
+	requestNotice      = 'r'
+	intentNotice       = 'i'
+	feedNotice         = 'f'
+	agentNotice        = 'a'
+	audienceNotice     = 'u'
+	subscriptionNotice = 's'
 )
 
 func noticesOf(topics []any) []string {
@@ -59,6 +60,8 @@ func noticeOf(topic any) string {
 		return numberNotice(intentNotice, int64(topic))
 	case feedTopic:
 		return numberNotice(feedNotice, int64(topic))
+	case subscriptionTopic:
+		return numberNotice(subscriptionNotice, int64(topic))
 	case agentTopic:
 		return string(agentNotice) + string(topic)
 	case audienceTopic:
@@ -111,13 +114,15 @@ func topicOf(notice string) any {
 			return closingTopic(key)
 		}
 		return key
-	case intentNotice, feedNotice:
+	case intentNotice, feedNotice, subscriptionNotice:
 		number := noticeNumber(rest)
 		switch {
 		case number == 0:
 			return nil
 		case kind == feedNotice:
 			return feedTopic(number)
+		case kind == subscriptionNotice:
+			return subscriptionTopic(number)
 		}
 		return intentTopic(number)
 	}

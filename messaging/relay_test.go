@@ -22,6 +22,7 @@ func everyTopic() []any {
 		agentTopic("an agent, ü.7"),
 		audienceTopic("agent-1"),
 		audienceTopic("role:tester"),
+		subscriptionTopic(36),
 	}
 }
 
@@ -63,8 +64,8 @@ func FuzzNotice(f *testing.F) {
 	})
 }
 
-// woken tells whether the listener was woken since it was asked last.
-func (l *listener) woken() bool {
+// wasWoken tells whether the listener was woken since it was asked last.
+func (l *listener) wasWoken() bool {
 	select {
 	case <-l.wake:
 		return true
@@ -80,14 +81,14 @@ func TestHubTellsOnlyItsOwnWakeUps(t *testing.T) {
 	h.tell = func(topics []any) { told = append(told, topics...) }
 	one, other := h.listen(intentTopic(1)), h.listen(intentTopic(2), agentTopic("bob"))
 	h.wakeUp(intentTopic(1))
-	require.True(t, one.woken())
-	require.False(t, other.woken())
+	require.True(t, one.wasWoken())
+	require.False(t, other.wasWoken())
 	require.Equal(t, []any{intentTopic(1)}, told)
 	h.wakeHere(agentTopic("bob"))
-	require.False(t, one.woken())
-	require.True(t, other.woken())
+	require.False(t, one.wasWoken())
+	require.True(t, other.wasWoken())
 	h.wakeAll()
-	require.True(t, one.woken())
-	require.True(t, other.woken())
+	require.True(t, one.wasWoken())
+	require.True(t, other.wasWoken())
 	require.Len(t, told, 1)
 }

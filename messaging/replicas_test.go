@@ -35,7 +35,7 @@ func requireHears(t require.TestingT, listens, tells *house) {
 	for range 2 { // the first wake-up may be that of listening having begun
 		eventually(t, func() bool {
 			tells.messaging.hub.wakeUp(probe)
-			return listening.woken()
+			return listening.wasWoken()
 		}, "a replica does not hear the other")
 	}
 }
@@ -186,7 +186,7 @@ func TestRolledBackChangesNotifyNobody(t *testing.T) {
 	concerned := other.messaging.hub.listen(intentTopic(key.IntentNo))
 	defer concerned.close()
 	requireHears(t, other, one) // and so whatever was told before has arrived
-	concerned.woken()
+	concerned.wasWoken()
 	change := func() error {
 		_, err := one.intents.SetAccessControl(asOperator(), &openintentv1.SetAccessControlRequest{
 			IntentId: intentID, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
@@ -196,10 +196,10 @@ func TestRolledBackChangesNotifyNobody(t *testing.T) {
 	faults.FailBefore(1)
 	require.Error(t, change())
 	one.messaging.hub.wakeUp(requestTopic("marker"))
-	eventually(t, marker.woken, "the marker does not arrive")
-	require.False(t, concerned.woken(), "notifications arrive in their order, and there was none before")
+	eventually(t, marker.wasWoken, "the marker does not arrive")
+	require.False(t, concerned.wasWoken(), "notifications arrive in their order, and there was none before")
 	require.NoError(t, change())
-	eventually(t, concerned.woken, "what is committed is told")
+	eventually(t, concerned.wasWoken, "what is committed is told")
 }
 
 // Without notifications nothing is told, and nobody listens.

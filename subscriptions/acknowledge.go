@@ -40,7 +40,7 @@ func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []
 				Args: []any{sub.no, through},
 			})
 		}
-		tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
+		tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
 		return nil
 	})
 }
@@ -137,7 +137,7 @@ func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []
 			dead[i] = delivery{number: d.number, dueAt: now}
 		}
 		tx.SendWithCommit(updateDeliveries(tx, sub.no, dead)...)
-		tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
+		tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
 		return nil
 	})
 	return count, err

@@ -93,7 +93,7 @@ func (s *Service) DeleteSubscription(
 		if err != nil {
 			return err
 		}
-		tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
+		tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
 		return tx.Pipeline(database.Statement{
 			SQL:  "UPDATE subscriptions SET deleted_at = ? WHERE subscription_no = ?",
 			Args: []any{database.Micros(now), sub.no},

@@ -73,7 +73,7 @@ func (c *consumer) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavingPatience)
 	defer cancel()
 	return c.service.db.Write(ctx, func(tx *database.Tx) error {
-		tx.AfterCommit(func() { c.service.wakes.wakeUp(c.no) })
+		tx.AfterCommit(func() { c.service.messaging.WakeSubscription(c.no) })
 		return tx.Pipeline(database.Statement{
 			SQL: "UPDATE subscriptions SET consumer = NULL, consumer_until = NULL" +
 				" WHERE subscription_no = ? AND consumer = ?",

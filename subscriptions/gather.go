@@ -225,9 +225,6 @@ func (s *Service) number(
 			SQL:  "UPDATE subscriptions SET last_number = ? WHERE subscription_no = ?",
 			Args: []any{locked.lastNumber + int64(len(rows)), sub.no},
 		})
-		if len(rows) > 0 {
-			tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
-		}
 		return nil
 	})
 	return found, stored, err

@@ -154,7 +154,7 @@ func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	var overdue []delivery
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		overdue, err = deliveries(tx, live+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), sweepBatch)
+		overdue, err = deliveries(tx, live+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), offerPage)
 		return err
 	})
 	if err != nil || len(overdue) == 0 {
@@ -195,7 +195,7 @@ func (s *Service) bury(tx *database.Tx, sub *subscription, dead []delivery, now 
 	if err := tx.Pipeline(updateDeliveries(tx, sub.no, dead)...); err != nil {
 		return err
 	}
-	tx.AfterCommit(func() { s.wakes.wakeUp(sub.no) })
+	tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
 	return s.messaging.RecordDeadLetters(tx, sub.subscriber, letters)
 }
 

@@ -9,8 +9,8 @@ import (
 	"openintent/messaging"
 )
 
-// fullWindowLook is how often a receiver whose client owes acknowledgements looks whether they came: at another replica
-// nothing tells it.
+// fullWindowLook is how often a receiver whose client owes acknowledgements looks whether they came. It is woken when they
+// do, but a wake-up lost on its way from another replica would stop the whole stream.
 const fullWindowLook = 250 * time.Millisecond
 
 // receiver is one party that receives a subscription's deliveries, by stream or by fetching: it gathers what is new, finds
@@ -20,20 +20,15 @@ type receiver struct {
 	sub      *subscription
 	gatherer *gatherer
 	watch    *messaging.Watch
-	waiter   *waiter
 }
 
 func (s *Service) newReceiver(sub *subscription) *receiver {
-	return &receiver{
-		service: s, sub: sub, gatherer: s.newGatherer(sub.no),
-		watch: s.messaging.WatchIntents(sub.subscriber), waiter: s.wakes.wait(sub.no),
-	}
+	watch := s.messaging.WatchIntents(sub.subscriber)
+	watch.Subscription(sub.no)
+	return &receiver{service: s, sub: sub, gatherer: s.newGatherer(sub.no), watch: watch}
 }
 
-func (r *receiver) close() {
-	r.waiter.close()
-	r.watch.Close()
-}
+func (r *receiver) close() { r.watch.Close() }
 
 // look looks at the subscription and lets the watch follow what it found to be of interest.
 func (r *receiver) look(ctx context.Context) (*sight, error) {
@@ -108,8 +103,6 @@ func (r *receiver) wait(ctx context.Context, wait time.Duration) (woken bool, er
 	defer timer.Stop()
 	select {
 	case <-r.watch.C():
-		return true, nil
-	case <-r.waiter.wake:
 		return true, nil
 	case <-timer.C:
 		return false, nil

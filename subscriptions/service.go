@@ -50,7 +50,6 @@ type Service struct {
 	logger    *slog.Logger
 	lookAgain time.Duration
 
-	wakes     *wakes
 	consumers consumers
 	renewing  *loop.Loop
 }
@@ -65,7 +64,6 @@ func New(cfg Config) *Service {
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, messaging: cfg.Messaging, webhooks: cfg.Webhooks,
 		logger:    cfg.Logger,
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
-		wakes:     newWakes(),
 	}
 	s.renewing = loop.New("consumers of subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
 	cfg.Agents.OnDeparted(endSubscriptions)

@@ -62,7 +62,7 @@ func (s *Service) giveUpAll(ctx context.Context, no int64) error {
 		if errors.Is(err, errNotFound) {
 			return nil // deleted: it is removed instead
 		}
-		if err != nil || count < sweepBatch {
+		if err != nil || count < offerPage {
 			return err
 		}
 	}
