@@ -32,11 +32,21 @@ func LoadPresences(tx *database.Tx, agentIDs []string) (map[string]Presence, err
 
 // PreparePresences is LoadPresences for a pipeline of statements: the map is filled when the statement runs.
 func PreparePresences(tx *database.Tx, agentIDs []string) (database.Statement, map[string]Presence) {
-	presences := make(map[string]Presence, len(agentIDs))
 	condition, ids := tx.In("agent_id", agentIDs)
+	return preparePresences(condition, ids)
+}
+
+// PrepareHolders gives the statement that reads the presences of the agents that hold a role now, and the map that it
+// fills.
+func PrepareHolders(roleID string) (database.Statement, map[string]Presence) {
+	return preparePresences("role_id = ? AND status IN ('active', 'draining', 'unhealthy')", roleID)
+}
+
+func preparePresences(condition string, argument any) (database.Statement, map[string]Presence) {
+	presences := make(map[string]Presence)
 	return database.Statement{
 		SQL:  "SELECT agent_id, role_id, status, departed_at, version FROM agents WHERE " + condition,
-		Args: []any{ids},
+		Args: []any{argument},
 		Scan: func(row database.Row) error {
 			var p Presence
 			var role *string

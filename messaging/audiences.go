@@ -86,11 +86,6 @@ func (b audienceBatch) statements(tx *database.Tx) []database.Statement {
 	)
 }
 
-// forgetAudiences removes an intent whose messages are all gone from what may reach anybody.
-func forgetAudiences(intentNo int64) database.Statement {
-	return database.Statement{SQL: "DELETE FROM audiences WHERE intent_no = ?", Args: []any{intentNo}}
-}
-
 // ReachingIntents gives the intents from which something may reach an agent, lowest first: those that have named it, that
 // list it in a channel, where it has sent, or where it or the role that it holds was addressed. Pass no role for an agent
 // that holds none. Whether anything does reach it is for each message to be decided.

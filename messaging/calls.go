@@ -138,6 +138,7 @@ func (s *Service) ListMessages(
 	if err != nil {
 		return nil, err
 	}
+	s.offers.record(c.Agent, now, messages...)
 	wire, err := toWire(messages, now)
 	return &openintentv1.ListMessagesResponse{Messages: wire, NextSince: &next}, err
 }
@@ -152,6 +153,7 @@ func (s *Service) GetMessage(ctx context.Context, req *openintentv1.GetMessageRe
 	if err != nil {
 		return nil, err
 	}
+	s.offers.record(c.Agent, now, m)
 	return m.toWire(now)
 }
 

@@ -230,7 +230,7 @@ func (s *Service) markRead(ctx context.Context, key channels.Key, by caller.Call
 		if err := mayAcknowledge(m, viewer, l); err != nil {
 			return err
 		}
-		return acknowledge(tx, m, acting, now)
+		return acknowledge(tx, acting, inboxItem{message: m, now: now})
 	})
 	return m, now, err
 }
@@ -245,24 +245,4 @@ func mayAcknowledge(m *Message, viewer Viewer, l look) error {
 		return errMessageExpired.With("message_id", m.ID)
 	}
 	return nil
-}
-
-// acknowledge writes the receipt and, for the first one, the message's read_at.
-func acknowledge(tx *database.Tx, m *Message, agent string, now time.Time) error {
-	if m.readByViewer {
-		return nil
-	}
-	at := database.Micros(now)
-	statements := []database.Statement{{
-		SQL:  "INSERT INTO receipts (intent_no, position, agent_id, read_at) VALUES (?, ?, ?, ?)",
-		Args: []any{m.IntentNo, m.Position, agent, at},
-	}}
-	if m.ReadAt.IsZero() {
-		m.ReadAt = now
-		statements = append(statements, database.Statement{
-			SQL:  "UPDATE messages SET read_at = ? WHERE intent_no = ? AND position = ?",
-			Args: []any{at, m.IntentNo, m.Position},
-		})
-	}
-	return tx.Pipeline(statements...)
 }

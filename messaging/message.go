@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"openintent/caller"
+	"openintent/channels"
 	"openintent/jsonvalue"
 )
 
@@ -96,6 +97,11 @@ func (m *Message) answerable(now time.Time) bool {
 
 func (m *Message) pastExpiry(now time.Time) bool {
 	return !m.ExpiresAt.IsZero() && !now.Before(m.ExpiresAt)
+}
+
+// channel gives the key of the message's channel.
+func (m *Message) channel() channels.Key {
+	return channels.Key{IntentNo: m.IntentNo, ChannelNo: m.ChannelNo}
 }
 
 // toEveryone tells whether an address means every participant of the channel.

@@ -63,6 +63,7 @@ type Service struct {
 	relay  *database.Notifier // nil without notifications
 	writer *writer
 	tails  *tails
+	offers *offers
 	passes *lru.Cache[channels.Key, evictionPass]
 
 	followAgent AgentFollower
@@ -89,6 +90,7 @@ func New(cfg Config) *Service {
 	}
 	s.writer = newWriter(cfg, s.hub)
 	s.tails = newTails(s)
+	s.offers = newOffers(s.db, s.logger)
 	s.passes, _ = lru.New[channels.Key, evictionPass](keptPasses) // fails only for a size that is not positive
 	cfg.Channels.OnClosing(s.expireWithChannels)
 	cfg.Channels.OnDeleting(s.scheduleRemoval)
@@ -131,12 +133,13 @@ func (s *Service) OnPurged(fn func(tx *database.Tx, intentNo int64) error) {
 // Register adds the room's gRPC service.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterMessageServiceServer(r, s) }
 
-// Start begins writing, and hearing of other replicas.
+// Start begins writing, and hearing of other replicas. It is called once.
 func (s *Service) Start() {
 	if s.relay != nil {
 		s.relay.Start()
 	}
 	s.writer.start()
+	s.offers.loop.Start()
 }
 
 // Stop refuses further messages and returns when all that were taken are committed. Waits and streams end with their
@@ -144,6 +147,7 @@ func (s *Service) Start() {
 func (s *Service) Stop() {
 	s.writer.stop()
 	s.tails.stop()
+	s.offers.stop()
 	if s.relay != nil {
 		s.relay.Stop() // last: it tells of the last commits
 	}

@@ -198,7 +198,7 @@ func (d doomed) find(tx *database.Tx, after int64) (positions []int64, err error
 	return positions, err
 }
 
-// remove deletes doomed messages with their receipts, a bounded number in each transaction, and ends the piece of work with
+// remove deletes doomed messages with what is noted of each, a bounded number in each transaction, and ends the piece of work with
 // the last. They are found before the intent is locked: what is doomed stays so.
 func (s *Service) remove(ctx context.Context, w work, d doomed) error {
 	for after := int64(0); ; {
@@ -234,12 +234,15 @@ func (s *Service) concludeRemoval(tx *database.Tx, w work) error {
 		if err != nil {
 			return err
 		}
+		if err := tx.Pipeline(forgetMarks(key)); err != nil {
+			return err
+		}
 		if err := s.channels.Remove(tx, key); err != nil {
 			return err
 		}
 	}
 	if w.kind == workPurge {
-		if err := tx.Pipeline(forgetAudiences(w.intentNo)); err != nil {
+		if err := tx.Pipeline(forgetIntent(w.intentNo)...); err != nil {
 			return err
 		}
 		for _, purged := range s.onPurged {
@@ -253,8 +256,8 @@ func (s *Service) concludeRemoval(tx *database.Tx, w work) error {
 
 func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Statement {
 	in, argument := tx.In("position", positions)
-	statements := make([]database.Statement, 0, 3)
-	for _, table := range []string{"messages", "receipts", "open_requests"} {
+	var statements []database.Statement
+	for _, table := range []string{"messages", "receipts", "open_requests", "offers", "dead_letters"} {
 		statements = append(statements, database.Statement{
 			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
 		})

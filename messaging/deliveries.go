@@ -1,0 +1,249 @@
+package messaging
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"openintent/agents"
+	"openintent/channels"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// maxRecipients bounds how many recipients are listed.
+const maxRecipients = 1000
+
+// record is what happened to a message with one recipient; times are zero for what did not. An answer is known for as long
+// as the response is kept.
+type record struct {
+	agent                           string
+	stored, offered, read, answered time.Time
+	expired, deadLettered           time.Time
+	deadLetterReason                string
+}
+
+// status tells how far the message came. Who has answered has come as far as one can. Else it is the last that happened of
+// reading, expiring and being given up. An offer comes before all these, whatever its time says: of messages to everyone
+// only the latest is known.
+func (r record) status() openintentv1.DeliveryStatus {
+	if !r.answered.IsZero() {
+		return openintentv1.DeliveryStatus_DELIVERY_STATUS_ANSWERED
+	}
+	status, last := openintentv1.DeliveryStatus_DELIVERY_STATUS_STORED, time.Time{}
+	if !r.offered.IsZero() {
+		status = openintentv1.DeliveryStatus_DELIVERY_STATUS_OFFERED
+	}
+	for _, happened := range []struct {
+		at     time.Time
+		status openintentv1.DeliveryStatus
+	}{
+		{r.deadLettered, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED},
+		{r.read, openintentv1.DeliveryStatus_DELIVERY_STATUS_READ},
+		{r.expired, openintentv1.DeliveryStatus_DELIVERY_STATUS_EXPIRED},
+	} {
+		if !happened.at.IsZero() && !happened.at.Before(last) {
+			status, last = happened.status, happened.at
+		}
+	}
+	return status
+}
+
+// expiryFor tells when a message expired for a recipient that has read it at a time, or has not: a request when it ended
+// unanswered, anything else when its time ran out unread. ended is when an abandoned request ended.
+func expiryFor(m *Message, readAt, ended, now time.Time) time.Time {
+	switch {
+	case m.Type == TypeRequest && !m.Expired(now):
+		return time.Time{}
+	case m.Type == TypeRequest:
+		return earliest(m.EndedAt, ended, m.ExpiresAt)
+	case !readAt.IsZero() || m.EndedAt.IsZero() && !m.pastExpiry(now):
+		return time.Time{}
+	}
+	return earliest(m.EndedAt, m.ExpiresAt)
+}
+
+// earliest gives the earliest of the times that are not zero.
+func earliest(times ...time.Time) (first time.Time) {
+	for _, at := range times {
+		if first.IsZero() || !at.IsZero() && at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+func (r record) toWire() *openintentv1.MessageDelivery {
+	return &openintentv1.MessageDelivery{
+		AgentId:          r.agent,
+		Status:           r.status(),
+		StoredAt:         timestampOrNil(r.stored),
+		OfferedAt:        timestampOrNil(r.offered),
+		ReadAt:           timestampOrNil(r.read),
+		AnsweredAt:       timestampOrNil(r.answered),
+		ExpiredAt:        timestampOrNil(r.expired),
+		DeadLetteredAt:   timestampOrNil(r.deadLettered),
+		DeadLetterReason: textOrNil(r.deadLetterReason),
+	}
+}
+
+// ListMessageDeliveries tells the sender of a message, or the operator, what happened to it.
+func (s *Service) ListMessageDeliveries(
+	ctx context.Context, req *openintentv1.ListMessageDeliveriesRequest,
+) (*openintentv1.ListMessageDeliveriesResponse, error) {
+	c, key, err := s.reading(ctx, req.GetChannelId())
+	if err != nil {
+		return nil, err
+	}
+	answer := &openintentv1.ListMessageDeliveriesResponse{}
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
+		l, err := s.look(tx, key, []string{c.Agent})
+		if err != nil {
+			return err
+		}
+		viewer, err := l.admitViewer(c, c.Agent)
+		if err != nil {
+			return err
+		}
+		m, err := l.find(tx, c.Agent, req.GetMessageId())
+		if err != nil {
+			return err
+		}
+		if m == nil || m.Ordinal <= l.count.Floor || !visible(m, viewer) || !viewer.Operator && m.Sender != c.Agent {
+			return errMessageNotFound
+		}
+		records, err := l.records(tx, m)
+		for _, one := range records {
+			answer.Deliveries = append(answer.Deliveries, one.toWire())
+		}
+		return err
+	})
+	return answer, err
+}
+
+// records gives what happened to a message, by recipient: those that it is for now, and whoever has left a trace.
+func (l look) records(tx *database.Tx, m *Message) ([]record, error) {
+	traces := make(map[string]*record)
+	addressees, statement := l.prepareAddressees(tx, m)
+	if err := tx.Pipeline(append(traceStatements(m, traces), statement)...); err != nil {
+		return nil, err
+	}
+	for _, agent := range l.recipients(m, addressees) {
+		trace(traces, agent)
+	}
+	delete(traces, m.Sender)
+	ended := l.abandonedAt(m, addressees[m.Target].DepartedAt)
+	var records []record
+	for _, agent := range slices.Sorted(maps.Keys(traces))[:min(len(traces), maxRecipients)] {
+		one := traces[agent]
+		one.stored = m.CreatedAt
+		one.expired = expiryFor(m, one.read, ended, l.now)
+		if toEveryone(m.Target) && !one.offered.IsZero() {
+			one.offered = earliest(one.offered, one.read, one.answered)
+		}
+		records = append(records, *one)
+	}
+	return records, nil
+}
+
+// prepareAddressees gives the statement that reads the records of the agents that a message is for: of its addressee, of
+// the holders of the addressed role, or of the listed members. The map is filled when it runs.
+func (l look) prepareAddressees(tx *database.Tx, m *Message) (map[string]agents.Presence, database.Statement) {
+	var addressees map[string]agents.Presence
+	var statement database.Statement
+	switch {
+	case isAgent(m.Target):
+		statement, addressees = agents.PreparePresences(tx, []string{m.Target})
+	case !toEveryone(m.Target):
+		statement, addressees = agents.PrepareHolders(roleOf(m.Target))
+	default:
+		statement, addressees = agents.PreparePresences(tx, l.channel.Members())
+	}
+	return addressees, statement
+}
+
+// recipients are those that a message is for now, as far as they can be told: of a message to everyone the members of the
+// explicit channel.
+func (l look) recipients(m *Message, addressees map[string]agents.Presence) []string {
+	switch {
+	case isAgent(m.Target):
+		return []string{m.Target}
+	case !toEveryone(m.Target):
+		return l.participants(slices.Collect(maps.Keys(addressees)), addressees)
+	case l.channel.Policy == channels.PolicyExplicit:
+		return l.participants(l.channel.Members(), addressees)
+	}
+	return nil
+}
+
+// participants leaves those of the agents that take part in the channel now.
+func (l look) participants(agentIDs []string, presences map[string]agents.Presence) []string {
+	return slices.DeleteFunc(agentIDs, func(agent string) bool {
+		return !l.channel.Participates(agent, false, l.access, presences[agent].DepartedAt, l.now)
+	})
+}
+
+// abandonedAt tells when a request was abandoned whose end is not lasting yet: when its channel closed, or when its
+// addressee left.
+func (l look) abandonedAt(m *Message, departedAt time.Time) time.Time {
+	if !m.Abandoned || !m.EndedAt.IsZero() {
+		return time.Time{}
+	}
+	if closedAt, closed := l.channel.ClosedBy(l.count, &l.head, l.now); closed {
+		return closedAt
+	}
+	return departedAt
+}
+
+// trace gives an agent's record, and begins one at its first trace.
+func trace(traces map[string]*record, agent string) *record {
+	if traces[agent] == nil {
+		traces[agent] = &record{agent: agent}
+	}
+	return traces[agent]
+}
+
+// traceStatements read what recipients have left behind of a message. Of each kind the first by name suffice, because no
+// more are listed, besides the sender that may be among them.
+func traceStatements(m *Message, traces map[string]*record) []database.Statement {
+	read := func(sql string, arguments []any, set func(r *record, at time.Time)) database.Statement {
+		arguments = append(slices.Clone(arguments), maxRecipients+1)
+		return database.Statement{SQL: sql + " LIMIT ?", Args: arguments, Scan: func(row database.Row) error {
+			var agent string
+			var at int64
+			err := row.Scan(&agent, &at)
+			set(trace(traces, agent), database.Time(at))
+			return err
+		}}
+	}
+	place := []any{m.IntentNo, m.Position}
+	statements := []database.Statement{
+		read("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? ORDER BY agent_id", place,
+			func(r *record, at time.Time) { r.read = at }),
+		read("SELECT sender, min(created_at) FROM messages WHERE intent_no = ? AND correlation_position = ?"+
+			" GROUP BY sender ORDER BY sender", place,
+			func(r *record, at time.Time) { r.answered = at }),
+		read("SELECT agent_id, offered_at FROM offers WHERE intent_no = ? AND position = ? ORDER BY agent_id", place,
+			func(r *record, at time.Time) { r.offered = at }),
+		{
+			SQL: "SELECT agent_id, dead_at, reason FROM dead_letters WHERE intent_no = ? AND position = ?" +
+				" ORDER BY agent_id LIMIT ?",
+			Args: append(slices.Clone(place), maxRecipients+1),
+			Scan: func(row database.Row) error {
+				var agent, reason string
+				var at int64
+				err := row.Scan(&agent, &at, &reason)
+				one := trace(traces, agent)
+				one.deadLettered, one.deadLetterReason = database.Time(at), reason
+				return err
+			},
+		},
+	}
+	if toEveryone(m.Target) {
+		statements = append(statements, read("SELECT agent_id, offered_at FROM channel_offers"+
+			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? ORDER BY agent_id", []any{m.IntentNo, m.ChannelNo, m.Ordinal},
+			func(r *record, at time.Time) { r.offered = at }))
+	}
+	return statements
+}

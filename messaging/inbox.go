@@ -1,0 +1,223 @@
+package messaging
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/fault"
+	"openintent/intents"
+)
+
+const (
+	// inboxPage is how many items a page has when the call does not say.
+	inboxPage = 100
+	// maxCounted bounds the counts of an inbox.
+	maxCounted = 10_000
+)
+
+// inboxQuery is what is asked of an inbox.
+type inboxQuery struct {
+	by    caller.Caller
+	agent string
+	after inboxPlace
+	limit int
+}
+
+// inbox is one page of an inbox.
+type inbox struct {
+	items []inboxItem
+	// unread and unanswered count the whole inbox, each up to maxCounted.
+	unread, unanswered int
+	// more is true when the inbox goes on after the page.
+	more bool
+	// sight is by what the page was read.
+	sight inboxSight
+}
+
+// inboxItem is a message that waits for its recipient, as of a time.
+type inboxItem struct {
+	message *Message
+	channel *channels.Rules
+	now     time.Time
+}
+
+// waits tells whether a message waits for its recipient: a request until somebody has answered it, anything else until the
+// viewer has read it. takesPart tells whether what is said to everyone in the intent is said to the viewer. A request that
+// eviction has passed by can still be answered, and so it waits.
+func waits(m *Message, v Viewer, l *look, takesPart bool) bool {
+	switch {
+	case !visible(m, v) || !v.receives(m):
+		return false
+	case m.Type == TypeRequest:
+		return m.Open && m.answerable(l.now)
+	case m.readByViewer || !m.EndedAt.IsZero() || m.pastExpiry(l.now):
+		return false
+	}
+	return m.Ordinal > l.count.Floor && (takesPart || !toEveryone(m.Target))
+}
+
+// inboxPlace is a message's place in the order of inboxes: by time and, because intents keep their own time, by intent and
+// position. The zero value lies before all.
+type inboxPlace struct{ createdAt, intentNo, position int64 }
+
+func placeInInbox(m *Message) inboxPlace {
+	return inboxPlace{database.Micros(m.CreatedAt), m.IntentNo, m.Position}
+}
+
+func (p inboxPlace) compare(other inboxPlace) int {
+	return cmp.Or(cmp.Compare(p.createdAt, other.createdAt), cmp.Compare(p.intentNo, other.intentNo),
+		cmp.Compare(p.position, other.position))
+}
+
+// cursorForm is what cursors say; clients see it encoded, because it is none of their business.
+const cursorForm = "inbox:%d:%d:%d"
+
+func (p inboxPlace) cursor() string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, cursorForm, p.createdAt, p.intentNo, p.position))
+}
+
+func inboxPlaceFrom(cursor string) (p inboxPlace, err error) {
+	if cursor == "" {
+		return p, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), cursorForm, &p.createdAt, &p.intentNo, &p.position)
+	}
+	if err != nil || p.cursor() != cursor {
+		return inboxPlace{}, fault.BadField("cursor", "it must be the next_cursor of a page of an inbox, or be left out")
+	}
+	return p, nil
+}
+
+// inboxReader reads one inbox in one snapshot. It looks at all that is kept, unread, in the intents that may reach the
+// agent, and at all requests that are open for it: so much a page costs, however short it is. What it looks at is bounded
+// by the channels' max_messages and by what the counts say at most.
+type inboxReader struct {
+	*survey
+	inboxQuery
+	names []string       // the agent and, if it holds one, its role's address
+	part  map[int64]bool // intents that may be read; true where the agent takes part
+}
+
+// readInbox reads a page of an inbox.
+func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
+	r, sight, err := s.inboxReader(tx, q)
+	if err != nil {
+		return nil, err
+	}
+	page := &inbox{sight: sight}
+	var waiting []*Message
+	for _, read := range []func(after inboxPlace, limit int) candidates{r.openRequests, r.unreadMessages} {
+		all, complete, err := r.collect(read, inboxPlace{}, maxCounted)
+		if err != nil {
+			return nil, err
+		}
+		page.count(all)
+		after, _ := slices.BinarySearchFunc(all, q.after, func(m *Message, p inboxPlace) int {
+			if placeInInbox(m).compare(p) > 0 {
+				return 1
+			}
+			return -1
+		})
+		following := all[after:]
+		if !complete && len(following) <= q.limit {
+			if following, _, err = r.collect(read, q.after, q.limit+1); err != nil {
+				return nil, err
+			}
+		}
+		waiting = append(waiting, following[:min(len(following), q.limit+1)]...)
+	}
+	slices.SortFunc(waiting, func(a, b *Message) int { return placeInInbox(a).compare(placeInInbox(b)) })
+	page.more = len(waiting) > q.limit
+	return page, r.fill(page, waiting[:min(len(waiting), q.limit)])
+}
+
+// count adds waiting messages of a kind to the counts.
+func (i *inbox) count(waiting []*Message) {
+	for _, m := range waiting {
+		if m.Type == TypeRequest {
+			i.unanswered++
+		}
+		if !m.readByViewer {
+			i.unread = min(i.unread+1, maxCounted)
+		}
+	}
+}
+
+// inboxReader begins reading: it finds out where the agent may be reached.
+func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inboxSight, error) {
+	sight, heads, reached, err := s.inboxSight(tx, q.agent)
+	if err != nil {
+		return nil, inboxSight{}, err
+	}
+	presences := map[string]agents.Presence{q.agent: sight.presence}
+	seen, err := s.survey(tx, heads, presences)
+	if err != nil {
+		return nil, inboxSight{}, err
+	}
+	r := &inboxReader{survey: seen, inboxQuery: q, names: sight.names(), part: make(map[int64]bool)}
+	for _, head := range heads {
+		access, now := seen.access[head.IntentNo], head.Now()
+		if access.Level(q.agent, r.operator(), now) >= intents.PermissionRead {
+			r.part[head.IntentNo] = reached.takesPart(head.IntentNo, access, q.agent, sight.presence.DepartedAt, now)
+		}
+	}
+	return r, sight, nil
+}
+
+func (r *inboxReader) operator() bool { return actsAsOperator(r.by, r.agent) }
+
+// collect gathers messages after a place that wait for the agent, in order and without their content, as many as are
+// wanted. It tells whether these are all.
+func (r *inboxReader) collect(
+	read func(after inboxPlace, limit int) candidates, after inboxPlace, wanted int,
+) (waiting []*Message, complete bool, err error) {
+	for {
+		found := read(after, wanted)
+		if err := r.tx.Pipeline(found.statement); err != nil {
+			return nil, false, err
+		}
+		rows := *found.messages
+		if err := r.include(rows); err != nil {
+			return nil, false, err
+		}
+		for _, m := range rows {
+			if l := r.look(m); l != nil && waits(m, l.viewer(r.agent, r.operator()), l, r.part[m.IntentNo]) {
+				waiting = append(waiting, m)
+			}
+		}
+		if len(rows) < wanted || len(waiting) >= wanted {
+			return waiting[:min(len(waiting), wanted)], len(rows) < wanted, nil
+		}
+		after = placeInInbox(rows[len(rows)-1])
+	}
+}
+
+// fill reads the messages of a page whole, up to its bound in bytes.
+func (r *inboxReader) fill(page *inbox, waiting []*Message) error {
+	whole := &selection{}
+	for limit := firstChunk; len(waiting) > 0 && !whole.full; limit = min(2*limit, maxChunk) {
+		chunk := waiting[:min(limit, len(waiting))]
+		waiting = waiting[len(chunk):]
+		if err := r.tx.Pipeline(r.contents(whole, chunk)); err != nil {
+			return err
+		}
+	}
+	page.more = page.more || whole.full
+	if err := r.include(whole.messages); err != nil {
+		return err
+	}
+	for _, m := range whole.messages {
+		l := r.look(m)
+		page.items = append(page.items, inboxItem{message: m, channel: l.channel, now: l.now})
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package messaging
+
+import (
+	"context"
+	"time"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// GetInbox gives what waits for an agent now.
+func (s *Service) GetInbox(ctx context.Context, req *openintentv1.GetInboxRequest) (*openintentv1.Inbox, error) {
+	c, err := speaker(ctx, req.GetAgentId())
+	if err != nil {
+		return nil, err
+	}
+	q := inboxQuery{by: c, agent: req.GetAgentId(), limit: orDefault(int(req.GetLimit()), inboxPage)}
+	if q.after, err = inboxPlaceFrom(req.GetCursor()); err != nil {
+		return nil, err
+	}
+	page, err := s.awaitInbox(ctx, q, seconds(req.GetWaitSeconds()))
+	if err != nil {
+		return nil, err
+	}
+	if !c.IsOperator || q.agent == c.Agent {
+		s.recordItems(q.agent, page.items)
+	}
+	return page.toWire()
+}
+
+// recordItems notes that a page was handed to its agent.
+func (s *Service) recordItems(agent string, items []inboxItem) {
+	messages := make([]*Message, len(items))
+	for i, item := range items {
+		messages[i] = item.message
+	}
+	s.offers.record(agent, s.db.Now(), messages...)
+}
+
+// speaker finds the caller, who must speak for the agent.
+func speaker(ctx context.Context, agent string) (caller.Caller, error) {
+	c, err := known(ctx)
+	if err == nil && !c.Owns(agent) {
+		err = errNotAgentOwner
+	}
+	if err == nil {
+		err = caller.CheckText("agent_id", agent)
+	}
+	return c, err
+}
+
+// awaitInbox reads a page of an inbox, and while it is empty reads again whenever it is woken and something may have come,
+// and now and then without that, until the wait is over. An empty page then is no error.
+func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, wait time.Duration) (page *inbox, err error) {
+	if page, err = s.lookIntoInbox(ctx, q); err != nil || len(page.items) > 0 || wait == 0 {
+		return page, err
+	}
+	deadline := s.db.Now().Add(wait)
+	listening := s.hub.listen()
+	defer listening.close()
+	listened := make(map[any]struct{})
+	for {
+		if listenAlso(listening, listened, page.sight.topics()) {
+			listening.signal() // something may have come before
+		}
+		remaining := deadline.Sub(s.db.Now())
+		if remaining <= 0 {
+			return page, nil
+		}
+		timer := time.NewTimer(min(remaining, s.lookAgain))
+		look := true
+		select {
+		case <-listening.wake:
+			look, err = s.inboxMayDiffer(ctx, q, page)
+		case <-timer.C:
+		case <-ctx.Done():
+			look = false
+		}
+		timer.Stop()
+		if err == nil && look {
+			var latest *inbox
+			if latest, err = s.lookIntoInbox(ctx, q); err == nil {
+				page = latest
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case database.IsUnavailable(err):
+			s.logger.Warn("a call that waits for an inbox could not look into it; it looks again", "error", err)
+		case err != nil || len(page.items) > 0:
+			return page, err
+		}
+	}
+}
+
+// listenAlso listens under those of the topics that are not listened for yet, and tells whether there were any.
+func listenAlso(listening *listener, listened map[any]struct{}, topics []any) bool {
+	var further []any
+	for _, topic := range topics {
+		if _, already := listened[topic]; !already {
+			listened[topic] = struct{}{}
+			further = append(further, topic)
+		}
+	}
+	listening.also(further...)
+	return len(further) > 0
+}
+
+func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox, err error) {
+	err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
+		page, err = s.readInbox(tx, q)
+		return err
+	})
+	return page, err
+}
+
+// inboxMayDiffer tells whether an empty page may have got messages. If not, it takes over the latest sight.
+func (s *Service) inboxMayDiffer(ctx context.Context, q inboxQuery, page *inbox) (differs bool, err error) {
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
+		later, _, _, err := s.inboxSight(tx, q.agent)
+		if err != nil {
+			return err
+		}
+		if differs, err = page.sight.mayDiffer(tx, later); err == nil && !differs {
+			page.sight = later
+		}
+		return err
+	})
+	return differs, err
+}
+
+func (i *inbox) toWire() (*openintentv1.Inbox, error) {
+	wire := &openintentv1.Inbox{UnreadCount: int64(i.unread), UnansweredCount: int64(i.unanswered)}
+	for _, item := range i.items {
+		message, err := item.message.toWire(item.now)
+		if err != nil {
+			return nil, err
+		}
+		wire.Items = append(wire.Items, &openintentv1.InboxItem{
+			IntentId: item.channel.IntentID, ChannelName: item.channel.Name, Message: message, Read: item.message.readByViewer,
+		})
+	}
+	if i.more {
+		cursor := placeInInbox(i.items[len(i.items)-1].message).cursor()
+		wire.NextCursor = &cursor
+	}
+	return wire, nil
+}

@@ -1,0 +1,220 @@
+package messaging
+
+import (
+	"time"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/database"
+	"openintent/intents"
+)
+
+// inboxSight is what an inbox depends on apart from its messages, as one look saw it. Nothing enters an inbox by the passing
+// of time, so while the sight stays the same only new messages do.
+type inboxSight struct {
+	presence agents.Presence
+	intents  map[int64]intentSight
+}
+
+// intentSight is one of the intents that may reach the agent.
+type intentSight struct {
+	epoch, lastPosition int64
+	sent                bool
+	listedAt            time.Time
+}
+
+// inboxSight reads the sight, the heads of the intents in it, and the agent's reach: of the intents that may reach the
+// agent, those that keep messages or may still get some.
+func (s *Service) inboxSight(tx *database.Tx, agent string) (inboxSight, intents.Heads, reach, error) {
+	seen := inboxSight{intents: make(map[int64]intentSight)}
+	var err error
+	if seen.presence, err = presenceOf(tx, agent); err != nil {
+		return seen, nil, reach{}, err
+	}
+	reached, statements := prepareReach(tx, agent, seen.role())
+	if err := tx.Pipeline(statements...); err != nil {
+		return seen, nil, reach{}, err
+	}
+	var living []int64
+	in, argument := tx.In("h.intent_no", reached.intents())
+	err = tx.Pipeline(database.Statement{
+		SQL: "SELECT h.intent_no FROM intent_heads h WHERE " + in +
+			" AND (h.ended_at IS NULL OR EXISTS (SELECT 1 FROM messages m WHERE m.intent_no = h.intent_no))",
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			var intentNo int64
+			err := row.Scan(&intentNo)
+			living = append(living, intentNo)
+			return err
+		},
+	})
+	if err != nil {
+		return seen, nil, reach{}, err
+	}
+	statement, heads := intents.PrepareHeads(tx, living)
+	if err := tx.Pipeline(statement); err != nil {
+		return seen, nil, reach{}, err
+	}
+	for _, head := range heads() {
+		no := head.IntentNo
+		seen.intents[no] = intentSight{head.Epoch, head.LastPosition, reached.spoken[no], reached.listed[no]}
+	}
+	return seen, heads(), reached, nil
+}
+
+// presenceOf reads an agent's record; an unregistered one's is empty but for its id.
+func presenceOf(tx *database.Tx, agent string) (agents.Presence, error) {
+	presences, err := agents.LoadPresences(tx, []string{agent})
+	presence := presences[agent]
+	presence.AgentID = agent
+	return presence, err
+}
+
+// role gives the role that the agent holds, or none.
+func (s inboxSight) role() string {
+	if s.presence.HoldsRole(s.presence.RoleID) {
+		return s.presence.RoleID
+	}
+	return ""
+}
+
+// names are those under which the agent is addressed.
+func (s inboxSight) names() []string {
+	names := []string{s.presence.AgentID}
+	if role := s.role(); role != "" {
+		names = append(names, caller.RolePrefix+role)
+	}
+	return names
+}
+
+// topics are those under which the inbox's changes are told. An intent that comes to name the agent before anything was
+// said to it is told under none: that is found at the next look.
+func (s inboxSight) topics() []any {
+	topics := []any{agentTopic(s.presence.AgentID)}
+	for _, name := range s.names() {
+		topics = append(topics, audienceTopic(name))
+	}
+	for intentNo := range s.intents {
+		topics = append(topics, feedTopic(intentNo), intentTopic(intentNo))
+	}
+	return topics
+}
+
+// mayDiffer tells whether an inbox that was empty as of one sight may hold something as of a later one: when rules changed,
+// or a message was stored that is addressed to the agent or to everyone. Messages between others cost the waiting call no
+// more than this.
+func (s inboxSight) mayDiffer(tx *database.Tx, later inboxSight) (bool, error) {
+	const probes = 64
+	if s.presence != later.presence {
+		return true, nil
+	}
+	found := false
+	var statements []database.Statement
+	for intentNo, now := range later.intents {
+		before, known := s.intents[intentNo]
+		grown := intentSight{before.epoch, now.lastPosition, before.sent, before.listedAt}
+		if !known || now != grown || len(statements) > probes {
+			return true, nil
+		}
+		if now != before {
+			statements = append(statements, addressedAfter(tx, intentNo, before.lastPosition, later.names(), &found))
+		}
+	}
+	err := tx.Pipeline(statements...)
+	return found, err
+}
+
+// addressedAfter gives the statement that tells whether a message after a position is for one of the names or for everyone.
+func addressedAfter(tx *database.Tx, intentNo, after int64, names []string, found *bool) database.Statement {
+	in, argument := tx.In("target", names)
+	return database.Statement{
+		SQL: "SELECT 1 FROM messages WHERE intent_no = ? AND position > ? AND sender <> ?" +
+			" AND (target IS NULL OR target = '*' OR " + in + ") LIMIT 1",
+		Args: []any{intentNo, after, names[0], argument},
+		Scan: func(row database.Row) error {
+			var one int64
+			*found = true
+			return row.Scan(&one)
+		},
+	}
+}
+
+// candidates is a statement for messages that may wait for an agent, without their content, and where it puts them.
+type candidates struct {
+	statement database.Statement
+	messages  *[]*Message
+}
+
+// candidates completes a query whose WHERE clause narrows messages m down: to what comes after a place, in the inbox's order.
+func (r *inboxReader) candidates(from, condition string, arguments []any, after inboxPlace, limit int) candidates {
+	found := new([]*Message)
+	arguments = append([]any{r.agent}, append(arguments, after.createdAt, after.intentNo, after.position, limit)...)
+	return candidates{messages: found, statement: database.Statement{
+		SQL: "SELECT " + factColumns + " FROM " + from + " WHERE " + condition +
+			" AND (m.created_at, m.intent_no, m.position) > (?, ?, ?) ORDER BY m.created_at, m.intent_no, m.position LIMIT ?",
+		Args: arguments,
+		Scan: func(row database.Row) error {
+			m, err := scanFacts(row)
+			*found = append(*found, m)
+			return err
+		},
+	}}
+}
+
+// openRequests gives the requests to the agent that nobody has answered.
+func (r *inboxReader) openRequests(after inboxPlace, limit int) candidates {
+	in, names := r.tx.In("q.target", r.names)
+	return r.candidates("open_requests q JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position",
+		in+" AND m.sender <> ? AND (q.expires_at IS NULL OR q.expires_at > ?)",
+		[]any{names, r.agent, r.now()}, after, limit)
+}
+
+// unreadMessages gives what else is kept that the agent may receive and has not read.
+func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
+	var readable, part []int64
+	for intentNo, takesPart := range r.part {
+		readable = append(readable, intentNo)
+		if takesPart {
+			part = append(part, intentNo)
+		}
+	}
+	inReadable, intentNos := r.tx.In("m.intent_no", distinct(readable))
+	inPart, partNos := r.tx.In("m.intent_no", distinct(part))
+	inNames, names := r.tx.In("m.target", r.names)
+	condition := inReadable + " AND m.message_type <> 'request' AND m.sender <> ?" +
+		" AND (" + inNames + " OR (m.target IS NULL OR m.target = '*') AND " + inPart + ")" +
+		" AND m.ended_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > ?)" +
+		" AND m.ordinal > k.floor AND c.deleted_at IS NULL" +
+		" AND NOT EXISTS (SELECT 1 FROM receipts x" +
+		" WHERE x.intent_no = m.intent_no AND x.position = m.position AND x.agent_id = ?)"
+	arguments := []any{intentNos, r.agent, names, partNos, r.now(), r.agent}
+	if !r.operator() {
+		condition += " AND (c.policy = 'intent' OR EXISTS (SELECT 1 FROM members b" +
+			" WHERE b.intent_no = m.intent_no AND b.channel_no = m.channel_no AND b.agent_id = ?))"
+		arguments = append(arguments, r.agent)
+	}
+	return r.candidates("messages m"+
+		" JOIN channels c ON c.intent_no = m.intent_no AND c.channel_no = m.channel_no"+
+		" JOIN channel_heads k ON k.intent_no = m.intent_no AND k.channel_no = m.channel_no",
+		condition, arguments, after, limit)
+}
+
+// now is the earliest time by which an intent's messages are judged.
+func (r *inboxReader) now() int64 { return database.Micros(r.tx.Now()) }
+
+// contents gives the statement that reads messages whole, in the inbox's order.
+func (r *inboxReader) contents(whole *selection, wanted []*Message) database.Statement {
+	n := len(wanted)
+	intentNos, positions := make([]int64, n), make([]int64, n)
+	for i, m := range wanted {
+		intentNos[i], positions[i] = m.IntentNo, m.Position
+	}
+	in, rows := r.tx.InRows(
+		database.Column{Name: "m.intent_no", Values: intentNos}, database.Column{Name: "m.position", Values: positions})
+	return database.Statement{
+		SQL: "SELECT " + messageColumns + " FROM messages m WHERE " + in +
+			" ORDER BY m.created_at, m.intent_no, m.position",
+		Args: append([]any{r.agent}, rows...),
+		Scan: whole.scan,
+	}
+}

@@ -1,0 +1,148 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// waitedFor is what a call that waits for an inbox has come to.
+type waitedFor struct {
+	page *wireInbox
+	err  error
+}
+
+// awaitInbox begins to wait for an inbox, and returns once the call listens for what may come.
+func (h *house) awaitInbox(ctx context.Context, t require.TestingT, agent string) <-chan waitedFor {
+	done := make(chan waitedFor, 1)
+	go func() {
+		page, err := h.tryInbox(ctx, &inboxRequest{AgentId: agent, WaitSeconds: ptr(float64(600))})
+		done <- waitedFor{page, err}
+	}()
+	eventually(t, func() bool {
+		return len(done) > 0 || h.messaging.hub.listensFor(agentTopic(agent))
+	}, "nobody waits")
+	return done
+}
+
+// received waits until the call has ended, and gives the ids in the inbox.
+func received(t require.TestingT, done <-chan waitedFor) []string {
+	select {
+	case waited := <-done:
+		require.NoError(t, waited.err)
+		return idsIn(waited.page)
+	case <-time.After(patience):
+		require.Fail(t, "the wait has not ended")
+		return nil
+	}
+}
+
+// In all these the slow timer is an hour away: only wake-ups end the wait.
+func TestInboxWaitIsWoken(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.open(t)
+		done := h.awaitInbox(as("b"), t, "b")
+		asked := h.asks(t, "a", channelID, "b") // from an intent that never reached the agent before
+		require.Equal(t, []string{asked.GetId()}, received(t, done))
+		h.reply(t, "b", channelID, asked.GetId(), "")
+
+		done = h.awaitInbox(as("b"), t, "b")
+		h.asks(t, "a", channelID, "c") // which is none of b's business
+		everyone := h.say(t, "a", channelID, "")
+		require.Equal(t, []string{everyone.GetId()}, received(t, done))
+		_, err := h.markInbox(as("b"), "b", everyone.GetId())
+		require.NoError(t, err)
+
+		asked = h.asks(t, "a", channelID, "role:judge")
+		done = h.awaitInbox(as("b"), t, "b")
+		h.register(t, "b", "judge")
+		require.Equal(t, []string{asked.GetId()}, received(t, done))
+		h.reply(t, "b", channelID, asked.GetId(), "")
+
+		done = h.awaitInbox(as("b"), t, "b")
+		asked = h.asks(t, "a", h.open(t), "role:judge")
+		require.Equal(t, []string{asked.GetId()}, received(t, done))
+	})
+}
+
+func TestInboxWaitIsWokenByAccess(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.open(t)
+		asked := h.asks(t, "a", channelID, "b")
+		h.admit(t, h.channel(t, channelID).GetIntentId(), "a")
+		done := h.awaitInbox(as("b"), t, "b")
+		h.admit(t, h.channel(t, channelID).GetIntentId(), "a", "b")
+		require.Equal(t, []string{asked.GetId()}, received(t, done))
+	})
+}
+
+// A wait that brings nothing gives an empty page, with the counts of what lies before its cursor.
+func TestInboxWaitRunsOut(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		for range 2 {
+			h.asks(t, "a", h.open(t), "b")
+		}
+		first, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Limit: ptr(int32(1))})
+		require.NoError(t, err)
+		rest, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Cursor: first.NextCursor, WaitSeconds: ptr(600.0)})
+		require.NoError(t, err)
+		require.Len(t, rest.GetItems(), 1)
+
+		last := rest.GetItems()[0].GetMessage()
+		place := inboxPlace{last.GetCreatedAt().AsTime().UnixMicro(), h.key(t, last.GetChannelId()).IntentNo, 1 << 40}
+		done := make(chan waitedFor, 1)
+		go func() {
+			page, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Cursor: ptr(place.cursor()), WaitSeconds: ptr(600.0)})
+			done <- waitedFor{page, err}
+		}()
+		eventually(t, func() bool { return h.messaging.hub.listensFor(agentTopic("b")) }, "nobody waits")
+		h.clock.Advance(time.Hour)
+		waited := <-done
+		require.NoError(t, waited.err)
+		require.Empty(t, waited.page.GetItems())
+		require.Equal(t, int64(2), waited.page.GetUnansweredCount())
+		require.Nil(t, waited.page.NextCursor)
+	}, restless)
+}
+
+func TestInboxWaitEndsWithItsCall(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		ctx, cancel := context.WithCancelCause(as("b"))
+		done := h.awaitInbox(ctx, t, "b")
+		gone := errors.New("the server stops")
+		cancel(gone)
+		require.ErrorIs(t, (<-done).err, gone)
+		require.False(t, h.messaging.hub.listensFor(agentTopic("b")))
+	})
+}
+
+// A lost wake-up delays and does not lose.
+func TestInboxWaitLooksWithoutBeingWoken(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		done := h.awaitInbox(as("b"), t, "b")
+		h.deafen()
+		asked := h.asks(t, "a", h.open(t), "b")
+		require.Equal(t, []string{asked.GetId()}, received(t, done))
+	}, restless)
+}
+
+// An agent that comes to be named by an intent is told what was said to everyone there.
+func TestInboxOfOneThatIsAssigned(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.open(t)
+		said := h.send(t, "a", &sendRequest{ChannelId: channelID, Payload: &structpb.Struct{}})
+		require.Empty(t, idsIn(h.inbox(t, "b")))
+		done := h.awaitInbox(as("b"), t, "b")
+		_, err := h.intents.AssignAgent(asOperator(), &openintentv1.AssignAgentRequest{
+			IntentId: h.channel(t, channelID).GetIntentId(), AgentId: "b",
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{said.GetId()}, received(t, done))
+	}, restless)
+}

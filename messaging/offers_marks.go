@@ -1,0 +1,144 @@
+package messaging
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"openintent/channels"
+	"openintent/database"
+)
+
+// writeMarks moves marks forward, of channels that are still there. The rows are made first and locked in order, so that
+// of several replicas the one that is further wins.
+func writeMarks(tx *database.Tx, marks map[markKey]offer) error {
+	keys, err := standingMarks(tx, slices.Collect(maps.Keys(marks)))
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	intentNos, channelNos, agentIDs := markColumns(keys)
+	zeros := make([]int64, len(keys))
+	statements := tx.InsertIgnore("channel_offers", intentNos, channelNos, agentIDs,
+		database.Column{Name: "ordinal", Values: zeros}, database.Column{Name: "offered_at", Values: zeros})
+	in, arguments := tx.InRows(intentNos, channelNos, agentIDs)
+	var behind []markKey
+	statements = append(statements, database.Statement{
+		SQL: "SELECT intent_no, channel_no, agent_id, ordinal FROM channel_offers WHERE " + in +
+			" ORDER BY intent_no, channel_no, agent_id" + tx.ForUpdate(),
+		Args: arguments,
+		Scan: func(row database.Row) error {
+			var key markKey
+			var ordinal int64
+			err := row.Scan(&key.IntentNo, &key.ChannelNo, &key.agent, &ordinal)
+			if ordinal < marks[key].ordinal {
+				behind = append(behind, key)
+			}
+			return err
+		},
+	})
+	if err := tx.Pipeline(statements...); err != nil {
+		return err
+	}
+	ordinals, times := make([]int64, len(behind)), make([]int64, len(behind))
+	for i, key := range behind {
+		ordinals[i], times[i] = marks[key].ordinal, database.Micros(marks[key].at)
+	}
+	intentNos, channelNos, agentIDs = markColumns(behind)
+	return tx.Pipeline(tx.Update("channel_offers", []database.Column{intentNos, channelNos, agentIDs},
+		[]database.Column{{Name: "ordinal", Values: ordinals}, {Name: "offered_at", Values: times}})...)
+}
+
+// standingMarks leaves the marks of channels that are not removed, in their order.
+func standingMarks(tx *database.Tx, keys []markKey) ([]markKey, error) {
+	channelKeys := make([]channels.Key, len(keys))
+	for i, key := range keys {
+		channelKeys[i] = key.Key
+	}
+	counts, err := channels.LoadCounts(tx, distinctKeys(channelKeys))
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(key markKey) bool { return counts[key.Key] == nil })
+	slices.SortFunc(keys, func(a, b markKey) int {
+		return cmp.Or(cmp.Compare(a.IntentNo, b.IntentNo), cmp.Compare(a.ChannelNo, b.ChannelNo), cmp.Compare(a.agent, b.agent))
+	})
+	return keys, nil
+}
+
+func markColumns(keys []markKey) (intentNos, channelNos, agentIDs database.Column) {
+	n := len(keys)
+	ofIntents, ofChannels, ofAgents := make([]int64, n), make([]int64, n), make([]string, n)
+	for i, key := range keys {
+		ofIntents[i], ofChannels[i], ofAgents[i] = key.IntentNo, key.ChannelNo, key.agent
+	}
+	return database.Column{Name: "intent_no", Values: ofIntents},
+		database.Column{Name: "channel_no", Values: ofChannels},
+		database.Column{Name: "agent_id", Values: ofAgents}
+}
+
+// forgetMarks removes the marks of a channel.
+func forgetMarks(key channels.Key) database.Statement {
+	return database.Statement{
+		SQL:  "DELETE FROM channel_offers WHERE intent_no = ? AND channel_no = ?",
+		Args: []any{key.IntentNo, key.ChannelNo},
+	}
+}
+
+// forgetIntent removes what is still noted of an intent whose messages are all gone: whom it reached and what of it was
+// offered.
+func forgetIntent(intentNo int64) []database.Statement {
+	var statements []database.Statement
+	for _, table := range []string{"audiences", "offers", "channel_offers", "dead_letters"} {
+		statements = append(statements, database.Statement{
+			SQL: "DELETE FROM " + table + " WHERE intent_no = ?", Args: []any{intentNo},
+		})
+	}
+	return statements
+}
+
+// DeadLetter says that a subscription gave a message up.
+type DeadLetter struct {
+	IntentNo, Position int64
+	At                 time.Time
+	// Reason tells the message's sender why.
+	Reason string
+}
+
+// RecordDeadLetters notes what subscriptions of the agent's gave up, as far as the messages are still kept. Of several notes
+// on a message the first stays.
+func (s *Service) RecordDeadLetters(tx *database.Tx, agentID string, letters []DeadLetter) error {
+	places := make([]messagePlace, len(letters))
+	for i, letter := range letters {
+		places[i] = messagePlace{letter.IntentNo, letter.Position}
+	}
+	kept, err := keptAmong(tx, places)
+	if err != nil {
+		return err
+	}
+	var intentNos, positions, times []int64
+	var agentIDs, reasons []string
+	for i, letter := range letters {
+		if _, found := kept[places[i]]; found {
+			intentNos, positions = append(intentNos, letter.IntentNo), append(positions, letter.Position)
+			agentIDs, reasons = append(agentIDs, agentID), append(reasons, letter.Reason)
+			times = append(times, database.Micros(letter.At))
+		}
+	}
+	return tx.Pipeline(tx.InsertIgnore("dead_letters",
+		database.Column{Name: "intent_no", Values: intentNos},
+		database.Column{Name: "position", Values: positions},
+		database.Column{Name: "agent_id", Values: agentIDs},
+		database.Column{Name: "dead_at", Values: times},
+		database.Column{Name: "reason", Values: reasons},
+	)...)
+}
+
+// ForgetDeadLetters takes such notes back: the messages are delivered again.
+func (s *Service) ForgetDeadLetters(tx *database.Tx, agentID string, intentNo int64, positions ...int64) error {
+	in, argument := tx.In("position", positions)
+	return tx.Pipeline(database.Statement{
+		SQL:  "DELETE FROM dead_letters WHERE intent_no = ? AND agent_id = ? AND " + in,
+		Args: []any{intentNo, agentID, argument},
+	})
+}
