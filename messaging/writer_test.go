@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 
@@ -129,7 +130,7 @@ func TestStoppingCommitsWhatWaits(t *testing.T) {
 }
 
 func TestStoppingBeforeStarting(t *testing.T) {
-	s := &Service{writer: newWriter(Config{}, newHub())}
+	s := &Service{writer: newWriter(Config{}, newHub()), offers: newOffers(nil, slog.New(slog.DiscardHandler))}
 	s.tails = newTails(s)
 	s.Stop()
 	s.Start()
