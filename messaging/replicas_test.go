@@ -216,3 +216,31 @@ func TestNotificationsAreOptional(t *testing.T) {
 	quiet.replica(t, notified)
 	eventually(t, func() bool { return listening() == 1 }, "a replica with notifications does not listen")
 }
+
+// A watch wakes for whatever it listens to, wherever that happens.
+func TestWatchesWakeForTheOtherReplica(t *testing.T) {
+	t.Parallel()
+	one, other := newReplicas(t, notified)
+	id, further := one.open(t), one.open(t)
+	key := one.key(t, id)
+	one.register(t, "bob", "")
+	watch := one.messaging.WatchIntents("bob")
+	defer watch.Close()
+	watch.Intents(key.IntentNo)
+	watch.Subscription(7)
+	for name, happens := range map[string]func(){
+		"a message":              func() { other.say(t, "alice", id, "something") },
+		"access":                 func() { other.admit(t, other.channel(t, id).GetIntentId(), "alice", "bob") },
+		"the agent's role":       func() { other.register(t, "bob", "tester") },
+		"a further intent":       func() { other.asks(t, "alice", further, "bob") },
+		"the room above's signs": func() { other.messaging.WakeSubscription(7) },
+	} {
+		requireHears(t, one, other) // whatever was told before has arrived
+		watch.listener.wasWoken()
+		other.messaging.WakeSubscription(8)
+		requireHears(t, one, other)
+		require.False(t, watch.listener.wasWoken(), "before %s", name)
+		happens()
+		eventually(t, watch.listener.wasWoken, name+" does not wake")
+	}
+}
