@@ -1,0 +1,106 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"openintent/database/databasetest"
+	"openintent/e2e/harness"
+)
+
+// chaos breaks things by a schedule that its seed decides. Its faults run on the test's goroutine, one after the other.
+type chaos struct {
+	t        *testing.T
+	random   *rand.Rand
+	world    *world
+	postgres *databasetest.Server
+	url      string
+	injected map[string]int
+}
+
+// faults are what can happen, by name. Each leaves everything running, though perhaps not yet well.
+func (c *chaos) faults() map[string]func(ctx context.Context) {
+	return map[string]func(ctx context.Context){
+		"replica killed": func(ctx context.Context) {
+			replica := c.replica()
+			replica.Kill()
+			c.wait(ctx, 500*time.Millisecond)
+			replica.Start(c.t)
+		},
+		"replica drained": func(ctx context.Context) {
+			replica := c.replica()
+			if err := replica.Stop(); err != nil {
+				c.world.problem("a replica did not stop as it should: %v", err)
+			}
+			c.wait(ctx, 300*time.Millisecond)
+			replica.Start(c.t)
+		},
+		"PostgreSQL restarted": func(ctx context.Context) { c.restartPostgres(ctx, databasetest.Fast) },
+		"PostgreSQL crashed":   func(ctx context.Context) { c.restartPostgres(ctx, databasetest.Immediate) },
+		"PostgreSQL's connections ended": func(context.Context) {
+			databasetest.KillConnections(c.t, c.url)
+		},
+		"all lines to a replica cut": func(context.Context) {
+			for _, line := range c.world.lines[c.random.IntN(len(c.world.lines))] {
+				line.Cut()
+			}
+		},
+		"lines cut everywhere": func(context.Context) {
+			for _, lines := range c.world.lines {
+				lines[c.random.IntN(len(lines))].Cut()
+			}
+		},
+	}
+}
+
+func (c *chaos) replica() *harness.Server {
+	return c.world.replicas[c.random.IntN(len(c.world.replicas))]
+}
+
+func (c *chaos) restartPostgres(ctx context.Context, how databasetest.Shutdown) {
+	c.postgres.Stop(c.t, how)
+	c.wait(ctx, 500*time.Millisecond)
+	c.postgres.Start(c.t)
+}
+
+// run injects every fault once in each round, in an order of the round's own, until the context ends.
+func (c *chaos) run(ctx context.Context) {
+	faults := c.faults()
+	for ctx.Err() == nil {
+		names := slices.Sorted(maps.Keys(faults))
+		c.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		for _, name := range names {
+			c.wait(ctx, 2*time.Second)
+			if ctx.Err() != nil {
+				return
+			}
+			faults[name](ctx)
+			c.injected[name]++
+		}
+	}
+}
+
+// wait waits for a while below a bound, or until the context ends.
+func (c *chaos) wait(ctx context.Context, below time.Duration) {
+	timer := time.NewTimer(time.Duration(c.random.Int64N(int64(below))))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// report tells what was injected.
+func (c *chaos) report() string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(c.injected)) {
+		lines = append(lines, fmt.Sprintf("  %-34s %7d times", name, c.injected[name]))
+	}
+	return strings.Join(lines, "\n")
+}

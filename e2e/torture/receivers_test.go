@@ -1,0 +1,183 @@
+package torture
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"openintent/e2e/harness"
+)
+
+// following is a client that receives, with what it knows of its own.
+type following struct {
+	*client
+	receiver *Receiver
+	// cursor is where to go on; none before the first acceptance.
+	cursor *int64
+	// mayBeDenied is true where the agent's rights come and go.
+	mayBeDenied bool
+	begun       sync.Once
+	// answers is true for agents that answer the questions which they receive.
+	answers bool
+}
+
+// startReceiver keeps a receiver connected until the context ends. Connect returns when its connection has ended, however.
+func (w *world) startReceiver(ctx context.Context, f *following, connect func(f *following, ctx context.Context) error) {
+	if f.client == nil {
+		f.client = w.client(f.receiver.Agent, f.receiver.Name)
+	}
+	if f.receiver.Operator {
+		f.agent = ""
+	}
+	if !f.mayBeDenied {
+		w.accepted.Add(1)
+	}
+	w.receivers.Go(func() {
+		for ctx.Err() == nil {
+			begun := time.Now()
+			err := connect(f, ctx)
+			switch {
+			case err == nil || transient(err) || ctx.Err() != nil:
+			case f.mayBeDenied && harness.Code(err) == codes.PermissionDenied:
+			default:
+				f.problem("%s, going on after %v, ended: %v", f.receiver.Name, f.cursorText(), err)
+			}
+			if err != nil || time.Since(begun) < time.Millisecond {
+				f.rest(ctx, 10*time.Millisecond, 120*time.Millisecond)
+			}
+		}
+	})
+}
+
+func (f *following) cursorText() any {
+	if f.cursor == nil {
+		return "nothing"
+	}
+	return *f.cursor
+}
+
+// accept notes that the receiver follows from now on.
+func (f *following) accept() {
+	f.begun.Do(func() {
+		f.recorder.follow(f.receiver)
+		if !f.mayBeDenied {
+			f.accepted.Done()
+		}
+	})
+}
+
+// lifetime is how many deliveries a connection takes before its client goes elsewhere.
+func (f *following) lifetime() int { return 20 + f.random.IntN(400) }
+
+// take notes what came, and answers the questions among it.
+func (f *following) take(ctx context.Context, connection *Connection, deliveries ...Delivery) {
+	f.deliver(f.receiver, connection, deliveries...)
+	for _, d := range deliveries {
+		m := d.Message
+		if !f.answers || m.Kind != Request || m.Sender == f.agent {
+			continue
+		}
+		if m.To == f.agent || strings.HasPrefix(m.To, "role:") {
+			f.answerers.answer(ctx, f.client, m)
+		}
+	}
+}
+
+// answering lets agents answer in the background, each question once, until it is ended.
+type answering struct {
+	mutex   sync.Mutex
+	running sync.WaitGroup
+	known   map[string]bool // by agent and question
+	ended   bool
+}
+
+func (a *answering) answer(ctx context.Context, c *client, question *Message) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	key := c.agent + " " + question.ID
+	if a.ended || a.known[key] {
+		return
+	}
+	a.known[key] = true
+	its := c.client(c.agent, key)
+	a.running.Go(func() { its.answer(ctx, question) })
+}
+
+// end lets no more answers begin, and waits for those under way.
+func (a *answering) end() {
+	a.mutex.Lock()
+	a.ended = true
+	a.mutex.Unlock()
+	a.running.Wait()
+}
+
+// startReceivers lets everyone follow, and returns when all are accepted whose rights stay.
+func (w *world) startReceivers(ctx context.Context) {
+	plain, restricted := w.intents[0], w.intents[1]
+	for _, agent := range []string{anna, bert, carl, dora, mona} {
+		hasAccess := agent != dora && agent != mona
+		w.followIntent(ctx, agent, plain)
+		w.listenIntent(ctx, agent, plain)
+		w.followChannel(ctx, agent, w.channel(plain, "open"))
+		w.poll(ctx, agent, w.channel(plain, "audited"))
+		w.listenChannel(ctx, agent, w.channel(plain, "open"))
+		if hasAccess {
+			w.followIntent(ctx, agent, restricted)
+			w.listenChannel(ctx, agent, w.channel(restricted, "audited"))
+		}
+		for _, at := range []place{w.channel(plain, "explicit"), w.channel(restricted, "explicit")} {
+			if slices.Contains(at.members, agent) {
+				w.followChannel(ctx, agent, at)
+				w.poll(ctx, agent, at)
+			}
+		}
+	}
+	w.followChannel(ctx, mona, w.channel(plain, "explicit"))
+	w.followIntent(ctx, "", plain)
+	w.followIntent(ctx, "", restricted)
+	for _, at := range w.channels {
+		w.followChannel(ctx, solverNames()[0], at)
+		w.listenChannel(ctx, solverNames()[1], at)
+		if at.name == "open" {
+			w.poll(ctx, answerer, at)
+		} else {
+			w.followChannel(ctx, answerer, at)
+		}
+	}
+	accepted := make(chan struct{})
+	go func() {
+		w.accepted.Wait()
+		close(accepted)
+	}()
+	select {
+	case <-accepted:
+	case <-time.After(harness.Patience):
+		w.t.Fatalf("not all receivers are accepted: %v", w.history.Problems)
+	}
+}
+
+// newFollowing is a receiver of an agent's, or the operator's when that is empty.
+func (w *world) newFollowing(agent, transport, of string, guarantee Guarantee) *following {
+	f := &following{
+		receiver: &Receiver{Agent: agent, Transport: transport, Guarantee: guarantee, Operator: agent == ""},
+		answers:  agent == answerer || slices.Contains(solverNames(), agent), mayBeDenied: agent == mona,
+	}
+	name := agent
+	if agent == "" {
+		name = "the operator"
+	}
+	f.receiver.Name = name + "'s " + transport + " of " + of
+	return f
+}
+
+// label names an intent for people.
+func (w *world) label(intent string) string {
+	if intent == w.intents[0] {
+		return "the plain intent"
+	}
+	return "the restricted intent"
+}

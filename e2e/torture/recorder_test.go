@@ -1,0 +1,235 @@
+package torture
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// recorder writes down what clients do and get. It is safe for concurrent use; everything in its history is.
+type recorder struct {
+	mutex    sync.Mutex
+	tick     Tick
+	history  *History
+	messages map[Message]*Message // those seen so far, each kept once
+	received map[string]int       // by transport
+	problems map[string]bool
+}
+
+func newRecorder() *recorder {
+	return &recorder{
+		history:  &History{Intents: make(map[string]Intent), Channels: make(map[string]Channel)},
+		messages: make(map[Message]*Message), received: make(map[string]int), problems: make(map[string]bool),
+	}
+}
+
+func (r *recorder) next() Tick {
+	r.tick++
+	return r.tick
+}
+
+func (r *recorder) now() Tick {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.next()
+}
+
+// begin notes a send before its first attempt.
+func (r *recorder) begin(send *Send) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	send.Span.Begun = r.next()
+	r.history.Sends = append(r.history.Sends, send)
+}
+
+func (r *recorder) beginAsk(ask *Ask) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	ask.Span.Begun = r.next()
+	r.history.Asks = append(r.history.Asks, ask)
+}
+
+// settle notes what came of a send: the change is made together with the moment.
+func (r *recorder) settle(send *Send, change func()) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	change()
+	send.Span.Ended = r.next()
+}
+
+// change notes a change of the history that is no receipt.
+func (r *recorder) change(change func(h *History)) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	change(r.history)
+}
+
+// follow notes that a receiver was accepted.
+func (r *recorder) follow(receiver *Receiver) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	receiver.From = r.next()
+	r.history.Receivers = append(r.history.Receivers, receiver)
+}
+
+func (r *recorder) connect(receiver *Receiver, after int64, begun Tick) *Connection {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	connection := &Connection{Begun: begun, After: after}
+	receiver.Connections = append(receiver.Connections, connection)
+	return connection
+}
+
+func (r *recorder) deliver(receiver *Receiver, connection *Connection, deliveries ...Delivery) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, d := range deliveries {
+		d.Message, d.Logged, d.At = r.keep(d.Message), r.keep(d.Logged), r.next()
+		connection.Deliveries = append(connection.Deliveries, d)
+	}
+	r.received[receiver.Transport] += len(deliveries)
+}
+
+// keep gives the one copy of a message that is kept.
+func (r *recorder) keep(m *Message) *Message {
+	if m == nil {
+		return nil
+	}
+	kept := r.messages[*m]
+	if kept == nil {
+		kept = m
+		r.messages[*m] = m
+	}
+	return kept
+}
+
+func (r *recorder) done(receiver *Receiver, done ...Done) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, d := range done {
+		d.At = r.next()
+		receiver.Done = append(receiver.Done, d)
+	}
+}
+
+// problem notes a failure that no client should meet, once.
+func (r *recorder) problem(format string, args ...any) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	text := fmt.Sprintf(format, args...)
+	if !r.problems[text] {
+		r.problems[text] = true
+		r.history.Problems = append(r.history.Problems, text)
+	}
+}
+
+// missing counts what receivers still wait for, and all that was received so far.
+func (r *recorder) missing() (missing map[string]int, received int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, count := range r.received {
+		received += count
+	}
+	return Missing(r.history), received
+}
+
+// transports gives what was received, by transport.
+func (r *recorder) transports() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	var lines []string
+	for _, transport := range slices.Sorted(maps.Keys(r.received)) {
+		receivers, connections := 0, 0
+		for _, receiver := range r.history.Receivers {
+			if receiver.Transport == transport {
+				receivers++
+				connections += len(receiver.Connections)
+			}
+		}
+		lines = append(lines, fmt.Sprintf("  %-34s %7d received by %d receivers on %d connections",
+			transport, r.received[transport], receivers, connections))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// payloadOf is what goes with a content: it follows from it, so that every byte of a delivery can be checked.
+func payloadOf(content string) *structpb.Struct {
+	sum := 0
+	for _, c := range content {
+		sum = (sum*31 + int(c)) % 10_007
+	}
+	return &structpb.Struct{Fields: map[string]*structpb.Value{
+		"text": structpb.NewStringValue(content), "number": structpb.NewNumberValue(float64(sum) / 8),
+		"filler": structpb.NewStringValue(strings.Repeat("é\u2028\"", sum%60)), "nothing": structpb.NewNullValue(),
+	}}
+}
+
+// contentOf reads a payload back.
+func contentOf(payload *structpb.Struct) string {
+	content := payload.GetFields()["text"].GetStringValue()
+	if !proto.Equal(payload, payloadOf(content)) {
+		return fmt.Sprintf("not what was sent: %v", payload)
+	}
+	return content
+}
+
+// messageOf is a message from the wire.
+func messageOf(intent string, m *openintentv1.Message) *Message {
+	to := m.GetTo()
+	if m.To == nil {
+		to = everyone
+	}
+	return &Message{
+		ID: m.GetId(), Intent: intent, Channel: m.GetChannelId(), Sender: m.GetSender(), To: to, Kind: kindOf(m.GetMessageType()),
+		Answers: m.GetCorrelationId(), Content: contentOf(m.GetPayload()), At: m.GetCreatedAt().AsTime().UnixMicro(),
+	}
+}
+
+var wireKinds = map[string]openintentv1.MessageType{
+	Request: openintentv1.MessageType_MESSAGE_TYPE_REQUEST, Response: openintentv1.MessageType_MESSAGE_TYPE_RESPONSE,
+	Notify: openintentv1.MessageType_MESSAGE_TYPE_NOTIFY, Broadcast: openintentv1.MessageType_MESSAGE_TYPE_BROADCAST,
+}
+
+func kindOf(wire openintentv1.MessageType) string {
+	for kind, messageType := range wireKinds {
+		if messageType == wire {
+			return kind
+		}
+	}
+	return wire.String()
+}
+
+// tortureEvent is the type of the events that the test appends to logs; messageEvent that of an audited message's copy.
+const (
+	tortureEvent = "torture"
+	messageEvent = "channel_message"
+)
+
+// eventOf is a logged event of the test's own from the wire; nil for any other.
+func eventOf(e *openintentv1.Event) *Message {
+	if e.GetEventType() != tortureEvent {
+		return nil
+	}
+	return &Message{
+		ID: e.GetId(), Intent: e.GetIntentId(), Sender: e.GetActor(), To: everyone, Kind: LoggedEvent,
+		Content: contentOf(e.GetPayload()), At: e.GetCreatedAt().AsTime().UnixMicro(),
+	}
+}
+
+// transient tells whether a call or a stream failed for a reason that a client expects and tries again after.
+func transient(err error) bool {
+	switch harness.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		return true
+	}
+	return false
+}

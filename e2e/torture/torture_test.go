@@ -1,0 +1,133 @@
+package torture
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"openintent/database/databasetest"
+	"openintent/e2e/harness"
+)
+
+var (
+	duration = flag.Duration("torture.duration", 10*time.Second, "how long messages are sent and faults are injected")
+	seed     = flag.Uint64("torture.seed", 0, "decides the schedule of faults and the clients' choices; 0 picks one")
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// TestNothingIsLostUnderTorture is described in the package's documentation.
+func TestNothingIsLostUnderTorture(t *testing.T) {
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("-torture.seed=%d -torture.duration=%s", *seed, *duration)
+	postgres := databasetest.StartServer(t)
+	url := postgres.Database(t)
+	flags := []string{"--webhook-allowed-networks=127.0.0.0/8"}
+	var replicas []*harness.Server
+	for number := range 3 {
+		options := harness.Options{URL: url, Flags: flags}
+		if number == 2 {
+			options.Flags = append(options.Flags[:len(flags):len(flags)], "--no-notifications")
+		}
+		replicas = append(replicas, harness.StartProcess(t, options))
+	}
+
+	w := newWorld(t, *seed, replicas)
+	receiving, endReceiving := context.WithCancel(t.Context())
+	defer func() {
+		endReceiving()
+		w.receivers.Wait()
+	}()
+	w.startReceivers(receiving)
+	sending, endSending := context.WithCancel(t.Context())
+	defer func() {
+		endSending()
+		w.senders.Wait()
+		w.answerers.end()
+	}()
+	w.startSenders(sending)
+	c := &chaos{
+		t: t, random: rand.New(rand.NewPCG(*seed, 0)), world: w, postgres: postgres, url: url, injected: make(map[string]int),
+	}
+	breaking, endBreaking := context.WithTimeout(t.Context(), *duration)
+	defer endBreaking()
+	c.run(breaking)
+
+	// All ends well: senders and askers finish what they are at, everything is answered, and everyone gets the rest.
+	close(w.stopping)
+	w.senders.Wait()
+	w.awaitReceivers()
+	w.answerers.end()
+	w.awaitReceivers()
+	w.pickUp(sending)
+	w.readLogs(sending)
+	endReceiving()
+	w.receivers.Wait()
+
+	findings := Check(w.history)
+	t.Logf("\n%s\n%s\n%s", w.report(), w.transports(), c.report())
+	tell(t, findings)
+}
+
+// awaitReceivers waits until every receiver has what it must have, or nothing has come to anybody for long.
+func (w *world) awaitReceivers() {
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	missing, before := w.missing()
+	for progress := time.Now(); len(missing) > 0; <-again.C {
+		var received int
+		if missing, received = w.missing(); received != before {
+			before, progress = received, time.Now()
+		}
+		if time.Since(progress) > harness.Patience/2 {
+			w.t.Logf("still waiting for messages: %v", missing)
+			return
+		}
+	}
+}
+
+// report counts what was sent.
+func (w *world) report() string {
+	var sent, acknowledged, refused, answered, timedOut int
+	w.history.each(func(send *Send) {
+		sent++
+		if send.Acknowledged {
+			acknowledged++
+		}
+		if send.Refused {
+			refused++
+		}
+	})
+	for _, ask := range w.history.Asks {
+		if len(ask.Answers) > 0 {
+			answered++
+		} else if ask.Complete {
+			timedOut++
+		}
+	}
+	return fmt.Sprintf("%d sends, of which %d were acknowledged, %d refused and %d of unknown outcome\n"+
+		"%d questions, of which %d were answered and %d ran out", sent, acknowledged, refused, sent-acknowledged-refused,
+		len(w.history.Asks), answered, timedOut)
+}
+
+// tell fails the test for the findings, of each kind the first ones.
+func tell(t *testing.T, findings []Finding) {
+	t.Helper()
+	const most = 10
+	count := make(map[Kind]int)
+	var lines []string
+	for _, finding := range findings {
+		if count[finding.Kind]++; count[finding.Kind] <= most {
+			lines = append(lines, fmt.Sprintf("  %s: %s", finding.Kind, finding.Text))
+		}
+	}
+	if len(findings) > 0 {
+		t.Errorf("%d findings %v:\n%s", len(findings), count, strings.Join(lines, "\n"))
+	}
+}
