@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"openintent/database"
+	"openintent/webhooks"
 )
 
 // Config is everything that can be set about a server. The tags make flags and environment variables of it, in
@@ -131,6 +132,15 @@ func (c Config) tls() (*tls.Config, error) {
 		return nil, fmt.Errorf("the TLS certificate and key cannot be used: %w", err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// webhooks gives what posts webhooks.
+func (c Config) webhooks() (*webhooks.Sender, error) {
+	sender, err := webhooks.New(webhooks.Config{AllowedNetworks: c.WebhookAllowedNetworks, Version: c.Version})
+	if err != nil {
+		return nil, fmt.Errorf("OPENINTENT_WEBHOOK_ALLOWED_NETWORKS: %w", err)
+	}
+	return sender, nil
 }
 
 // maxBodyBytes bounds the body of a REST request: the largest payload with room for escapes and the other fields.

@@ -107,3 +107,12 @@ func TestLogSettings(t *testing.T) {
 	_, err = newLogger(cfg)
 	require.ErrorContains(t, err, "OPENINTENT_LOG_LEVEL must be")
 }
+
+func TestNetworksForWebhooksAreReadAtTheStart(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.WebhookAllowedNetworks = "127.0.0.0/8, fd00::/8"
+	_, err := cfg.webhooks()
+	require.NoError(t, err)
+	cfg.WebhookAllowedNetworks = "intranet"
+	require.ErrorContains(t, Run(t.Context(), cfg, nil), `OPENINTENT_WEBHOOK_ALLOWED_NETWORKS: "intranet" is no network`)
+}

@@ -44,7 +44,9 @@ func TestEveryMethodOfTheContractHasAPolicy(t *testing.T) {
 func TestEveryServedMethodHasAPolicy(t *testing.T) {
 	server := grpc.NewServer()
 	db := databasetest.Open(t, database.Config{URL: "sqlite::memory:"})
-	wire(db, DefaultConfig(), newMetrics(), slog.New(slog.DiscardHandler)).register(server)
+	sender, err := DefaultConfig().webhooks()
+	require.NoError(t, err)
+	wire(db, DefaultConfig(), sender, newMetrics(), slog.New(slog.DiscardHandler)).register(server)
 	healthv1.RegisterHealthServer(server, health.NewServer())
 	reflection.Register(server)
 	for service, info := range server.GetServiceInfo() {

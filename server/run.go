@@ -48,6 +48,10 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return err
 	}
+	sender, err := cfg.webhooks()
+	if err != nil {
+		return err
+	}
 	db, err := database.Open(ctx, database.Config{
 		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, Hooks: cfg.Hooks,
 	})
@@ -57,7 +61,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	metrics := newMetrics()
-	s, err := newServer(cfg, db, wire(db, cfg, metrics, logger), keys, encryption, metrics, logger)
+	s, err := newServer(cfg, db, wire(db, cfg, sender, metrics, logger), keys, encryption, metrics, logger)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"openintent/agents"
 	"openintent/channels"
@@ -13,7 +14,10 @@ import (
 	"openintent/intents"
 	"openintent/loop"
 	"openintent/messaging"
+	"openintent/server/jsonform"
+	"openintent/subscriptions"
 	"openintent/tasks"
+	"openintent/webhooks"
 )
 
 // sweepInterval is how often the rooms make lasting what time has decided.
@@ -21,20 +25,23 @@ const sweepInterval = time.Second
 
 // rooms are the domain's services, put together.
 type rooms struct {
-	intents   *intents.Service
-	agents    *agents.Service
-	tasks     *tasks.Service
-	channels  *channels.Service
-	messaging *messaging.Service
-	sweeps    []*loop.Loop
+	intents       *intents.Service
+	agents        *agents.Service
+	tasks         *tasks.Service
+	channels      *channels.Service
+	messaging     *messaging.Service
+	webhooks      *webhooks.Sender
+	subscriptions *subscriptions.Service
+	sweeps        []*loop.Loop
 }
 
 // wire builds the domain's rooms from the lowest to the highest. Each registers with those below it what must happen in
 // their transactions.
-func wire(db *database.DB, cfg Config, metrics *metrics, logger *slog.Logger) *rooms {
+func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics, logger *slog.Logger) *rooms {
 	r := &rooms{
-		intents: intents.New(intents.Config{DB: db, Logger: logger}),
-		agents:  agents.New(agents.Config{DB: db, Logger: logger}),
+		webhooks: sender,
+		intents:  intents.New(intents.Config{DB: db, Logger: logger}),
+		agents:   agents.New(agents.Config{DB: db, Logger: logger}),
 	}
 	r.tasks = tasks.New(tasks.Config{DB: db, Intents: r.intents, Logger: logger})
 	r.channels = channels.New(channels.Config{
@@ -47,6 +54,11 @@ func wire(db *database.DB, cfg Config, metrics *metrics, logger *slog.Logger) *r
 		Notifications: cfg.Notifications,
 		ObserveBatch:  metrics.batchCommitted, ObserveNotifications: metrics.notified,
 	})
+	r.subscriptions = subscriptions.New(subscriptions.Config{
+		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
+		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },
+		Logger: logger, LookAgain: cfg.LookAgain,
+	})
 	sweep := func(name string, work func(context.Context) error) *loop.Loop {
 		return loop.New(name, sweepInterval, logger, db.InTurn(name, work)) // one replica's sweep serves all
 	}
@@ -55,6 +67,7 @@ func wire(db *database.DB, cfg Config, metrics *metrics, logger *slog.Logger) *r
 		sweep("agents", r.agents.Sweep),
 		sweep("channels", r.channels.Sweep),
 		sweep("messages", r.messaging.Sweep),
+		sweep("subscriptions", r.subscriptions.Sweep),
 	}
 	return r
 }
@@ -66,11 +79,13 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.tasks.Register(registrar)
 	r.channels.Register(registrar)
 	r.messaging.Register(registrar)
+	r.subscriptions.Register(registrar)
 }
 
-// start begins the rooms' own work: the writer and the sweeps.
+// start begins the rooms' own work: the writer, the posting of webhooks and the sweeps.
 func (r *rooms) start() {
 	r.messaging.Start()
+	r.subscriptions.Start()
 	for _, sweep := range r.sweeps {
 		sweep.Start()
 	}
@@ -84,6 +99,8 @@ func (r *rooms) stop(ctx context.Context) error {
 		for _, sweep := range r.sweeps {
 			sweep.Stop()
 		}
+		r.subscriptions.Stop()
+		r.webhooks.Close()
 		r.messaging.Stop()
 	}()
 	select {

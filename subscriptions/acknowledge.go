@@ -137,6 +137,9 @@ func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []
 			dead[i] = delivery{number: d.number, dueAt: now}
 		}
 		tx.SendWithCommit(updateDeliveries(tx, sub.no, dead)...)
+		if locked.posted() {
+			tx.SendWithCommit(setPostAt(sub.no, now))
+		}
 		tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
 		return nil
 	})

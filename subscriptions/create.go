@@ -88,7 +88,7 @@ func (s *Service) checkPosting(draft *subscription) error {
 	}
 	if draft.webhookURL != "" {
 		if err := s.webhooks.Check(draft.webhookURL); err != nil {
-			return fault.BadField("webhook_url", "%s", err.Error())
+			return fault.BadField("webhook_url", "%s.", err.Error())
 		}
 	}
 	if draft.posted() {
@@ -142,6 +142,9 @@ func (s *Service) store(ctx context.Context, draft *subscription) error {
 		}
 		if !inserted {
 			return errNameTaken
+		}
+		if draft.posted() {
+			tx.AfterCommit(func() { s.poster.follow(draft.no, draft.subscriber) })
 		}
 		return s.begin(tx, draft)
 	})

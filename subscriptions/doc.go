@@ -19,8 +19,14 @@
 //
 // A subscription by another name than `default` is delivered at least once. One stream, or the posting, is its consumer at a
 // time (consumer.go) and says every few seconds that it lives; another takes over when it ends or falls silent. Fetches share
-// what is due while nobody streams. Each attempt is counted before the delivery goes out; what is not acknowledged in time is
-// due again, and after the last attempt a dead letter.
+// what is due while nobody streams. Each attempt is counted before the delivery goes out (a post's, when it has failed);
+// what is not acknowledged in time is due again, and after the last attempt a dead letter.
+//
+// A subscription whose deliveries are posted is examined by the poster of any replica (posting.go): when a wake-up tells of
+// something new, when a post is due, and seldom without either. What is due waits in a lane of its endpoint; the turn takes the
+// subscription as its consumer, posts of each channel one delivery after the other and of several channels beside each other,
+// and notes what was delivered. A failure is due again after a while that grows, and is a dead letter after the last attempt
+// or when the endpoint says that it is gone. While the endpoint's circuit is open nothing is attempted.
 //
 // An agent's own log, named `default` and made at first use, is shared by all streams of the agent on all replicas. They are
 // cursors over its numbers; nothing is acknowledged, and rows are kept for a day. A cursor that is older than the oldest row
@@ -34,16 +40,18 @@
 //   - Within an intent, numbers rise with positions. A page is numbered only if the intent's position is still where the page
 //     begins or before, so two gatherers never number the same place, and none is left out.
 //   - What has a number was visible to the subscriber when it was gathered, and what is delivered is visible when it is read.
-//   - Nothing is delivered before its attempt is committed; no transaction is open while something is sent.
+//   - Nothing is streamed or fetched before its attempt is committed; no transaction is open while something is sent.
+//   - Of a channel, and of an intent's logged events, nothing is posted before what is ahead of it was delivered or given up.
+//     The id under which a delivery is posted never changes.
 //   - A number above offered_through was never delivered and cannot be acknowledged.
 //   - All times are the database's clock. Whether something is due or given up is decided by time when looking; the sweep only
 //     makes that lasting where nobody looks.
 //
 // # Failure
 //
-// A crash between gathering and offering loses nothing; between offering and sending it costs an attempt. A commit of unknown
-// outcome is not repeated: the next look reads what is stored. When the database is away, streams wait and go on; calls are
-// refused as unavailable. A consumer whose process dies is replaced after ten seconds, one whose client takes nothing any
+// A crash between gathering and offering loses nothing; between offering and sending it costs an attempt; between posting and
+// noting it repeats some posts, in order, under the same ids. A commit of unknown outcome is not repeated: the next look reads
+// what is stored. When the database is away, streams and posts wait and go on; calls are refused as unavailable. A consumer whose process dies is replaced after ten seconds, one whose client takes nothing any
 // more somewhat later. Wake-ups carry no truth, here as elsewhere. A departed agent's subscriptions, and expired ones, deliver
 // no more from that moment on, swept or not; their dead letters can be read until they are deleted.
 package subscriptions

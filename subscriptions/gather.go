@@ -225,6 +225,9 @@ func (s *Service) number(
 			SQL:  "UPDATE subscriptions SET last_number = ? WHERE subscription_no = ?",
 			Args: []any{locked.lastNumber + int64(len(rows)), sub.no},
 		})
+		if len(rows) > 0 && locked.posted() {
+			tx.SendWithCommit(setPostAt(sub.no, now))
+		}
 		return nil
 	})
 	return found, stored, err
@@ -233,10 +236,10 @@ func (s *Service) number(
 // gather gathers for a subscription that is to be acknowledged whatever its window has room for. ended is true when its
 // channel will give nothing more and all of it was gathered.
 func (g *gatherer) gather(ctx context.Context, seen *sight) (ended bool, err error) {
-	room := window - int(seen.live)
 	for i := range seen.news {
 		n := &seen.news[i]
 		for done := false; !done; {
+			room := window - int(seen.live)
 			if room <= 0 {
 				return false, g.checkAccess(ctx, seen.sub, n.stored)
 			}
@@ -244,7 +247,7 @@ func (g *gatherer) gather(ctx context.Context, seen *sight) (ended bool, err err
 			if found, done, ended, err = g.step(ctx, seen.sub, n, min(room, gatherPage)); err != nil {
 				return false, err
 			}
-			room -= len(found)
+			seen.live += int64(len(found))
 		}
 	}
 	return ended, nil

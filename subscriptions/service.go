@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"openintent/agents"
 	"openintent/caller"
@@ -28,6 +29,8 @@ type Config struct {
 	Messaging *messaging.Service
 	// Webhooks checks URLs and posts to them.
 	Webhooks *webhooks.Sender
+	// Encode gives a message of the contract in its JSON form, for what is posted.
+	Encode func(proto.Message) ([]byte, error)
 	// Logger is told what could not be done; nil discards.
 	Logger *slog.Logger
 	// LookAgain is how long a waiting party waits at most before it looks without having been woken; 5 seconds when zero.
@@ -52,6 +55,7 @@ type Service struct {
 
 	consumers consumers
 	renewing  *loop.Loop
+	poster    *poster
 }
 
 // New makes the room, and registers that a departed agent's subscriptions end and that streams of what reaches an agent are
@@ -65,6 +69,7 @@ func New(cfg Config) *Service {
 		logger:    cfg.Logger,
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
 	}
+	s.poster = newPoster(s, cfg.Encode)
 	s.renewing = loop.New("consumers of subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
@@ -78,10 +83,17 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 }
 
 // Start begins the room's own work.
-func (s *Service) Start() { s.renewing.Start() }
+func (s *Service) Start() {
+	s.renewing.Start()
+	s.poster.start()
+}
 
-// Stop ends the room's own work. Streams and waits end with their calls' contexts, which the server cancels before.
-func (s *Service) Stop() { s.renewing.Stop() }
+// Stop ends the room's own work: posts that are under way are given up and made again later. Streams and waits end with
+// their calls' contexts, which the server cancels before.
+func (s *Service) Stop() {
+	s.poster.stop()
+	s.renewing.Stop()
+}
 
 // known gives the proven caller.
 func known(ctx context.Context) (caller.Caller, error) {

@@ -11,7 +11,7 @@ import (
 const subscriptionColumns = `s.subscription_no, s.id, s.subscriber_id, s.name, s.intent_no, s.channel_no, s.intent_id,
 	s.channel_id, s.event_types, s.message_type, s.correlation_id, s.webhook_url, s.use_endpoint, s.secret,
 	s.acknowledge_seconds, s.max_attempts, s.created_at, s.expires_at, s.ended_at, s.last_number,
-	s.offered_through, s.consumer, s.consumer_until, s.last_error, s.failures, s.retry_at`
+	s.offered_through, s.consumer, s.consumer_until, s.last_error`
 
 // scanSubscription reads subscriptionColumns, and what follows them into further.
 func scanSubscription(row database.Row, further ...any) (*subscription, error) {
@@ -21,13 +21,13 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 		intentID, channelID, messageType, correlationID *string
 		webhookURL, secret, consumer, lastError         *string
 		createdAt                                       int64
-		expiresAt, endedAt, consumerUntil, retryAt      *int64
+		expiresAt, endedAt, consumerUntil               *int64
 		eventTypes                                      []byte
 	)
 	err := row.Scan(append([]any{&s.no, &s.id, &s.subscriber, &s.name, &intentNo, &channelNo, &intentID, &channelID,
 		&eventTypes, &messageType, &correlationID, &webhookURL, &s.useEndpoint, &secret, &s.acknowledgeSeconds,
 		&s.maxAttempts, &createdAt, &expiresAt, &endedAt, &s.lastNumber, &s.offeredThrough, &consumer,
-		&consumerUntil, &lastError, &s.failures, &retryAt}, further...)...)
+		&consumerUntil, &lastError}, further...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,6 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 	s.webhookURL, s.secret, s.lastError = orZero(webhookURL), orZero(secret), orZero(lastError)
 	s.consumer, s.consumerUntil = orZero(consumer), timeOf(consumerUntil)
 	s.createdAt, s.expiresAt, s.endedAt = database.Time(createdAt), timeOf(expiresAt), timeOf(endedAt)
-	s.retryAt = timeOf(retryAt)
 	return &s, json.Unmarshal(eventTypes, &s.filter.EventTypes)
 }
 
@@ -119,14 +118,14 @@ func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 	err = tx.Pipeline(database.Statement{
 		SQL: `INSERT INTO subscriptions (id, subscriber_id, name, intent_no, channel_no, intent_id, channel_id, event_types,
 			message_type, correlation_id, webhook_url, use_endpoint, secret, acknowledge_seconds, max_attempts, created_at,
-			expires_at, cleared, last_number, offered_through, failures)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			expires_at, cleared, last_number, offered_through)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO NOTHING RETURNING subscription_no`,
 		Args: []any{s.id, s.subscriber, s.name, database.NullInt(s.intentNo), database.NullInt(s.channelNo),
 			database.NullText(s.intentID), database.NullText(s.channelID), eventTypes,
 			database.NullText(string(s.filter.MessageType)), database.NullText(s.filter.CorrelationID),
 			database.NullText(s.webhookURL), s.useEndpoint, database.NullText(s.secret), s.acknowledgeSeconds,
-			s.maxAttempts, database.Micros(s.createdAt), database.NullMicros(s.expiresAt), false, int64(0), int64(0), int64(0)},
+			s.maxAttempts, database.Micros(s.createdAt), database.NullMicros(s.expiresAt), false, int64(0), int64(0)},
 		Scan: func(row database.Row) error { return row.Scan(&s.no) },
 	})
 	return s.no != 0, err

@@ -51,9 +51,8 @@ type subscription struct {
 	consumer      string
 	consumerUntil time.Time
 
+	// lastError says why the last post failed.
 	lastError string
-	failures  int64
-	retryAt   time.Time
 }
 
 // own tells whether this is an agent's own log.

@@ -28,14 +28,14 @@ CREATE TABLE subscriptions (
     consumer            text, -- the stream or the poster to which deliveries go at present
     consumer_until      integer, -- until when it has that to itself, unless it says again that it lives
     last_error          text, -- why the last post failed
-    failures            integer NOT NULL, -- posts that failed since the last that did not
-    retry_at            integer -- no post before
+    post_at             integer -- when there is next something to post; NULL: nothing waits
 );
 CREATE UNIQUE INDEX subscriptions_id ON subscriptions (id);
 CREATE UNIQUE INDEX subscriptions_name ON subscriptions (subscriber_id, name) WHERE deleted_at IS NULL;
 CREATE INDEX subscriptions_expiry ON subscriptions (expires_at) WHERE expires_at IS NOT NULL AND ended_at IS NULL;
 CREATE INDEX subscriptions_ended ON subscriptions (subscription_no) WHERE ended_at IS NOT NULL AND NOT cleared;
 CREATE INDEX subscriptions_deleted ON subscriptions (subscription_no) WHERE deleted_at IS NOT NULL;
+CREATE INDEX subscriptions_post_at ON subscriptions (post_at) WHERE post_at IS NOT NULL;
 CREATE INDEX subscriptions_posted ON subscriptions (subscription_no)
     WHERE (webhook_url IS NOT NULL OR use_endpoint) AND ended_at IS NULL AND deleted_at IS NULL;
 

@@ -1,0 +1,90 @@
+package subscriptions
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/messaging"
+)
+
+// channelMessage is the event type of a message.
+const channelMessage = "channel_message"
+
+// envelope is what is posted (RFC-0006): a logged event as lists show it, or a message in the clothes of one.
+type envelope struct {
+	SubscriptionID string          `json:"subscription_id"`
+	Event          json.RawMessage `json:"event"`
+}
+
+// messageEvent is the clothes.
+type messageEvent struct {
+	ID        string          `json:"id"`
+	IntentID  string          `json:"intent_id"`
+	EventType string          `json:"event_type"`
+	Actor     string          `json:"actor"`
+	Payload   json.RawMessage `json:"payload"`
+	CreatedAt json.RawMessage `json:"created_at"`
+}
+
+// messagePlace stands before the members of the flat message in its payload.
+type messagePlace struct {
+	IntentID    string `json:"intent_id"`
+	ChannelName string `json:"channel_name"`
+}
+
+// body gives what is posted of an entry.
+func (p *poster) body(sub *subscription, entry messaging.Entry) ([]byte, error) {
+	message, event, _, err := entry.ToWire()
+	if err != nil {
+		return nil, err
+	}
+	if event != nil {
+		encoded, err := p.encode(event)
+		if err != nil {
+			return nil, err
+		}
+		return plainJSON(envelope{sub.id, encoded})
+	}
+	payload, err := p.encode(message)
+	if err != nil {
+		return nil, err
+	}
+	place, err := plainJSON(messagePlace{entry.IntentID, entry.ChannelName})
+	if err != nil {
+		return nil, err
+	}
+	createdAt, err := p.encode(timestamppb.New(entry.Message.CreatedAt))
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := plainJSON(messageEvent{
+		ID: message.GetId(), IntentID: entry.IntentID, EventType: channelMessage, Actor: message.GetSender(),
+		Payload: joined(place, payload), CreatedAt: createdAt,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plainJSON(envelope{sub.id, encoded})
+}
+
+// joined makes one JSON object of two that have members.
+func joined(first, second []byte) []byte {
+	return append(append(first[:len(first)-1:len(first)-1], ','), second[1:]...)
+}
+
+// plainJSON encodes without the escapes that only HTML needs, as all other JSON of the server is written.
+func plainJSON(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+// webhookID names a delivery to its receiver, the same whenever it is posted.
+func webhookID(sub *subscription, number int64) string {
+	return sub.id + "_" + strconv.FormatInt(number, 10)
+}

@@ -1,0 +1,111 @@
+package subscriptions
+
+import (
+	"context"
+	"time"
+
+	"openintent/database"
+)
+
+// posted is the condition of subscriptions whose deliveries are posted; it is the one of an index.
+const posted = "(webhook_url IS NOT NULL OR use_endpoint) AND ended_at IS NULL AND deleted_at IS NULL"
+
+// postedSubscriptions reads the subscriptions whose deliveries are posted, with their subscribers, and which of them have
+// something to be posted now.
+func (s *Service) postedSubscriptions(ctx context.Context) (subscribers map[int64]string, due []int64, err error) {
+	now := database.Micros(s.db.Now())
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
+		subscribers, due = make(map[int64]string), nil
+		return tx.Pipeline(database.Statement{
+			SQL: "SELECT subscription_no, subscriber_id FROM subscriptions WHERE " + posted +
+				" AND (expires_at IS NULL OR expires_at > ?)",
+			Args: []any{now},
+			Scan: func(row database.Row) error {
+				var no int64
+				var subscriber string
+				err := row.Scan(&no, &subscriber)
+				subscribers[no] = subscriber
+				return err
+			},
+		}, database.Statement{
+			SQL:  dueQuery,
+			Args: []any{now},
+			Scan: func(row database.Row) error {
+				var no int64
+				err := row.Scan(&no)
+				due = append(due, no)
+				return err
+			},
+		})
+	})
+	return subscribers, due, err
+}
+
+// dueQuery finds subscriptions with something to be posted by a time.
+const dueQuery = "SELECT subscription_no FROM subscriptions WHERE post_at <= ? ORDER BY post_at"
+
+// setPostAt gives a statement that says when there is next something to post; the zero time: nothing waits.
+func setPostAt(no int64, at time.Time) database.Statement {
+	return database.Statement{
+		SQL:  "UPDATE subscriptions SET post_at = ? WHERE subscription_no = ?",
+		Args: []any{database.NullMicros(at), no},
+	}
+}
+
+// setLastError gives a statement that says why the last post failed; empty: it did not.
+func setLastError(no int64, problem string) database.Statement {
+	return database.Statement{
+		SQL:  "UPDATE subscriptions SET last_error = ? WHERE subscription_no = ?",
+		Args: []any{database.NullText(problem), no},
+	}
+}
+
+// noteProblem says why nothing can be posted at present.
+func (s *Service) noteProblem(ctx context.Context, sub *subscription, problem string) error {
+	if sub.lastError == problem {
+		return nil
+	}
+	return s.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(setLastError(sub.no, problem)) })
+}
+
+// queues are a subscription's deliveries that are not done with, by number, apart for each channel and for each intent's
+// logged events: within one, order counts.
+type queues map[queueKey][]delivery
+
+type queueKey struct{ intentNo, channelNo int64 }
+
+// prepareQueues gives the statement that reads a subscription's queues, and a function that gives them once that has run.
+func prepareQueues(no int64) (database.Statement, func() queues) {
+	rows, statement := prepareDeliveries(live, "", no)
+	return statement, func() queues {
+		found := make(queues)
+		for _, d := range *rows {
+			key := queueKey{d.intentNo, d.channelNo}
+			found[key] = append(found[key], d)
+		}
+		return found
+	}
+}
+
+// readQueues reads a subscription's queues.
+func (s *Service) readQueues(ctx context.Context, no int64) (found queues, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		statement, queues := prepareQueues(no)
+		if err := tx.Pipeline(statement); err != nil {
+			return err
+		}
+		found = queues()
+		return nil
+	})
+	return found, err
+}
+
+// next is when the first delivery of a queue becomes due; zero when there is none.
+func (q queues) next() (next time.Time) {
+	for _, queue := range q {
+		if at := queue[0].dueAt; next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}

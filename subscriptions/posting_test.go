@@ -1,0 +1,405 @@
+package subscriptions
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+func TestMessagesArePostedSignedAndAcknowledged(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, nil)
+		intentID := h.intent(t)
+		channelID := h.open(t, intentID, "news")
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: ptr(endpoint.URL + "/in?k=v")})
+		require.True(t, strings.HasPrefix(sub.GetSecret(), "whsec_"))
+		sent := h.send(t, "a", channelID, "b", "<hello> & \u2028")
+
+		assert.Equal(t, []string{"<hello> & \u2028"}, endpoint.await(t, 1))
+		p := endpoint.all()[0]
+		requireSigned(t, sub.GetSecret(), p)
+		assert.Equal(t, fmt.Sprint(h.clock.Now().Unix()), p.Timestamp)
+		assert.Equal(t, sub.GetId()+"_1", p.ID)
+		assert.Equal(t, "/in", p.Path)
+		assert.Equal(t, sub.GetId(), p.SubscriptionID)
+		assert.Equal(t, sent.GetId(), p.Event.ID)
+		assert.Equal(t, intentID, p.Event.IntentID)
+		assert.Equal(t, "channel_message", p.Event.EventType)
+		assert.Equal(t, "a", p.Event.Actor)
+		assert.Equal(t, sent.GetCreatedAt().AsTime().Format(time.RFC3339Nano), p.Event.CreatedAt)
+		assert.Equal(t, sent.GetId(), p.Event.Payload.ID)
+		assert.Equal(t, channelID, p.Event.Payload.ChannelID)
+		assert.Equal(t, intentID, p.Event.Payload.IntentID)
+		assert.Equal(t, "news", p.Event.Payload.ChannelName)
+		assert.Equal(t, "b", p.Event.Payload.To)
+
+		after := h.settled(t, sub, 1)
+		assert.Empty(t, after.GetSecret(), "a secret is shown once")
+		assert.Zero(t, after.GetOutstandingCount())
+		assert.Empty(t, after.GetLastError())
+		assert.NotContains(t, string(p.Body), "whsec_")
+	}, posting)
+}
+
+func TestLoggedEventsArePostedAsTheyAre(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, nil)
+		intentID := h.intent(t)
+		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{"comment"}})
+		for range 3 {
+			_, err := h.intents.AppendEvent(as("a"), &openintentv1.AppendEventRequest{
+				IntentId: intentID, EventType: "comment", Payload: content("said"),
+			})
+			require.NoError(t, err)
+		}
+		h.send(t, "a", h.open(t, intentID, "news"), "b", "no event")
+		endpoint.await(t, 3)
+		for i, p := range endpoint.all() {
+			assert.Equal(t, "comment", p.Event.EventType)
+			assert.Equal(t, "a", p.Event.Actor)
+			assert.Contains(t, string(p.Body), `"event_hash":`)
+			assert.True(t, strings.HasSuffix(p.ID, fmt.Sprintf("_%d", i+1)))
+		}
+	}, posting)
+}
+
+func TestWhatFailsIsPostedAgainInOrderUnderTheSameID(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		// Each delivery fails twice. Within a channel none may arrive before the one ahead of it was taken.
+		tries := make(map[string]int)
+		var mutex sync.Mutex
+		endpoint := newHook(t, func(p arrival) int {
+			mutex.Lock()
+			defer mutex.Unlock()
+			if tries[p.ID]++; tries[p.ID] <= 2 {
+				return http.StatusBadRequest
+			}
+			return http.StatusOK
+		})
+		intentID := h.intent(t)
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+		channels := []string{h.open(t, intentID, "one"), h.open(t, intentID, "two"), h.open(t, intentID, "three")}
+		const each = 5
+		for i := range each {
+			for c, channelID := range channels {
+				h.send(t, "a", channelID, "b", fmt.Sprintf("%d/%d", c, i))
+			}
+		}
+		eventually(t, func() bool {
+			h.clock.Advance(time.Second)
+			return len(endpoint.taken()) == each*len(channels)
+		}, "not everything is posted")
+
+		ahead := make([]int, len(channels))
+		ids := make(map[string]string)
+		for _, p := range endpoint.all() {
+			var c, i int
+			_, err := fmt.Sscanf(p.text(), "%d/%d", &c, &i)
+			require.NoError(t, err)
+			require.Equal(t, ahead[c], i, "channel %d", c)
+			if p.Status == http.StatusOK {
+				ahead[c]++
+			}
+			if known, again := ids[p.text()]; again {
+				require.Equal(t, known, p.ID, "a delivery posted again has the same id")
+			}
+			ids[p.text()] = p.ID
+		}
+		assert.Len(t, endpoint.all(), 3*each*len(channels))
+		after := h.settled(t, sub, each*int64(len(channels)))
+		assert.Zero(t, after.GetDeadLetterCount())
+	}, posting, restless)
+}
+
+func TestAPoisonedChannelHoldsUpNoOther(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, func(p arrival) int {
+			if strings.HasPrefix(p.text(), "poison") {
+				return http.StatusUnprocessableEntity
+			}
+			return http.StatusOK
+		})
+		intentID := h.intent(t)
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL, MaxAttempts: ptr(int32(2))})
+		bad, good := h.open(t, intentID, "bad"), h.open(t, intentID, "good")
+		h.send(t, "a", bad, "b", "poison")
+		h.send(t, "a", bad, "b", "behind")
+		h.send(t, "a", good, "b", "beside")
+		assert.Equal(t, []string{"beside"}, endpoint.await(t, 1))
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "the failure is not noted")
+
+		h.clock.Advance(2 * time.Second)
+		assert.Equal(t, []string{"beside", "behind"}, endpoint.await(t, 2), "given up, it no longer stands in the way")
+		letters := h.deadLetters(t, sub)
+		require.Len(t, letters, 1)
+		assert.Equal(t, "poison", textOf(letters[0].GetDelivery().GetMessage()))
+		assert.Equal(t, "The endpoint answered 422. This was attempt 2 of 2.", letters[0].GetReason())
+		assert.EqualValues(t, 2, letters[0].GetDelivery().GetAttempt())
+	}, posting, restless)
+}
+
+func TestDeadLettersAreRedrivenUnderTheSameID(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		var open atomic.Bool
+		endpoint := newHook(t, func(arrival) int {
+			if open.Load() {
+				return http.StatusOK
+			}
+			return http.StatusGone
+		})
+		intentID := h.intent(t)
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+		h.send(t, "a", h.open(t, intentID, "news"), "b", "lost")
+		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "410 is not final")
+		assert.Equal(t, "The endpoint answered 410: it is gone. This was attempt 1 of 10.", h.deadLetters(t, sub)[0].GetReason())
+
+		open.Store(true)
+		_, err := h.redrive(sub)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"lost"}, endpoint.await(t, 1))
+		posts := endpoint.all()
+		assert.Len(t, posts, 2)
+		assert.Equal(t, posts[0].ID, posts[1].ID)
+		after := h.settled(t, sub, 1)
+		assert.Zero(t, after.GetDeadLetterCount())
+		assert.Nil(t, after.LastError)
+	}, posting)
+}
+
+func TestAHangingEndpointHoldsUpNoOther(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		hanging, healthy := newHook(t, func(arrival) int { return hang }), newHook(t, nil)
+		intentID := h.intent(t)
+		channelID := h.open(t, intentID, "news")
+		for range 12 { // more than one endpoint's lane and the examiners
+			h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &hanging.URL})
+		}
+		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &healthy.URL})
+		h.send(t, "a", channelID, "b", "first")
+		eventually(t, func() bool { return len(hanging.all()) == 4 }, "the hanging endpoint's places are not taken")
+		h.send(t, "a", channelID, "b", "second")
+		assert.Equal(t, []string{"first", "second"}, healthy.await(t, 2))
+		assert.Len(t, hanging.all(), 4)
+	}, posting)
+}
+
+func TestAnOpenCircuitCostsNoAttempts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		var broken atomic.Bool
+		broken.Store(true)
+		endpoint := newHook(t, func(arrival) int {
+			if broken.Load() {
+				return http.StatusBadGateway
+			}
+			return http.StatusOK
+		})
+		intentID := h.intent(t)
+		const count = 20
+		channels := make([]string, count)
+		for i := range channels {
+			channels[i] = h.open(t, intentID, fmt.Sprint("channel", i))
+		}
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+		for i, channelID := range channels {
+			h.send(t, "a", channelID, "b", fmt.Sprint(i))
+		}
+		eventually(t, func() bool { return h.webhooksOf().Held(endpoint.URL) > 0 }, "the circuit does not open")
+		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 0 }, "the turn does not end")
+		attempts := h.rows(t, "subscription_deliveries", "attempts > 0")
+		assert.Equal(t, len(endpoint.all()), attempts)
+		assert.Less(t, attempts, count)
+
+		broken.Store(false)
+		eventually(t, func() bool {
+			h.clock.Advance(time.Second)
+			return len(endpoint.taken()) == count
+		}, "not everything is posted once the endpoint works")
+		h.settled(t, sub, count)
+	}, posting, restless)
+}
+
+func (r rooms) webhooksOf() interface{ Held(string) time.Duration } { return r.subscriptions.webhooks }
+
+func TestASilentReplicaIsReplaced(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, nil)
+		intentID := h.intent(t)
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+
+		// A replica took the subscription and died: it neither renews nor leaves.
+		var taken *subscription
+		taken, err := h.subscriptions.find(asOperator(), sub.GetId())
+		require.NoError(t, err)
+		dead := h.subscriptions.newConsumer(taken.no)
+		eventually(t, func() bool {
+			ours, _, err := dead.take(context.Background(), taken, h.clock.Now())
+			return err == nil && ours
+		}, "the subscription is not free")
+		h.subscriptions.consumers.remove(dead)
+
+		channelID := h.open(t, intentID, "news")
+		h.send(t, "a", channelID, "b", "first")
+		h.send(t, "a", channelID, "b", "second")
+		for range 9 {
+			h.clock.Advance(time.Second)
+			require.NoError(t, h.subscriptions.poster.survey(context.Background()))
+			require.Empty(t, endpoint.all(), "one replica posts at a time")
+		}
+		h.clock.Advance(time.Second)
+		assert.Equal(t, []string{"first", "second"}, endpoint.await(t, 2))
+		h.settled(t, sub, 2)
+	}, posting, restless)
+}
+
+func TestReplicasDoNotPostTwice(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL, posting, restless)
+	endpoint := newHook(t, nil)
+	intentID := h.intent(t)
+	channelID := h.open(t, intentID, "news")
+	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+	second := h.replica(t, posting, restless)
+	eventually(t, func() bool { return second.subscriptions.poster.following() == 1 }, "the replica does not know of it")
+	const count = 50
+	for i := range count {
+		[]rooms{h.rooms, second}[i%2].send(t, "a", channelID, "b", fmt.Sprintf("%02d", i))
+	}
+	texts := endpoint.await(t, count)
+	h.settled(t, sub, count)
+	assert.Len(t, texts, count)
+	assert.True(t, slices.IsSorted(texts))
+}
+
+func (p *poster) following() int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return len(p.followed)
+}
+
+func TestAStopIsPromptAndCostsNoAttempt(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, func(arrival) int { return hang })
+		intentID := h.intent(t)
+		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+		h.send(t, "a", h.open(t, intentID, "news"), "b", "again")
+		eventually(t, func() bool { return len(endpoint.all()) == 1 }, "nothing is posted")
+		h.subscriptions.Stop()
+		assert.Zero(t, h.rows(t, "subscription_deliveries", "attempts > 0"))
+		assert.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"))
+		assert.Zero(t, h.rows(t, "subscriptions", "consumer IS NOT NULL"))
+	}, posting)
+}
+
+func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL, posting)
+	var stuck atomic.Bool
+	stuck.Store(true)
+	endpoint := newHook(t, func(arrival) int {
+		if stuck.Load() {
+			return hang
+		}
+		return http.StatusOK
+	})
+	intentID := h.intent(t)
+	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+	h.send(t, "a", h.open(t, intentID, "news"), "b", "again")
+	eventually(t, func() bool { return len(endpoint.all()) == 1 }, "nothing is posted")
+	h.subscriptions.Stop()
+
+	stuck.Store(false)
+	second := h.replica(t, posting)
+	assert.Equal(t, []string{"again"}, endpoint.await(t, 1))
+	posts := endpoint.all()
+	assert.Equal(t, posts[0].ID, posts[1].ID)
+	second.settled(t, sub, 1)
+}
+
+func TestDeliveriesGoToTheAgentsEndpoint(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, nil)
+		h.register(t, "b", "")
+		intentID := h.intent(t)
+		sub := h.subscribe(t, "b", &createInput{UseEndpoint: ptr(true)})
+		channelID := h.open(t, intentID, "news")
+		h.send(t, "a", channelID, "b", "to its endpoint")
+		eventually(t, func() bool { return h.get(t, sub).GetLastError() == noEndpoint }, "nobody says what is missing")
+		assert.Zero(t, h.rows(t, "subscription_deliveries", "attempts > 0"))
+
+		_, err := h.agents.UpsertAgent(as("b"), &openintentv1.RegisterAgentRequest{AgentId: ptr("b"), Endpoint: &endpoint.URL})
+		require.NoError(t, err)
+		h.clock.Advance(endpointLook)
+		assert.Equal(t, []string{"to its endpoint"}, endpoint.await(t, 1))
+		assert.Equal(t, "news", endpoint.all()[0].Event.Payload.ChannelName)
+		assert.Nil(t, h.settled(t, sub, 1).LastError)
+	}, posting, restless)
+}
+
+func TestAnEndpointOfAForbiddenKindIsNotPostedTo(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.register(t, "b", "")
+		_, err := h.agents.UpsertAgent(as("b"), &openintentv1.RegisterAgentRequest{
+			AgentId: ptr("b"), Endpoint: ptr("http://169.254.169.254/latest/meta-data"),
+		})
+		require.NoError(t, err)
+		sub := h.subscribe(t, "b", &createInput{UseEndpoint: ptr(true), MaxAttempts: ptr(int32(1))})
+		h.send(t, "a", h.open(t, h.intent(t), "news"), "b", "nowhere")
+		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "it is not given up")
+		assert.Contains(t, h.deadLetters(t, sub)[0].GetReason(), "The URL cannot be posted to: the address is private")
+	}, posting)
+}
+
+func TestWhatTheSubscriberMayNoLongerSeeIsPassedOver(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		var stuck atomic.Bool
+		stuck.Store(true)
+		endpoint := newHook(t, func(arrival) int {
+			if stuck.Load() {
+				return http.StatusServiceUnavailable
+			}
+			return http.StatusOK
+		})
+		intentID := h.intent(t)
+		channelID := h.open(t, intentID, "news")
+		sub := h.subscribe(t, "b", &createInput{
+			IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{channelMessage},
+		})
+		h.send(t, "a", channelID, "b", "before")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "no attempt is made")
+		h.admit(t, intentID, "a")
+		stuck.Store(false)
+		eventually(t, func() bool {
+			h.clock.Advance(time.Second)
+			return h.get(t, sub).GetLastError() == noAccess && h.rows(t, "subscription_deliveries", "1 = 1") == 0
+		}, "it is kept")
+		h.admit(t, intentID, "a", "b")
+		h.send(t, "a", channelID, "b", "after")
+		assert.Equal(t, []string{"after"}, endpoint.await(t, 1))
+	}, posting, restless)
+}
+
+func TestADeletedSubscriptionIsNotPostedAnyMore(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, func(arrival) int { return http.StatusServiceUnavailable })
+		intentID := h.intent(t)
+		channelID := h.open(t, intentID, "news")
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+		h.send(t, "a", channelID, "b", "once")
+		eventually(t, func() bool { return len(endpoint.all()) > 0 }, "nothing is posted")
+		_, err := h.subscriptions.DeleteSubscription(as("b"), &openintentv1.DeleteSubscriptionRequest{SubscriptionId: sub.GetId()})
+		require.NoError(t, err)
+		eventually(t, func() bool { return h.subscriptions.poster.following() == 0 }, "it is still cared for")
+	}, posting)
+}
