@@ -38,6 +38,7 @@ type offers struct {
 	logger *slog.Logger
 	loop   *loop.Loop
 
+	writing sync.Mutex // one flush at a time
 	mutex   sync.Mutex
 	waiting []offer
 	dropped int
@@ -152,6 +153,8 @@ func (o *offers) take() (noted []offer, dropped int) {
 // flush writes the offers that wait, and does not write again what it has written before. What could not be written waits
 // for the next turn.
 func (o *offers) flush(ctx context.Context) error {
+	o.writing.Lock()
+	defer o.writing.Unlock()
 	noted, dropped := o.take()
 	if dropped > 0 {
 		o.logger.Warn("too much was offered at once; not all of it is recorded", "messages", dropped)
