@@ -184,6 +184,56 @@ def check_stream_of_a_closed_channel_says_so():
     assert not isinstance(closed, LeaseConflictError)
 
 
+def check_stream_of_an_intent():
+    intent, channel = new_channel("room", options={"audit": True})
+    intent = alice.set_status(intent.id, intent.version, IntentStatus.ACTIVE)
+    alice.update_state(intent.id, intent.version, {"progress": 0.5})
+    alice.assign_agent(intent.id, "bob")
+    secret = alice.send_message(channel["id"], "alice", to="bob", payload={"n": 1})
+    alice.send_message(channel["id"], "alice", message_type="broadcast", payload={"n": 2})
+    alice.log_event(intent.id, EventType.COMMENT, {"note": "done"})
+
+    def follow(agent, after, last):
+        """What an agent's stream holds after an id, up to the event of a type."""
+        url = agent.subscribe_sse(intent.id).url
+        got = []
+        for event in SSEStream(url, headers(agent.agent_id) | {"Last-Event-ID": after}):
+            assert event.intent_id == intent.id, event
+            got.append(event)
+            if event.type == last:
+                return got
+
+    messages = ["channel_message", "channel_message"]
+    logged = ["intent_created", "STATUS_CHANGED", "STATE_CHANGED", "AGENT_ASSIGNED"]
+    got = follow(bob, "0", "comment")
+    assert [e.type for e in got] == logged + messages + ["comment"], got
+    _, status, state, assigned, direct, broadcast, comment = got
+    assert (status.data["old_status"], status.data["new_status"]) == ("draft", "active"), status
+    assert state.data["old_state"] == {} and state.data["new_state"] == {"progress": 0.5}, state
+    assert assigned.agent_id == "bob" and comment.data["note"] == "done"
+    assert direct.data["id"] == secret["id"] and direct.data["channel_name"] == "room"
+    assert broadcast.data["payload"] == {"n": 2}
+    event_ids = [e.id for e in bob.get_events(intent.id) if e.event_type == EventType.STATUS_CHANGED]
+    assert [status.data["event_id"]] == event_ids
+    assert [e.id for e in follow(bob, state.id, "comment")] == [e.id for e in got[3:]], "it goes on after the id"
+    assert [e.type for e in follow(carol, state.id, "comment")] == ["AGENT_ASSIGNED", "channel_message", "comment"]
+
+
+def check_event_queue_of_an_agent():
+    intent, channel = new_channel()
+    queue = bob.create_event_queue(agent_id="bob")
+    queue.start()  # to stop it would take five seconds: the package waits for a thread that reads
+    event, sent = None, []
+    while event is None:  # the queue's stream may begin after the first message
+        sent.append(alice.send_message(channel["id"], "alice", to="bob", payload={"n": len(sent)})["id"])
+        event = queue.get(timeout=1)
+    assert event.type == "channel_message" and event.data["id"] in sent and event.intent_id == intent.id, event
+    alice.assign_agent(intent.id, "bob")
+    while event.type == "channel_message":
+        event = queue.get(timeout=60)
+    assert (event.type, event.intent_id, event.agent_id) == ("AGENT_ASSIGNED", intent.id, "bob"), event
+
+
 def check_events():
     intent, channel = new_channel(options={"audit": True})
     sent = alice.send_message(channel["id"], "alice", to="bob", payload={"n": 1})

@@ -26,6 +26,10 @@ func TestMalformedBodies(t *testing.T) {
 		"POST /v1/intents/{intent}/events",
 		"POST /v1/agents",
 		"PATCH /v1/tasks/{task}",
+		"POST /v1/subscriptions",
+		"POST /v1/subscriptions/{subscription}/acknowledge",
+		"POST /v1/subscriptions/{subscription}/dead_letters/redrive",
+		"POST /v1/agents/alice/inbox/read",
 	} {
 		for what, text := range map[string]string{
 			"words": "hello", "half an object": `{"name":`, "two objects": `{}{}`, "a list": `[]`, "null": `null`,
@@ -167,7 +171,47 @@ func TestWrongFields(t *testing.T) {
 	add("POST /v1/intents", "version", `{"title":"x","version":7}`)
 	add("POST /v1/agents", "agent_id", `{"agent_id":""}`, `{"agent_id":"a/b"}`, `{"agent_id":"a\nb"}`, `{"agent_id":"operator"}`,
 		`{"agent_id":"system"}`, `{"agent_id":"*"}`, `{"agent_id":"role:reviewer"}`)
+	addSubscriptionFields(add)
 	add("POST /v1/agents", "heartbeat_config.unhealthy_after_seconds",
 		`{"heartbeat_config":{"interval_seconds":60,"unhealthy_after_seconds":60}}`)
 	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
+}
+
+// addSubscriptionFields adds what subscriptions and inboxes cannot be asked for.
+func addSubscriptionFields(add func(call, field string, bodies ...string)) {
+	create := "POST /v1/subscriptions"
+	add(create, "name", `{"name":""}`, `{"name":5}`, `{"name":"a/b"}`, `{"name":"a\nb"}`, `{"name":"default"}`,
+		`{"name":"`+strings.Repeat("n", 129)+`"}`)
+	add(create, "subscriber_id", `{"subscriber_id":5}`, `{"subscriber_id":"`+strings.Repeat("x", 300)+`"}`)
+	add(create, "channel_id", `{"intent_id":"{intent}","channel_id":"{room}"}`, `{"channel_id":["{room}"]}`)
+	add(create, "event_types", `{"event_types":"comment"}`)
+	add(create, "event_types[0]", `{"event_types":[""]}`, `{"event_types":[5]}`, `{"event_types":["`+strings.Repeat("x", 257)+`"]}`)
+	add(create, "message_type", `{"message_type":"letter"}`, `{"message_type":""}`)
+	add(create, "expires_at", `{"expires_at":"2001-01-01T00:00:00Z"}`, `{"expires_at":"tomorrow"}`)
+	for _, bad := range []string{`0`, `-1`, `1.5`, `"30"`, `99999`} {
+		add(create, "acknowledge_seconds", `{"acknowledge_seconds":`+bad+`}`)
+		add(create, "max_attempts", `{"max_attempts":`+bad+`}`)
+	}
+	add(create, "use_endpoint", `{"use_endpoint":true,"webhook_url":"https://example.com/"}`, `{"use_endpoint":"yes"}`)
+	add(create, "secret", `{"secret":"whsec_x"}`)
+	add(create, "acknowledged_through", `{"acknowledged_through":5}`)
+	for _, url := range []string{
+		"", "nope", "ftp://example.com/", "file:///etc/passwd", "javascript:alert(1)", "https://", "https:///path", "http://127.0.0.1/",
+		"http://localhost:8000/", "http://[::1]/", "http://10.0.0.1/", "http://169.254.169.254/latest/meta-data/", "http://0.0.0.0/",
+		"http://2130706433/", "http://0x7f.1/", "http://[::ffff:127.0.0.1]/", "https://user:password@example.com/",
+		"https://example.com:99999/", "https://exa mple.com/", "https://" + strings.Repeat("x", 2048),
+	} {
+		add(create, "webhook_url", `{"webhook_url":"`+url+`"}`)
+	}
+	acknowledge, redrive := "POST /v1/subscriptions/{subscription}/acknowledge", "POST /v1/subscriptions/{subscription}/dead_letters/redrive"
+	for _, call := range []string{acknowledge, redrive} {
+		add(call, "numbers[0]", `{"numbers":[0]}`, `{"numbers":[-1]}`, `{"numbers":["1"]}`, `{"numbers":[1.5]}`)
+		add(call, "numbers", `{"numbers":5}`, `{"numbers":[`+strings.Repeat("1,", 1000)+`1]}`)
+		add(call, "subscription_id", `{"subscription_id":"another"}`)
+	}
+	add(acknowledge, "through", `{"through":0}`, `{"through":-1}`, `{"through":"1"}`, `{"through":1e30}`)
+	read := "POST /v1/agents/alice/inbox/read"
+	add(read, "message_ids", `{}`, `{"message_ids":[]}`, `{"message_ids":"{request}"}`)
+	add(read, "message_ids[0]", `{"message_ids":[""]}`, `{"message_ids":[5]}`)
+	add(read, "agent_id", `{"agent_id":"bob","message_ids":["{request}"]}`)
 }

@@ -3,6 +3,7 @@ package strangers
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,14 +186,53 @@ func TestBadRequestsOverGRPC(t *testing.T) {
 			invalid("a stream from the future", "after_position", subscribes(w.places["room"], proto.Int64(math.MaxInt64))),
 			invalid("a stream from before the beginning", "after_position", subscribes(w.places["room"], proto.Int64(-1))),
 			{what: "a stream of a room of others", agent: "carol", code: codes.PermissionDenied, reason: "NOT_A_MEMBER", call: subscribes(w.places["members_room"], nil)},
+			{what: "a stream of no intent", code: codes.NotFound, reason: "INTENT_NOT_FOUND", call: follows(
+				&openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: "nope"}})},
+			{what: "a stream of a hidden intent", agent: "bob", code: codes.PermissionDenied, reason: "FORBIDDEN", call: follows(
+				&openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["hidden_intent"]}})},
+			{what: "a stream of another agent", code: codes.PermissionDenied, reason: "NOT_THE_AGENT", call: follows(
+				&openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "bob"}})},
+			invalid("a stream of an intent from the future", "after_position", follows(&openintentv1.SubscribeRequest{
+				Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["intent"]}, AfterPosition: proto.Int64(math.MaxInt64),
+			})),
+			invalid("a stream of messages of no type", "message_type", follows(&openintentv1.SubscribeRequest{
+				Scope:       &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["intent"]},
+				MessageType: openintentv1.MessageType(77).Enum(),
+			})),
+			invalid("a stream of too many types", "event_types", follows(&openintentv1.SubscribeRequest{
+				Scope:      &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["intent"]},
+				EventTypes: slices.Repeat([]string{"comment"}, 101),
+			})),
+			{what: "a stream of no subscription", code: codes.NotFound, reason: "SUBSCRIPTION_NOT_FOUND", call: receives("nope", 0)},
+			{what: "a stream of another's subscription", agent: "bob", code: codes.NotFound, reason: "SUBSCRIPTION_NOT_FOUND",
+				call: receives(w.places["subscription"], 0)},
+			{what: "an acknowledgement of the future", code: codes.InvalidArgument, reason: "NOT_DELIVERED",
+				call: receives(w.places["subscription"], math.MaxInt64)},
+			invalid("an acknowledgement before the beginning", "acknowledged_through", receives(w.places["subscription"], -1)),
 		})
 	})
 }
 
 func subscribes(channelID string, after *int64) func(context.Context, *harness.Caller) error {
+	return follows(&openintentv1.SubscribeRequest{
+		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channelID}, AfterPosition: after,
+	})
+}
+
+func follows(request *openintentv1.SubscribeRequest) func(context.Context, *harness.Caller) error {
 	return func(ctx context.Context, c *harness.Caller) error {
-		stream, err := c.Messages.Subscribe(ctx, &openintentv1.SubscribeRequest{
-			Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channelID}, AfterPosition: after,
+		stream, err := c.Messages.Subscribe(ctx, request)
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		return err
+	}
+}
+
+func receives(subscriptionID string, acknowledged int64) func(context.Context, *harness.Caller) error {
+	return func(ctx context.Context, c *harness.Caller) error {
+		stream, err := c.Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{
+			SubscriptionId: subscriptionID, AcknowledgedThrough: &acknowledged,
 		})
 		if err == nil {
 			_, err = stream.Recv()

@@ -62,6 +62,18 @@ func TestIdsOfNothing(t *testing.T) {
 		{"POST /v1/channels/{other_room}/messages/{request}/reply", `{"payload":{}}`, "MESSAGE_NOT_FOUND"},
 		{"GET /v1/channels/{room}/messages/ID/responses", ``, "MESSAGE_NOT_FOUND"},
 		{"GET /v1/channels/{other_room}/messages/{request}/responses", ``, "MESSAGE_NOT_FOUND"},
+		{"GET /v1/channels/ID/messages/{request}/deliveries", ``, "CHANNEL_NOT_FOUND"},
+		{"GET /v1/channels/{room}/messages/ID/deliveries", ``, "MESSAGE_NOT_FOUND"},
+		{"GET /v1/channels/{other_room}/messages/{request}/deliveries", ``, "MESSAGE_NOT_FOUND"},
+		{"POST /v1/agents/alice/inbox/read", `{"message_ids":["ID"]}`, "MESSAGE_NOT_FOUND"},
+		{"POST /v1/subscriptions", `{"intent_id":"ID"}`, "INTENT_NOT_FOUND"},
+		{"POST /v1/subscriptions", `{"channel_id":"ID"}`, "CHANNEL_NOT_FOUND"},
+		{"GET /v1/subscriptions/ID", ``, "SUBSCRIPTION_NOT_FOUND"},
+		{"DELETE /v1/subscriptions/ID", ``, "SUBSCRIPTION_NOT_FOUND"},
+		{"GET /v1/subscriptions/ID/deliveries", ``, "SUBSCRIPTION_NOT_FOUND"},
+		{"POST /v1/subscriptions/ID/acknowledge", `{"through":1}`, "SUBSCRIPTION_NOT_FOUND"},
+		{"GET /v1/subscriptions/ID/dead_letters", ``, "SUBSCRIPTION_NOT_FOUND"},
+		{"POST /v1/subscriptions/ID/dead_letters/redrive", `{}`, "SUBSCRIPTION_NOT_FOUND"},
 	} {
 		ids := []string{
 			"nope", "0", "-1", "null", "00000000-0000-0000-0000-000000000000", "chan_00000000000000000000000000",
@@ -71,9 +83,10 @@ func TestIdsOfNothing(t *testing.T) {
 		if !strings.Contains(place.call, "ID") {
 			ids = ids[:1]
 		}
+		body := strings.Replace(place.body, "ID", ids[0], 1)
 		for _, id := range ids {
 			attempts = append(attempts, attempt{
-				what: id[:min(len(id), 40)], call: strings.Replace(place.call, "ID", id, 1), body: place.body,
+				what: id[:min(len(id), 40)], call: strings.Replace(place.call, "ID", id, 1), body: body,
 				headers: []string{"If-Match", "1"}, refused: notFound(place.reason),
 			})
 		}
@@ -98,13 +111,19 @@ func TestWrongPathsAndMethods(t *testing.T) {
 		"GET /api/v2/intents", "GET /v1/nothing", "GET /v1/intents/", "GET /v1//intents", "GET //v1/intents",
 		"GET /v1/intents/{intent}/", "GET /v1/channels/{room}/nothing", "GET /v1/../v1/intents", "GET /V1/intents",
 		"GET /v1/channels/{room}/messages/{request}/", "GET /favicon.ico",
-		"GET /v1/leases", "GET /v1/checkpoints", "POST /graphql", "GET /v1/subscribe/intents/{intent}",
-		"GET /v1/intents/{intent}/subscribe")
+		"GET /v1/leases", "GET /v1/checkpoints", "POST /graphql", "GET /v1/subscribe", "GET /v1/subscribe/portfolios/x",
+		"GET /v1/portfolios/x/subscribe", "GET /v1/subscribe/intents/", "GET /v1/intents//subscribe",
+		"GET /v1/subscriptions/", "GET /v1/subscriptions/{subscription}/stream", "GET /v1/agents/alice/inbox/")
 	add(wrongMethod, "PUT /v1/channels/{room}", "POST /v1/channels/{room}", "DELETE /v1/channels/{room}/messages",
 		"PUT /v1/channels/{room}/messages/{request}", "GET /v1/channels/{room}/ask", "DELETE /v1/intents/{intent}",
 		"PATCH /v1/intents", "GET /v1/channels/{room}/messages/{request}/reply", "OPTIONS /v1/intents", "BREW /v1/intents",
 		"POST /healthz", "DELETE /metrics", "POST /openapi.json", "POST /docs", "POST /.well-known/openintent.json",
-		"POST /v1/server/config", "POST /v1/subscribe/channels/{room}")
+		"POST /v1/server/config", "POST /v1/subscribe/channels/{room}", "DELETE /v1/subscribe/intents/{intent}",
+		"POST /v1/intents/{intent}/subscribe", "PUT /v1/agents/alice/subscribe",
+		"PATCH /v1/subscribe/subscriptions/{subscription}", "PUT /v1/subscriptions", "PATCH /v1/subscriptions/{subscription}",
+		"POST /v1/subscriptions/{subscription}/deliveries", "GET /v1/subscriptions/{subscription}/acknowledge",
+		"DELETE /v1/subscriptions/{subscription}/dead_letters", "POST /v1/agents/alice/inbox", "GET /v1/agents/alice/inbox/read",
+		"POST /v1/channels/{room}/messages/{request}/deliveries")
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		w.try(t, attempts)
@@ -137,6 +156,19 @@ func TestWrongQueries(t *testing.T) {
 	add(messages+"/{request}/responses", "wait_seconds", "wait_seconds=-1", "wait_seconds=601", "wait_seconds=NaN",
 		"wait_seconds=Inf", "wait_seconds=1e999", "wait_seconds=soon")
 	add(messages+"/{request}/responses", "min_responses", "min_responses=0", "min_responses=1001")
+	inbox, subscription := "/v1/agents/alice/inbox", "/v1/subscriptions/{subscription}"
+	add(inbox, "limit", "limit=0", "limit=1001", "limit=many")
+	add(inbox, "cursor", "cursor=nope", "cursor={request}", "cursor=%00", "cursor="+strings.Repeat("x", 257))
+	add(inbox, "wait_seconds", "wait_seconds=-1", "wait_seconds=601", "wait_seconds=NaN", "wait_seconds=soon")
+	add(inbox, "agent_id", "agent_id=bob")
+	add("/v1/subscriptions", "subscriber_id", "subscriber_id="+strings.Repeat("x", 300), "subscriber_id=%00")
+	add("/v1/subscriptions", "name", "name=work")
+	add(subscription, "fields", "fields=id")
+	add(subscription+"/deliveries", "limit", "limit=0", "limit=1001")
+	add(subscription+"/deliveries", "wait_seconds", "wait_seconds=-1", "wait_seconds=601", "wait_seconds=NaN")
+	add(subscription+"/dead_letters", "limit", "limit=0", "limit=1001")
+	add(subscription+"/dead_letters", "after_number", "after_number=-1", "after_number=9223372036854775808", "after_number=last")
+	add(messages+"/{request}/deliveries", "limit", "limit=5")
 	add("/v1/intents", "offset", "offset=-1", "offset=x")
 	add("/v1/intents/{intent}/events", "since", "since=yesterday", "since=")
 	add("/v1/intents/{intent}/events", "after_sequence", "after_sequence=-1", "after_sequence=9223372036854775808")

@@ -56,6 +56,13 @@ func TestWrongMoments(t *testing.T) {
 		{what: "a stale version of the status", call: "POST /v1/intents/{intent}/status", body: `{"status":"blocked"}`, headers: []string{"If-Match", `W/"7"`}, refused: stale},
 		{what: "a stale version of a task", call: "PATCH /v1/tasks/{task}", body: `{"status":"claimed"}`, headers: []string{"If-Match", `"7"`}, refused: stale},
 
+		{what: "a subscription's name twice", call: "POST /v1/subscriptions", body: `{"name":"work"}`, refused: exists("SUBSCRIPTION_NAME_TAKEN")},
+		{what: "a subscription to a closed channel", call: "POST /v1/subscriptions", body: `{"channel_id":"{closed_room}"}`, refused: conflict("CHANNEL_CLOSED")},
+		{what: "acknowledging what was not delivered", call: "POST /v1/subscriptions/{subscription}/acknowledge", body: `{"numbers":[999999]}`, refused: invalid("NOT_DELIVERED")},
+		{what: "acknowledging through what was not delivered", call: "POST /v1/subscriptions/{subscription}/acknowledge", body: `{"through":9007199254740991}`, refused: invalid("NOT_DELIVERED")},
+		{what: "redriving what is no dead letter", call: "POST /v1/subscriptions/{subscription}/dead_letters/redrive", body: `{"numbers":[1]}`, refused: invalid("NOT_A_DEAD_LETTER")},
+		{what: "an expired request, read in the inbox", agent: "bob", call: "POST /v1/agents/bob/inbox/read", body: `{"message_ids":["{expired}"]}`, refused: late},
+
 		{what: "another message under a used key", call: send, body: `{"payload":{"n":2}}`, headers: []string{"Idempotency-Key", "used"}, refused: exists("IDEMPOTENCY_KEY_REUSED")},
 		{what: "another type under a used key", call: send, body: `{"payload":{"n":1},"message_type":"broadcast"}`, headers: []string{"Idempotency-Key", "used"}, refused: exists("IDEMPOTENCY_KEY_REUSED")},
 		{what: "two keys that differ", call: send, body: `{"payload":{},"idempotency_key":"a"}`, headers: []string{"Idempotency-Key", "b"}, refused: badField("Idempotency-Key")},

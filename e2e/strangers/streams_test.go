@@ -2,6 +2,7 @@ package strangers
 
 import (
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,18 +22,43 @@ type refusedStream struct {
 func TestStreamsThatCannotBegin(t *testing.T) {
 	key := harness.Key
 	streams := []refusedStream{
-		{"no key", "", "alice", "{room}", "", unauthenticated("API_KEY_MISSING")},
-		{"an unknown key", "nope", "alice", "{room}", "", unauthenticated("API_KEY_UNKNOWN")},
-		{"no such channel", key, "alice", "nope", "", notFound("CHANNEL_NOT_FOUND")},
-		{"no id", key, "alice", "%00", "", badField("channel_id")},
-		{"no member", key, "carol", "{members_room}", "", denied("NOT_A_MEMBER")},
-		{"a hidden channel", key, "bob", "{hidden_room}", "", denied("FORBIDDEN")},
-		{"an unknown query key", key, "alice", "{room}?colour=red", "", badField("colour")},
-		{"a malformed query", key, "alice", "{room}?%zz", "", badField("query")},
-		{"no cursor", key, "alice", "{room}", "{request}", badField("Last-Event-ID")},
-		{"a negative cursor", key, "alice", "{room}?last_event_id=-1", "", badField("last_event_id")},
-		{"a cursor of the future", key, "alice", "{room}", "999999", badField("after_position")},
-		{"a cursor beyond numbers", key, "alice", "{room}", strings.Repeat("9", 30), badField("Last-Event-ID")},
+		{"no such channel", key, "alice", "subscribe/channels/nope", "", notFound("CHANNEL_NOT_FOUND")},
+		{"no member", key, "carol", "subscribe/channels/{members_room}", "", denied("NOT_A_MEMBER")},
+		{"a hidden channel", key, "bob", "subscribe/channels/{hidden_room}", "", denied("FORBIDDEN")},
+		{"no such intent", key, "alice", "subscribe/intents/nope", "", notFound("INTENT_NOT_FOUND")},
+		{"a channel for an intent", key, "alice", "intents/{room}/subscribe", "", notFound("INTENT_NOT_FOUND")},
+		{"a hidden intent", key, "bob", "subscribe/intents/{hidden_intent}", "", denied("FORBIDDEN")},
+		{"a hidden intent on the other path", key, "bob", "intents/{hidden_intent}/subscribe", "", denied("FORBIDDEN")},
+		{"another agent", key, "alice", "subscribe/agents/bob", "", denied("NOT_THE_AGENT")},
+		{"another agent on the other path", key, "alice", "agents/bob/subscribe", "", denied("NOT_THE_AGENT")},
+		{"no such subscription", key, "alice", "subscribe/subscriptions/nope", "", notFound("SUBSCRIPTION_NOT_FOUND")},
+		{"another's subscription", key, "bob", "subscribe/subscriptions/{subscription}", "", notFound("SUBSCRIPTION_NOT_FOUND")},
+		{"acknowledging what was not delivered", key, "alice", "subscribe/subscriptions/{subscription}", "999999", invalid("NOT_DELIVERED")},
+		{"a filter of a subscription", key, "alice", "subscribe/subscriptions/{subscription}?event_types=a", "", badField("event_types")},
+		{"too many at a time", key, "alice", "subscribe/subscriptions/{subscription}?max_outstanding=1001", "", badField("max_outstanding")},
+		{"no type of message", key, "alice", "subscribe/intents/{intent}?message_type=letter", "", badField("message_type")},
+		{"an empty type", key, "alice", "intents/{intent}/subscribe?event_types=a,,b", "", badField("event_types[1]")},
+		{"a type that is too long", key, "alice", "subscribe/agents/alice?event_types=" + strings.Repeat("x", 257), "", badField("event_types[0]")},
+	}
+	for parameter, path := range map[string]string{
+		"channel_id": "subscribe/channels/{room}", "intent_id": "subscribe/intents/{intent}", "agent_id": "agents/alice/subscribe",
+		"subscription_id": "subscribe/subscriptions/{subscription}",
+	} {
+		streams = append(streams, []refusedStream{
+			{"no key for " + parameter, "", "alice", path, "", unauthenticated("API_KEY_MISSING")},
+			{"an unknown key for " + parameter, "nope", "alice", path, "", unauthenticated("API_KEY_UNKNOWN")},
+			{"no " + parameter, key, "alice", noID(path), "", badField(parameter)},
+			{"an unknown query key for " + parameter, key, "alice", path + "?colour=red", "", badField("colour")},
+			{"a malformed query for " + parameter, key, "alice", path + "?%zz", "", badField("query")},
+			{"no cursor for " + parameter, key, "alice", path, "{request}", badField("Last-Event-ID")},
+			{"a negative cursor for " + parameter, key, "alice", path + "?last_event_id=-1", "", badField("last_event_id")},
+			{"a cursor beyond numbers for " + parameter, key, "alice", path, strings.Repeat("9", 30), badField("Last-Event-ID")},
+		}...)
+		if parameter != "subscription_id" {
+			streams = append(streams, refusedStream{
+				"a cursor of the future for " + parameter, key, "alice", path, "999999", badField("after_position"),
+			})
+		}
 	}
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
@@ -51,10 +77,15 @@ func TestStreamsThatCannotBegin(t *testing.T) {
 	})
 }
 
+// noID puts what can be no id where a path has one.
+func noID(path string) string {
+	return regexp.MustCompile(`\{\w+\}|alice`).ReplaceAllString(path, "%00")
+}
+
 // open asks for a stream and reads the whole answer; it is empty when there is none.
 func (w *world) open(t *testing.T, stream refusedStream) (answer harness.Answer) {
 	caller := w.With(stream.key, stream.agent)
-	request, err := caller.Request(t.Context(), "GET", w.fill("/v1/subscribe/channels/"+stream.path), "")
+	request, err := caller.Request(t.Context(), "GET", w.fill("/v1/"+stream.path), "")
 	if err != nil {
 		return answer
 	}

@@ -27,6 +27,7 @@ func newWorld(t *testing.T, h *harness.Server) *world {
 	w.makeIntents(t)
 	w.makeChannels(t)
 	w.makeMessages(t)
+	w.make(t, "subscription", "id", "alice", "/v1/subscriptions", `{"name":"work","intent_id":"{intent}"}`)
 	return w
 }
 
@@ -132,6 +133,9 @@ func (w *world) ledger(t *testing.T) string {
 			w.write(t, &out, "messages", messages)
 		}
 	}
+	var subscriptions any
+	w.read(t, "/v1/subscriptions", &subscriptions)
+	w.write(t, &out, "subscriptions", subscriptions)
 	for _, status := range []string{"active", "unhealthy", "draining", "dead", "deregistered", "registering"} {
 		var agents any
 		w.read(t, "/v1/agents?status="+status, &agents)
