@@ -33,9 +33,9 @@ type consumption struct {
 	// InUse is the memory of the heap and the stacks that is in use after collecting garbage, Resident what the operating
 	// system counts, both in bytes.
 	InUse, Resident int64
-	// Processor is the processor time so far.
-	Processor  time.Duration
-	Goroutines int
+	// Before and After are the processor time so far, before and after this was found out.
+	Before, After time.Duration
+	Goroutines    int
 }
 
 // serveChild is what the child process runs: until its standard input ends, which it does with its parent.
@@ -60,17 +60,23 @@ func serveChild(mode string) error {
 func announce(at addresses) { _ = json.NewEncoder(os.Stdout).Encode(at) }
 
 func consumed() consumption {
+	before := processor()
 	debug.FreeOSMemory() // collects garbage first
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	c := consumption{
+	return consumption{
 		InUse: int64(memory.HeapInuse + memory.StackInuse), Resident: resident(), Goroutines: runtime.NumGoroutine(),
+		Before: before, After: processor(),
 	}
+}
+
+// processor is the processor time that the process has used.
+func processor() time.Duration {
 	var used syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) == nil {
-		c.Processor = time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
 	}
-	return c
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // resident reads what Linux counts as the process's memory; 0 elsewhere.

@@ -57,25 +57,23 @@ func (t *target) follow(
 	return streams, err
 }
 
-// inParallel does n things, a bounded number of them at a time.
+// inParallel does n things, a bounded number of them at a time, until one fails.
 func inParallel(n int, do func(i int) error) error {
-	failures := make([]error, n)
+	failures := make(chan error, n)
 	var working sync.WaitGroup
 	places := make(chan struct{}, openingAtOnce)
-	for i := range n {
+	for i := 0; i < n && len(failures) == 0; i++ {
 		places <- struct{}{}
 		working.Go(func() {
 			defer func() { <-places }()
-			failures[i] = do(i)
+			if err := do(i); err != nil {
+				failures <- fmt.Errorf("stream %d: %w", i+1, err)
+			}
 		})
 	}
 	working.Wait()
-	for i, err := range failures {
-		if err != nil {
-			return fmt.Errorf("stream %d: %w", i+1, err)
-		}
-	}
-	return nil
+	close(failures)
+	return <-failures
 }
 
 // onChannel follows one channel.

@@ -33,6 +33,7 @@ type opener func(ctx context.Context, t *target, places []place, first, n int) e
 func (p plan) memory(ctx context.Context, engine string) error {
 	fmt.Printf("\n%s, each idle stream of an agent of its own, on %d channels\n", engine, followedChannels)
 	table := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', tabwriter.AlignRight)
+	defer table.Flush()
 	_, _ = fmt.Fprintln(table, "\tstreams\theap and stacks, KiB a stream\tresident\tgoroutines\tprocessor\t")
 	for _, contestant := range []struct {
 		name string
@@ -65,7 +66,7 @@ func (p plan) memory(ctx context.Context, engine string) error {
 			_, _ = fmt.Fprintf(table, "%s\t%s\t\n", contestant.name, line)
 		}
 	}
-	return table.Flush()
+	return nil
 }
 
 // idleStreams opens more and more streams on a fresh server and gives a line of figures for each number of them.
@@ -107,7 +108,7 @@ func (p plan) idleStreams(ctx context.Context, start func() (*target, error), op
 		lines = append(lines, fmt.Sprintf("%d\t%.1f\t%.1f\t%.1f\t%.1f %%", streams,
 			each(now.InUse-before.InUse), each(now.Resident-before.Resident),
 			float64(now.Goroutines-before.Goroutines)/float64(streams),
-			100*float64(later.Processor-now.Processor)/float64(idleFor)))
+			100*float64(later.Before-now.After)/float64(idleFor)))
 	}
 	return lines, nil
 }

@@ -13,7 +13,7 @@ import (
 const root = "../.."
 
 // documents are the pages whose snippets are run, each from top to bottom against a server of its own.
-var documents = []string{"README.md", "docs/rest.md"}
+var documents = []string{"README.md", "docs/rest.md", "docs/delivery.md"}
 
 // snippet is a block of shell commands in a document, with the output that the document shows behind it.
 type snippet struct {
@@ -29,6 +29,8 @@ type snippet struct {
 const (
 	remarkNotRun   = "<!-- not run:"
 	remarkRepeated = "<!-- repeated until it shows this -->"
+	// remarkSaved stands before a file that the reader is to save, whose name follows.
+	remarkSaved = "<!-- saved as "
 )
 
 // block is a fenced block of a document.
@@ -74,6 +76,11 @@ func blocks(document string) (found []block) {
 func snippets(document string) (found []snippet) {
 	all := blocks(document)
 	for i, b := range all {
+		if name, saved := strings.CutPrefix(b.remark, remarkSaved); saved {
+			name = strings.TrimSuffix(name, " -->")
+			found = append(found, snippet{line: b.line, commands: "cat > " + name + " <<'END OF FILE'\n" + b.text + "END OF FILE\n"})
+			continue
+		}
 		if b.language != "sh" || strings.HasPrefix(b.remark, remarkNotRun) {
 			continue
 		}

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
 )
 
 // patience bounds one block of commands. The first use of a tool builds it, which takes its time.
@@ -29,8 +33,11 @@ func newShell(t *testing.T) *shell {
 	t.Helper()
 	_, err := exec.LookPath("curl")
 	require.NoError(t, err, "the documents show curl; install it (apt-get install curl)")
+	python, err := harness.Python()
+	require.NoError(t, err, "the documents show Python with packages")
 	command := exec.Command("bash", "--noprofile", "--norc")
 	command.Dir = root
+	command.Env = append(os.Environ(), "PATH="+filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	input, err := command.StdinPipe()
 	require.NoError(t, err)
 	output, err := command.StdoutPipe()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,13 +18,28 @@ import (
 	"openintent/server"
 )
 
+// receiver is where the documents let webhooks go.
+const receiver = "127.0.0.1:9000"
+
+// freeAddress gives an address of this machine that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
 func TestSnippetsDoWhatTheyShow(t *testing.T) {
 	for _, name := range documents {
 		t.Run(name, func(t *testing.T) {
-			h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) { cfg.APIKeys = "" }})
+			h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) {
+				cfg.APIKeys, cfg.WebhookAllowedNetworks = "", "127.0.0.0/8"
+			}})
 			addresses := strings.NewReplacer(
 				server.DefaultConfig().HTTPAddr, strings.TrimPrefix(h.BaseURL(), "http://"),
 				server.DefaultConfig().GRPCAddr, h.GRPCAddress(),
+				receiver, freeAddress(t),
 			)
 			found := snippets(readDocument(t, name))
 			require.NotEmpty(t, found)
@@ -86,7 +102,7 @@ func compactJSON(text string) (string, error) {
 }
 
 var (
-	idForm   = regexp.MustCompile(`\b(chan|msg|task)_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+	idForm   = regexp.MustCompile(`\b(chan|msg|task|sub)_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 	timeForm = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z`)
 	hashForm = regexp.MustCompile(`sha256:[A-Za-z0-9_-]{43}`)
 )

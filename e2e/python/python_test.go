@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,21 +18,10 @@ import (
 // patience bounds one run of a program.
 const patience = 5 * time.Minute
 
-// interpreter gives a Python that has the published package.
-var interpreter = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("OPENINTENT_TEST_PYTHON"); path != "" {
-		return path, nil
-	}
-	command := exec.Command("../../scripts/python-env.sh")
-	command.Stderr = os.Stderr
-	output, err := command.Output()
-	return strings.TrimSpace(string(output)), err
-})
-
 // run runs a Python program and gives what it printed.
 func run(t *testing.T, arguments ...string) string {
 	t.Helper()
-	python, err := interpreter()
+	python, err := harness.Python()
 	require.NoError(t, err, "there is no Python with the published package")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -45,13 +33,19 @@ func run(t *testing.T, arguments ...string) string {
 	return string(output)
 }
 
-func TestThePublishedPackageWorksUnmodified(t *testing.T) {
-	program, err := os.ReadFile("drive.py")
+// checksOf gives what a program prints when all its checks went well.
+func checksOf(t *testing.T, name string) (checks string) {
+	t.Helper()
+	program, err := os.ReadFile(name)
 	require.NoError(t, err)
-	var checks string
 	for _, check := range regexp.MustCompile(`(?m)^def (check_\w+)\(`).FindAllStringSubmatch(string(program), -1) {
 		checks += check[1] + "\n"
 	}
+	return checks
+}
+
+func TestThePublishedPackageWorksUnmodified(t *testing.T) {
+	checks := checksOf(t, "drive.py")
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		require.Equal(t, checks, run(t, "drive.py", h.BaseURL(), harness.CompatibilityKey))
 	})
