@@ -159,13 +159,13 @@ func IntentsListing(tx *database.Tx, agentID string) ([]int64, error) {
 
 // PrepareListings gives the statement that reads in which intents channels list the agent, and the map that it fills: when
 // the agent was last added to a list of the intent. A departure since then has ended all of these memberships.
-func PrepareListings(tx *database.Tx, agentID string) (database.Statement, map[int64]time.Time) {
+func PrepareListings(agentID string) (database.Statement, map[int64]time.Time) {
 	listed := make(map[int64]time.Time)
 	return prepareListings("agent_id = ?", []any{agentID}, listed), listed
 }
 
 // PrepareListing is PrepareListings for one intent.
-func PrepareListing(tx *database.Tx, intentNo int64, agentID string) (database.Statement, map[int64]time.Time) {
+func PrepareListing(intentNo int64, agentID string) (database.Statement, map[int64]time.Time) {
 	listed := make(map[int64]time.Time)
 	return prepareListings("intent_no = ? AND agent_id = ?", []any{intentNo, agentID}, listed), listed
 }

@@ -175,7 +175,7 @@ func (s *Service) view(tx *database.Tx, feed Feed, r reading) (*feedView, error)
 	var further []database.Statement
 	var part reach
 	if feed.Reaching {
-		part, further = prepareReachIn(tx, feed.IntentNo, feed.By.Agent)
+		part, further = prepareReachIn(feed.IntentNo, feed.By.Agent)
 	}
 	var err error
 	if view.section, err = s.readSection(tx, r, []string{feed.By.Agent}, further...); err != nil {
@@ -194,10 +194,10 @@ func (s *Service) view(tx *database.Tx, feed Feed, r reading) (*feedView, error)
 
 // prepareReachIn gives the statements that read what decides, in one intent, whether an agent takes part, and where they
 // put it.
-func prepareReachIn(tx *database.Tx, intentNo int64, agentID string) (reach, []database.Statement) {
+func prepareReachIn(intentNo int64, agentID string) (reach, []database.Statement) {
 	r := reach{spoken: make(map[int64]bool)}
 	var listing database.Statement
-	listing, r.listed = channels.PrepareListing(tx, intentNo, agentID)
+	listing, r.listed = channels.PrepareListing(intentNo, agentID)
 	return r, []database.Statement{listing, {
 		SQL:  "SELECT intent_no FROM audiences WHERE name = ? AND intent_no = ? AND sent",
 		Args: []any{agentID, intentNo},

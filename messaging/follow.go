@@ -11,6 +11,9 @@ import (
 	"openintent/fault"
 )
 
+// offeredAtOnce is how many messages a follower hands over at most before it records that.
+const offeredAtOnce = 16
+
 // delivery is what is handed to a follower: an entry, or the mark that it has caught up.
 type delivery struct {
 	Entry
@@ -45,6 +48,8 @@ type follower struct {
 	// was told that it has caught up with them.
 	history, lastPosition int64
 	marked                bool
+	// offered are messages that were handed over, until that is recorded.
+	offered []*Message
 }
 
 // stream is what a caller asks to follow.
@@ -72,6 +77,7 @@ func (s *Service) follow(ctx context.Context, asked stream) error {
 	f := &follower{
 		service: s, scope: asked.scope, tail: t, by: asked.by, filter: asked.filter, send: asked.send, limit: firstChunk,
 	}
+	defer f.recordOffered()
 	if err := f.begin(ctx, seen, asked.after); err != nil {
 		return err
 	}
@@ -89,6 +95,7 @@ func (s *Service) follow(ctx context.Context, asked stream) error {
 		if f.cursor >= f.seen.end() && f.seen.ended() {
 			return errChannelClosed
 		}
+		f.recordOffered()
 		if err := t.wait(ctx, f.seen); err != nil {
 			return err
 		}
@@ -271,7 +278,27 @@ func (f *follower) moveTo(it item) {
 }
 
 // hand gives the caller an entry.
-func (f *follower) hand(d delivery) error { return f.send(d) }
+func (f *follower) hand(d delivery) error {
+	if err := f.send(d); err != nil {
+		return err
+	}
+	if d.Message != nil {
+		f.offered = append(f.offered, d.Message)
+	}
+	if len(f.offered) == offeredAtOnce {
+		f.recordOffered()
+	}
+	return nil
+}
+
+// recordOffered records which messages were handed over since the last time.
+func (f *follower) recordOffered() {
+	if len(f.offered) > 0 {
+		f.service.offers.record(f.by.Agent, f.service.db.Now(), f.offered...)
+		clear(f.offered) // keep no message alive
+		f.offered = f.offered[:0]
+	}
+}
 
 // entry gives an item as an entry of now.
 func (f *follower) entry(it item) Entry {

@@ -174,44 +174,28 @@ func (s *section) add(it item) {
 
 // resolve reads the channels of the messages, drops those of deleted ones, and finds out which requests are abandoned.
 func (s *section) resolve(tx *database.Tx, service *Service) error {
-	var numbers []int64
-	for _, it := range s.items {
-		if it.message != nil {
-			numbers = append(numbers, it.message.ChannelNo)
-		}
-	}
-	if numbers = distinct(numbers); len(numbers) == 0 {
-		return nil
-	}
-	rules, err := service.channels.RulesOf(tx, s.head.IntentNo, s.head.Epoch, numbers)
-	if err != nil {
-		return err
-	}
-	keys := make([]channels.Key, len(numbers))
-	for i, no := range numbers {
-		keys[i] = channels.Key{IntentNo: s.head.IntentNo, ChannelNo: no}
-	}
-	counts, err := channels.LoadCounts(tx, keys)
-	if err != nil {
-		return err
-	}
-	s.talks = make(map[int64]talk, len(rules))
-	closed := make(map[int64]bool, len(rules))
-	for _, key := range keys {
-		if channel, count := rules[key.ChannelNo], counts[key]; channel != nil && count != nil {
-			s.talks[key.ChannelNo] = talk{channel, *count}
-			_, closed[key.ChannelNo] = channel.ClosedBy(*count, &s.head, s.now)
-		}
-	}
-	s.items = slices.DeleteFunc(s.items, func(it item) bool {
-		return it.message != nil && s.talks[it.message.ChannelNo].channel == nil
-	})
 	var messages []*Message
 	for _, it := range s.items {
 		if it.message != nil {
-			it.message.ChannelID = s.talks[it.message.ChannelNo].channel.ID
 			messages = append(messages, it.message)
 		}
 	}
-	return s.markAbandonedIn(tx, messages, func(m *Message) bool { return closed[m.ChannelNo] })
+	if len(messages) == 0 {
+		return nil
+	}
+	all := &survey{
+		service: service, tx: tx, heads: intents.Heads{&s.head}, presences: s.presences,
+		access: map[int64]*intents.Rules{s.head.IntentNo: s.access}, looks: make(map[channels.Key]*look),
+	}
+	if err := all.include(messages); err != nil {
+		return err
+	}
+	s.talks = make(map[int64]talk, len(all.looks))
+	for key, l := range all.looks {
+		if l != nil {
+			s.talks[key.ChannelNo] = talk{l.channel, l.count}
+		}
+	}
+	s.items = slices.DeleteFunc(s.items, func(it item) bool { return it.message != nil && all.look(it.message) == nil })
+	return nil
 }

@@ -6,41 +6,6 @@ import (
 	"openintent/database"
 )
 
-// RulesOf is Rules for several channels of one intent, in few statements however many they are. Channels that are deleted
-// or absent are missing from the map.
-func (s *Service) RulesOf(tx *database.Tx, intentNo, epoch int64, channelNos []int64) (map[int64]*Rules, error) {
-	rules := make(map[int64]*Rules, len(channelNos))
-	var unknown []int64
-	for _, no := range channelNos {
-		if kept, ok := s.rules.Get(tx, intentNo, epoch, Key{intentNo, no}); ok {
-			rules[no] = kept
-		} else {
-			unknown = append(unknown, no)
-		}
-	}
-	if len(unknown) > 0 {
-		access, err := s.intents.Rules(tx, intentNo, epoch)
-		if err != nil {
-			return nil, err
-		}
-		in, arg := tx.In("channel_no", unknown)
-		found, err := loadRules(tx, intentNo, access.IntentID(), in, arg)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range found {
-			rules[r.ChannelNo] = r
-			s.rules.Add(tx, intentNo, epoch, r.Key, r)
-		}
-	}
-	for no, r := range rules {
-		if r.Deleted {
-			delete(rules, no)
-		}
-	}
-	return rules, nil
-}
-
 // Exclusions are an intent's open explicit channels as of one epoch, and which of them list some agents. They tell when an
 // agent comes to take part in a channel; whether it does, Rules.Participates decides.
 type Exclusions struct {

@@ -1,0 +1,499 @@
+package messaging
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"openintent/caller"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+)
+
+// followIntent begins a stream of a channel's intent from now on.
+func (h *house) followIntent(t *testing.T, agent, channelID string) *following {
+	return h.subscribeIntent(as(agent), t, h.channel(t, channelID).GetIntentId(), nil)
+}
+
+// said receives as many deliveries and describes them: a message's text, and an event's type in brackets.
+func (f *following) said(t require.TestingT, count int) []string {
+	said := make([]string, count)
+	for i := range said {
+		switch d := f.next(t); {
+		case d.GetEvent() != nil:
+			said[i] = "[" + d.GetEvent().GetEventType() + "]"
+		case d.GetBackfill():
+			said[i] = "<" + textOf(d.GetMessage())
+		default:
+			said[i] = textOf(d.GetMessage())
+		}
+	}
+	return said
+}
+
+// explicitIn opens a channel of an intent for the given members.
+func (h *house) explicitIn(t *testing.T, intentID, name string, members ...string) string {
+	return h.create(t, &createRequest{
+		IntentId: intentID, Name: name, Members: members, MemberPolicy: ptr(openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT),
+	})
+}
+
+// askFor sends a request with a text.
+func (h *house) askFor(t *testing.T, agent, channelID, to, text string) *wireMessage {
+	return h.send(t, agent, &sendRequest{
+		ChannelId: channelID, To: &to, MessageType: ptr(request), Payload: content(text),
+	})
+}
+
+func TestAnIntentsStreamHasItsChannelsAndEvents(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		one := h.open(t)
+		intentID := h.channel(t, one).GetIntentId()
+		f := h.followIntent(t, "bob", one)
+		m := h.say(t, "alice", one, "a")
+		event := h.log(t, intentID, "thought")
+		d := f.next(t)
+		require.Empty(t, cmpMessages(m, d.GetMessage()))
+		require.Equal(t, intentID, d.GetIntentId())
+		require.Equal(t, h.channel(t, one).GetName(), d.GetChannelName())
+		require.Nil(t, d.GetAuditEvent())
+		d = f.next(t)
+		require.Equal(t, event.GetId(), d.GetEvent().GetId())
+		require.Equal(t, event.GetEventHash(), d.GetEvent().GetEventHash())
+		require.Equal(t, h.positionOf(t, one), d.GetPosition())
+		require.Nil(t, d.GetMessage())
+		require.Empty(t, d.GetChannelName())
+
+		audited := h.create(t, &createRequest{IntentId: intentID, Name: "other", Options: &optionsInput{Audit: ptr(true)}})
+		m = h.say(t, "alice", audited, "b")
+		d = f.next(t)
+		require.Equal(t, m.GetId(), d.GetMessage().GetId(), "a channel made meanwhile is followed")
+		require.Equal(t, m.GetId(), d.GetAuditEvent().GetPayload().GetFields()["message_id"].GetStringValue())
+		h.setStatus(t, intentID, completed)
+		d = f.next(t)
+		require.Equal(t, "status_changed", d.GetEvent().GetEventType())
+		h.log(t, intentID, "epilogue")
+		require.Equal(t, []string{"[epilogue]"}, f.said(t, 1), "the intent's end does not end the stream")
+		require.Len(t, f.marks, 1)
+	})
+}
+
+func TestIntentsStreamsAreRefused(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		intentID, last := h.channel(t, id).GetIntentId(), h.positionOf(t, id)
+		try := func(ctx context.Context, intentID string, after *int64) error {
+			f, err := h.trySubscribe(ctx, &openintentv1.SubscribeRequest{
+				Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: intentID}, AfterPosition: after,
+			})
+			if err == nil {
+				f.cancel()
+			}
+			return err
+		}
+		requireBadField(t, try(as("bob"), intentID, ptr(last+1)), "after_position")
+		requireFault(t, try(as("bob"), "nothing", nil), fault.NotFound, "INTENT_NOT_FOUND")
+		requireFault(t, try(context.Background(), intentID, nil), fault.Unauthenticated, "UNAUTHENTICATED")
+		h.admit(t, intentID, "alice")
+		f := requireFault(t, try(as("bob"), intentID, nil), fault.Denied, "FORBIDDEN")
+		require.Equal(t, "read", f.Metadata["required_permission"])
+		require.NoError(t, try(asOperator(), intentID, nil))
+		_, err := h.trySubscribe(as("alice"), &openintentv1.SubscribeRequest{
+			Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: intentID}, EventTypes: []string{"a\x00"},
+		})
+		requireBadField(t, err, "event_types")
+	})
+}
+
+func TestLosingAccessEndsAnIntentsStreamAtOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		bob, carol := h.followIntent(t, "bob", id), h.followIntent(t, "carol", id)
+		h.admit(t, h.channel(t, id).GetIntentId(), "carol")
+		requireFault(t, bob.end(t), fault.Denied, "FORBIDDEN")
+		h.say(t, "carol", id, "still")
+		for said := carol.said(t, 1)[0]; said != "still"; said = carol.said(t, 1)[0] {
+			require.Contains(t, said, "[access_", "the change is an event of the log")
+		}
+	})
+}
+
+// A client that takes its time gets nothing any more once it may not, though it was read before.
+func TestRightsInAnIntentAreThoseOfTheDelivery(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		open := h.open(t)
+		intentID := h.channel(t, open).GetIntentId()
+		secret := h.explicitIn(t, intentID, "secret", "alice", "bob")
+		bob, watcher := h.followIntent(t, "bob", open), h.followIntent(t, "alice", open)
+		h.say(t, "alice", open, "under way")
+		h.fill(t, secret, "alice", 5)
+		h.say(t, "alice", open, "last")
+		require.Len(t, watcher.said(t, 7), 7)
+		h.removeMember(t, secret, "bob")
+		h.awaitSightOf(t, intentScope(h.key(t, open).IntentNo), open)
+		require.Equal(t, []string{"under way", "last"}, bob.said(t, 2))
+		h.addMember(t, secret, "bob")
+		h.say(t, "alice", secret, "again")
+		require.Equal(t, []string{"again"}, bob.said(t, 1), "what it missed is not made up for, but for open requests")
+	})
+}
+
+// awaitSightOf waits until the followers of a scope know of the latest change of a channel's intent's rules.
+func (h *house) awaitSightOf(t require.TestingT, followed scope, channelID string) {
+	h.messaging.tails.mutex.Lock()
+	tail := h.messaging.tails.byScope[followed]
+	h.messaging.tails.mutex.Unlock()
+	require.NotNil(t, tail)
+	epoch := h.situationOf(t, channelID).head.Epoch
+	eventually(t, func() bool { return tail.current().head.Epoch >= epoch }, "the change is not seen")
+}
+
+// A role gained brings the open requests to it from behind the cursor, of all channels that the caller sees.
+func TestGainedRoleBringsOpenRequestsOfAllChannels(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		one := h.open(t)
+		intentID := h.channel(t, one).GetIntentId()
+		two := h.create(t, &createRequest{IntentId: intentID, Name: "two"})
+		evicting := h.create(t, &createRequest{
+			IntentId: intentID, Name: "evicting", Options: &optionsInput{MaxMessages: ptr(int64(1))},
+		})
+		secret := h.explicitIn(t, intentID, "secret", "alice")
+		closing := h.create(t, &createRequest{IntentId: intentID, Name: "closing"})
+		h.register(t, "tess", "tester")
+		answered := h.askFor(t, "alice", one, "role:tester", "answered")
+		h.reply(t, "tess", one, answered.GetId(), "")
+		for _, id := range []string{two, evicting, secret, one, closing} {
+			h.askFor(t, "alice", id, "role:tester", h.channel(t, id).GetName())
+			h.send(t, "alice", &sendRequest{ChannelId: id, To: ptr("role:tester"), Payload: content("a note")})
+		}
+		h.closeChannel(t, closing)
+		bob := h.followIntent(t, "bob", one)
+		h.askFor(t, "alice", two, "role:tester", "while following")
+		h.askFor(t, "alice", one, "role:other", "for another")
+		h.say(t, "alice", one, "to all")
+		d := bob.next(t)
+		require.Equal(t, "to all", textOf(d.GetMessage()))
+		h.register(t, "bob", "tester")
+		for _, text := range []string{"two", "talk", "while following"} {
+			b := bob.next(t)
+			require.True(t, b.GetBackfill())
+			require.Equal(t, text, textOf(b.GetMessage()))
+			require.Equal(t, d.GetPosition(), b.GetPosition(), "a backfilled message carries the cursor reached before it")
+		}
+		h.askFor(t, "alice", two, "role:tester", "after")
+		h.register(t, "bob", "tester")
+		h.addMember(t, secret, "bob")
+		require.Equal(t, []string{"after", "<secret"}, bob.said(t, 2))
+		h.register(t, "bob", "other")
+		require.Equal(t, []string{"<for another"}, bob.said(t, 1))
+	})
+}
+
+// Coming to take part in a channel, as a member or because everyone may, brings its open requests from behind the cursor;
+// ceasing to ends what is seen of it, and not the stream.
+func TestMembershipGainedAndLost(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		open := h.open(t)
+		intentID := h.channel(t, open).GetIntentId()
+		h.register(t, "bob", "tester")
+		secret, other := h.explicitIn(t, intentID, "secret", "alice", "bob"), h.explicitIn(t, intentID, "other", "alice")
+		h.askFor(t, "alice", secret, "bob", "before")
+		h.removeMember(t, secret, "bob")
+		bob, carol := h.followIntent(t, "bob", open), h.followIntent(t, "carol", open)
+		h.askFor(t, "alice", secret, "role:tester", "to testers")
+		h.askFor(t, "alice", other, "role:tester", "elsewhere")
+		h.say(t, "alice", secret, "a note")
+		h.say(t, "alice", open, "one")
+		require.Equal(t, []string{"one"}, bob.said(t, 1))
+		h.addMember(t, secret, "bob")
+		require.Equal(t, []string{"<before", "<to testers"}, bob.said(t, 2))
+		h.say(t, "alice", secret, "two")
+		require.Equal(t, []string{"two"}, bob.said(t, 1))
+
+		h.removeMember(t, secret, "bob")
+		h.say(t, "alice", secret, "three")
+		h.say(t, "alice", open, "four")
+		require.Equal(t, []string{"four"}, bob.said(t, 1))
+
+		_, err := h.channels.UpdateChannel(asOperator(), &openintentv1.UpdateChannelRequest{
+			Channel: &openintentv1.Channel{
+				Id: other, MemberPolicy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT,
+			},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"member_policy"}},
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"<elsewhere"}, bob.said(t, 1))
+		h.say(t, "alice", other, "five")
+		require.Equal(t, []string{"five"}, bob.said(t, 1))
+		require.Equal(t, []string{"one", "four", "five"}, carol.said(t, 3), "nothing of that is for carol")
+
+		h.register(t, "carol", "tester")
+		h.addMember(t, secret, "carol")
+		require.ElementsMatch(t, []string{"<elsewhere", "<to testers"}, carol.said(t, 2), "each once")
+	})
+}
+
+// A departure ends memberships at once; being listed again after it brings what is open.
+func TestDepartureEndsWhatIsSeenInAnIntent(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		open := h.open(t)
+		secret := h.explicitIn(t, h.channel(t, open).GetIntentId(), "secret", "alice", "bob")
+		h.register(t, "bob", "")
+		h.clock.Advance(time.Second)
+		bob := h.followIntent(t, "bob", open)
+		h.say(t, "alice", secret, "one")
+		require.Equal(t, []string{"one"}, bob.said(t, 1))
+		h.deregister(t, "bob")
+		h.askFor(t, "alice", secret, "role:tester", "two")
+		h.say(t, "alice", open, "three")
+		require.Equal(t, []string{"three"}, bob.said(t, 1))
+		h.clock.Advance(time.Second)
+		h.register(t, "bob", "tester")
+		h.say(t, "alice", open, "four")
+		require.Equal(t, []string{"four"}, bob.said(t, 1))
+		h.addMember(t, secret, "bob")
+		require.Equal(t, []string{"<two"}, bob.said(t, 1))
+	})
+}
+
+func TestFiltersOfStreams(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, &createRequest{Options: &optionsInput{Audit: ptr(true)}})
+		intentID, begin := h.channel(t, id).GetIntentId(), h.positionOf(t, id)
+		asked := h.askFor(t, "alice", id, "bob", "ask")
+		h.log(t, intentID, "thought")
+		h.reply(t, "bob", id, asked.GetId(), "answer")
+		h.log(t, intentID, "doubt")
+		h.say(t, "alice", id, "note")
+		h.log(t, intentID, "end")
+		response := ptr(response)
+		for _, row := range []struct {
+			name    string
+			types   []string
+			kind    *openintentv1.MessageType
+			answers *string
+			said    string
+			onOne   string // what of it a channel's stream has
+		}{
+			{"nothing", nil, nil, nil, "ask [thought] answer [doubt] note [end]", "ask answer note"},
+			{"types", []string{"doubt", "end"}, nil, nil, "[doubt] [end]", ""},
+			{"messages", []string{MessageEventType}, nil, nil, "ask answer note", "ask answer note"},
+			{"messages and a type", []string{"end", MessageEventType}, nil, nil, "ask answer note [end]", "ask answer note"},
+			{"unknown types", []string{"none"}, nil, nil, "", ""},
+			{"kind", nil, response, nil, "answer", "answer"},
+			{"correlation", nil, nil, ptr(asked.GetId()), "answer", "answer"},
+			{"both", nil, response, ptr(asked.GetId()), "answer", "answer"},
+			{"neither kind", nil, ptr(broadcast), nil, "", ""},
+			{"another's answers", nil, nil, ptr("msg_0"), "", ""},
+			{"kind and type", []string{"end"}, response, nil, "", ""},
+			{"kind and messages", []string{"end", MessageEventType}, response, nil, "answer", "answer"},
+		} {
+			req := &openintentv1.SubscribeRequest{
+				Scope:         &openintentv1.SubscribeRequest_IntentId{IntentId: intentID},
+				AfterPosition: &begin, EventTypes: row.types, MessageType: row.kind, CorrelationId: row.answers,
+			}
+			filter, err := h.messaging.FilterFrom(row.types, req.GetMessageType(), req.GetCorrelationId())
+			require.NoError(t, err)
+			feed := h.feedOf(t, id, "bob")
+			feed.Filter = filter
+			entries := h.readAll(t, feed, begin, 10)
+			require.Equal(t, strings.Fields(row.said), plain(words(t, entries)), row.name)
+			for _, scoped := range []struct{ said string }{{row.said}, {row.onOne}} {
+				f, err := h.trySubscribe(as("bob"), req)
+				require.NoError(t, err)
+				expected := strings.Fields(scoped.said)
+				require.Equal(t, expected, f.said(t, len(expected)), row.name)
+				require.Empty(t, f.untilCaughtUp(t), row.name)
+				f.cancel()
+				req.Scope = &openintentv1.SubscribeRequest_ChannelId{ChannelId: id}
+			}
+		}
+	})
+}
+
+// plain takes the signs of copies off words.
+func plain(words []string) []string {
+	stripped := []string{}
+	for _, word := range words {
+		stripped = append(stripped, strings.TrimSuffix(word, "+"))
+	}
+	return stripped
+}
+
+// The live part of a stream is filtered as its history is, and a filtered cursor moves on.
+func TestFiltersOfLiveStreams(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		intentID := h.channel(t, id).GetIntentId()
+		f, err := h.trySubscribe(as("bob"), &openintentv1.SubscribeRequest{
+			Scope:      &openintentv1.SubscribeRequest_IntentId{IntentId: intentID},
+			EventTypes: []string{"thought"},
+		})
+		require.NoError(t, err)
+		t.Cleanup(f.cancel)
+		for i := range 3 {
+			h.say(t, "alice", id, fmt.Sprint(i))
+			h.log(t, intentID, "doubt")
+			h.log(t, intentID, "thought")
+		}
+		require.Equal(t, []string{"[thought]", "[thought]", "[thought]"}, f.said(t, 3))
+		testers, err := h.trySubscribe(as("tess"), &openintentv1.SubscribeRequest{
+			Scope:       &openintentv1.SubscribeRequest_IntentId{IntentId: intentID},
+			MessageType: ptr(request),
+		})
+		require.NoError(t, err)
+		t.Cleanup(testers.cancel)
+		h.askFor(t, "alice", id, "role:tester", "ask")
+		h.say(t, "alice", id, "note")
+		h.askFor(t, "alice", id, "tess", "ask tess")
+		require.Equal(t, []string{"ask tess"}, testers.said(t, 1))
+		h.register(t, "tess", "tester")
+		require.Equal(t, []string{"<ask"}, testers.said(t, 1))
+	})
+}
+
+// A follower that does not receive falls behind further than what is shared, and still misses nothing.
+func TestSlowFollowerOfAnIntentMissesNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(5000))}})
+		other := h.create(t, &createRequest{
+			IntentId: h.channel(t, id).GetIntentId(), Name: "other", Options: &optionsInput{MaxMessages: ptr(int64(5000))},
+		})
+		const count = tailLength/2 + tailPage + 7
+		slow, quick := h.followIntent(t, "bob", id), h.followIntent(t, "carol", id)
+		h.fill(t, id, "alice", count)
+		h.fill(t, other, "alice", count)
+		for _, f := range []*following{quick, slow} {
+			for range 2 {
+				for i := range count {
+					require.Equal(t, fmt.Sprint(i+1), textOf(f.next(t).GetMessage()))
+				}
+			}
+		}
+		h.say(t, "alice", id, "end")
+		require.Equal(t, []string{"end"}, slow.said(t, 1))
+	})
+}
+
+func TestLostWakeUpsOfAnIntentDelayAndDoNotLose(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		bob := h.followIntent(t, "bob", id)
+		h.deafen()
+		h.say(t, "alice", id, "one")
+		h.log(t, h.channel(t, id).GetIntentId(), "thought")
+		require.Equal(t, []string{"one", "[thought]"}, bob.said(t, 2))
+		h.askFor(t, "alice", id, "role:tester", "two")
+		h.register(t, "bob", "tester")
+		require.Contains(t, []string{"two", "<two"}, bob.said(t, 1)[0], "whichever came first")
+		h.admit(t, h.channel(t, id).GetIntentId(), "alice")
+		requireFault(t, bob.end(t), fault.Denied, "FORBIDDEN")
+	}, restless)
+}
+
+// Nothing that was evicted or removed, or whose time has run out, while a client took its time is delivered any more.
+func TestSlowFollowerOfAnIntentGetsWhatIsLeft(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		open := h.open(t)
+		intentID := h.channel(t, open).GetIntentId()
+		doomed := h.create(t, &createRequest{IntentId: intentID, Name: "doomed"})
+		short := h.create(t, &createRequest{
+			IntentId: intentID, Name: "short", Options: &optionsInput{MaxMessages: ptr(int64(2))},
+		})
+		slow, quick := h.followIntent(t, "bob", open), h.followIntent(t, "carol", open)
+		h.say(t, "alice", open, "under way")
+		h.say(t, "alice", doomed, "deleted")
+		h.send(t, "alice", &sendRequest{ChannelId: open, Payload: content("over"), ExpiresAt: h.in(time.Minute)})
+		for i := range 5 {
+			h.say(t, "alice", short, fmt.Sprint(i))
+		}
+		for quick.said(t, 1)[0] != "4" { // the tail has seen them all then
+		}
+		h.deleteChannel(t, doomed)
+		h.clock.Advance(time.Hour)
+		h.awaitSightOf(t, intentScope(h.key(t, open).IntentNo), open)
+		require.Equal(t, []string{"under way", "3", "4"}, slow.said(t, 3))
+		h.sweep(t)
+		replay := h.subscribeIntent(as("bob"), t, intentID, ptr(int64(1)))
+		require.Equal(t, []string{"under way", "3", "4"}, replay.said(t, 3))
+	})
+}
+
+func TestTailsOfIntentsEndWithTheirFollowers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		both := []*following{h.followIntent(t, "bob", id), h.follow(t, "bob", id, nil)}
+		require.Len(t, h.messaging.tails.byScope, 2)
+		h.say(t, "alice", id, "one")
+		for _, f := range both {
+			require.Equal(t, []string{"one"}, f.said(t, 1))
+			f.cancel()
+			require.ErrorIs(t, f.end(t), context.Canceled)
+		}
+		h.messaging.tails.stop()
+		require.Empty(t, h.messaging.tails.byScope)
+		require.Empty(t, h.messaging.hub.listeners)
+	})
+}
+
+// What a look adds to an intent's shared items joins what was shared, unless rules have changed or it is old.
+func TestSharedItemsOfAnIntent(t *testing.T) {
+	sightAt := func(last int64) *sight {
+		return &sight{section: section{look: look{head: intents.Head{Epoch: 1, LastPosition: last}, now: noon}}}
+	}
+	rows := func(places ...int64) (items []item) {
+		for _, at := range places {
+			items = append(items, item{place: at, message: &Message{Position: at}})
+		}
+		return items
+	}
+	first := sightAt(4)
+	first.share(&sight{}, false, 4, nil, 4)
+	require.Empty(t, first.items)
+	second := sightAt(9)
+	second.share(first, !second.stale(first), first.through, rows(6, 7), 9)
+	require.Equal(t, [...]int64{4, 9}, [...]int64{second.after, second.through})
+	third := sightAt(12)
+	third.share(second, !third.stale(second), second.through, rows(12), 12)
+	require.Equal(t, [...]int64{4, 12}, [...]int64{third.after, third.through})
+	require.Equal(t, rows(7, 12), third.since(6))
+	require.Equal(t, rows(6, 7, 12), third.since(4))
+	require.Equal(t, rows(12), third.since(9))
+	require.Empty(t, third.since(12))
+	changed := sightAt(13)
+	changed.head.Epoch = 2
+	changed.share(third, !changed.stale(third), third.through, rows(13), 13)
+	require.Equal(t, [...]int64{12, 13}, [...]int64{changed.after, changed.through})
+	require.Equal(t, rows(13), changed.items)
+}
+
+func TestTheAgentScopeIsLeftToWhoeverHasItsLog(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.messaging.OnSubscribeAgent(func(
+			_ context.Context, by caller.Caller, agentID string, after *int64, filter Filter,
+			admitted func(int64) error, send func(*openintentv1.SubscribeResponse) error,
+		) error {
+			require.Equal(t, "alice", by.Agent)
+			require.Equal(t, "bob", agentID)
+			require.Equal(t, Filter{EventTypes: []string{"a"}, MessageType: TypeRequest, CorrelationID: "m"}, filter)
+			if err := admitted(*after + 1); err != nil {
+				return err
+			}
+			return send(&openintentv1.SubscribeResponse{Position: 7})
+		})
+		f, err := h.trySubscribe(as("alice"), &openintentv1.SubscribeRequest{
+			Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "bob"}, AfterPosition: ptr(int64(5)),
+			EventTypes: []string{"a"}, MessageType: ptr(request), CorrelationId: ptr("m"),
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"6"}, f.accepted.Get(PositionHeader))
+		require.EqualValues(t, 7, f.next(t).GetPosition())
+		require.NoError(t, f.end(t))
+	})
+}
