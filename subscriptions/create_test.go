@@ -1,0 +1,179 @@
+package subscriptions
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/caller"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+func TestCreateDescribesWhatItMade(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		expires := timestamppb.New(h.clock.Now().Add(time.Hour))
+		made := h.subscribe(t, "bob", &createInput{
+			Name: ptr("mine"), ChannelId: &channel, EventTypes: []string{"channel_message"}, MessageType: ptr(notify),
+			AcknowledgeSeconds: ptr(int32(7)), MaxAttempts: ptr(int32(3)), ExpiresAt: expires,
+		})
+		require.True(t, strings.HasPrefix(made.GetId(), "sub_"))
+		require.Equal(t, "mine", made.GetName())
+		require.Equal(t, "bob", made.GetSubscriberId())
+		require.Equal(t, channel, made.GetChannelId())
+		require.Nil(t, made.IntentId)
+		require.Equal(t, []string{"channel_message"}, made.GetEventTypes())
+		require.Equal(t, notify, made.GetMessageType())
+		require.True(t, made.GetActive())
+		require.Equal(t, int32(7), made.GetAcknowledgeSeconds())
+		require.Equal(t, int32(3), made.GetMaxAttempts())
+		require.Equal(t, expires.AsTime(), made.GetExpiresAt().AsTime())
+		require.Nil(t, made.Secret)
+		require.Zero(t, made.GetLastNumber())
+		found := h.get(t, made)
+		require.Equal(t, made.GetCreatedAt().AsTime(), found.GetCreatedAt().AsTime())
+		require.Equal(t, made.String(), found.String())
+
+		unnamed := h.subscribe(t, "bob", &createInput{})
+		require.Equal(t, unnamed.GetId(), unnamed.GetName())
+		require.Equal(t, int32(30), unnamed.GetAcknowledgeSeconds())
+		require.Equal(t, int32(10), unnamed.GetMaxAttempts())
+	})
+}
+
+func TestCreateShowsASecretOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		made := h.subscribe(t, "bob", &createInput{WebhookUrl: ptr("https://hooks.example.com/in")})
+		require.True(t, strings.HasPrefix(made.GetSecret(), "whsec_"))
+		require.Nil(t, h.get(t, made).Secret)
+		listed, err := h.subscriptions.ListSubscriptions(as("bob"), &openintentv1.ListSubscriptionsRequest{})
+		require.NoError(t, err)
+		require.Nil(t, listed.GetSubscriptions()[0].Secret)
+		require.Equal(t, "https://hooks.example.com/in", listed.GetSubscriptions()[0].GetWebhookUrl())
+		_, err = h.tryFetch(as("bob"), made, 10)
+		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_POSTED")
+		_, err = h.tryStream(t, as("bob"), made, nil)
+		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_POSTED")
+	})
+}
+
+func TestCreateRefuses(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intent := h.intent(t)
+		channel := h.open(t, intent, "talk")
+		for field, req := range map[string]*createInput{
+			"name":           {Name: ptr("default")},
+			"channel_id":     {IntentId: &intent, ChannelId: &channel},
+			"expires_at":     {ExpiresAt: timestamppb.New(h.clock.Now())},
+			"webhook_url":    {WebhookUrl: ptr("http://127.0.0.1/in")},
+			"use_endpoint":   {WebhookUrl: ptr("https://hooks.example.com/in"), UseEndpoint: ptr(true)},
+			"event_types":    {EventTypes: []string{"a\x00"}},
+			"correlation_id": {CorrelationId: ptr("\xff")},
+		} {
+			_, err := h.subscriptions.CreateSubscription(as("bob"), req)
+			requireBadField(t, err, field)
+		}
+		for _, name := range []string{"", "a/b", "a\nb", strings.Repeat("ä", 129), "a\xff"} {
+			_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{Name: &name})
+			requireBadField(t, err, "name")
+		}
+		_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{SubscriberId: ptr("eve")})
+		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+		_, err = h.subscriptions.CreateSubscription(asOperator(), &createInput{SubscriberId: ptr(caller.System)})
+		requireBadField(t, err, "subscriber_id")
+		_, err = h.subscriptions.CreateSubscription(as("bob"), &createInput{IntentId: ptr("none")})
+		requireFault(t, err, fault.NotFound, "INTENT_NOT_FOUND")
+		_, err = h.subscriptions.CreateSubscription(as("bob"), &createInput{ChannelId: ptr("none")})
+		requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+
+		h.closeChannel(t, channel)
+		_, err = h.subscriptions.CreateSubscription(as("bob"), &createInput{ChannelId: &channel})
+		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+		h.admit(t, intent, "ann")
+		_, err = h.subscriptions.CreateSubscription(as("bob"), &createInput{IntentId: &intent})
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		_, err = h.subscriptions.CreateSubscription(asOperator(), &createInput{IntentId: &intent, SubscriberId: ptr("bob")})
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+	})
+}
+
+func TestNamesAreAnAgentsOwn(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		first := h.subscribe(t, "bob", &createInput{Name: ptr("mine")})
+		_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{Name: ptr("mine")})
+		requireFault(t, err, fault.AlreadyExists, "SUBSCRIPTION_NAME_TAKEN")
+		h.subscribe(t, "ann", &createInput{Name: ptr("mine")})
+
+		answer, err := h.subscriptions.DeleteSubscription(as("bob"),
+			&openintentv1.DeleteSubscriptionRequest{SubscriptionId: first.GetId()})
+		require.NoError(t, err)
+		require.Equal(t, "deleted", answer.GetStatus())
+		_, err = h.subscriptions.GetSubscription(as("bob"), &openintentv1.GetSubscriptionRequest{SubscriptionId: first.GetId()})
+		requireFault(t, err, fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
+		h.subscribe(t, "bob", &createInput{Name: ptr("mine")})
+	})
+}
+
+// Nobody but the subscriber and the operator learns that a subscription exists, on any path.
+func TestSubscriptionsAreTheirAgents(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intent := h.intent(t)
+		sub := h.subscribe(t, "bob", &createInput{Name: ptr("b")})
+		h.subscribe(t, "bob", &createInput{Name: ptr("a"), IntentId: &intent})
+		h.subscribe(t, "ann", &createInput{Name: ptr("c")})
+		own := h.follow(t, "bob", nil)
+		require.True(t, own.next(t).GetCaughtUp())
+
+		id := sub.GetId()
+		for _, call := range []func() error{
+			func() error {
+				_, err := h.subscriptions.GetSubscription(as("eve"), &openintentv1.GetSubscriptionRequest{SubscriptionId: id})
+				return err
+			},
+			func() error {
+				_, err := h.subscriptions.DeleteSubscription(as("eve"), &openintentv1.DeleteSubscriptionRequest{SubscriptionId: id})
+				return err
+			},
+			func() error { _, err := h.tryFetch(as("eve"), sub, 1); return err },
+			func() error { _, err := h.tryStream(t, as("eve"), sub, nil); return err },
+			func() error {
+				_, err := h.subscriptions.AcknowledgeDeliveries(as("eve"),
+					&openintentv1.AcknowledgeDeliveriesRequest{SubscriptionId: id})
+				return err
+			},
+			func() error {
+				_, err := h.subscriptions.ListDeadLetters(as("eve"), &openintentv1.ListDeadLettersRequest{SubscriptionId: id})
+				return err
+			},
+			func() error {
+				_, err := h.subscriptions.RedriveDeadLetters(as("eve"), &openintentv1.RedriveDeadLettersRequest{SubscriptionId: id})
+				return err
+			},
+		} {
+			requireFault(t, call(), fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
+		}
+		require.Equal(t, []string{"bob a", "bob b"}, h.listed(t, "bob", &openintentv1.ListSubscriptionsRequest{}))
+		require.Equal(t, []string{"bob a"}, h.listed(t, "bob", &openintentv1.ListSubscriptionsRequest{IntentId: &intent}))
+		require.Equal(t, []string{"ann c", "bob a", "bob b"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{}))
+		require.Equal(t, []string{"ann c"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{SubscriberId: ptr("ann")}))
+		_, err := h.subscriptions.ListSubscriptions(as("eve"), &openintentv1.ListSubscriptionsRequest{SubscriberId: ptr("bob")})
+		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+	})
+}
+
+func (h *house) listed(t *testing.T, agent string, req *openintentv1.ListSubscriptionsRequest) (names []string) {
+	ctx := asOperator()
+	if agent != "" {
+		ctx = as(agent)
+	}
+	response, err := h.subscriptions.ListSubscriptions(ctx, req)
+	require.NoError(t, err)
+	for _, sub := range response.GetSubscriptions() {
+		names = append(names, sub.GetSubscriberId()+" "+sub.GetName())
+	}
+	return names
+}

@@ -1,0 +1,471 @@
+package subscriptions
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+	"openintent/messaging"
+	"openintent/tasks"
+	"openintent/webhooks"
+)
+
+// Shorter names for what the tests write most.
+type (
+	wireMessage  = openintentv1.Message
+	wireDelivery = openintentv1.SubscriptionDelivery
+	wireOwn      = openintentv1.SubscribeResponse
+	createInput  = openintentv1.CreateSubscriptionRequest
+)
+
+const (
+	request = openintentv1.MessageType_MESSAGE_TYPE_REQUEST
+	notify  = openintentv1.MessageType_MESSAGE_TYPE_NOTIFY
+)
+
+// patience bounds every wait of a test for something that must happen.
+const patience = time.Minute
+
+// house is the rooms up to this one on a fresh database, with a clock of the test's own.
+type house struct {
+	url   string
+	clock *databasetest.Clock
+	// faults decides what becomes of the commits of the first replica.
+	faults *failing
+	rooms
+}
+
+// rooms are the domain's services on one opened database, as one replica has them.
+type rooms struct {
+	db            *database.DB
+	intents       *intents.Service
+	agents        *agents.Service
+	channels      *channels.Service
+	messaging     *messaging.Service
+	subscriptions *Service
+}
+
+// settings change how a house is built.
+type settings struct {
+	database  database.Config
+	messaging messaging.Config
+	room      Config
+}
+
+type option func(*settings)
+
+// restless lets whoever waits look again often, for tests that move the clock or have wake-ups that do not reach.
+func restless(s *settings) {
+	s.messaging.LookAgain, s.room.LookAgain = 5*time.Millisecond, 5*time.Millisecond
+}
+
+// eachEngine runs a test on a house of each engine, beside other tests.
+func eachEngine(t *testing.T, run func(t *testing.T, h *house), options ...option) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			run(t, newHouse(t, engine, options...))
+		})
+	}
+}
+
+func newHouse(t *testing.T, engine database.Engine, options ...option) *house {
+	h := &house{url: databasetest.URL(t, engine), clock: databasetest.NewClock(), faults: new(failing)}
+	h.rooms = h.replica(t, append([]option{h.faults.inject}, options...)...)
+	return h
+}
+
+// replica opens the house's database once more, where that is possible, and puts rooms on it.
+func (h *house) replica(t *testing.T, options ...option) rooms {
+	s := settings{
+		database:  database.Config{URL: h.url, Clock: h.clock.Now},
+		messaging: messaging.Config{LookAgain: time.Hour},
+		room:      Config{LookAgain: time.Hour, RenewEvery: time.Hour},
+	}
+	for _, apply := range options {
+		apply(&s)
+	}
+	r := rooms{db: databasetest.Open(t, s.database)}
+	r.intents = intents.New(intents.Config{DB: r.db})
+	r.agents = agents.New(agents.Config{DB: r.db})
+	work := tasks.New(tasks.Config{DB: r.db, Intents: r.intents})
+	r.channels = channels.New(channels.Config{DB: r.db, Intents: r.intents, Tasks: work})
+	s.messaging.DB, s.messaging.Intents, s.messaging.Agents, s.messaging.Channels = r.db, r.intents, r.agents, r.channels
+	r.messaging = messaging.New(s.messaging)
+	if s.room.Webhooks == nil {
+		sender, err := webhooks.New(webhooks.Config{})
+		require.NoError(t, err)
+		s.room.Webhooks = sender
+	}
+	s.room.DB, s.room.Intents, s.room.Agents, s.room.Channels = r.db, r.intents, r.agents, r.channels
+	s.room.Messaging = r.messaging
+	r.subscriptions = New(s.room)
+	r.messaging.Start()
+	t.Cleanup(r.messaging.Stop)
+	r.subscriptions.Start()
+	t.Cleanup(r.subscriptions.Stop)
+	return r
+}
+
+// failing decides what becomes of the commits of a database. Without instructions they succeed.
+type failing struct {
+	mutex         sync.Mutex
+	before, after func() error
+}
+
+func (f *failing) inject(s *settings) {
+	s.database.Hooks = database.Hooks{
+		BeforeCommit: func(ctx context.Context) error { return f.run(ctx, &f.before) },
+		AfterCommit:  func(ctx context.Context) error { return f.run(ctx, &f.after) },
+	}
+}
+
+// run carries out an instruction on the commits of calls; the server's own work is left alone.
+func (f *failing) run(ctx context.Context, instruction *func() error) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if _, calling := caller.From(ctx); *instruction == nil || !calling {
+		return nil
+	}
+	return (*instruction)()
+}
+
+func (f *failing) set(before, after func() error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.before, f.after = before, after
+}
+
+// nth is an instruction that fails once, at the nth commit.
+func nth(n int) func() error {
+	return func() error {
+		if n--; n == 0 {
+			return databasetest.ErrInjected
+		}
+		return nil
+	}
+}
+
+// as is a context in which the agent calls.
+func as(agent string) context.Context {
+	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key"})
+}
+
+// asOperator is a context in which the operator calls.
+func asOperator() context.Context {
+	return caller.NewContext(context.Background(), caller.Caller{Agent: caller.Operator, IsOperator: true, KeyID: "key"})
+}
+
+func (h *house) in(wait time.Duration) *timestamppb.Timestamp {
+	return timestamppb.New(h.clock.Now().Add(wait))
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// requireFault checks the kind and reason of a refusal.
+func requireFault(t require.TestingT, err error, kind fault.Kind, reason string) {
+	require.Error(t, err)
+	f := fault.From(err)
+	require.Equal(t, reason, f.Reason, "%v", err)
+	require.Equal(t, kind, f.Kind)
+	require.NotContains(t, f.Message, "lease")
+}
+
+// requireBadField checks that exactly the given field was refused.
+func requireBadField(t require.TestingT, err error, field string) {
+	requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+	f := fault.From(err)
+	require.Len(t, f.Fields, 1)
+	require.Equal(t, field, f.Fields[0].Path)
+}
+
+// eventually waits for a condition that other goroutines bring about.
+func eventually(t require.TestingT, condition func() bool, message string) {
+	require.Eventually(t, condition, patience, time.Millisecond, message)
+}
+
+// intent makes an active intent without access control.
+func (r rooms) intent(t require.TestingT) string {
+	intent, err := r.intents.CreateIntent(as("creator"), &openintentv1.CreateIntentRequest{
+		Title: "A goal", Status: ptr(openintentv1.IntentStatus_INTENT_STATUS_ACTIVE),
+	})
+	require.NoError(t, err)
+	return intent.GetId()
+}
+
+// open opens a channel for everyone on an intent.
+func (r rooms) open(t require.TestingT, intentID, name string) string {
+	channel, err := r.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{IntentId: intentID, Name: name})
+	require.NoError(t, err)
+	return channel.GetId()
+}
+
+func (r rooms) closeChannel(t require.TestingT, id string) {
+	_, err := r.channels.UpdateChannel(asOperator(), &openintentv1.UpdateChannelRequest{
+		Channel:    &openintentv1.Channel{Id: id, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED},
+		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}},
+	})
+	require.NoError(t, err)
+}
+
+// admit closes an intent to all but the given agents, which get read access.
+func (r rooms) admit(t require.TestingT, intentID string, agentIDs ...string) {
+	entries := make([]*openintentv1.AccessEntryInput, len(agentIDs))
+	for i, agent := range agentIDs {
+		entries[i] = &openintentv1.AccessEntryInput{PrincipalId: agent, Permission: openintentv1.Permission_PERMISSION_READ}
+	}
+	_, err := r.intents.SetAccessControl(asOperator(), &openintentv1.SetAccessControlRequest{
+		IntentId: intentID, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED, Entries: entries,
+	})
+	require.NoError(t, err)
+}
+
+func (r rooms) register(t require.TestingT, agent, role string) {
+	_, err := r.agents.UpsertAgent(as(agent), &openintentv1.RegisterAgentRequest{AgentId: &agent, RoleId: &role})
+	require.NoError(t, err)
+}
+
+func (r rooms) deregister(t require.TestingT, agent string) {
+	_, err := r.agents.DeregisterAgent(as(agent), &openintentv1.DeregisterAgentRequest{AgentId: agent})
+	require.NoError(t, err)
+}
+
+// content makes a payload of one text.
+func content(text string) *structpb.Struct {
+	return &structpb.Struct{Fields: map[string]*structpb.Value{"text": structpb.NewStringValue(text)}}
+}
+
+// textOf gives the text of a payload made by content.
+func textOf(m *wireMessage) string { return m.GetPayload().GetFields()["text"].GetStringValue() }
+
+// send sends a notify.
+func (r rooms) send(t require.TestingT, sender, channelID, to, text string) *wireMessage {
+	return r.sendAs(t, sender, &openintentv1.SendMessageRequest{
+		ChannelId: channelID, To: &to, MessageType: ptr(notify), Payload: content(text),
+	})
+}
+
+// asks sends a request without waiting.
+func (r rooms) asks(t require.TestingT, sender, channelID, to, text string) *wireMessage {
+	return r.sendAs(t, sender, &openintentv1.SendMessageRequest{
+		ChannelId: channelID, To: &to, MessageType: ptr(request), Payload: content(text),
+	})
+}
+
+func (r rooms) sendAs(t require.TestingT, sender string, req *openintentv1.SendMessageRequest) *wireMessage {
+	m, err := r.messaging.SendMessage(as(sender), req)
+	require.NoError(t, err)
+	return m
+}
+
+// subscribe makes a subscription of an agent's.
+func (r rooms) subscribe(t require.TestingT, agent string, req *createInput) *openintentv1.Subscription {
+	sub, err := r.subscriptions.CreateSubscription(as(agent), req)
+	require.NoError(t, err)
+	return sub
+}
+
+func (r rooms) get(t require.TestingT, sub *openintentv1.Subscription) *openintentv1.Subscription {
+	found, err := r.subscriptions.GetSubscription(asOperator(), &openintentv1.GetSubscriptionRequest{SubscriptionId: sub.GetId()})
+	require.NoError(t, err)
+	return found
+}
+
+func (r rooms) tryFetch(ctx context.Context, sub *openintentv1.Subscription, limit int32) ([]*wireDelivery, error) {
+	response, err := r.subscriptions.FetchDeliveries(ctx, &openintentv1.FetchDeliveriesRequest{
+		SubscriptionId: sub.GetId(), Limit: &limit,
+	})
+	return response.GetDeliveries(), err
+}
+
+// fetch fetches as the subscriber.
+func (r rooms) fetch(t require.TestingT, sub *openintentv1.Subscription) []*wireDelivery {
+	found, err := r.tryFetch(as(sub.GetSubscriberId()), sub, 1000)
+	require.NoError(t, err)
+	return found
+}
+
+func (r rooms) tryAcknowledge(sub *openintentv1.Subscription, through int64, numbers ...int64) (*openintentv1.Subscription, error) {
+	req := &openintentv1.AcknowledgeDeliveriesRequest{SubscriptionId: sub.GetId(), Numbers: numbers}
+	if through != 0 {
+		req.Through = &through
+	}
+	return r.subscriptions.AcknowledgeDeliveries(as(sub.GetSubscriberId()), req)
+}
+
+func (r rooms) acknowledge(t require.TestingT, sub *openintentv1.Subscription, numbers ...int64) *openintentv1.Subscription {
+	found, err := r.tryAcknowledge(sub, 0, numbers...)
+	require.NoError(t, err)
+	return found
+}
+
+func (r rooms) deadLetters(t require.TestingT, sub *openintentv1.Subscription) []*openintentv1.DeadLetter {
+	response, err := r.subscriptions.ListDeadLetters(as(sub.GetSubscriberId()),
+		&openintentv1.ListDeadLettersRequest{SubscriptionId: sub.GetId()})
+	require.NoError(t, err)
+	return response.GetDeadLetters()
+}
+
+func (r rooms) redrive(sub *openintentv1.Subscription, numbers ...int64) (*openintentv1.Subscription, error) {
+	return r.subscriptions.RedriveDeadLetters(as(sub.GetSubscriberId()),
+		&openintentv1.RedriveDeadLettersRequest{SubscriptionId: sub.GetId(), Numbers: numbers})
+}
+
+func (r rooms) sweep(t require.TestingT) {
+	require.NoError(t, r.subscriptions.Sweep(context.Background()))
+}
+
+// rows counts the rows of a table that meet a condition.
+func (r rooms) rows(t require.TestingT, table, condition string, args ...any) int {
+	count := 0
+	err := r.db.ReadStatement(context.Background(), func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL:  "SELECT count(*) FROM " + table + " WHERE " + condition,
+			Args: args,
+			Scan: func(row database.Row) error { return row.Scan(&count) },
+		})
+	})
+	require.NoError(t, err)
+	return count
+}
+
+// described writes deliveries down as number:text, an event as number:!type.
+func described(deliveries []*wireDelivery) []string {
+	texts := make([]string, len(deliveries))
+	for i, d := range deliveries {
+		texts[i] = describe(d)
+	}
+	return texts
+}
+
+func describe(d *wireDelivery) string {
+	if d.GetMessage() == nil {
+		return fmt.Sprintf("%d:!%s", d.GetNumber(), d.GetEvent().GetEventType())
+	}
+	return fmt.Sprintf("%d:%s", d.GetNumber(), textOf(d.GetMessage()))
+}
+
+// stream is a stream under way, seen from both sides: the service sends to it, and the test receives.
+type stream[T any] struct {
+	grpc.ServerStream
+	ctx        context.Context
+	cancel     context.CancelFunc
+	admitted   chan struct{}
+	accepted   metadata.MD // once admitted is closed
+	deliveries chan *T
+	ended      chan error
+}
+
+func (s *stream[T]) Context() context.Context { return s.ctx }
+
+func (s *stream[T]) SendHeader(header metadata.MD) error {
+	s.accepted = header
+	close(s.admitted)
+	return nil
+}
+
+// Send waits until the test receives, as a slow client makes it wait.
+func (s *stream[T]) Send(d *T) error {
+	select {
+	case s.deliveries <- d:
+		return nil
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+}
+
+// begin begins a stream and returns when it is admitted or refused.
+func begin[T any](t *testing.T, ctx context.Context, serve func(*stream[T]) error) (*stream[T], error) {
+	s := &stream[T]{admitted: make(chan struct{}), deliveries: make(chan *T), ended: make(chan error, 1)}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.ended <- serve(s)
+	}()
+	t.Cleanup(func() { s.cancel(); <-done })
+	select {
+	case <-s.admitted:
+		return s, nil
+	case err := <-s.ended:
+		return nil, err
+	case <-time.After(patience):
+		return nil, context.DeadlineExceeded
+	}
+}
+
+// next receives one delivery.
+func (s *stream[T]) next(t require.TestingT) *T {
+	select {
+	case d := <-s.deliveries:
+		return d
+	case err := <-s.ended:
+		require.NoError(t, err)
+		require.Fail(t, "the stream has ended")
+	case <-time.After(patience):
+		require.Fail(t, "nothing comes")
+	}
+	return nil
+}
+
+// end gives why the stream ended.
+func (s *stream[T]) end(t require.TestingT) error {
+	select {
+	case err := <-s.ended:
+		return err
+	case d := <-s.deliveries:
+		require.Fail(t, "a delivery came instead of the end", "%v", d)
+	case <-time.After(patience):
+		require.Fail(t, "the stream does not end")
+	}
+	return nil
+}
+
+// stream streams a subscription as its subscriber.
+func (r rooms) stream(t *testing.T, sub *openintentv1.Subscription, req *openintentv1.StreamDeliveriesRequest) *stream[wireDelivery] {
+	s, err := r.tryStream(t, as(sub.GetSubscriberId()), sub, req)
+	require.NoError(t, err)
+	return s
+}
+
+func (r rooms) tryStream(
+	t *testing.T, ctx context.Context, sub *openintentv1.Subscription, req *openintentv1.StreamDeliveriesRequest,
+) (*stream[wireDelivery], error) {
+	if req == nil {
+		req = &openintentv1.StreamDeliveriesRequest{}
+	}
+	req.SubscriptionId = sub.GetId()
+	return begin(t, ctx, func(s *stream[wireDelivery]) error { return r.subscriptions.StreamDeliveries(req, s) })
+}
+
+// follow streams what reaches an agent, as that agent.
+func (r rooms) follow(t *testing.T, agent string, after *int64) *stream[wireOwn] {
+	s, err := r.tryFollow(t, as(agent), agent, after)
+	require.NoError(t, err)
+	return s
+}
+
+func (r rooms) tryFollow(t *testing.T, ctx context.Context, agent string, after *int64) (*stream[wireOwn], error) {
+	req := &openintentv1.SubscribeRequest{
+		Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: agent}, AfterPosition: after,
+	}
+	return begin(t, ctx, func(s *stream[wireOwn]) error { return r.messaging.Subscribe(req, s) })
+}

@@ -1,0 +1,242 @@
+package subscriptions
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging"
+)
+
+func TestStreamDeliversAndTakesAcknowledgements(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intent := h.intent(t)
+		channel := h.open(t, intent, "talk")
+		sub := h.subscribe(t, "bob", &createInput{IntentId: &intent})
+		h.send(t, "ann", channel, "bob", "one")
+		s := h.stream(t, sub, nil)
+		require.Equal(t, []string{"0"}, s.accepted.Get(messaging.PositionHeader))
+		require.Equal(t, "1:one", describe(s.next(t)))
+		_, err := h.intents.AssignAgent(as("creator"), &openintentv1.AssignAgentRequest{IntentId: intent, AgentId: "bob"})
+		require.NoError(t, err)
+		require.Equal(t, "2:!agent_assigned", describe(s.next(t)))
+		h.send(t, "ann", channel, "bob", "three")
+		require.Equal(t, "3:three", describe(s.next(t)))
+		s.cancel()
+		require.ErrorIs(t, s.end(t), context.Canceled)
+
+		s = h.stream(t, sub, &openintentv1.StreamDeliveriesRequest{AcknowledgedThrough: ptr(int64(2))})
+		require.Equal(t, []string{"2"}, s.accepted.Get(messaging.PositionHeader))
+		h.send(t, "ann", channel, "bob", "four")
+		require.Equal(t, "4:four", describe(s.next(t)), "the third still waits for its acknowledgement")
+
+		_, err = h.tryStream(t, as("bob"), sub, &openintentv1.StreamDeliveriesRequest{AcknowledgedThrough: ptr(int64(9))})
+		requireFault(t, err, fault.Invalid, "NOT_DELIVERED")
+	})
+}
+
+func TestStreamHoldsBackBeyondItsWindow(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		for i := range 5 {
+			h.send(t, "ann", channel, "bob", fmt.Sprint(i+1))
+		}
+		s := h.stream(t, sub, &openintentv1.StreamDeliveriesRequest{MaxOutstanding: ptr(int32(2))})
+		require.Equal(t, "1:1", describe(s.next(t)))
+		require.Equal(t, "2:2", describe(s.next(t)))
+		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 2 }, "")
+		h.acknowledge(t, sub, 1)
+		require.Equal(t, "3:3", describe(s.next(t)))
+		h.acknowledge(t, sub, 2, 3)
+		require.Equal(t, "4:4", describe(s.next(t)))
+		require.Equal(t, "5:5", describe(s.next(t)))
+	})
+}
+
+func TestStreamRedeliversByTheClock(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{
+			ChannelId: &channel, AcknowledgeSeconds: ptr(int32(20)), MaxAttempts: ptr(int32(2)),
+		})
+		h.send(t, "ann", channel, "bob", "one")
+		s := h.stream(t, sub, nil)
+		require.Equal(t, int32(1), s.next(t).GetAttempt())
+		h.clock.Advance(20 * time.Second)
+		again := s.next(t)
+		require.Equal(t, "1:one", describe(again))
+		require.Equal(t, int32(2), again.GetAttempt())
+		h.clock.Advance(20 * time.Second)
+		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "it is given up")
+		_, err := h.redrive(sub)
+		require.NoError(t, err)
+		require.Equal(t, int32(1), s.next(t).GetAttempt())
+	}, restless)
+}
+
+func TestFurtherStreamsStandBy(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		first := h.stream(t, sub, nil)
+		h.send(t, "ann", channel, "bob", "one")
+		require.Equal(t, "1:one", describe(first.next(t)))
+		second := h.stream(t, sub, nil)
+		_, err := h.tryFetch(as("bob"), sub, 1)
+		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
+		h.send(t, "ann", channel, "bob", "two")
+		require.Equal(t, "2:two", describe(first.next(t)))
+		first.cancel()
+		h.send(t, "ann", channel, "bob", "three")
+		require.Equal(t, "3:three", describe(second.next(t)), "by a wake-up alone")
+		second.cancel()
+		require.ErrorIs(t, second.end(t), context.Canceled)
+		h.send(t, "ann", channel, "bob", "four")
+		require.Equal(t, []string{"4:four"}, described(h.fetch(t, sub)), "nobody streams any more")
+	})
+}
+
+// A replica that dies says nothing: the database's time tells.
+func TestAnotherReplicaTakesOverFromADeadOne(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL, restless)
+	other := h.replica(t, restless)
+	channel := h.open(t, h.intent(t), "talk")
+	sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+	first := h.stream(t, sub, nil)
+	h.send(t, "ann", channel, "bob", "one")
+	require.Equal(t, "1:one", describe(first.next(t)))
+	second := other.stream(t, sub, nil)
+
+	// The first hangs: its client takes nothing, and nothing renews its claim.
+	h.send(t, "ann", channel, "bob", "two")
+	eventually(t, func() bool { return h.subscriptions.consumers.busy() == 1 }, "")
+	h.send(t, "ann", channel, "bob", "three")
+	h.clock.Advance(time.Minute)
+	require.Equal(t, "1:one", describe(second.next(t)))
+	require.Equal(t, "2:two", describe(second.next(t)))
+	require.Equal(t, "3:three", describe(second.next(t)))
+	require.Equal(t, "2:two", describe(first.next(t)), "what it had in hand it may still deliver")
+	other.acknowledge(t, sub, 1, 2, 3)
+	h.send(t, "ann", channel, "bob", "four")
+	require.Equal(t, "4:four", describe(second.next(t)), "and then it stands by")
+	require.Equal(t, int64(4), h.get(t, sub).GetLastNumber())
+}
+
+func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		first := h.stream(t, sub, nil)
+		h.send(t, "ann", channel, "bob", "one")
+		require.Equal(t, "1:one", describe(first.next(t)))
+		h.acknowledge(t, sub, 1)
+		for range 5 {
+			h.clock.Advance(consumerPatience - time.Second)
+			require.NoError(t, h.subscriptions.renew(context.Background()))
+		}
+		_, err := h.tryFetch(as("bob"), sub, 1)
+		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
+
+		h.send(t, "ann", channel, "bob", "two") // nobody takes it: the stream hangs in Send
+		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 1 }, "")
+		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 1 }, "")
+		for range stalledTurns + 1 {
+			require.NoError(t, h.subscriptions.renew(context.Background()))
+		}
+		h.clock.Advance(consumerPatience)
+		require.NoError(t, h.subscriptions.renew(context.Background()))
+		h.clock.Advance(time.Minute)
+		require.Equal(t, []string{"2:two"}, described(h.fetch(t, sub)))
+	})
+}
+
+// busy counts the consumers that wait for their clients.
+func (c *consumers) busy() (count int) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for one := range c.all {
+		one.mutex.Lock()
+		if one.busy {
+			count++
+		}
+		one.mutex.Unlock()
+	}
+	return count
+}
+
+func TestStreamsEnd(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intent := h.intent(t)
+		channel := h.open(t, intent, "talk")
+		h.register(t, "bob", "")
+
+		deleted := h.subscribe(t, "bob", &createInput{})
+		s := h.stream(t, deleted, nil)
+		_, err := h.subscriptions.DeleteSubscription(as("bob"),
+			&openintentv1.DeleteSubscriptionRequest{SubscriptionId: deleted.GetId()})
+		require.NoError(t, err)
+		requireFault(t, s.end(t), fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
+
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		s = h.stream(t, sub, nil)
+		h.send(t, "ann", channel, "bob", "last")
+		require.Equal(t, "1:last", describe(s.next(t)))
+		h.closeChannel(t, channel)
+		h.acknowledge(t, sub, 1)
+		requireFault(t, s.end(t), fault.Conflict, "CHANNEL_CLOSED")
+		_, err = h.tryFetch(as("bob"), sub, 1)
+		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+
+		sub = h.subscribe(t, "bob", &createInput{IntentId: &intent})
+		s = h.stream(t, sub, nil)
+		h.admit(t, intent, "ann")
+		requireFault(t, s.end(t), fault.Denied, "FORBIDDEN")
+
+		wide := h.subscribe(t, "bob", &createInput{})
+		s = h.stream(t, wide, nil)
+		h.deregister(t, "bob")
+		requireFault(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
+		_, err = h.tryStream(t, as("bob"), wide, nil)
+		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
+	})
+}
+
+func TestStreamsEndWhenTheSubscriptionExpires(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		sub := h.subscribe(t, "bob", &createInput{ExpiresAt: h.in(time.Minute)})
+		s := h.stream(t, sub, nil)
+		h.clock.Advance(time.Minute)
+		requireFault(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
+	}, restless)
+}
+
+// When the database is away a stream waits, and goes on.
+func TestStreamsOutliveTheDatabasesAbsence(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL, restless)
+	channel := h.open(t, h.intent(t), "talk")
+	sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+	s, own := h.stream(t, sub, nil), h.follow(t, "bob", nil)
+	require.True(t, own.next(t).GetCaughtUp())
+	for i := range 3 {
+		databasetest.KillConnections(t, h.url)
+		text := fmt.Sprint(i)
+		eventually(t, func() bool {
+			_, err := h.messaging.SendMessage(as("ann"), &openintentv1.SendMessageRequest{
+				ChannelId: channel, To: ptr("bob"), Payload: content(text), IdempotencyKey: &text,
+			})
+			return err == nil
+		}, "")
+		require.Equal(t, text, textOf(s.next(t).GetMessage()))
+		require.Equal(t, text, textOf(own.next(t).GetMessage()))
+	}
+}
