@@ -284,7 +284,7 @@ func (g *gateway) note(r *http.Request, refusal *status.Status) {
 	if g.options.Metrics != nil {
 		g.options.Metrics.requests.WithLabelValues("REST", codeName(refusal.Code())).Inc()
 	}
-	g.options.Logger.LogAttrs(r.Context(), levelOf(refusal.Code()), "request refused",
+	g.options.Logger.LogAttrs(r.Context(), levelOf(refusal), "request refused",
 		slog.String("verb", r.Method), slog.String("path", r.URL.EscapedPath()),
 		slog.String("code", codeName(refusal.Code())), slog.String("reason", newProblem(refusal).reason),
 		slog.String("peer", r.RemoteAddr))

@@ -95,6 +95,7 @@ func TestErrorsOfServices(t *testing.T) {
 		{"a refusal", fault.New(fault.Conflict, "CHANNEL_CLOSED", "The channel is closed."), codes.FailedPrecondition, "CHANNEL_CLOSED", "INFO"},
 		{"any other error", errors.New("pq: secret table"), codes.Internal, "INTERNAL", "ERROR"},
 		{"an unimplemented method", status.Error(codes.Unimplemented, "not yet"), codes.Unimplemented, "UNIMPLEMENTED", "INFO"},
+		{"the server stopping", errStopping, codes.Unavailable, "SERVER_STOPPING", "DEBUG"},
 		{"the database away", errDatabaseAway.Because(errors.New("dial 10.0.0.1")), codes.Unavailable, "DATABASE_UNAVAILABLE", "WARN"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (o *observer) end(call *call, err error) error {
 	outcome := toStatus(err)
 	took := time.Since(call.began)
 	o.metrics.end(call, outcome.Code(), took)
-	level := levelOf(outcome.Code())
+	level := levelOf(outcome)
 	logged := o.logger.Enabled(call.ctx, level)
 	if err == nil && !logged {
 		return nil
@@ -93,7 +93,7 @@ func (o *observer) attributes(
 	}
 	attributes = append(attributes, slog.String("reason", reasonOf(outcome)))
 	// A client's refusal is described by its reason; its sentence may name what the client sent.
-	if levelOf(outcome.Code()) > slog.LevelInfo {
+	if levelOf(outcome) > slog.LevelInfo {
 		attributes = append(attributes, slog.String("error", err.Error()))
 	}
 	return attributes
@@ -109,14 +109,17 @@ func reasonOf(outcome *status.Status) string {
 	return ""
 }
 
-// levelOf is how loudly an outcome is logged.
-func levelOf(code codes.Code) slog.Level {
-	switch code {
+// levelOf is how loudly an outcome is logged. That a stop ends streams and waits is said once, not for each of thousands.
+func levelOf(outcome *status.Status) slog.Level {
+	switch outcome.Code() {
 	case codes.OK, codes.Canceled:
 		return slog.LevelDebug
 	case codes.Internal, codes.Unknown, codes.DataLoss:
 		return slog.LevelError
 	case codes.Unavailable:
+		if reasonOf(outcome) == errStopping.Reason {
+			return slog.LevelDebug
+		}
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo

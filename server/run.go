@@ -156,19 +156,6 @@ func newServer(
 	return s, nil
 }
 
-// listen opens both ports.
-func (c Config) listen(ctx context.Context) (httpListener, grpcListener net.Listener, err error) {
-	var config net.ListenConfig
-	if httpListener, err = config.Listen(ctx, "tcp", c.HTTPAddr); err != nil {
-		return nil, nil, fmt.Errorf("the REST port cannot be opened: %w", err)
-	}
-	if grpcListener, err = config.Listen(ctx, "tcp", c.GRPCAddr); err != nil {
-		_ = httpListener.Close()
-		return nil, nil, fmt.Errorf("the gRPC port cannot be opened: %w", err)
-	}
-	return httpListener, grpcListener, nil
-}
-
 // serve starts the services and both ports. The channel tells when a port fails by itself.
 func (s *server) serve(httpListener, grpcListener net.Listener) (failed <-chan error) {
 	s.services.start()
