@@ -227,7 +227,7 @@ func TestListsSeeWhatTheRulesAllow(t *testing.T) {
 						return err
 					}
 					require.Equal(t, rules.Level(agent, operator, now) >= PermissionRead, found == 1, agent)
-					naming, listed := PrepareNaming(tx, agent)
+					naming, listed := PrepareNaming(agent)
 					if err := tx.Pipeline(naming); err != nil {
 						return err
 					}

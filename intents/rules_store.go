@@ -154,7 +154,7 @@ func (r reader) mayRead() (condition string, args []any) {
 // PrepareNaming gives the statement that reads which intents have ever named an agent, lowest first, and where it puts
 // them: as creator, in an assignment, in an access entry or as coordinator, even one that is past. Rules.Names decides
 // whether an intent still does.
-func PrepareNaming(tx *database.Tx, agentID string) (database.Statement, *[]int64) {
+func PrepareNaming(agentID string) (database.Statement, *[]int64) {
 	naming := new([]int64)
 	return database.Statement{
 		SQL: "SELECT intent_no FROM intents WHERE created_by = ?" +

@@ -108,8 +108,8 @@ type reach struct {
 func prepareReach(tx *database.Tx, agentID, roleID string) (reach, []database.Statement) {
 	r := reach{spoken: make(map[int64]bool)}
 	var naming, listings database.Statement
-	naming, r.naming = intents.PrepareNaming(tx, agentID)
-	listings, r.listed = channels.PrepareListings(tx, agentID)
+	naming, r.naming = intents.PrepareNaming(agentID)
+	listings, r.listed = channels.PrepareListings(agentID)
 	names := []string{agentID}
 	if roleID != "" {
 		names = append(names, caller.RolePrefix+roleID)

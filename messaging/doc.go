@@ -26,6 +26,17 @@
 //	commit ──> hub.wakeUp ──> who listens here
 //	               └──> relay ══ NOTIFY ══> the other replicas' relays ──> who listens there
 //
+// # Inboxes and deliveries
+//
+// An inbox (inbox.go) is no cursor but a state: what waits for an agent now, in every intent that may reach it. Which these
+// are follows from what names the agent and from audiences (audiences.go), which the appender notes once for each pair of a
+// party and an intent; the pairs that it knows of cost nothing. A call that waits for an inbox looks first whether anything
+// for its agent may have come, because most of what wakes it is between others.
+//
+// What readers were handed is recorded beside the reading (offers.go): noted in memory, written together now and then,
+// bounded, and lost in a crash. Senders are told of it, of receipts, answers and dead letters (deliveries.go). There is no
+// row for a recipient to whom nothing has happened.
+//
 // # Time
 //
 // Expiry is decided by time when reading, whether or not the sweep (sweep.go) came by. An Ask whose time is over settles

@@ -179,15 +179,16 @@ func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 		}
 	}
 	inReadable, intentNos := r.tx.In("m.intent_no", distinct(readable))
+	inReadableToo, _ := r.tx.In("c.intent_no", distinct(readable)) // a plan that begins with the channels begins with these
 	inPart, partNos := r.tx.In("m.intent_no", distinct(part))
 	inNames, names := r.tx.In("m.target", r.names)
-	condition := inReadable + " AND m.message_type <> 'request' AND m.sender <> ?" +
+	condition := inReadable + " AND " + inReadableToo + " AND m.message_type <> 'request' AND m.sender <> ?" +
 		" AND (" + inNames + " OR (m.target IS NULL OR m.target = '*') AND " + inPart + ")" +
 		" AND m.ended_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > ?)" +
 		" AND m.ordinal > k.floor AND c.deleted_at IS NULL" +
 		" AND NOT EXISTS (SELECT 1 FROM receipts x" +
 		" WHERE x.intent_no = m.intent_no AND x.position = m.position AND x.agent_id = ?)"
-	arguments := []any{intentNos, r.agent, names, partNos, r.now(), r.agent}
+	arguments := []any{intentNos, intentNos, r.agent, names, partNos, r.now(), r.agent}
 	if !r.operator() {
 		condition += " AND (c.policy = 'intent' OR EXISTS (SELECT 1 FROM members b" +
 			" WHERE b.intent_no = m.intent_no AND b.channel_no = m.channel_no AND b.agent_id = ?))"

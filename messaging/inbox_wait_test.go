@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -145,4 +146,62 @@ func TestInboxOfOneThatIsAssigned(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{said.GetId()}, received(t, done))
 	}, restless)
+}
+
+func TestInboxWaitIsWokenByTheOtherReplica(t *testing.T) {
+	eachWay(t, func(t *testing.T, one, other *house) {
+		done := one.awaitInbox(as("b"), t, "b")
+		asked := other.asks(t, "a", other.open(t), "b")
+		require.Equal(t, []string{asked.GetId()}, received(t, done))
+		other.reply(t, "b", asked.GetChannelId(), asked.GetId(), "")
+		done = one.awaitInbox(as("b"), t, "b")
+		said := other.say(t, "a", asked.GetChannelId(), "")
+		require.Equal(t, []string{said.GetId()}, received(t, done))
+	})
+}
+
+// A waiting call reads its inbox again when something may have come, and is not held up by what others say to each other.
+func TestInboxMayDiffer(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.open(t)
+		h.register(t, "b", "judge")
+		h.reply(t, "b", channelID, h.asks(t, "a", channelID, "b").GetId(), "")
+		q := inboxQuery{by: caller.Caller{Agent: "b"}, agent: "b", limit: inboxPage}
+		var page *inbox
+		differs := func() bool {
+			differs, err := h.messaging.inboxMayDiffer(context.Background(), q, page)
+			require.NoError(t, err)
+			page, err = h.messaging.lookIntoInbox(context.Background(), q)
+			require.NoError(t, err)
+			return differs
+		}
+		var err error
+		page, err = h.messaging.lookIntoInbox(context.Background(), q)
+		require.NoError(t, err)
+		require.False(t, differs())
+		for what, happens := range map[string]func(){
+			"a message between others":  func() { h.asks(t, "a", channelID, "c") },
+			"one's own message":         func() { h.say(t, "b", channelID, "") },
+			"another intent":            func() { h.asks(t, "a", h.open(t), "c") },
+			"a message to another role": func() { h.asks(t, "a", channelID, "role:clerk") },
+		} {
+			happens()
+			require.False(t, differs(), what)
+		}
+		for what, happens := range map[string]func(){
+			"a message":                   func() { h.asks(t, "a", channelID, "b") },
+			"a message to the role":       func() { h.asks(t, "a", channelID, "role:judge") },
+			"a message to everyone":       func() { h.say(t, "a", channelID, "") },
+			"a first message elsewhere":   func() { h.asks(t, "a", h.open(t), "b") },
+			"one's own message elsewhere": func() { h.say(t, "b", h.open(t), "") },
+			"a change of access":          func() { h.admit(t, h.channel(t, channelID).GetIntentId(), "a", "b") },
+			"a change of the agent":       func() { h.register(t, "b", "judge") },
+		} {
+			h.clock.Advance(time.Second)
+			happens()
+			require.True(t, differs(), what)
+		}
+		h.closeChannel(t, channelID)
+		require.True(t, differs(), "a change of channels")
+	})
 }
