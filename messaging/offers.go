@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	// offerInterval is how often what was offered is written down, maxOffers how many offers may wait for that: more are
-	// dropped. offersTogether is how many one transaction writes.
-	offerInterval  = 500 * time.Millisecond
+	// maxOffers bounds how many offers may wait to be written: more are dropped. offersTogether is how many one transaction
+	// writes.
 	maxOffers      = 65_536
 	offersTogether = 2_048
 	// keptOffers bounds how many offers and marks are remembered as written, so that whoever reads the same again and again
@@ -69,11 +68,11 @@ func (o offer) mark() markKey {
 	return markKey{channels.Key{IntentNo: o.intentNo, ChannelNo: o.channelNo}, o.agent}
 }
 
-func newOffers(db *database.DB, logger *slog.Logger) *offers {
+func newOffers(db *database.DB, logger *slog.Logger, every time.Duration) *offers {
 	o := &offers{db: db, logger: logger}
 	o.written, _ = lru.New[offerKey, struct{}](keptOffers) // fails only for a size that is not positive
 	o.marked, _ = lru.New[markKey, int64](keptOffers)
-	o.loop = loop.New("recording what was offered", offerInterval, logger, o.flush)
+	o.loop = loop.New("recording what was offered", every, logger, o.flush)
 	return o
 }
 

@@ -127,7 +127,7 @@ func TestMarksMoveForward(t *testing.T) {
 // Of two replicas the one that is further wins, whichever writes last; of two first offers the earlier written.
 func TestReplicasAgreeOnOffers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		other := newOffers(h.db, slog.New(slog.DiscardHandler))
+		other := newOffers(h.db, slog.New(slog.DiscardHandler), time.Hour)
 		channelID := h.open(t)
 		key := h.key(t, channelID)
 		direct := h.asks(t, "a", channelID, "b")
@@ -149,7 +149,7 @@ func TestReplicasAgreeOnOffers(t *testing.T) {
 
 // recorder makes a recorder of its own, which writes when it is told to.
 func (h *house) recorder(log io.Writer) *offers {
-	return newOffers(h.db, slog.New(slog.NewTextHandler(log, nil)))
+	return newOffers(h.db, slog.New(slog.NewTextHandler(log, nil)), time.Hour)
 }
 
 // messagesFor makes messages from a to b in a channel that exists, which are not stored unless their positions are.
@@ -216,6 +216,14 @@ func TestOffersSurviveAFailure(t *testing.T) {
 		require.NoError(t, o.flush(context.Background()))
 		require.NotNil(t, h.deliveryTo(t, asked, "b").GetOfferedAt())
 	})
+}
+
+func TestOffersAreWrittenNowAndThen(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		asked := h.asks(t, "a", h.open(t), "b")
+		h.inbox(t, "b")
+		eventually(t, func() bool { return h.deliveryTo(t, asked, "b").GetOfferedAt() != nil }, "nobody writes it")
+	}, func(_ *configOfDatabase, cfg *Config) { cfg.RecordEvery = time.Millisecond })
 }
 
 func TestStoppingWritesWhatWasOffered(t *testing.T) {
@@ -301,11 +309,11 @@ func TestRecordCountsRecipientsOnly(t *testing.T) {
 		"the server's word":           {"b", Message{Sender: caller.System}, true},
 		"the addressee of the server": {"b", Message{Sender: caller.System, Target: "b"}, true},
 	} {
-		o := newOffers(nil, slog.New(slog.DiscardHandler))
+		o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour)
 		o.record(c.agent, time.Now(), &c.message)
 		require.Equal(t, c.counts, len(o.waiting) == 1, name)
 	}
-	o := newOffers(nil, slog.New(slog.DiscardHandler))
+	o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour)
 	var said []*Message
 	for i := range int64(100) {
 		said = append(said, &Message{IntentNo: i % 2, ChannelNo: 1, Ordinal: i, Sender: "a"})

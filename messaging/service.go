@@ -33,6 +33,8 @@ type Config struct {
 	// Notifications lets replicas on one database wake each other's waiting parties. Without them a replica hears of the
 	// others' messages when it looks again.
 	Notifications bool
+	// RecordEvery is how often it is written down what readers were handed; 500 milliseconds when zero.
+	RecordEvery time.Duration
 	// ObserveBatch is told the size of each committed batch, ObserveNotifications how many notifications were sent to or
 	// received from other replicas; nil when nobody counts.
 	ObserveBatch         func(size int)
@@ -43,6 +45,7 @@ const (
 	defaultMaxPayloadBytes = 256 << 10
 	defaultRetention       = 24 * time.Hour
 	defaultLookAgain       = 5 * time.Second
+	defaultRecordEvery     = 500 * time.Millisecond
 	sweepInterval          = time.Second
 )
 
@@ -90,7 +93,7 @@ func New(cfg Config) *Service {
 	}
 	s.writer = newWriter(cfg, s.hub)
 	s.tails = newTails(s)
-	s.offers = newOffers(s.db, s.logger)
+	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
 	s.passes, _ = lru.New[channels.Key, evictionPass](keptPasses) // fails only for a size that is not positive
 	cfg.Channels.OnClosing(s.expireWithChannels)
 	cfg.Channels.OnDeleting(s.scheduleRemoval)

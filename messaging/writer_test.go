@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -130,7 +131,7 @@ func TestStoppingCommitsWhatWaits(t *testing.T) {
 }
 
 func TestStoppingBeforeStarting(t *testing.T) {
-	s := &Service{writer: newWriter(Config{}, newHub()), offers: newOffers(nil, slog.New(slog.DiscardHandler))}
+	s := &Service{writer: newWriter(Config{}, newHub()), offers: newOffers(nil, slog.New(slog.DiscardHandler), time.Hour)}
 	s.tails = newTails(s)
 	s.Stop()
 	s.Start()
