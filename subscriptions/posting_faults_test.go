@@ -1,0 +1,112 @@
+package subscriptions
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+)
+
+// When commits fail, with or without effect, whatever was posted is posted again under the same id or is done with, and
+// nothing overtakes within a channel.
+func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			faults := new(databasetest.CommitFaults)
+			hooks := func(s *settings) { s.database.Hooks = faults.Hooks() }
+			h := newHouse(t, engine, hooks, posting, restless)
+			endpoint := newHook(t, func(arrival) int {
+				switch rand.N(4) {
+				case 0:
+					faults.FailBefore(1)
+				case 1:
+					faults.FailAfter(1)
+				case 2:
+					return http.StatusTooManyRequests
+				}
+				return http.StatusOK
+			})
+			intentID := h.intent(t)
+			channels := []string{h.open(t, intentID, "one"), h.open(t, intentID, "two")}
+			const each = 10
+			sub := h.subscribe(t, "b", &createInput{
+				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{channelMessage}, MaxAttempts: ptr(int32(100)),
+			})
+			h.subscriptions.poster.withoutPosting(func() { // the faults are for the posting, not for the senders
+				for i := range each {
+					for c, channelID := range channels {
+						h.send(t, "a", channelID, "b", fmt.Sprintf("%d/%d", c, i))
+					}
+				}
+			})
+			eventually(t, func() bool {
+				h.clock.Advance(time.Second)
+				return h.get(t, sub).GetAcknowledgedThrough() == each*int64(len(channels))
+			}, "not everything is delivered")
+
+			next := make([]int, len(channels))
+			ids := make(map[string]string)
+			for _, p := range endpoint.all() {
+				if p.Status != http.StatusOK {
+					continue
+				}
+				var c, i int
+				_, err := fmt.Sscanf(p.text(), "%d/%d", &c, &i)
+				require.NoError(t, err)
+				require.LessOrEqual(t, i, next[c], "one overtook")
+				next[c] = max(next[c], i+1)
+				if known, again := ids[p.text()]; again {
+					require.Equal(t, known, p.ID)
+				}
+				ids[p.text()] = p.ID
+			}
+			assert.Equal(t, []int{each, each}, next, "one is lost")
+		})
+	}
+}
+
+// withoutPosting does something while nothing is examined.
+func (p *poster) withoutPosting(do func()) {
+	p.mutex.Lock()
+	p.examining += examiners
+	p.mutex.Unlock()
+	do()
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.examining -= examiners
+	if len(p.queue) > 0 {
+		p.examining++
+		p.running.Go(p.examineQueue)
+	}
+}
+
+func TestWhatNoWakeUpToldOfIsPosted(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL, posting, restless)
+	endpoint := newHook(t, nil)
+	intentID := h.intent(t)
+	channelID := h.open(t, intentID, "news")
+	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+	silent := h.replica(t, posting) // its wake-ups do not travel
+	silent.subscriptions.Stop()
+	for _, text := range []string{"first", "second"} {
+		silent.send(t, "a", channelID, "b", text)
+	}
+	assert.Equal(t, []string{"first", "second"}, endpoint.await(t, 2))
+
+	// What another replica makes is found, too, and so is what it redrives.
+	late := silent.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: ptr(endpoint.URL + "/late")})
+	silent.send(t, "a", channelID, "b", "third")
+	endpoint.await(t, 4)
+	h.settled(t, sub, 3)
+	h.settled(t, late, 1)
+}
