@@ -33,7 +33,7 @@ type opener func(ctx context.Context, t *target, places []place, first, n int) e
 func (p plan) memory(ctx context.Context, engine string) error {
 	fmt.Printf("\n%s, each idle stream of an agent of its own, on %d channels\n", engine, followedChannels)
 	table := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', tabwriter.AlignRight)
-	defer table.Flush()
+	defer func() { _ = table.Flush() }()
 	_, _ = fmt.Fprintln(table, "\tstreams\theap and stacks, KiB a stream\tresident\tgoroutines\tprocessor\t")
 	for _, contestant := range []struct {
 		name string
