@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -402,4 +403,23 @@ func TestADeletedSubscriptionIsNotPostedAnyMore(t *testing.T) {
 		require.NoError(t, err)
 		eventually(t, func() bool { return h.subscriptions.poster.following() == 0 }, "it is still cared for")
 	}, posting)
+}
+
+func TestAnExpiredSubscriptionIsNotPostedAnyMore(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, func(arrival) int { return http.StatusServiceUnavailable })
+		intentID := h.intent(t)
+		channelID := h.open(t, intentID, "news")
+		h.subscribe(t, "b", &createInput{
+			IntentId: &intentID, WebhookUrl: &endpoint.URL, ExpiresAt: timestamppb.New(h.clock.Now().Add(time.Minute)),
+		})
+		h.send(t, "a", channelID, "b", "once")
+		eventually(t, func() bool { return h.rows(t, "subscriptions", "post_at > ?", database.Micros(h.clock.Now())) == 1 },
+			"no further attempt is planned")
+		h.clock.Advance(time.Minute)
+		eventually(t, func() bool { return h.subscriptions.poster.following() == 0 }, "it is still cared for")
+		h.sweep(t)
+		assert.Equal(t, 1, h.rows(t, "subscriptions", "post_at IS NULL"))
+		assert.Len(t, endpoint.all(), 1)
+	}, posting, restless)
 }

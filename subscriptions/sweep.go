@@ -93,7 +93,7 @@ func (s *Service) clear(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "dead_at IS NULL", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
 	}, database.Statement{
-		SQL: "UPDATE subscriptions SET cleared = ? WHERE subscription_no = ?", Args: []any{true, no},
+		SQL: "UPDATE subscriptions SET cleared = ?, post_at = NULL WHERE subscription_no = ?", Args: []any{true, no},
 	})
 }
 
