@@ -29,6 +29,10 @@ type consumer struct {
 	service *Service
 	no      int64
 	name    string
+	// afresh lets it begin with everything that is not acknowledged, though the time for that is not over: a client that comes
+	// back with the last number that it received acknowledges everything up to the next one that it is given, so nothing
+	// newer may come before what was lost on the way.
+	afresh bool
 
 	mutex   sync.Mutex
 	busy    bool // waiting for the client
@@ -58,6 +62,9 @@ func (c *consumer) take(ctx context.Context, seen *subscription, now time.Time) 
 		}
 		ours = true
 		tx.SendWithCommit(setConsumer(c.no, c.name, now.Add(consumerPatience)))
+		if c.afresh {
+			tx.SendWithCommit(makeDue(c.no, now))
+		}
 		return nil
 	})
 	if err == nil && ours {

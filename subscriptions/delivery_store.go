@@ -97,6 +97,15 @@ func updateDeliveries(tx *database.Tx, no int64, rows []delivery) []database.Sta
 	})
 }
 
+// makeDue lets what was delivered and is not acknowledged be delivered again now. What had its last attempt waits on.
+func makeDue(no int64, now time.Time) database.Statement {
+	return database.Statement{
+		SQL: `UPDATE subscription_deliveries SET due_at = ? WHERE subscription_no = ? AND attempts > 0 AND due_at > ?
+			AND given_up_at IS NULL AND dead_at IS NULL`,
+		Args: []any{database.Micros(now), no, database.Micros(now)},
+	}
+}
+
 // deleteDeliveries removes deliveries that are done with.
 func deleteDeliveries(tx *database.Tx, no int64, numbers []int64) []database.Statement {
 	if len(numbers) == 0 {

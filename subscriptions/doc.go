@@ -18,7 +18,8 @@
 // sent before that time is left out. At most `window` rows wait in a subscription; the logs keep the rest.
 //
 // A subscription by another name than `default` is delivered at least once. One stream, or the posting, is its consumer at a
-// time (consumer.go) and says every few seconds that it lives; another takes over when it ends or falls silent. Fetches share
+// time (consumer.go) and says every few seconds that it lives; another takes over when it ends or falls silent, and a stream
+// then begins with all that is not acknowledged, so that nothing newer overtakes what was lost on the way. Fetches share
 // what is due while nobody streams. Each attempt is counted before the delivery goes out (a post's, when it has failed);
 // what is not acknowledged in time is due again, and after the last attempt a dead letter.
 //
