@@ -56,6 +56,9 @@ type Entry struct {
 	Audit   *intents.Event
 	// Now is the time by which the entry was judged; a message's status is the one of that time.
 	Now time.Time
+
+	// forms are set when several followers may share the entry.
+	forms *forms
 }
 
 // FeedPage is what one snapshot of a feed held after a position.

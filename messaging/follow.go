@@ -304,7 +304,7 @@ func (f *follower) recordOffered() {
 func (f *follower) entry(it item) Entry {
 	return Entry{
 		Position: it.position(), IntentNo: f.seen.head.IntentNo, IntentID: f.seen.head.IntentID,
-		Message: it.message, Event: it.event, Audit: it.audit, Now: f.now(),
+		Message: it.message, Event: it.event, Audit: it.audit, Now: f.now(), forms: it.forms,
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
@@ -141,6 +143,57 @@ func TestRightsInAnIntentAreThoseOfTheDelivery(t *testing.T) {
 		h.addMember(t, secret, "bob")
 		h.say(t, "alice", secret, "again")
 		require.Equal(t, []string{"again"}, bob.said(t, 1), "what it missed is not made up for, but for open requests")
+	})
+}
+
+// What lies before a cursor is judged by the rules of its delivery, also for who gains by them.
+func TestRightsInAnIntentMayGrowBeforeTheDelivery(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		open := h.open(t)
+		secret := h.explicitIn(t, h.channel(t, open).GetIntentId(), "secret", "alice")
+		bob, watcher := h.followIntent(t, "bob", open), h.followIntent(t, "alice", open)
+		h.say(t, "alice", open, "under way")
+		h.say(t, "alice", secret, "a note")
+		h.askFor(t, "alice", secret, "role:tester", "a question")
+		h.say(t, "alice", open, "last")
+		require.Len(t, watcher.said(t, 4), 4)
+		h.register(t, "bob", "tester")
+		h.addMember(t, secret, "bob")
+		h.awaitSightOf(t, intentScope(h.key(t, open).IntentNo), open)
+		require.Equal(t, []string{"under way", "a note", "a question", "last"}, bob.said(t, 4), "nothing is backfilled twice")
+	})
+}
+
+// Where rules are read that are newer than the sight, what the caller gains by them waits for the next sight, which
+// backfills it.
+func TestGainsWaitForTheirSight(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.explicit(t, "alice")
+		key := h.key(t, id)
+		seen := &sight{}
+		read := func() {
+			require.NoError(t, h.db.Read(t.Context(), func(tx *database.Tx) (err error) {
+				if seen.exclusions == nil {
+					var statement database.Statement
+					seen.exclusions, statement = channels.PrepareExclusions(tx, key.IntentNo, []string{"bob"})
+					return tx.Pipeline(statement)
+				}
+				seen.look, err = h.messaging.look(tx, key, []string{"bob"})
+				return err
+			}))
+		}
+		read()
+		h.addMember(t, id, "bob")
+		read()
+		require.True(t, seen.viewer("bob", false).Participates)
+		f := &follower{by: caller.Caller{Agent: "bob"}, seen: seen}
+		require.False(t, f.viewerIn(seen.channel).Participates)
+		operator := &follower{by: caller.Caller{Agent: caller.Operator, IsOperator: true}, seen: seen}
+		require.True(t, operator.viewerIn(seen.channel).Participates)
+		seen.exclusions = nil
+		read()
+		f.viewing = nil
+		require.True(t, f.viewerIn(seen.channel).Participates)
 	})
 }
 
@@ -449,7 +502,7 @@ func TestSharedItemsOfAnIntent(t *testing.T) {
 	}
 	rows := func(places ...int64) (items []item) {
 		for _, at := range places {
-			items = append(items, item{place: at, message: &Message{Position: at}})
+			items = append(items, item{place: at, message: &Message{Position: at}, forms: new(forms)})
 		}
 		return items
 	}

@@ -20,6 +20,8 @@ type item struct {
 	event   *intents.Event
 	// audit is the log's copy of the message.
 	audit *intents.Event
+	// forms are set when followers share the item.
+	forms *forms
 }
 
 // position is the item's place in the intent's log.

@@ -24,7 +24,7 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return err
 	}
-	asked := stream{by: c, after: req.AfterPosition, send: sendTo(server)} //nolint:protogetter // unset differs from 0
+	asked := stream{by: c, after: req.AfterPosition, send: newSender(server).send} //nolint:protogetter // unset differs from 0
 	asked.filter, err = s.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId())
 	if err != nil {
 		return err
@@ -46,23 +46,6 @@ func (s *Service) Subscribe(
 		return err
 	}
 	return s.follow(ctx, asked)
-}
-
-// sendTo sends deliveries as clients see them.
-func sendTo(server grpc.ServerStreamingServer[openintentv1.SubscribeResponse]) func(d delivery) error {
-	return func(d delivery) error {
-		if d.caughtUp {
-			return server.Send(&openintentv1.SubscribeResponse{Position: d.position, CaughtUp: true})
-		}
-		message, event, audit, err := d.ToWire()
-		if err != nil {
-			return err
-		}
-		return server.Send(&openintentv1.SubscribeResponse{
-			Position: d.position, IntentId: d.IntentID, ChannelName: d.ChannelName,
-			Message: message, Event: event, AuditEvent: audit, Backfill: d.backfill,
-		})
-	}
 }
 
 // locateIntent finds an intent by id, to be followed.

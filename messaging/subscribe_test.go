@@ -37,10 +37,13 @@ func (f *following) SendHeader(header metadata.MD) error {
 	return nil
 }
 
-// Send waits until the test receives, as a slow client makes it wait.
-func (f *following) Send(d *wireDelivery) error {
+// Send is SendMsg of a delivery.
+func (f *following) Send(d *wireDelivery) error { return f.SendMsg(d) }
+
+// SendMsg waits until the test receives, as a slow client makes it wait.
+func (f *following) SendMsg(message any) error {
 	select {
-	case f.deliveries <- d:
+	case f.deliveries <- message.(*wireDelivery):
 		return nil
 	case <-f.ctx.Done():
 		return f.ctx.Err()

@@ -258,8 +258,9 @@ func (s *sight) share(before *sight, keep bool, from int64, items []item, throug
 	if keep && len(before.items) > 0 {
 		s.items, s.size, s.after, s.sharedSince = before.items, before.size, before.after, before.sharedSince
 	}
-	for _, it := range items {
-		s.size += it.size()
+	for i := range items {
+		items[i].forms = new(forms)
+		s.size += items[i].size()
 	}
 	s.items = append(s.items, items...)
 	for len(s.items) > tailLength || s.size > tailBytes {
