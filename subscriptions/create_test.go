@@ -56,7 +56,7 @@ func TestCreateShowsASecretOnce(t *testing.T) {
 		require.Equal(t, "https://hooks.example.com/in", listed.GetSubscriptions()[0].GetWebhookUrl())
 		_, err = h.tryFetch(as("bob"), made, 10)
 		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_POSTED")
-		_, err = h.tryStream(t, as("bob"), made, nil)
+		_, err = h.tryStream(as("bob"), t, made, nil)
 		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_POSTED")
 	})
 }
@@ -139,7 +139,7 @@ func TestSubscriptionsAreTheirAgents(t *testing.T) {
 				return err
 			},
 			func() error { _, err := h.tryFetch(as("eve"), sub, 1); return err },
-			func() error { _, err := h.tryStream(t, as("eve"), sub, nil); return err },
+			func() error { _, err := h.tryStream(as("eve"), t, sub, nil); return err },
 			func() error {
 				_, err := h.subscriptions.AcknowledgeDeliveries(as("eve"),
 					&openintentv1.AcknowledgeDeliveriesRequest{SubscriptionId: id})

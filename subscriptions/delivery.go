@@ -28,9 +28,6 @@ func (d *delivery) due(now time.Time) bool {
 	return d.deadAt.IsZero() && d.givenUpAt.IsZero() && !now.Before(d.dueAt)
 }
 
-// outstanding tells whether it was delivered and waits for its acknowledgement.
-func (d *delivery) outstanding() bool { return d.deadAt.IsZero() && d.attempts > 0 }
-
 // attempted is the delivery after one more attempt at a time.
 func (d delivery) attempted(s *subscription, now time.Time) delivery {
 	d.attempts++

@@ -2,7 +2,6 @@ package subscriptions
 
 import (
 	"strconv"
-	"time"
 
 	"openintent/fault"
 )
@@ -25,8 +24,6 @@ var (
 		"Only the agent itself and the operator may follow what reaches an agent; call as that agent.")
 	errNoCaller = fault.New(fault.Unauthenticated, "UNAUTHENTICATED",
 		"The call carries no API key; send one as X-API-Key.")
-	errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
-		"The server is stopping; connect again.").After(time.Second)
 )
 
 // errConsumerLost tells a consumer that deliveries go to another one by now. It never leaves the room.

@@ -51,6 +51,8 @@ type sight struct {
 	// missing there is not gathered at all yet.
 	intents   []int64
 	positions map[int64]int64
+	// epochs are the epochs of their rules, of a subscription to whatever reaches the subscriber.
+	epochs map[int64]int64
 	// news are the intents whose logs have grown beyond what was gathered.
 	news []news
 }
@@ -124,7 +126,9 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 	if err := tx.Pipeline(statement); err != nil {
 		return err
 	}
+	seen.epochs = make(map[int64]int64, len(seen.intents))
 	for _, head := range heads() {
+		seen.epochs[head.IntentNo] = head.Epoch
 		one := news{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
 		if epoch, refused := g.refused[one.intentNo]; refused && epoch == one.epoch {
 			continue

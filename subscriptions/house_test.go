@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -263,6 +262,14 @@ func (r rooms) send(t require.TestingT, sender, channelID, to, text string) *wir
 	})
 }
 
+// sendAside is send in a goroutine of a test's.
+func (r rooms) sendAside(t assert.TestingT, sender, channelID, to, text string) {
+	_, err := r.messaging.SendMessage(as(sender), &openintentv1.SendMessageRequest{
+		ChannelId: channelID, To: &to, MessageType: ptr(notify), Payload: content(text),
+	})
+	assert.NoError(t, err)
+}
+
 // asks sends a request without waiting.
 func (r rooms) asks(t require.TestingT, sender, channelID, to, text string) *wireMessage {
 	return r.sendAs(t, sender, &openintentv1.SendMessageRequest{
@@ -361,111 +368,4 @@ func describe(d *wireDelivery) string {
 		return fmt.Sprintf("%d:!%s", d.GetNumber(), d.GetEvent().GetEventType())
 	}
 	return fmt.Sprintf("%d:%s", d.GetNumber(), textOf(d.GetMessage()))
-}
-
-// stream is a stream under way, seen from both sides: the service sends to it, and the test receives.
-type stream[T any] struct {
-	grpc.ServerStream
-	ctx        context.Context
-	cancel     context.CancelFunc
-	admitted   chan struct{}
-	accepted   metadata.MD // once admitted is closed
-	deliveries chan *T
-	ended      chan error
-}
-
-func (s *stream[T]) Context() context.Context { return s.ctx }
-
-func (s *stream[T]) SendHeader(header metadata.MD) error {
-	s.accepted = header
-	close(s.admitted)
-	return nil
-}
-
-// Send waits until the test receives, as a slow client makes it wait.
-func (s *stream[T]) Send(d *T) error {
-	select {
-	case s.deliveries <- d:
-		return nil
-	case <-s.ctx.Done():
-		return s.ctx.Err()
-	}
-}
-
-// begin begins a stream and returns when it is admitted or refused.
-func begin[T any](t *testing.T, ctx context.Context, serve func(*stream[T]) error) (*stream[T], error) {
-	s := &stream[T]{admitted: make(chan struct{}), deliveries: make(chan *T), ended: make(chan error, 1)}
-	s.ctx, s.cancel = context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.ended <- serve(s)
-	}()
-	t.Cleanup(func() { s.cancel(); <-done })
-	select {
-	case <-s.admitted:
-		return s, nil
-	case err := <-s.ended:
-		return nil, err
-	case <-time.After(patience):
-		return nil, context.DeadlineExceeded
-	}
-}
-
-// next receives one delivery.
-func (s *stream[T]) next(t require.TestingT) *T {
-	select {
-	case d := <-s.deliveries:
-		return d
-	case err := <-s.ended:
-		require.NoError(t, err)
-		require.Fail(t, "the stream has ended")
-	case <-time.After(patience):
-		require.Fail(t, "nothing comes")
-	}
-	return nil
-}
-
-// end gives why the stream ended.
-func (s *stream[T]) end(t require.TestingT) error {
-	select {
-	case err := <-s.ended:
-		return err
-	case d := <-s.deliveries:
-		require.Fail(t, "a delivery came instead of the end", "%v", d)
-	case <-time.After(patience):
-		require.Fail(t, "the stream does not end")
-	}
-	return nil
-}
-
-// stream streams a subscription as its subscriber.
-func (r rooms) stream(t *testing.T, sub *openintentv1.Subscription, req *openintentv1.StreamDeliveriesRequest) *stream[wireDelivery] {
-	s, err := r.tryStream(t, as(sub.GetSubscriberId()), sub, req)
-	require.NoError(t, err)
-	return s
-}
-
-func (r rooms) tryStream(
-	t *testing.T, ctx context.Context, sub *openintentv1.Subscription, req *openintentv1.StreamDeliveriesRequest,
-) (*stream[wireDelivery], error) {
-	if req == nil {
-		req = &openintentv1.StreamDeliveriesRequest{}
-	}
-	req.SubscriptionId = sub.GetId()
-	return begin(t, ctx, func(s *stream[wireDelivery]) error { return r.subscriptions.StreamDeliveries(req, s) })
-}
-
-// follow streams what reaches an agent, as that agent.
-func (r rooms) follow(t *testing.T, agent string, after *int64) *stream[wireOwn] {
-	s, err := r.tryFollow(t, as(agent), agent, after)
-	require.NoError(t, err)
-	return s
-}
-
-func (r rooms) tryFollow(t *testing.T, ctx context.Context, agent string, after *int64) (*stream[wireOwn], error) {
-	req := &openintentv1.SubscribeRequest{
-		Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: agent}, AfterPosition: after,
-	}
-	return begin(t, ctx, func(s *stream[wireOwn]) error { return r.messaging.Subscribe(req, s) })
 }

@@ -94,9 +94,7 @@ type follower struct {
 	// number is the cursor.
 	number   int64
 	caughtUp bool
-	// begun is true once role, which the agent held at the latest look, is known.
-	begun bool
-	role  string
+	gains    gains
 	// numbered are entries that this stream has just numbered itself and need not read again.
 	numbered map[int64]messaging.Entry
 }
@@ -142,7 +140,7 @@ func (f *follower) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case passes(err):
-			f.service.logger.Warn("an agent's log could not be read; it is looked at again", "error", err)
+			f.service.logger.Debug("an agent's log could not be read; it is looked at again", "error", err)
 		case err != nil:
 			return err
 		}
@@ -165,7 +163,7 @@ func (f *follower) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.noticeRole(ctx, seen); err != nil {
+	if err := f.backfill(ctx, seen); err != nil {
 		return err
 	}
 	for i := range seen.news {
@@ -288,51 +286,4 @@ func (f *follower) hand(entry messaging.Entry, position int64, backfill bool) er
 		f.service.messaging.RecordOffered(f.sub.subscriber, entry)
 	}
 	return err
-}
-
-// noticeRole delivers, when the agent has gained a role, the open requests to it that lie behind what was gathered by then.
-// The cursor stays. What lies ahead is gathered like everything else.
-func (f *follower) noticeRole(ctx context.Context, seen *sight) error {
-	before, begun := f.role, f.begun
-	f.role, f.begun = heldRole(seen.presence), true
-	if !begun || f.role == "" || f.role == before {
-		return nil
-	}
-	var places map[int64][]int64
-	err := f.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		places, err = f.service.messaging.OpenRequestsTo(tx, caller.RolePrefix+f.role)
-		return err
-	})
-	if err != nil {
-		f.role = before // the next look notices it again
-		return err
-	}
-	for intentNo, positions := range places {
-		if err := f.backfill(ctx, seen, intentNo, positions); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *follower) backfill(ctx context.Context, seen *sight, intentNo int64, positions []int64) error {
-	feed := f.sub.feed(intentNo)
-	feed.Filter = f.filter
-	entries, err := f.service.messaging.ReadEntries(ctx, feed, positions)
-	if isRefusal(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		behind := entry.Position <= max(seen.positions[intentNo], f.gatherer.looked[intentNo]) || !f.sub.counts(entry)
-		if !behind || !entry.Message.Open || entry.Message.Sender == f.sub.subscriber {
-			continue
-		}
-		if err := f.hand(entry, f.number, true); err != nil {
-			return err
-		}
-	}
-	return nil
 }

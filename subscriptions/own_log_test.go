@@ -95,7 +95,7 @@ func TestAgentScopeFiltersForEachStream(t *testing.T) {
 		})
 		require.NoError(t, err)
 		requireNext(t, all, "1 question", "2 chat", "3 answer")
-		answers, err := begin(t, as("bob"), func(s *stream[wireOwn]) error {
+		answers, err := begin(as("bob"), t, func(s *stream[wireOwn]) error {
 			return h.messaging.Subscribe(&openintentv1.SubscribeRequest{
 				Scope:         &openintentv1.SubscribeRequest_AgentId{AgentId: "bob"},
 				AfterPosition: ptr(int64(0)), CorrelationId: &asked.Id,
@@ -108,16 +108,16 @@ func TestAgentScopeFiltersForEachStream(t *testing.T) {
 
 func TestAgentScopeRefuses(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		_, err := h.tryFollow(t, as("eve"), "bob", nil)
+		_, err := h.tryFollow(as("eve"), t, "bob", nil)
 		requireFault(t, err, fault.Denied, "NOT_THE_AGENT")
-		_, err = h.tryFollow(t, asOperator(), "role:smith", nil)
+		_, err = h.tryFollow(asOperator(), t, "role:smith", nil)
 		requireBadField(t, err, "agent_id")
-		_, err = h.tryFollow(t, as("bob"), "bob", ptr(int64(1)))
+		_, err = h.tryFollow(as("bob"), t, "bob", ptr(int64(1)))
 		requireBadField(t, err, "after_position")
-		_, err = h.tryFollow(t, asOperator(), "bob", nil)
+		_, err = h.tryFollow(asOperator(), t, "bob", nil)
 		require.NoError(t, err)
 		bound := caller.NewContext(context.Background(), caller.Caller{Agent: "ann", KeyAgents: []string{"ann", "bob"}})
-		_, err = h.tryFollow(t, bound, "bob", nil)
+		_, err = h.tryFollow(bound, t, "bob", nil)
 		require.NoError(t, err)
 		require.Equal(t, 1, h.rows(t, "subscriptions", "name = 'default'"), "one log for all of them")
 	})
@@ -163,6 +163,36 @@ func TestAgentScopeBackfillsWhatARoleGains(t *testing.T) {
 		require.Equal(t, map[string]bool{"2+ before the log": true, "2+ behind": true}, backfilled)
 		h.asks(t, "ann", first, "role:smith", "after")
 		requireNext(t, s, "3 after")
+	})
+}
+
+// Membership and access are gains as a role is; what was visible all along is not given again.
+func TestAgentScopeBackfillsWhatMembershipGains(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intent := h.intent(t)
+		made, err := h.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{
+			IntentId: intent, Name: "members", MemberPolicy: ptr(openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT),
+			Members: []string{"ann"},
+		})
+		require.NoError(t, err)
+		open := h.open(t, intent, "open")
+		h.register(t, "bob", "smith")
+		h.asks(t, "ann", open, "bob", "before the log")
+		h.clock.Advance(2 * settling)
+		s := h.follow(t, "bob", nil)
+		requireNext(t, s, "0 caught up")
+		h.asks(t, "ann", made.GetId(), "role:smith", "behind")
+		h.asks(t, "ann", open, "bob", "seen")
+		requireNext(t, s, "1 seen")
+		h.open(t, intent, "another") // rules change, and nothing is gained
+		_, err = h.channels.AddChannelMembers(asOperator(), &openintentv1.AddChannelMembersRequest{
+			ChannelId: made.GetId(), Members: []string{"bob"},
+		})
+		require.NoError(t, err)
+		requireNext(t, s, "1+ behind")
+		h.open(t, intent, "yet another")
+		h.send(t, "ann", open, "bob", "two")
+		requireNext(t, s, "2 two")
 	})
 }
 
@@ -225,7 +255,7 @@ func TestReplicasShareAnAgentsLog(t *testing.T) {
 	go func() {
 		for i := range count {
 			r := replicas[i%len(replicas)]
-			r.send(t, "ann", channelIDs[i%len(channelIDs)], "bob", strconv.Itoa(i))
+			r.sendAside(t, "ann", channelIDs[i%len(channelIDs)], "bob", strconv.Itoa(i))
 		}
 	}()
 	received := make([][]string, len(streams))

@@ -30,18 +30,19 @@ func (s *Service) newReceiver(sub *subscription) *receiver {
 
 func (r *receiver) close() { r.watch.Close() }
 
-// look looks at the subscription and lets the watch follow what it found to be of interest.
+// look looks at the subscription and lets the watch follow what it found to be of interest. What was stored before the watch
+// began to listen did not wake it, so then it looks once more.
 func (r *receiver) look(ctx context.Context) (*sight, error) {
-	seen, err := r.gatherer.look(ctx, r.sub.subscriber)
-	if err != nil {
-		return nil, err
+	for {
+		seen, err := r.gatherer.look(ctx, r.sub.subscriber)
+		if err != nil {
+			return nil, err
+		}
+		r.sub = seen.sub
+		if !follow(r.watch, seen) {
+			return seen, nil
+		}
 	}
-	r.sub = seen.sub
-	if !follow(r.watch, seen) {
-		return seen, nil
-	}
-	// What was stored before the watch began to listen did not wake it.
-	return r.gatherer.look(ctx, r.sub.subscriber)
 }
 
 // follow sets what a watch listens to by what a look found, and tells whether that was anything new.

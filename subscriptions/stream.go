@@ -44,6 +44,7 @@ func (s *Service) StreamDeliveries(
 		receiver: r, consumer: s.newConsumer(sub.no), send: stream.Send,
 		maxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)),
 	}
+	st.consumer.afresh = true
 	return st.run(ctx)
 }
 
@@ -90,7 +91,7 @@ func (st *streaming) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case passes(err):
-			st.service.logger.Warn("a stream's subscription could not be read; it is looked at again", "error", err)
+			st.service.logger.Debug("a stream's subscription could not be read; it is looked at again", "error", err)
 			wait = st.service.lookAgain
 		case err != nil:
 			return err
@@ -124,13 +125,32 @@ func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range parcels {
-		if err := st.consumer.handing(func() error { return sending(st.send(p.wire)) }); err != nil {
+	for len(parcels) > 0 {
+		if parcels, err = st.hand(ctx, parcels); err != nil {
 			return 0, err
+		}
+	}
+	return wait, nil
+}
+
+// hand hands parcels on for as long as what they hold is fresh. It gives those that are left, read again.
+func (st *streaming) hand(ctx context.Context, parcels []parcel) (left []parcel, err error) {
+	readAt := parcels[0].entry.Now
+	for i, p := range parcels {
+		if i > 0 && st.service.db.Now().Sub(readAt) > freshFor {
+			rows := make([]delivery, 0, len(parcels)-i)
+			for _, p := range parcels[i:] {
+				rows = append(rows, p.delivery)
+			}
+			left, _, err = st.service.pack(ctx, st.sub, rows)
+			return left, err
+		}
+		if err := st.consumer.handing(func() error { return sending(st.send(p.wire)) }); err != nil {
+			return nil, err
 		}
 		st.service.recordOffered(st.sub, p)
 	}
-	return wait, nil
+	return nil, nil
 }
 
 // standBy is how long to wait for the active stream's end: its process may die without a word.

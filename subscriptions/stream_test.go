@@ -40,7 +40,7 @@ func TestStreamDeliversAndTakesAcknowledgements(t *testing.T) {
 		require.Equal(t, int32(2), third.GetAttempt())
 		require.Equal(t, "4:four", describe(s.next(t)))
 
-		_, err = h.tryStream(t, as("bob"), sub, &openintentv1.StreamDeliveriesRequest{AcknowledgedThrough: ptr(int64(9))})
+		_, err = h.tryStream(as("bob"), t, sub, &openintentv1.StreamDeliveriesRequest{AcknowledgedThrough: ptr(int64(9))})
 		requireFault(t, err, fault.Invalid, "NOT_DELIVERED")
 	})
 }
@@ -98,6 +98,7 @@ func TestFurtherStreamsStandBy(t *testing.T) {
 		h.send(t, "ann", channel, "bob", "two")
 		require.Equal(t, "2:two", describe(first.next(t)))
 		first.cancel()
+		require.ErrorIs(t, first.end(t), context.Canceled)
 		h.send(t, "ann", channel, "bob", "three")
 		require.Equal(t, "1:one", describe(second.next(t)), "by a wake-up alone")
 		require.Equal(t, "2:two", describe(second.next(t)))
@@ -210,7 +211,7 @@ func TestStreamsEnd(t *testing.T) {
 		s = h.stream(t, wide, nil)
 		h.deregister(t, "bob")
 		requireFault(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
-		_, err = h.tryStream(t, as("bob"), wide, nil)
+		_, err = h.tryStream(as("bob"), t, wide, nil)
 		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
 	})
 }
