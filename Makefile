@@ -1,7 +1,7 @@
 # The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint generate check-generated proto-lint proto-breaking bench fuzz
+.PHONY: help run build test torture lint generate check-generated proto-lint proto-breaking bench fuzz
 
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
@@ -10,6 +10,9 @@ GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 ARGS ?=
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
+# How long `torture` breaks things, and the seed of its schedule; 0 picks one.
+DURATION ?= 3m
+SEED ?= 0
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +26,10 @@ build: ## Build bin/openintent, without cgo
 test: check-generated proto-lint proto-breaking lint ## Check everything and run all tests; installs or starts what they need
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
 		scripts/with-postgres.sh go test -race -p 2 -timeout 9m ./...
+
+torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
+	go test -race -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
+		-torture.duration $(DURATION) -torture.seed $(SEED)
 
 lint: ## Vet and lint the Go code, including who may import whom
 	go vet ./...

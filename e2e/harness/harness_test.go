@@ -79,3 +79,15 @@ func TestALineIsCutAndGoesOn(t *testing.T) {
 	_, err = line.As("alice").Intents.GetIntent(t.Context(), &openintentv1.GetIntentRequest{IntentId: intent.GetId()}, grpc.WaitForReady(true))
 	require.NoError(t, err)
 }
+
+func TestAFrozenServerGoesOn(t *testing.T) {
+	h := harness.StartProcess(t, harness.Options{})
+	h.Freeze(t)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := h.As("alice").Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "Report"}, grpc.WaitForReady(true))
+		answered <- err
+	}()
+	h.Thaw(t)
+	require.NoError(t, <-answered)
+}

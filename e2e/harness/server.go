@@ -2,6 +2,7 @@ package harness
 
 import (
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -123,6 +124,23 @@ func (s *Server) Stop() error { return s.run.stop() }
 // Kill ends the server as kill -9 does: at once, with whatever it was doing. A server within the test's process cannot be
 // killed; that is a mistake of the test.
 func (s *Server) Kill() { s.run.kill() }
+
+// Freeze stops a process without its knowing, as a machine does that has no time for it, until Thaw.
+func (s *Server) Freeze(tb testing.TB) { s.signal(tb, syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on.
+func (s *Server) Thaw(tb testing.TB) { s.signal(tb, syscall.SIGCONT) }
+
+func (s *Server) signal(tb testing.TB, signal syscall.Signal) {
+	tb.Helper()
+	process, ok := s.run.(*process)
+	if !ok || process.command == nil {
+		tb.Fatal("only a server in a process of its own that runs can be frozen")
+	}
+	if err := process.command.Process.Signal(signal); err != nil {
+		tb.Fatal(err)
+	}
+}
 
 // Start starts a server that was stopped or killed again, on the same database.
 func (s *Server) Start(tb testing.TB) {

@@ -22,6 +22,8 @@ type chaos struct {
 	postgres *databasetest.Server
 	url      string
 	injected map[string]int
+	// longest bounds how long a replica is frozen.
+	longest time.Duration
 }
 
 // faults are what can happen, by name. Each leaves everything running, though perhaps not yet well.
@@ -40,6 +42,12 @@ func (c *chaos) faults() map[string]func(ctx context.Context) {
 			}
 			c.wait(ctx, 300*time.Millisecond)
 			replica.Start(c.t)
+		},
+		"replica frozen": func(ctx context.Context) {
+			replica := c.replica()
+			replica.Freeze(c.t)
+			c.wait(ctx, c.longest)
+			replica.Thaw(c.t)
 		},
 		"PostgreSQL restarted": func(ctx context.Context) { c.restartPostgres(ctx, databasetest.Fast) },
 		"PostgreSQL crashed":   func(ctx context.Context) { c.restartPostgres(ctx, databasetest.Immediate) },
@@ -76,7 +84,7 @@ func (c *chaos) run(ctx context.Context) {
 		names := slices.Sorted(maps.Keys(faults))
 		c.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		for _, name := range names {
-			c.wait(ctx, 2*time.Second)
+			c.wait(ctx, time.Second)
 			if ctx.Err() != nil {
 				return
 			}

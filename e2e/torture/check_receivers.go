@@ -1,5 +1,10 @@
 package torture
 
+import (
+	"cmp"
+	"slices"
+)
+
 // checkReceiver checks what one receiver got.
 func (c *checker) checkReceiver(r *Receiver) {
 	got := make(map[string]bool)
@@ -128,31 +133,40 @@ func (c *checker) checkCursors(r *Receiver) {
 func (c *checker) checkNumbers(r *Receiver) {
 	byNumber, byMessage := make(map[int64]*Delivery), make(map[string]int64)
 	latest := make(map[string]*Delivery) // by channel, of those that came first
+	for _, d := range r.inTime() {
+		number, known := byMessage[d.Message.ID]
+		if known && number != d.Cursor {
+			c.find(Doubled, "%s received %s as number %d and as number %d", r.Name, d.Message.ID, number, d.Cursor)
+		}
+		byMessage[d.Message.ID] = d.Cursor
+		earlier := byNumber[d.Cursor]
+		byNumber[d.Cursor] = d
+		if earlier != nil {
+			c.checkRepeat(r, earlier, d)
+			continue
+		}
+		if r.Guarantee == AtLeastOnce && d.Attempt > 1 {
+			continue // an earlier attempt was lost on its way
+		}
+		before := latest[d.Message.Channel]
+		if before != nil && (before.Message.At > d.Message.At || before.Cursor > d.Cursor) {
+			c.find(Reordered, "%s received %s, number %d, after %s, number %d",
+				r.Name, d.Message.ID, d.Cursor, before.Message.ID, before.Cursor)
+		}
+		latest[d.Message.Channel] = d
+	}
+}
+
+// inTime gives all deliveries in the order in which they came: several programs may receive for one subscription.
+func (r *Receiver) inTime() []*Delivery {
+	var deliveries []*Delivery
 	for _, connection := range r.Connections {
 		for i := range connection.Deliveries {
-			d := &connection.Deliveries[i]
-			number, known := byMessage[d.Message.ID]
-			if known && number != d.Cursor {
-				c.find(Doubled, "%s received %s as number %d and as number %d", r.Name, d.Message.ID, number, d.Cursor)
-			}
-			byMessage[d.Message.ID] = d.Cursor
-			earlier := byNumber[d.Cursor]
-			byNumber[d.Cursor] = d
-			if earlier != nil {
-				c.checkRepeat(r, earlier, d)
-				continue
-			}
-			if r.Guarantee == AtLeastOnce && d.Attempt > 1 {
-				continue // an earlier attempt was lost on its way
-			}
-			before := latest[d.Message.Channel]
-			if before != nil && (before.Message.At > d.Message.At || before.Cursor > d.Cursor) {
-				c.find(Reordered, "%s received %s, number %d, after %s, number %d",
-					r.Name, d.Message.ID, d.Cursor, before.Message.ID, before.Cursor)
-			}
-			latest[d.Message.Channel] = d
+			deliveries = append(deliveries, &connection.Deliveries[i])
 		}
 	}
+	slices.SortStableFunc(deliveries, func(a, b *Delivery) int { return cmp.Compare(a.At, b.At) })
+	return deliveries
 }
 
 func (c *checker) checkRepeat(r *Receiver, earlier, d *Delivery) {

@@ -262,6 +262,7 @@ func swap(guarantee Guarantee) func(*History, func(string, int) int) bool {
 		func(_ *History, s spot) {
 			deliveries := s.connection.Deliveries
 			deliveries[s.index], deliveries[s.index+1] = deliveries[s.index+1], deliveries[s.index]
+			deliveries[s.index].At, deliveries[s.index+1].At = deliveries[s.index+1].At, deliveries[s.index].At
 		},
 	)
 }
@@ -281,7 +282,7 @@ func again(guarantee Guarantee) func(*History, func(string, int) int) bool {
 		return s.receiver.Guarantee == guarantee && confirmed
 	}, func(_ *History, s spot) {
 		d := *s.delivery()
-		d.Attempt += 100
+		d.Attempt, d.At = d.Attempt+100, forever
 		confirmed, _ := done(s)
 		s.receiver.Connections = append(s.receiver.Connections, &Connection{Begun: confirmed.At + 1, Deliveries: []Delivery{d}})
 	})

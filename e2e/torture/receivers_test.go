@@ -20,7 +20,9 @@ type following struct {
 	cursor *int64
 	// mayBeDenied is true where the agent's rights come and go.
 	mayBeDenied bool
-	begun       sync.Once
+	// accepts is true when the receiver follows from its first acceptance on, and begun is that moment.
+	accepts bool
+	begun   sync.Once
 	// answers is true for agents that answer the questions which they receive.
 	answers bool
 }
@@ -33,7 +35,7 @@ func (w *world) startReceiver(ctx context.Context, f *following, connect func(f 
 	if f.receiver.Operator {
 		f.agent = ""
 	}
-	if !f.mayBeDenied {
+	if f.accepts && !f.mayBeDenied {
 		w.accepted.Add(1)
 	}
 	w.receivers.Go(func() {
@@ -62,8 +64,11 @@ func (f *following) cursorText() any {
 
 // accept notes that the receiver follows from now on.
 func (f *following) accept() {
+	if !f.accepts {
+		return
+	}
 	f.begun.Do(func() {
-		f.recorder.follow(f.receiver)
+		f.follow(f.receiver)
 		if !f.mayBeDenied {
 			f.accepted.Done()
 		}
@@ -137,6 +142,24 @@ func (w *world) startReceivers(ctx context.Context) {
 		}
 	}
 	w.followChannel(ctx, mona, w.channel(plain, "explicit"))
+	for _, agent := range []string{anna, carl, mona} {
+		w.followAgent(ctx, agent)
+		w.readInbox(ctx, agent)
+		w.receivePosts(ctx, agent, scope{})
+	}
+	w.listenAgent(ctx, bert)
+	w.listenAgent(ctx, dora)
+	w.readInbox(ctx, bert)
+	w.subscribe(ctx, anna, scope{}, 2)
+	w.subscribe(ctx, bert, scope{intent: restricted}, 2)
+	w.subscribe(ctx, mona, scope{intent: plain}, 1)
+	w.subscribe(ctx, answerer, scope{}, 2)
+	w.fetch(ctx, carl, scope{channel: w.channel(plain, "open").id})
+	w.fetch(ctx, bert, scope{})
+	w.listenSubscription(ctx, anna, scope{intent: plain})
+	w.listenSubscription(ctx, dora, scope{intent: plain})
+	w.receivePosts(ctx, bert, scope{intent: plain})
+	w.receivePosts(ctx, dora, scope{channel: w.channel(plain, "audited").id})
 	w.followIntent(ctx, "", plain)
 	w.followIntent(ctx, "", restricted)
 	for _, at := range w.channels {
@@ -164,7 +187,7 @@ func (w *world) startReceivers(ctx context.Context) {
 func (w *world) newFollowing(agent, transport, of string, guarantee Guarantee) *following {
 	f := &following{
 		receiver: &Receiver{Agent: agent, Transport: transport, Guarantee: guarantee, Operator: agent == ""},
-		answers:  agent == answerer || slices.Contains(solverNames(), agent), mayBeDenied: agent == mona,
+		answers:  agent == answerer || slices.Contains(solverNames(), agent), mayBeDenied: agent == mona, accepts: true,
 	}
 	name := agent
 	if agent == "" {

@@ -132,14 +132,15 @@ func (r *recorder) problem(format string, args ...any) {
 	}
 }
 
-// missing counts what receivers still wait for, and all that was received so far.
-func (r *recorder) missing() (missing map[string]int, received int) {
+// missing counts what receivers still wait for, by receiver and in all.
+func (r *recorder) missing() (missing map[string]int, count int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	for _, count := range r.received {
-		received += count
+	missing = Missing(r.history)
+	for _, its := range missing {
+		count += its
 	}
-	return Missing(r.history), received
+	return missing, count
 }
 
 // transports gives what was received, by transport.

@@ -114,14 +114,9 @@ func (c *client) appendEvent(ctx context.Context, send *Send) {
 	event, err := c.caller().Events.AppendEvent(attempt, &openintentv1.AppendEventRequest{
 		IntentId: send.Intent, EventType: tortureEvent, Payload: payloadOf(send.Content),
 	})
-	switch {
-	case err == nil:
-		c.settle(send, func() { send.Acknowledged, send.ID = true, event.GetId() })
-	default:
-		c.settle(send, func() {})
-		if !transient(err) {
-			c.problem("%s could not append an event: %v", c.agent, err)
-		}
+	c.settle(send, func() { send.Acknowledged, send.ID = err == nil, event.GetId() })
+	if err != nil && !transient(err) {
+		c.problem("%s could not append an event: %v", c.agent, err)
 	}
 }
 

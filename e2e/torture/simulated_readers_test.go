@@ -73,6 +73,9 @@ func (s *simulation) atEnd(r *simulatedReader) bool {
 func (s *simulation) deliver(r *simulatedReader, d Delivery) {
 	d.At = s.now()
 	connection := r.Connections[len(r.Connections)-1]
+	if r.Guarantee == AtLeastOnce && len(r.Connections) > 1 && s.chance("another program's", 2) {
+		connection = r.Connections[len(r.Connections)-2]
+	}
 	connection.Deliveries = append(connection.Deliveries, d)
 }
 

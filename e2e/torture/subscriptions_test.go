@@ -1,0 +1,261 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Receivers of durable subscriptions: streams with acknowledgements, fetches, and server-sent events that acknowledge by
+// coming back.
+
+// scope is what a subscription follows. The zero value is everything that reaches its agent.
+type scope struct{ intent, channel string }
+
+func (s scope) label(w *world) string {
+	switch {
+	case s.channel != "":
+		at := w.channels[slices.IndexFunc(w.channels, func(p place) bool { return p.id == s.channel })]
+		return at.name + " in " + w.label(at.intent)
+	case s.intent != "":
+		return w.label(s.intent)
+	}
+	return "everything"
+}
+
+// create makes a subscription and its receiver, which follows from then on.
+func (w *world) create(ctx context.Context, agent, transport string, of scope, url *string) (*following, *openintentv1.Subscription) {
+	f := w.newFollowing(agent, transport, of.label(w), AtLeastOnce)
+	request := &openintentv1.CreateSubscriptionRequest{
+		AcknowledgeSeconds: proto.Int32(2), MaxAttempts: proto.Int32(100), WebhookUrl: url,
+	}
+	if of.channel != "" {
+		request.ChannelId = &of.channel
+		f.receiver.Channel, f.receiver.Intent = of.channel, w.intentOf(of.channel)
+	} else if of.intent != "" {
+		request.IntentId = &of.intent
+		f.receiver.Intent, f.receiver.Events = of.intent, true
+	}
+	subscription, err := w.lines[0][0].As(agent).Subscriptions.CreateSubscription(ctx, request)
+	require.NoError(w.t, err)
+	f.accepts = false
+	w.follow(f.receiver)
+	return f, subscription
+}
+
+// subscribe lets several programs of an agent open a subscription's stream. One is active at a time.
+func (w *world) subscribe(ctx context.Context, agent string, of scope, programs int) {
+	first, subscription := w.create(ctx, agent, "subscription over gRPC", of, nil)
+	for number := range programs {
+		f := &following{
+			receiver: first.receiver, answers: first.answers, mayBeDenied: first.mayBeDenied,
+			client: w.client(agent, fmt.Sprint(first.receiver.Name, number)),
+		}
+		w.startReceiver(ctx, f, func(f *following, ctx context.Context) error {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			return f.consume(ctx, subscription.GetId())
+		})
+	}
+}
+
+// consume takes one stream's deliveries and acknowledges most of them.
+func (f *following) consume(ctx context.Context, id string) error {
+	begun := f.now()
+	stream, err := f.caller().Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{
+		SubscriptionId: id, MaxOutstanding: proto.Int32(int32(5 + f.random.IntN(50))),
+	})
+	if err != nil {
+		return err
+	}
+	connection := f.connect(f.receiver, 0, begun)
+	var acknowledging sync.WaitGroup
+	numbers := make(chan int64, 1000)
+	acknowledging.Go(func() { f.acknowledgeAll(ctx, id, numbers) })
+	defer acknowledging.Wait()
+	defer close(numbers)
+	for range f.lifetime() {
+		d, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if delivery := numberedDelivery(d); delivery.Message != nil {
+			f.take(ctx, connection, delivery)
+		}
+		numbers <- d.GetNumber()
+	}
+	return nil
+}
+
+func numberedDelivery(d *openintentv1.SubscriptionDelivery) Delivery {
+	delivery := Delivery{Cursor: d.GetNumber(), Attempt: int(d.GetAttempt())}
+	if d.GetMessage() != nil {
+		delivery.Message = messageOf(d.GetIntentId(), d.GetMessage())
+	} else {
+		delivery.Message = eventOf(d.GetEvent())
+	}
+	return delivery
+}
+
+// acknowledgeAll acknowledges what comes, as much as there is at a time. Now and then it forgets to.
+func (f *following) acknowledgeAll(ctx context.Context, id string, numbers <-chan int64) {
+	its := f.world.client(f.agent, fmt.Sprint(f.receiver.Name, " acknowledging ", f.now()))
+	for number := range numbers {
+		batch := []int64{number}
+	gather:
+		for len(batch) < 1000 {
+			select {
+			case further, open := <-numbers:
+				if !open {
+					break gather
+				}
+				batch = append(batch, further)
+			default:
+				break gather
+			}
+		}
+		if !its.once(10) {
+			its.acknowledge(ctx, f.receiver, id, batch)
+		}
+	}
+}
+
+// acknowledge tries once, and notes what the server knows to be done with.
+func (c *client) acknowledge(ctx context.Context, receiver *Receiver, id string, numbers []int64) {
+	attempt, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	_, err := c.caller().Subscriptions.AcknowledgeDeliveries(attempt, &openintentv1.AcknowledgeDeliveriesRequest{
+		SubscriptionId: id, Numbers: numbers,
+	})
+	if err == nil {
+		var done []Done
+		for _, number := range numbers {
+			done = append(done, Done{Cursor: number})
+		}
+		c.done(receiver, done...)
+	} else if !transient(err) && ctx.Err() == nil {
+		c.problem("%s cannot acknowledge: %v", receiver.Name, err)
+	}
+}
+
+// fetch gets a subscription's deliveries page by page.
+func (w *world) fetch(ctx context.Context, agent string, of scope) {
+	f, subscription := w.create(ctx, agent, "subscription by fetching", of, nil)
+	w.startReceiver(ctx, f, func(f *following, ctx context.Context) error {
+		begun := f.now()
+		attempt, cancel := context.WithTimeout(ctx, attemptTime)
+		defer cancel()
+		page, err := f.caller().Subscriptions.FetchDeliveries(attempt, &openintentv1.FetchDeliveriesRequest{
+			SubscriptionId: subscription.GetId(), WaitSeconds: proto.Float64(2), Limit: proto.Int32(int32(1 + f.random.IntN(30))),
+		})
+		if err != nil || len(page.GetDeliveries()) == 0 {
+			return err
+		}
+		connection := f.connect(f.receiver, 0, begun)
+		var numbers []int64
+		for _, d := range page.GetDeliveries() {
+			if delivery := numberedDelivery(d); delivery.Message != nil {
+				f.take(ctx, connection, delivery)
+			}
+			numbers = append(numbers, d.GetNumber())
+		}
+		if !f.once(10) {
+			f.acknowledge(ctx, f.receiver, subscription.GetId(), numbers)
+		}
+		return nil
+	})
+}
+
+// listenSubscription receives by server-sent events and acknowledges only by coming back, as browsers do.
+func (w *world) listenSubscription(ctx context.Context, agent string, of scope) {
+	f, subscription := w.create(ctx, agent, "subscription over SSE", of, nil)
+	path := "/v1/subscribe/subscriptions/" + subscription.GetId()
+	w.startReceiver(ctx, f, func(f *following, ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Second) // with its window full nothing comes any more
+		defer cancel()
+		begun := f.now()
+		events, err := f.openEvents(ctx, path, f.cursor)
+		if err != nil {
+			return err
+		}
+		defer events.close()
+		connection := f.connect(f.receiver, 0, begun)
+		first := true
+		for range 10 + f.random.IntN(90) {
+			event, err := events.next()
+			if err != nil {
+				return err
+			}
+			if event.name == "error" {
+				return event.refusal()
+			}
+			if event.data != "" {
+				delivery, err := event.delivery()
+				if err != nil {
+					return err
+				}
+				if delivery.Message != nil {
+					f.take(ctx, connection, delivery)
+				}
+			} else if !first {
+				return fmt.Errorf("a subscription's stream moves the cursor to %d by itself", event.id)
+			}
+			first, f.cursor = false, &event.id
+		}
+		return nil
+	})
+}
+
+// readInbox reads an agent's inbox and marks what it finds, except questions, as read.
+func (w *world) readInbox(ctx context.Context, agent string) {
+	f := w.newFollowing(agent, "inbox", "everything", State)
+	w.startReceiver(ctx, f, func(f *following, ctx context.Context) error {
+		begun := f.now()
+		attempt, cancel := context.WithTimeout(ctx, attemptTime)
+		defer cancel()
+		inbox, err := f.caller().Messages.GetInbox(attempt, &openintentv1.GetInboxRequest{
+			AgentId: agent, Limit: proto.Int32(int32(10 + f.random.IntN(100))), WaitSeconds: proto.Float64(2),
+		})
+		if err != nil {
+			return err
+		}
+		f.accept()
+		if len(inbox.GetItems()) == 0 {
+			return nil
+		}
+		connection := f.connect(f.receiver, 0, begun)
+		var ids []string
+		for _, item := range inbox.GetItems() {
+			m := messageOf(item.GetIntentId(), item.GetMessage())
+			f.take(ctx, connection, Delivery{Message: m})
+			if m.Kind != Request {
+				ids = append(ids, m.ID)
+			}
+		}
+		f.markRead(attempt, ids)
+		return nil
+	})
+}
+
+func (f *following) markRead(ctx context.Context, ids []string) {
+	if len(ids) == 0 || f.once(5) {
+		return
+	}
+	_, err := f.caller().Messages.MarkInboxRead(ctx, &openintentv1.MarkInboxReadRequest{AgentId: f.agent, MessageIds: ids})
+	if err == nil {
+		var done []Done
+		for _, id := range ids {
+			done = append(done, Done{ID: id})
+		}
+		f.done(f.receiver, done...)
+	} else if !transient(err) && !f.mayBeDenied {
+		f.problem("%s cannot mark messages read: %v", f.receiver.Name, err)
+	}
+}
