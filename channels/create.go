@@ -138,6 +138,7 @@ func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agent
 	if err := insertChannel(tx, rules); err != nil {
 		return nil, err
 	}
+	head.Name(agentIDs...)
 	s.changed(tx, head, rules.Key)
 	return rules, nil
 }

@@ -67,6 +67,7 @@ func (s *Service) addMembers(tx *database.Tx, subject *subject, wanted []string)
 	if err := tx.Pipeline(statements...); err != nil {
 		return err
 	}
+	subject.head.Name(added...)
 	s.changed(tx, subject.head, subject.rules.Key)
 	return nil
 }

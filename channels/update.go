@@ -163,6 +163,7 @@ func (s *Service) apply(tx *database.Tx, subject *subject, wanted *update) error
 			return err
 		}
 		rules = *newRules(rules, members)
+		subject.head.Name(wanted.members...)
 	}
 	if err := s.raiseFloor(tx, &rules, subject.count); err != nil {
 		return err

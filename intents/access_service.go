@@ -196,6 +196,9 @@ func grant(c caller.Caller, head *Head, entry *AccessEntry, path string) error {
 		return err
 	}
 	entry.GrantedAt = head.LastAt
+	if entry.PrincipalType != PrincipalGroup {
+		head.Name(entry.PrincipalID)
+	}
 	return nil
 }
 

@@ -86,6 +86,7 @@ func assign(tx *database.Tx, c caller.Caller, head *Head, agentID, role string) 
 	assignment := Assignment{
 		ID: uuid.NewString(), IntentID: head.IntentID, AgentID: agentID, Role: role, AssignedAt: head.LastAt,
 	}
+	head.Name(agentID)
 	return assignment, insertAssignment(tx, head, assignment)
 }
 

@@ -133,6 +133,7 @@ func begin(tx *database.Tx, c caller.Caller, head *Head, draft *Coordinator) err
 	}
 	draft.GrantedAt, draft.LastHeartbeatAt = head.LastAt, head.LastAt
 	head.RaiseEpoch()
+	head.Name(draft.AgentID)
 	return insertCoordinator(tx, draft)
 }
 

@@ -37,6 +37,7 @@ type Head struct {
 	dirty       bool     // differs from the stored row
 	raised      bool     // this transaction raised the epoch
 	grown       bool     // this transaction handed out positions
+	named       []string // agents that this transaction came to name
 }
 
 // Now gives the time of the transaction's decisions about this intent: the clock as read once after locking, but never
@@ -85,6 +86,10 @@ func (h *Head) RaiseEpoch() {
 	h.Epoch++
 	h.raised = true
 }
+
+// Name notes that the intent comes to name agents (see PrepareNaming), or that the room above comes to list them there, so
+// that those who wait for what reaches them hear of it.
+func (h *Head) Name(agentIDs ...string) { h.named = append(h.named, agentIDs...) }
 
 // EventDraft is an event before it has its place in a log.
 type EventDraft struct {

@@ -107,6 +107,7 @@ func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent) error
 	if intent.ParentID != "" {
 		payload.String("parent_intent_id", intent.ParentID)
 	}
+	head.Name(intent.CreatedBy)
 	return log(head, c, intent.CreatedBy, "intent_created", &payload)
 }
 

@@ -44,6 +44,7 @@ type Service struct {
 	onSuspending []func(tx *database.Tx, head *Head, at time.Time) error
 	onChanged    []func(intentNo int64)
 	onAppended   []func(intentNo int64)
+	onNamed      []func(agentIDs []string)
 }
 
 // New makes a service on an open database.
@@ -105,7 +106,15 @@ func (s *Service) OnAppended(fn func(intentNo int64)) {
 	s.onAppended = append(s.onAppended, fn)
 }
 
-// announce tells of the intents whose epoch a committed transaction raised, and of those whose log it made longer.
+// OnNamed registers what happens after each commit by which an intent came to name agents, or the room above to list them
+// there: as creator, in an assignment, in an access entry, as coordinator, as member. It carries no truth but "look again"
+// and must not block. To be called before serving.
+func (s *Service) OnNamed(fn func(agentIDs []string)) {
+	s.onNamed = append(s.onNamed, fn)
+}
+
+// announce tells of the intents whose epoch a committed transaction raised, of those whose log it made longer, and of the
+// agents that they came to name.
 func (s *Service) announce(tx *database.Tx) {
 	for _, head := range heldBy(tx) {
 		for _, changed := range s.onChanged {
@@ -116,6 +125,11 @@ func (s *Service) announce(tx *database.Tx) {
 		for _, appended := range s.onAppended {
 			if head.grown {
 				appended(head.IntentNo)
+			}
+		}
+		for _, named := range s.onNamed {
+			if len(head.named) > 0 {
+				named(head.named)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -302,6 +303,69 @@ func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 		h.say(t, "alice", two, "c")
 		require.False(t, woken())
 		require.Empty(t, h.messaging.hub.listeners)
+	})
+}
+
+// What names an agent wakes it, before anything is said to it there.
+func TestWatchesWakeForIntentsThatComeToNameTheAgent(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID, channelID := h.intent(t), h.explicit(t, "carol")
+		w := h.messaging.WatchIntents("bob")
+		t.Cleanup(w.Close)
+		for name, cause := range map[string]func() error{
+			"created": func() error {
+				_, err := h.intents.CreateIntent(as("bob"), &openintentv1.CreateIntentRequest{Title: "Bob's"})
+				return err
+			},
+			"assigned": func() error {
+				_, err := h.intents.AssignAgent(asOperator(), &openintentv1.AssignAgentRequest{IntentId: intentID, AgentId: "bob"})
+				return err
+			},
+			"granted access": func() error {
+				_, err := h.intents.CreateAccessEntry(asOperator(), &openintentv1.CreateAccessEntryRequest{
+					IntentId: intentID, PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ,
+				})
+				return err
+			},
+			"coordinating": func() error {
+				_, err := h.intents.CreateCoordinator(asOperator(), &openintentv1.CreateCoordinatorRequest{
+					IntentId: &intentID, AgentId: ptr("bob"),
+				})
+				return err
+			},
+			"added": func() error {
+				_, err := h.channels.AddChannelMembers(asOperator(), &openintentv1.AddChannelMembersRequest{
+					ChannelId: channelID, Members: []string{"bob"},
+				})
+				return err
+			},
+			"listed at once": func() error {
+				_, err := h.channels.CreateChannel(asOperator(), &createRequest{
+					IntentId: intentID, Name: "with bob", Members: []string{"bob"},
+				})
+				return err
+			},
+			"listed anew": func() error {
+				_, err := h.channels.UpdateChannel(asOperator(), &openintentv1.UpdateChannelRequest{
+					Channel:    &openintentv1.Channel{Id: channelID, Members: []string{"carol", "bob"}},
+					UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"members"}},
+				})
+				return err
+			},
+		} {
+			require.NoError(t, cause(), name)
+			select {
+			case <-w.C():
+			default:
+				require.Fail(t, "nothing woke", name)
+			}
+		}
+		_, err := h.intents.CreateAccessEntry(asOperator(), &openintentv1.CreateAccessEntryRequest{
+			IntentId: intentID, PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ,
+			PrincipalType: ptr(openintentv1.PrincipalType_PRINCIPAL_TYPE_GROUP),
+		})
+		require.NoError(t, err)
+		require.Empty(t, w.C(), "that bob is a group")
 	})
 }
 

@@ -98,6 +98,15 @@ func (h *hub) wakeUp(topics ...any) {
 	}
 }
 
+// wakeNamed asks those to look again who wait for what reaches the agents.
+func (h *hub) wakeNamed(agentIDs []string) {
+	topics := make([]any, len(agentIDs))
+	for i, agentID := range agentIDs {
+		topics[i] = audienceTopic(agentID)
+	}
+	h.wakeUp(topics...)
+}
+
 // wakeAll asks everyone here to look again.
 func (h *hub) wakeAll() {
 	h.mutex.Lock()

@@ -87,8 +87,7 @@ func (s inboxSight) names() []string {
 	return names
 }
 
-// topics are those under which the inbox's changes are told. An intent that comes to name the agent before anything was
-// said to it is told under none: that is found at the next look.
+// topics are those under which the inbox's changes are told.
 func (s inboxSight) topics() []any {
 	topics := []any{agentTopic(s.presence.AgentID)}
 	for _, name := range s.names() {

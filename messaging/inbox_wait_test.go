@@ -145,7 +145,7 @@ func TestInboxOfOneThatIsAssigned(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, []string{said.GetId()}, received(t, done))
-	}, restless)
+	})
 }
 
 func TestInboxWaitIsWokenByTheOtherReplica(t *testing.T) {
