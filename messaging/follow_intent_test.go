@@ -502,7 +502,7 @@ func TestSharedItemsOfAnIntent(t *testing.T) {
 	}
 	rows := func(places ...int64) (items []item) {
 		for _, at := range places {
-			items = append(items, item{place: at, message: &Message{Position: at}})
+			items = append(items, item{place: at, message: &Message{Position: at}, forms: new(forms)})
 		}
 		return items
 	}
