@@ -19,29 +19,30 @@ func TestFollowersShareForms(t *testing.T) {
 		Payload: jsonvalue.Object(`{"n":1}`), Metadata: jsonvalue.Object(`{}`),
 	}
 	d := delivery{Entry: Entry{Position: 7, Message: m, Now: start, forms: new(forms)}, position: 7}
-	make := func(d delivery) *openintentv1.SubscribeResponse {
+	formOf := func(d delivery) *openintentv1.SubscribeResponse {
 		form, err := sender{}.form(d)
 		require.NoError(t, err)
 		return form.(*openintentv1.SubscribeResponse)
 	}
-	first := make(d)
+	first := formOf(d)
 	require.Equal(t, openintentv1.MessageStatus_MESSAGE_STATUS_DELIVERED, first.GetMessage().GetStatus())
-	require.Same(t, first, make(d))
+	require.Same(t, first, formOf(d))
 
 	backfilled := d
 	backfilled.backfill = true
-	require.NotSame(t, first, make(backfilled))
-	require.True(t, make(backfilled).GetBackfill())
+	require.NotSame(t, first, formOf(backfilled))
+	require.True(t, formOf(backfilled).GetBackfill())
 	require.False(t, first.GetBackfill())
 
 	later := d
 	later.Now = m.ExpiresAt
-	expired := make(later)
+	expired := formOf(later)
 	require.Equal(t, openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED, expired.GetMessage().GetStatus())
 	require.Equal(t, openintentv1.MessageStatus_MESSAGE_STATUS_DELIVERED, first.GetMessage().GetStatus(), "what was sent stays")
-	require.Same(t, expired, make(later))
+	require.Same(t, expired, formOf(later))
 
 	own := d
 	own.forms = nil
-	require.NotSame(t, make(own), make(own))
+	alone := formOf(own)
+	require.NotSame(t, alone, formOf(own), "what nobody shares is not kept")
 }
