@@ -156,13 +156,16 @@ func TestAgentScopeBackfillsWhatARoleGains(t *testing.T) {
 			ChannelId: first, MessageId: answered.GetId(), Payload: content("x"),
 		})
 		require.NoError(t, err)
-		h.send(t, "ann", first, "bob", "two") // the log moves past them
+		h.clock.Advance(2 * settling)
+		h.asks(t, "ann", second, "role:smith", "ahead") // in an intent that does not reach bob yet
+		h.send(t, "ann", first, "bob", "two")           // the log moves past the others
 		requireNext(t, s, "2 two")
 		h.register(t, "bob", "smith")
 		backfilled := map[string]bool{toldOwn(s.next(t)): true, toldOwn(s.next(t)): true}
 		require.Equal(t, map[string]bool{"2+ before the log": true, "2+ behind": true}, backfilled)
+		requireNext(t, s, "3 ahead")
 		h.asks(t, "ann", first, "role:smith", "after")
-		requireNext(t, s, "3 after")
+		requireNext(t, s, "4 after")
 	})
 }
 

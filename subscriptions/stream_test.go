@@ -225,6 +225,26 @@ func TestStreamsEndWhenTheSubscriptionExpires(t *testing.T) {
 	}, restless)
 }
 
+func TestStreamReadsAgainWhatWaitedForASlowClient(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		h.register(t, "bob", "smith")
+		sub := h.subscribe(t, "bob", &createInput{})
+		for _, text := range []string{"one", "two", "three"} {
+			h.send(t, "ann", channel, "role:smith", text)
+		}
+		h.send(t, "ann", channel, "bob", "direct")
+		s := h.stream(t, sub, nil)
+		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 4 }, "all are in its hand")
+		require.Equal(t, "1:one", describe(s.next(t)))
+		h.register(t, "bob", "cook")
+		h.clock.Advance(2 * freshFor)
+		for d := describe(s.next(t)); d != "4:direct"; d = describe(s.next(t)) {
+			require.Equal(t, "2:two", d, "only what was being handed over before")
+		}
+	})
+}
+
 // When the database is away a stream waits, and goes on.
 func TestStreamsOutliveTheDatabasesAbsence(t *testing.T) {
 	t.Parallel()
