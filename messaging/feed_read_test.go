@@ -312,52 +312,55 @@ func TestWatchesWakeForIntentsThatComeToNameTheAgent(t *testing.T) {
 		intentID, channelID := h.intent(t), h.explicit(t, "carol")
 		w := h.messaging.WatchIntents("bob")
 		t.Cleanup(w.Close)
-		for name, cause := range map[string]func() error{
-			"created": func() error {
+		for _, named := range []struct {
+			name  string
+			cause func() error
+		}{
+			{"created", func() error {
 				_, err := h.intents.CreateIntent(as("bob"), &openintentv1.CreateIntentRequest{Title: "Bob's"})
 				return err
-			},
-			"assigned": func() error {
+			}},
+			{"assigned", func() error {
 				_, err := h.intents.AssignAgent(asOperator(), &openintentv1.AssignAgentRequest{IntentId: intentID, AgentId: "bob"})
 				return err
-			},
-			"granted access": func() error {
+			}},
+			{"granted access", func() error {
 				_, err := h.intents.CreateAccessEntry(asOperator(), &openintentv1.CreateAccessEntryRequest{
 					IntentId: intentID, PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ,
 				})
 				return err
-			},
-			"coordinating": func() error {
+			}},
+			{"coordinating", func() error {
 				_, err := h.intents.CreateCoordinator(asOperator(), &openintentv1.CreateCoordinatorRequest{
 					IntentId: &intentID, AgentId: ptr("bob"),
 				})
 				return err
-			},
-			"added": func() error {
+			}},
+			{"added", func() error {
 				_, err := h.channels.AddChannelMembers(asOperator(), &openintentv1.AddChannelMembersRequest{
 					ChannelId: channelID, Members: []string{"bob"},
 				})
 				return err
-			},
-			"listed at once": func() error {
+			}},
+			{"listed at once", func() error {
 				_, err := h.channels.CreateChannel(asOperator(), &createRequest{
 					IntentId: intentID, Name: "with bob", Members: []string{"bob"},
 				})
 				return err
-			},
-			"listed anew": func() error {
+			}},
+			{"listed anew", func() error {
 				_, err := h.channels.UpdateChannel(asOperator(), &openintentv1.UpdateChannelRequest{
 					Channel:    &openintentv1.Channel{Id: channelID, Members: []string{"carol", "bob"}},
 					UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"members"}},
 				})
 				return err
-			},
+			}},
 		} {
-			require.NoError(t, cause(), name)
+			require.NoError(t, named.cause(), named.name)
 			select {
 			case <-w.C():
 			default:
-				require.Fail(t, "nothing woke", name)
+				require.Fail(t, "nothing woke", named.name)
 			}
 		}
 		_, err := h.intents.CreateAccessEntry(asOperator(), &openintentv1.CreateAccessEntryRequest{
