@@ -31,7 +31,8 @@
 //
 // An agent's own log, named `default` and made at first use, is shared by all streams of the agent on all replicas. They are
 // cursors over its numbers; nothing is acknowledged, and rows are kept for a day. A cursor that is older than the oldest row
-// goes on with that. The log knows no filter: each stream has its own.
+// goes on with that. The log knows no filter: each stream has its own. When the agent gains sight, its streams deliver the open
+// requests behind the log that are not in it, without a number of their own (backfill.go).
 //
 // # What holds
 //
@@ -52,7 +53,7 @@
 //
 // A crash between gathering and offering loses nothing; between offering and sending it costs an attempt; between posting and
 // noting it repeats some posts, in order, under the same ids. A commit of unknown outcome is not repeated: the next look reads
-// what is stored. When the database is away, streams and posts wait and go on; calls are refused as unavailable. A consumer whose process dies is replaced after ten seconds, one whose client takes nothing any
-// more somewhat later. Wake-ups carry no truth, here as elsewhere. A departed agent's subscriptions, and expired ones, deliver
+// what is stored. When the database is away, streams and posts wait and go on; calls are refused as unavailable. A consumer
+// whose process dies is replaced after ten seconds, one whose client takes nothing any more somewhat later. Wake-ups carry no truth, here as elsewhere. A departed agent's subscriptions, and expired ones, deliver
 // no more from that moment on, swept or not; their dead letters can be read until they are deleted.
 package subscriptions
