@@ -16,9 +16,20 @@
 // # Reading
 //
 // Every way to receive is a cursor over the same rows: a list (list.go), a stream (tail.go, follow.go), a wait for answers
-// (ask.go). Each look is one snapshot of the intent's head, the channel, the viewer and the rows, and visible (visible.go)
-// decides for each message. Waiting parties are woken by the hub (hub.go); a wake-up only says "look again", and everyone
-// looks again after a while without one.
+// (ask.go), a feed that the rooms above read in pages (feed.go). Each look is one snapshot of the intent's head, the channels,
+// the viewer and the rows, and visible (visible.go) decides for each message. Waiting parties are woken by the hub (hub.go); a
+// wake-up only says "look again", and everyone looks again after a while without one.
+//
+// A stream follows a scope: a channel by its ordinals (follow_channel.go) or an intent by its positions (follow_intent.go),
+// where messages and logged events interleave and the log's copy of a message comes with it or not at all (section.go). The
+// followers of a scope share what its tail has read lately, and each judges it by its own sight:
+//
+//	wake-up ──> tail looks, once for all ──> sight ──┬──> follower: cursor, viewer, filter ──> its client
+//	                                                 └──> follower ...
+//
+// Who is further behind than what is shared reads pages of its own, so that slowness costs a cursor and no memory. What was
+// read before rules changed is read again. Who comes to hold a role, or to take part in a channel, gets the open requests
+// that lie behind its cursor (backfill.go).
 //
 // What wakes here wakes on the other replicas too (relay.go). Each wake-up's topics travel as one notification, after the
 // commit; one that came from elsewhere is not told again:
