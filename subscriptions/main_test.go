@@ -7,6 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The connections to the engines' servers, on which the tests' databases are made, are kept until the end.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))
+	// The engines' servers, and the connections to them on which the tests' databases are made, are kept until the end.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"),
+		goleak.IgnoreAnyFunction("openintent/database/databasetest.(*Server).start.func2"))
 }
