@@ -140,12 +140,13 @@ func isNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// endpointOf names what shares a circuit and a bound: scheme, host and port.
+// endpointOf names what shares a circuit and a bound: what a URL leads to, in one spelling. Many agents may live behind one
+// host and port, so that these alone would let one agent's failures keep posts from the others.
 func endpointOf(parsed *url.URL) string {
 	port := parsed.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[parsed.Scheme]
 	}
 	host := strings.ToLower(strings.TrimSuffix(parsed.Hostname(), "."))
-	return parsed.Scheme + "://" + net.JoinHostPort(host, port)
+	return parsed.Scheme + "://" + net.JoinHostPort(host, port) + parsed.RequestURI()
 }

@@ -81,12 +81,12 @@ func TestCheckFollowsTheAllowedNetworks(t *testing.T) {
 	assert.ErrorIs(t, newSender(t, Config{AllowedNetworks: "::1/128"}).Check("http://localhost/"), errReserved)
 }
 
-func TestAnEndpointIsSchemeHostAndPort(t *testing.T) {
+func TestAnEndpointIsWhatAURLLeadsTo(t *testing.T) {
 	s := newSender(t, Config{})
-	assert.Equal(t, "https://example.com:443", s.Endpoint("https://Example.com./a?b"))
-	assert.Equal(t, "https://example.com:443", s.Endpoint("HTTPS://example.com:443/other"))
-	assert.Equal(t, "http://example.com:80", s.Endpoint("http://example.com"))
-	assert.Equal(t, "https://[2606:4700::1111]:8443", s.Endpoint("https://[2606:4700::1111]:8443"))
+	assert.Equal(t, "https://example.com:443/A?b", s.Endpoint("https://Example.com./A?b"))
+	assert.Equal(t, "https://example.com:443/A?b", s.Endpoint("HTTPS://example.com:443/A?b"))
+	assert.Equal(t, "http://example.com:80/", s.Endpoint("http://example.com"))
+	assert.Equal(t, "https://[2606:4700::1111]:8443/", s.Endpoint("https://[2606:4700::1111]:8443"))
 }
 
 // asResolversRead gives the IPv4 address that lenient resolvers take a host for: one to four decimal, octal or
@@ -141,7 +141,9 @@ func FuzzCheck(f *testing.F) {
 		if address, numeric := asResolversRead(strings.ToLower(host)); numeric {
 			require.True(t, s.guard.permits(address), rawURL)
 		}
-		_, _, err = net.SplitHostPort(strings.TrimPrefix(s.Endpoint(rawURL), parsed.Scheme+"://"))
+		endpoint, err := url.Parse(s.Endpoint(rawURL))
 		require.NoError(t, err)
+		require.NotEmpty(t, endpoint.Port())
+		require.Equal(t, s.Endpoint(rawURL), s.Endpoint(s.Endpoint(rawURL)))
 	})
 }

@@ -18,7 +18,7 @@
 //     a plainly forbidden address the wait.
 //   - No proxy is used, no redirect followed, no cookie kept. Of an answer's body a few KiB are read and thrown away.
 //   - Every post ends within Config.Timeout, whatever the other side does.
-//   - To one endpoint (scheme, host and port) at most Concurrency posts are under way. After several failures in a row its
+//   - To one endpoint (a URL) at most Concurrency posts are under way. After several failures in a row its
 //     circuit opens: posts come back at once, Held, until a pause is over; then a single one probes. Other endpoints notice
 //     nothing of that: posts to endpoints that fail have places of their own among all posts that are under way.
 //   - No sentence and no log line holds a secret, a resolved address or a part of an answer.

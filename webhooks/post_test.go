@@ -315,10 +315,8 @@ func TestPostsToOneEndpointAreBounded(t *testing.T) {
 	s := newSender(t, Config{AllowedNetworks: local})
 
 	var posts sync.WaitGroup
-	for i := range 3 * Concurrency {
-		posts.Go(func() {
-			assert.True(t, s.Post(t.Context(), to(server.URL+"/"+strconv.Itoa(i))).Delivered)
-		})
+	for range 3 * Concurrency {
+		posts.Go(func() { assert.True(t, s.Post(t.Context(), to(server.URL)).Delivered) })
 	}
 	for range Concurrency {
 		<-arrived
@@ -362,7 +360,10 @@ func TestEndpointsThatFailDoNotTakeThePlacesOfOthers(t *testing.T) {
 func TestAFailingEndpointIsLeftAloneAndFoundAgain(t *testing.T) {
 	var requests atomic.Int32
 	var healthy atomic.Bool
-	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/neighbour" {
+			return
+		}
 		requests.Add(1)
 		if !healthy.Load() {
 			w.WriteHeader(http.StatusBadGateway)
@@ -375,12 +376,14 @@ func TestAFailingEndpointIsLeftAloneAndFoundAgain(t *testing.T) {
 	for range failuresToOpen {
 		assert.Equal(t, http.StatusBadGateway, s.Post(t.Context(), to(server.URL)).Status)
 	}
-	assert.Equal(t, firstPause, s.Held(server.URL+"/another/path"))
+	assert.Equal(t, firstPause, s.Held(server.URL+"/"))
 	assert.Equal(t, Result{
 		Held: true, RetryAfter: firstPause, Problem: "The endpoint failed too often and is left alone for a while.",
 	}, s.Post(t.Context(), to(server.URL)))
 	assert.EqualValues(t, failuresToOpen, requests.Load())
 	assert.True(t, s.Post(t.Context(), to(other.URL)).Delivered)
+	assert.True(t, s.Post(t.Context(), to(server.URL+"/neighbour")).Delivered, "another agent's behind the same host")
+	assert.Equal(t, firstPause, s.Held(server.URL), "and that says nothing about this one")
 
 	now = now.Add(firstPause)
 	assert.Zero(t, s.Held(server.URL))

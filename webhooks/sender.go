@@ -54,7 +54,7 @@ type Sender struct {
 	working, failing chan struct{}
 }
 
-// endpoint is what is shared by all posts to one scheme, host and port.
+// endpoint is what is shared by all posts to one URL.
 type endpoint struct {
 	places  chan struct{}
 	circuit circuit
@@ -123,7 +123,7 @@ func (s *Sender) Held(rawURL string) time.Duration {
 	return endpoint.circuit.waiting(s.now())
 }
 
-// Endpoint names what a URL shares with others: its scheme, host and port. URLs that Check refuses share the empty one.
+// Endpoint names what URLs lead to, the same for different spellings. URLs that Check refuses share the empty one.
 func (s *Sender) Endpoint(rawURL string) string {
 	parsed, err := s.parse(rawURL)
 	if err != nil {
