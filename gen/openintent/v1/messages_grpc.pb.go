@@ -84,7 +84,7 @@ type MessageServiceClient interface {
 	GetInbox(ctx context.Context, in *GetInboxRequest, opts ...grpc.CallOption) (*Inbox, error)
 	// MarkInboxRead marks several messages read at once, in all their channels, or none of them: one that the agent cannot
 	// see is NOT_FOUND, one of its own PERMISSION_DENIED, an expired one FAILED_PRECONDITION, each with `message_id`.
-	// Repeats are harmless.
+	// More than 3 MiB of messages together are INVALID_ARGUMENT; a page of an inbox always fits. Repeats are harmless.
 	MarkInboxRead(ctx context.Context, in *MarkInboxReadRequest, opts ...grpc.CallOption) (*MarkInboxReadResponse, error)
 	// Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost
 	// connection, go on after the last position received. The first position comes with the acceptance, before any message,
@@ -298,7 +298,7 @@ type MessageServiceServer interface {
 	GetInbox(context.Context, *GetInboxRequest) (*Inbox, error)
 	// MarkInboxRead marks several messages read at once, in all their channels, or none of them: one that the agent cannot
 	// see is NOT_FOUND, one of its own PERMISSION_DENIED, an expired one FAILED_PRECONDITION, each with `message_id`.
-	// Repeats are harmless.
+	// More than 3 MiB of messages together are INVALID_ARGUMENT; a page of an inbox always fits. Repeats are harmless.
 	MarkInboxRead(context.Context, *MarkInboxReadRequest) (*MarkInboxReadResponse, error)
 	// Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost
 	// connection, go on after the last position received. The first position comes with the acceptance, before any message,

@@ -52,14 +52,16 @@ type SubscriptionServiceClient interface {
 	DeleteSubscription(ctx context.Context, in *DeleteSubscriptionRequest, opts ...grpc.CallOption) (*DeleteSubscriptionResponse, error)
 	// StreamDeliveries streams a subscription's deliveries, oldest first: those that were not acknowledged in time, and new
 	// ones as they come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a
-	// further one is accepted, waits, and takes over when the active one ends or its server is gone. Over REST: server-sent
-	// events under /v1/subscribe/subscriptions/{subscription_id}.
+	// further one is accepted, waits, and takes over when the active one ends or its server is gone. One that is posted to a
+	// webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
+	// /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(ctx context.Context, in *StreamDeliveriesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscriptionDelivery], error)
 	// FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with
 	// reason SUBSCRIPTION_IN_USE.
 	FetchDeliveries(ctx context.Context, in *FetchDeliveriesRequest, opts ...grpc.CallOption) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done with. A number that was not delivered yet is INVALID_ARGUMENT and
-	// nothing is acknowledged; one that was acknowledged before is harmless.
+	// nothing is acknowledged; one that was acknowledged before is harmless. A dead letter that is numbered leaves the dead
+	// letters; `through` leaves them alone.
 	AcknowledgeDeliveries(ctx context.Context, in *AcknowledgeDeliveriesRequest, opts ...grpc.CallOption) (*Subscription, error)
 	// ListDeadLetters lists the deliveries that were given up, by number.
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
@@ -197,14 +199,16 @@ type SubscriptionServiceServer interface {
 	DeleteSubscription(context.Context, *DeleteSubscriptionRequest) (*DeleteSubscriptionResponse, error)
 	// StreamDeliveries streams a subscription's deliveries, oldest first: those that were not acknowledged in time, and new
 	// ones as they come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a
-	// further one is accepted, waits, and takes over when the active one ends or its server is gone. Over REST: server-sent
-	// events under /v1/subscribe/subscriptions/{subscription_id}.
+	// further one is accepted, waits, and takes over when the active one ends or its server is gone. One that is posted to a
+	// webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
+	// /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(*StreamDeliveriesRequest, grpc.ServerStreamingServer[SubscriptionDelivery]) error
 	// FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with
 	// reason SUBSCRIPTION_IN_USE.
 	FetchDeliveries(context.Context, *FetchDeliveriesRequest) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done with. A number that was not delivered yet is INVALID_ARGUMENT and
-	// nothing is acknowledged; one that was acknowledged before is harmless.
+	// nothing is acknowledged; one that was acknowledged before is harmless. A dead letter that is numbered leaves the dead
+	// letters; `through` leaves them alone.
 	AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error)
 	// ListDeadLetters lists the deliveries that were given up, by number.
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
