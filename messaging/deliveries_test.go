@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -122,6 +123,7 @@ func TestDeliveryOfARequest(t *testing.T) {
 		deadAt := h.clock.Advance(time.Minute)
 		h.deadLetter(t, asked, "b", "the endpoint hung")
 		h.deadLetter(t, asked, "b", "another subscription gave it up too")
+		h.deadLetter(t, asked, caller.Operator, "the operator is no recipient")
 		require.Equal(t, statusDead, last().GetStatus())
 		require.Equal(t, deadAt, last().GetDeadLetteredAt().AsTime())
 		require.Equal(t, "the endpoint hung", last().GetDeadLetterReason())

@@ -247,22 +247,23 @@ func writeOffers(tx *database.Tx, rows []offer) error {
 // messagePlace names a message in rows.
 type messagePlace struct{ intentNo, position int64 }
 
-// keptAmong tells which of the messages are still kept.
-func keptAmong(tx *database.Tx, places []messagePlace) (map[messagePlace]struct{}, error) {
+// keptAmong gives the targets of those of the messages that are still kept.
+func keptAmong(tx *database.Tx, places []messagePlace) (map[messagePlace]string, error) {
 	intentNos, positions := make([]int64, len(places)), make([]int64, len(places))
 	for i, place := range places {
 		intentNos[i], positions[i] = place.intentNo, place.position
 	}
-	kept := make(map[messagePlace]struct{})
+	kept := make(map[messagePlace]string)
 	in, arguments := tx.InRows(
 		database.Column{Name: "intent_no", Values: intentNos}, database.Column{Name: "position", Values: positions})
 	return kept, tx.Pipeline(database.Statement{
-		SQL:  "SELECT intent_no, position FROM messages WHERE " + in,
+		SQL:  "SELECT intent_no, position, COALESCE(target, '') FROM messages WHERE " + in,
 		Args: arguments,
 		Scan: func(row database.Row) error {
 			var place messagePlace
-			err := row.Scan(&place.intentNo, &place.position)
-			kept[place] = struct{}{}
+			var target string
+			err := row.Scan(&place.intentNo, &place.position, &target)
+			kept[place] = target
 			return err
 		},
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 )
@@ -105,8 +106,8 @@ type DeadLetter struct {
 	Reason string
 }
 
-// RecordDeadLetters notes what subscriptions of the agent's gave up, as far as the messages are still kept. Of several notes
-// on a message the first stays.
+// RecordDeadLetters notes what subscriptions of the agent's gave up, as far as the messages are still kept and it receives
+// them: the operator sees what is not for it, and that is not recorded. Of several notes on a message the first stays.
 func (s *Service) RecordDeadLetters(tx *database.Tx, agentID string, letters []DeadLetter) error {
 	places := make([]messagePlace, len(letters))
 	for i, letter := range letters {
@@ -119,7 +120,7 @@ func (s *Service) RecordDeadLetters(tx *database.Tx, agentID string, letters []D
 	var intentNos, positions, times []int64
 	var agentIDs, reasons []string
 	for i, letter := range letters {
-		if _, found := kept[places[i]]; found {
+		if target, found := kept[places[i]]; found && (agentID != caller.Operator || target == agentID) {
 			intentNos, positions = append(intentNos, letter.IntentNo), append(positions, letter.Position)
 			agentIDs, reasons = append(agentIDs, agentID), append(reasons, letter.Reason)
 			times = append(times, database.Micros(letter.At))
