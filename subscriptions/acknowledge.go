@@ -29,6 +29,9 @@ func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []
 		if highest := max(through, last(numbers)); highest > locked.offeredThrough {
 			return notDelivered(highest)
 		}
+		if waiting := firstUnposted(locked, *named); waiting != 0 {
+			return notDelivered(waiting)
+		}
 		if err := s.forget(tx, locked, deadAmong(*named)); err != nil {
 			return err
 		}
@@ -43,6 +46,17 @@ func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []
 		tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
 		return nil
 	})
+}
+
+// firstUnposted gives the first of the deliveries that was never posted, 0 if there is none: posts of several channels
+// overtake each other, so numbers below one that was delivered may still wait for theirs.
+func firstUnposted(s *subscription, rows []delivery) int64 {
+	for _, d := range rows {
+		if s.posted() && d.attempts == 0 && d.deadAt.IsZero() {
+			return d.number
+		}
+	}
+	return 0
 }
 
 // deadLettersAmong reads which of the deliveries are dead letters, so that their intents can be locked first. One that

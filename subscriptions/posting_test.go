@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/database"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -140,6 +141,9 @@ func TestAPoisonedChannelHoldsUpNoOther(t *testing.T) {
 		h.send(t, "a", good, "b", "beside")
 		assert.Equal(t, []string{"beside"}, endpoint.await(t, 1))
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "the failure is not noted")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts >= 0") == 2 }, "the success is not noted")
+		_, err := h.tryAcknowledge(sub, 0, 2)
+		requireFault(t, err, fault.Invalid, "NOT_DELIVERED")
 
 		h.clock.Advance(2 * time.Second)
 		assert.Equal(t, []string{"beside", "behind"}, endpoint.await(t, 2), "given up, it no longer stands in the way")
