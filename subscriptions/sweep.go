@@ -79,10 +79,14 @@ func (s *Service) end(ctx context.Context, no int64) error {
 	})
 }
 
-// endSubscriptions ends a departed agent's subscriptions. Its own log goes on: should it come back, or go on without being
-// registered, it has no other.
+// endSubscriptions ends a departed agent's subscriptions, locking them in the order in which others lock several. Its own log
+// goes on: should it come back, or go on without being registered, it has no other.
 func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
 	return tx.Pipeline(database.Statement{
+		SQL: "SELECT subscription_no FROM subscriptions WHERE subscriber_id = ? AND name <> ? AND ended_at IS NULL" +
+			" ORDER BY subscription_no" + tx.ForUpdate(),
+		Args: []any{agentID, ownName},
+	}, database.Statement{
 		SQL:  "UPDATE subscriptions SET ended_at = ? WHERE subscriber_id = ? AND name <> ? AND ended_at IS NULL",
 		Args: []any{database.Micros(at), agentID, ownName},
 	})
