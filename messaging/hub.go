@@ -69,7 +69,14 @@ func (l *listener) forget(topics ...any) {
 	l.hub.mutex.Lock()
 	defer l.hub.mutex.Unlock()
 	l.leave(topics)
-	l.topics = slices.DeleteFunc(l.topics, func(topic any) bool { return slices.Contains(topics, topic) })
+	dropped := make(map[any]struct{}, len(topics)) // there may be very many
+	for _, topic := range topics {
+		dropped[topic] = struct{}{}
+	}
+	l.topics = slices.DeleteFunc(l.topics, func(topic any) bool {
+		_, gone := dropped[topic]
+		return gone
+	})
 }
 
 // close ends listening.
