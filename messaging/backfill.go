@@ -73,14 +73,26 @@ func (f *follower) openRequests(tx *database.Tx, gained gains, after int64, limi
 	if err != nil {
 		return nil, err
 	}
-	found := &section{look: l, through: f.position, cut: !rows.complete(limit), following: rows.following(limit)}
-	for _, m := range rows.messages {
-		found.items = append(found.items, item{place: m.Position, message: m})
-		if found.cut {
-			found.through = m.Position
+	found, copies := &section{look: l}, &intents.SectionEvents{}
+	if f.seen.channel == nil && len(rows.messages) > 0 {
+		if copies, err = copiesOf(tx, f.seen.head.IntentNo, rows.messages); err != nil {
+			return nil, err
 		}
 	}
+	found.merge(reading{through: f.position, limit: limit}, rows, copies)
 	return found, found.resolve(tx, f.service)
+}
+
+// copiesOf reads the log's copies of messages.
+func copiesOf(tx *database.Tx, intentNo int64, messages []*Message) (*intents.SectionEvents, error) {
+	positions := make([]int64, len(messages))
+	for i, m := range messages {
+		positions[i] = m.Position
+	}
+	copies, read := intents.Section{
+		IntentNo: intentNo, At: positions, Types: []string{MessageEventType}, Limit: len(positions),
+	}.Prepare(tx)
+	return copies, tx.Pipeline(read)
 }
 
 // gainedRequests says in SQL which open requests were gained: those to the role gained, and those to the caller or its role

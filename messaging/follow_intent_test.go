@@ -211,7 +211,7 @@ func TestGainedRoleBringsOpenRequestsOfAllChannels(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		one := h.open(t)
 		intentID := h.channel(t, one).GetIntentId()
-		two := h.create(t, &createRequest{IntentId: intentID, Name: "two"})
+		two := h.create(t, &createRequest{IntentId: intentID, Name: "two", Options: &optionsInput{Audit: ptr(true)}})
 		evicting := h.create(t, &createRequest{
 			IntentId: intentID, Name: "evicting", Options: &optionsInput{MaxMessages: ptr(int64(1))},
 		})
@@ -237,6 +237,12 @@ func TestGainedRoleBringsOpenRequestsOfAllChannels(t *testing.T) {
 			require.True(t, b.GetBackfill())
 			require.Equal(t, text, textOf(b.GetMessage()))
 			require.Equal(t, d.GetPosition(), b.GetPosition(), "a backfilled message carries the cursor reached before it")
+			var logged string
+			if b.GetMessage().GetChannelId() == two {
+				logged = b.GetMessage().GetId()
+			}
+			require.Equal(t, logged, b.GetAuditEvent().GetPayload().GetFields()["message_id"].GetStringValue(),
+				"an audited message brings its copy")
 		}
 		h.askFor(t, "alice", two, "role:tester", "after")
 		h.register(t, "bob", "tester")
