@@ -34,7 +34,7 @@ func (c *checker) checkReceiver(r *Receiver) {
 
 // Missing counts, for each receiver by name, what it must have received and has not.
 func Missing(h *History) map[string]int {
-	c := &checker{history: h, rights: newRights(h)}
+	c := newChecker(h)
 	missing := make(map[string]int)
 	for _, r := range h.Receivers {
 		got := make(map[string]bool)
@@ -59,8 +59,10 @@ func (c *checker) must(r *Receiver, s *Send) bool {
 		return false
 	case s.Kind == LoggedEvent && !r.Events:
 		return false
-	case r.Guarantee == State && (s.Sender == r.Agent || s.Kind == Request):
+	case r.Guarantee == State && s.Sender == r.Agent:
 		return false
+	case r.Guarantee == State && s.Kind == Request:
+		return !c.asked[s] && throughout(c.rights.periods(r.Agent, s, true, true), forever, forever)
 	}
 	return r.Operator || throughout(c.rights.periods(r.Agent, s, r.Intent == "", true), s.Span.Begun, forever)
 }
@@ -104,14 +106,13 @@ func (c *checker) checkCursors(r *Receiver) {
 	latest := make(map[string]*Message) // by channel
 	for _, connection := range r.Connections {
 		cursor := connection.After
-		backfilled := make(map[string]bool)
+		backfilled := make(map[string]int)
 		for _, d := range connection.Deliveries {
 			m := d.Message
 			if d.Backfill {
-				if backfilled[m.ID] {
-					c.find(Doubled, "%s received %s as backfill twice on one connection", r.Name, m.ID)
+				if backfilled[m.ID]++; backfilled[m.ID] > c.gains(r.Agent, d.At) {
+					c.find(Doubled, "%s received %s as backfill %d times on one connection", r.Name, m.ID, backfilled[m.ID])
 				}
-				backfilled[m.ID] = true
 				continue
 			}
 			before := latest[m.Channel]
@@ -126,6 +127,16 @@ func (c *checker) checkCursors(r *Receiver) {
 			seen[m.ID], latest[m.Channel], cursor = true, m, d.Cursor
 		}
 	}
+}
+
+// gains counts the rights that an agent may have gained by a time. Each may show it open requests.
+func (c *checker) gains(agent string, by Tick) (count int) {
+	for _, right := range c.history.Rights {
+		if right.Agent == agent && right.Granted != (Span{}) && right.Granted.Begun < by {
+			count++
+		}
+	}
+	return count
 }
 
 // checkNumbers checks a receiver of numbered deliveries: a number is one message and a message one number; what comes again

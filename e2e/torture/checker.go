@@ -44,10 +44,7 @@ type Finding struct {
 
 // Check gives everything in a history that must not be.
 func Check(h *History) []Finding {
-	c := &checker{
-		history: h, rights: newRights(h), sends: make(map[string]*Send), answers: make(map[string][]*Send),
-		messages: make(map[string]*Message), ids: make(map[string]string), positions: make(map[string]int64),
-	}
+	c := newChecker(h)
 	for _, text := range h.Problems {
 		c.find(Problem, "%s", text)
 	}
@@ -69,6 +66,8 @@ type checker struct {
 	history  *History
 	rights   *rights
 	findings []Finding
+	// asked are the sends that are part of an Ask.
+	asked map[*Send]bool
 	// sends are all sends and asks by what they say, answers the sends that answer a request, by its id; messages all
 	// messages by id, as they were first seen.
 	sends    map[string]*Send
@@ -77,6 +76,18 @@ type checker struct {
 	// ids are the messages' ids by what they say; positions the places in the intent's log by id.
 	ids       map[string]string
 	positions map[string]int64
+}
+
+func newChecker(h *History) *checker {
+	c := &checker{
+		history: h, rights: newRights(h), asked: make(map[*Send]bool), sends: make(map[string]*Send),
+		answers: make(map[string][]*Send), messages: make(map[string]*Message), ids: make(map[string]string),
+		positions: make(map[string]int64),
+	}
+	for _, ask := range h.Asks {
+		c.asked[&ask.Send] = true
+	}
+	return c
 }
 
 func (c *checker) find(kind Kind, format string, args ...any) {

@@ -61,7 +61,8 @@ const (
 // everyone is the target of what is for all participants.
 const everyone = "*"
 
-// Send is an attempt to send a message, repeated under its idempotency key or not, or to append an event.
+// Send is an attempt to send a message, repeated under its idempotency key or not, or to append an event. A request that is
+// not an Ask is answered by nobody and never expires, so it stays open.
 type Send struct {
 	Sender, Intent, Channel, To, Kind string
 	// Answers is the request's id, for a response.
@@ -97,7 +98,8 @@ const (
 	AtLeastOnce
 	// InOrder is AtLeastOnce where nothing follows before its forerunner in the channel was taken.
 	InOrder
-	// State is for what waits until it is marked as read, oldest first. Answered questions wait for nobody.
+	// State is for what waits, oldest first: until it is marked as read or, a request, until it is answered. Whoever gains a
+	// right sees the open requests too that were sent before.
 	State
 )
 

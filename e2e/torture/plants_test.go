@@ -120,11 +120,12 @@ var plants = []plant{
 			Begun: last.Begun + 1, After: s.delivery().Cursor, Deliveries: []Delivery{*s.delivery()},
 		})
 	})},
-	{"a backfill twice on one connection", Doubled, at(of(Once), func(_ *History, s spot) {
+	{"a backfill more often than rights were gained", Doubled, at(of(Once), func(h *History, s spot) {
 		d := *s.delivery()
 		d.Backfill = true
-		insert(s, 1, d)
-		insert(s, 1, d)
+		for range 1 + len(h.Rights) {
+			insert(s, 1, d)
+		}
 	})},
 	{"a delivery again after it was acknowledged", Doubled, again(AtLeastOnce)},
 	{"a webhook again after it was taken", Doubled, again(InOrder)},

@@ -27,7 +27,7 @@ func (w *world) startSenders(ctx context.Context) {
 		}
 		w.startSender(ctx, w.client(name, "asking of "+name), asking, 200*time.Millisecond)
 	}
-	w.startSender(ctx, w.client("", "changing of mona's rights"), (*client).changeMona, 3*time.Second)
+	w.senders.Go(func() { w.client("", "changing of mona's rights").changeMona(ctx) })
 }
 
 // startSender does something again and again, with a rest below a bound in between.
@@ -69,6 +69,9 @@ func (c *client) sendSomething(ctx context.Context, number int) {
 		send.To = targets[c.random.IntN(len(targets))]
 	case 6:
 		send.To = "role:" + guards
+		if c.once(2) { // one that nobody answers
+			send.Kind = Request
+		}
 	}
 	request := &openintentv1.SendMessageRequest{
 		ChannelId: at.id, To: &send.To, MessageType: wireKinds[send.Kind].Enum(), Payload: payloadOf(content),
@@ -240,30 +243,31 @@ func (c *client) answer(ctx context.Context, question *Message) {
 	c.came(send, message, attempts, err)
 }
 
-// changeMona lets mona become a member of the explicit channel of the plain intent or takes that from her, or does the same
-// with a role.
-func (c *client) changeMona(ctx context.Context, number int) {
+// changeMona grants mona the membership of an explicit channel and a role, takes both from her, and so on. In the end she has
+// both.
+func (c *client) changeMona(ctx context.Context) {
 	channel := c.channel(c.intents[0], "explicit").id
-	right := Right{Agent: mona, Kind: Membership, Of: channel}
-	grant := func(ctx context.Context, as *harness.Caller) (proto.Message, error) {
-		return as.Channels.AddChannelMembers(ctx, &openintentv1.AddChannelMembersRequest{ChannelId: channel, Members: []string{mona}})
-	}
-	withdraw := func(ctx context.Context, as *harness.Caller) (proto.Message, error) {
-		return as.Channels.RemoveChannelMember(ctx, &openintentv1.RemoveChannelMemberRequest{ChannelId: channel, AgentId: mona})
-	}
-	if number/2%2 == 1 {
-		right = Right{Agent: mona, Kind: Role, Of: guards}
-		take := func(role string) func(context.Context, *harness.Caller) (proto.Message, error) {
-			return func(ctx context.Context, as *harness.Caller) (proto.Message, error) {
-				return as.Agents.UpsertAgent(ctx, registration(mona, role))
-			}
+	member, guard := Right{Agent: mona, Kind: Membership, Of: channel}, Right{Agent: mona, Kind: Role, Of: guards}
+	take := func(role string) func(context.Context, *harness.Caller) (proto.Message, error) {
+		return func(ctx context.Context, as *harness.Caller) (proto.Message, error) {
+			return as.Agents.UpsertAgent(ctx, registration(mona, role))
 		}
-		grant, withdraw = take(guards), take("none")
 	}
-	if number%2 == 0 {
-		c.changeRight(ctx, right, grant)
-	} else {
-		c.changeRight(ctx, right, withdraw)
+	for held := false; !held || !c.stopped(); held = !held {
+		c.rest(ctx, time.Second, 3*time.Second) // longer than a call may be under way unnoticed
+		if held {
+			c.changeRight(ctx, member, func(ctx context.Context, as *harness.Caller) (proto.Message, error) {
+				return as.Channels.RemoveChannelMember(ctx, &openintentv1.RemoveChannelMemberRequest{ChannelId: channel, AgentId: mona})
+			})
+			c.rest(ctx, 100*time.Millisecond, time.Second)
+			c.changeRight(ctx, guard, take("none"))
+			continue
+		}
+		c.changeRight(ctx, member, func(ctx context.Context, as *harness.Caller) (proto.Message, error) {
+			return as.Channels.AddChannelMembers(ctx, &openintentv1.AddChannelMembersRequest{ChannelId: channel, Members: []string{mona}})
+		})
+		c.rest(ctx, 100*time.Millisecond, time.Second)
+		c.changeRight(ctx, guard, take(guards))
 	}
 }
 

@@ -114,14 +114,14 @@ func (s *simulation) attempt(r *simulatedReader) {
 func (s *simulation) show(r *simulatedReader) {
 	var marked []string
 	for _, intent := range []string{plainIntent, restrictedIntent} {
-		for i, m := range s.logs[intent] {
-			if m.Kind == LoggedEvent || m.Kind == Request || m.Sender == r.Agent || r.marked[m.ID] ||
-				!s.sees(r.Receiver, m.Message) {
+		for _, m := range s.logs[intent] {
+			if m.Kind == LoggedEvent || m.ask != nil || m.Sender == r.Agent || r.marked[m.ID] || !s.sees(r.Receiver, m.Message) {
 				continue
 			}
-			r.through[intent] = int64(i)
 			s.deliver(r, Delivery{Message: m.Message})
-			marked = append(marked, m.ID)
+			if m.Kind != Request {
+				marked = append(marked, m.ID)
+			}
 		}
 		r.through[intent] = int64(len(s.logs[intent]))
 	}

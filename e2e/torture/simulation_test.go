@@ -225,6 +225,9 @@ func (s *simulation) send() {
 	if send == nil {
 		return
 	}
+	if send.To != everyone && s.chance("an open request", 3) {
+		send.Kind = Request
+	}
 	if s.chance("an event", 6) {
 		send.Kind, send.Channel, send.To = LoggedEvent, "", everyone
 	}

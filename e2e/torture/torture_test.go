@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	duration = flag.Duration("torture.duration", 10*time.Second, "how long messages are sent and faults are injected")
+	duration = flag.Duration("torture.duration", 8*time.Second, "how long messages are sent and faults are injected")
 	seed     = flag.Uint64("torture.seed", 0, "decides the schedule of faults and the clients' choices; 0 picks one")
 )
 
