@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/webhooks"
 )
 
 // When commits fail, with or without effect, whatever was posted is posted again under the same id or is done with, and
@@ -109,4 +112,42 @@ func TestWhatNoWakeUpToldOfIsPosted(t *testing.T) {
 	endpoint.await(t, 4)
 	h.settled(t, sub, 3)
 	h.settled(t, late, 1)
+}
+
+// A post that waits for its endpoint shows what its subscriber may see when it goes out.
+func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		release := make(chan struct{})
+		var known sync.Map
+		endpoint := newHook(t, func(p arrival) int {
+			if _, again := known.LoadOrStore(p.ID, true); p.text() == "slow" && !again {
+				return http.StatusBadRequest // so that all of them are posted beside each other the next time
+			}
+			if p.text() == "slow" {
+				<-release
+			}
+			return http.StatusOK
+		})
+		busy, other := h.intent(t), h.intent(t)
+		for _, intentID := range []string{busy, other} {
+			h.subscribe(t, "b", &createInput{
+				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{channelMessage},
+			})
+		}
+		for i := range webhooks.Concurrency {
+			h.send(t, "a", h.open(t, busy, fmt.Sprint("channel ", i)), "b", "slow")
+		}
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == webhooks.Concurrency }, "not all have failed")
+		h.clock.Advance(2 * time.Second)
+		consumers := func(count int) func() bool {
+			return func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == count }
+		}
+		eventually(t, consumers(1), "nothing is posted")
+		h.send(t, "a", h.open(t, other, "talk"), "b", "late")
+		eventually(t, consumers(2), "nothing waits for a place")
+		h.admit(t, other, "a")
+		close(release)
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "not all is done with")
+		assert.Equal(t, slices.Repeat([]string{"slow"}, webhooks.Concurrency), endpoint.taken())
+	}, posting, restless)
 }

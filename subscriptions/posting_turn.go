@@ -159,19 +159,13 @@ func (t *turn) postQueue(ctx context.Context, queue []delivery) (err error) {
 		if !t.goesOn(ctx) || !d.due(t.poster.service.db.Now()) {
 			return nil
 		}
-		found, err := t.poster.service.contents(ctx, t.sub, t.sub.filter, []delivery{d}, true)
-		if err != nil {
-			return err
-		}
-		entry, there := found[d.number]
-		if !there { // nothing is left of it for the subscriber
-			n.done = append(n.done, d.number)
-			continue
-		}
-		result, err := t.postOne(ctx, d, entry)
+		entry, result, err := t.postOne(ctx, d)
 		switch {
 		case err != nil:
 			return err
+		case result.Empty: // nothing is left of it for the subscriber
+			n.done = append(n.done, d.number)
+			continue
 		case result.Held:
 			return t.hold(ctx, result)
 		case !result.Delivered:
@@ -190,14 +184,21 @@ func (t *turn) postQueue(ctx context.Context, queue []delivery) (err error) {
 	return nil
 }
 
-func (t *turn) postOne(ctx context.Context, d delivery, entry messaging.Entry) (webhooks.Result, error) {
-	body, err := t.poster.body(t.sub, entry)
-	if err != nil {
-		return webhooks.Result{}, err
-	}
-	return t.poster.service.webhooks.Post(ctx, webhooks.Request{
-		URL: t.url, Secret: t.sub.secret, ID: webhookID(t.sub, d.number), At: t.poster.service.db.Now(), Body: body,
-	}), nil
+// postOne posts one delivery, as the subscriber may see it when it is about to be sent.
+func (t *turn) postOne(ctx context.Context, d delivery) (entry messaging.Entry, result webhooks.Result, err error) {
+	result = t.poster.service.webhooks.Post(ctx, webhooks.Request{
+		URL: t.url, Secret: t.sub.secret, ID: webhookID(t.sub, d.number),
+		Body: func(ctx context.Context) (body []byte) {
+			var found map[int64]messaging.Entry
+			found, err = t.poster.service.contents(ctx, t.sub, t.sub.filter, []delivery{d}, true)
+			var there bool
+			if entry, there = found[d.number]; there {
+				body, err = t.poster.body(t.sub, entry)
+			}
+			return body
+		},
+	})
+	return entry, result, err
 }
 
 // hold notes until when the endpoint takes nothing. A post that was given up with its context says no time.

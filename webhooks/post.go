@@ -26,10 +26,9 @@ type Request struct {
 	Secret string
 	// ID names what is posted, the same at each attempt; it holds no dot.
 	ID string
-	// At is the time of this attempt.
-	At time.Time
-	// Body is JSON.
-	Body []byte
+	// Body makes what is posted, JSON, once there is a place for the post: what it tells may have changed while that was
+	// waited for. Of nil nothing is posted.
+	Body func(ctx context.Context) []byte
 }
 
 // Result is how a post went.
@@ -45,6 +44,8 @@ type Result struct {
 	Gone bool
 	// Held is true when no attempt was made, because the endpoint failed too often or the context ended.
 	Held bool
+	// Empty is true when no attempt was made, because there was nothing to post.
+	Empty bool
 	// Problem says in a public sentence why it was not delivered; empty when it was.
 	Problem string
 }
@@ -54,10 +55,6 @@ func (s *Sender) Post(ctx context.Context, request Request) Result {
 	parsed, err := s.parse(request.URL)
 	if err != nil {
 		return Result{Problem: "The URL cannot be posted to: " + err.Error() + "."}
-	}
-	signature, err := sign(request.Secret, request.ID, request.At, request.Body)
-	if err != nil {
-		return Result{Problem: "The request could not be signed: " + err.Error() + "."}
 	}
 	endpoint := s.endpoint(endpointOf(parsed))
 	leave, entered := s.enter(ctx, endpoint)
@@ -71,22 +68,31 @@ func (s *Sender) Post(ctx context.Context, request Request) Result {
 	}
 	how := undecided // also when something panics
 	defer func() { endpoint.circuit.settle(era, how, s.now()) }()
-	result, how := s.exchange(ctx, parsed, request, signature)
+	body := request.Body(ctx)
+	if body == nil {
+		return Result{Empty: true}
+	}
+	result, how := s.exchange(ctx, parsed, request, body)
 	return result
 }
 
 // exchange sends the request and reads the answer's head.
-func (s *Sender) exchange(ctx context.Context, to *url.URL, request Request, signature string) (Result, outcome) {
+func (s *Sender) exchange(ctx context.Context, to *url.URL, request Request, body []byte) (Result, outcome) {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	post, err := http.NewRequestWithContext(limited, http.MethodPost, to.String(), bytes.NewReader(request.Body))
+	at := s.now()
+	signature, err := sign(request.Secret, request.ID, at, body)
+	if err != nil {
+		return Result{Problem: "The request could not be signed: " + err.Error() + "."}, undecided
+	}
+	post, err := http.NewRequestWithContext(limited, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return Result{Problem: "The URL cannot be posted to: " + errUnreadable.Error() + "."}, undecided
 	}
 	post.Header.Set("Content-Type", "application/json")
 	post.Header.Set("User-Agent", s.userAgent)
 	post.Header.Set("Webhook-Id", request.ID)
-	post.Header.Set("Webhook-Timestamp", timestamp(request.At))
+	post.Header.Set("Webhook-Timestamp", timestamp(at))
 	post.Header.Set("Webhook-Signature", signature)
 
 	// The transport itself, and no client around it, follows no redirects.

@@ -63,7 +63,9 @@ func raw(t *testing.T, speak func(connection net.Conn)) (rawURL string) {
 func untilClosed(connection net.Conn) { _, _ = io.Copy(io.Discard, connection) }
 
 func to(rawURL string) Request {
-	return Request{URL: rawURL, Secret: NewSecret(), ID: "sub_1_1", At: noon, Body: []byte(`{"a":1}`)}
+	return Request{
+		URL: rawURL, Secret: NewSecret(), ID: "sub_1_1", Body: func(context.Context) []byte { return []byte(`{"a":1}`) },
+	}
 }
 
 func TestAPostIsSignedAndDelivered(t *testing.T) {
@@ -76,7 +78,7 @@ func TestAPostIsSignedAndDelivered(t *testing.T) {
 			bodies <- string(body)
 			w.WriteHeader(status)
 		})
-		s := newSender(t, Config{AllowedNetworks: local, Version: "1.2.3"})
+		s := newSender(t, Config{AllowedNetworks: local, Version: "1.2.3", Now: func() time.Time { return noon }})
 		request := to(server.URL + "/hook?key=a%20b")
 		assert.Equal(t, Result{Delivered: true, Status: status}, s.Post(t.Context(), request))
 
@@ -87,7 +89,7 @@ func TestAPostIsSignedAndDelivered(t *testing.T) {
 		assert.Equal(t, "openintent/1.2.3", got.Header.Get("User-Agent"))
 		assert.Equal(t, "sub_1_1", got.Header.Get("webhook-id"))
 		assert.Equal(t, strconv.FormatInt(noon.Unix(), 10), got.Header.Get("webhook-timestamp"))
-		signature, err := sign(request.Secret, request.ID, request.At, []byte(`{"a":1}`))
+		signature, err := sign(request.Secret, request.ID, noon, []byte(`{"a":1}`))
 		require.NoError(t, err)
 		assert.Equal(t, signature, got.Header.Get("webhook-signature"))
 		assert.Equal(t, `{"a":1}`, <-bodies)
@@ -328,6 +330,35 @@ func TestPostsToOneEndpointAreBounded(t *testing.T) {
 	close(proceed)
 	posts.Wait()
 	assert.EqualValues(t, Concurrency, most.Load())
+}
+
+// What is posted is made when it is about to be sent, and may be nothing by then.
+func TestABodyIsMadeWhenThereIsAPlace(t *testing.T) {
+	arrived, proceed := make(chan struct{}, Concurrency+1), make(chan struct{})
+	server := serve(t, func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-proceed
+	})
+	s := newSender(t, Config{AllowedNetworks: local})
+	var posts sync.WaitGroup
+	for range Concurrency {
+		posts.Go(func() { assert.True(t, s.Post(t.Context(), to(server.URL)).Delivered) })
+	}
+	for range Concurrency {
+		<-arrived
+	}
+	var free atomic.Bool
+	late := to(server.URL)
+	late.Body = func(context.Context) []byte {
+		assert.True(t, free.Load(), "all places are taken")
+		return nil
+	}
+	posts.Go(func() { assert.Equal(t, Result{Empty: true}, s.Post(t.Context(), late)) })
+	free.Store(true)
+	close(proceed)
+	posts.Wait()
+	assert.Empty(t, arrived)
+	assert.Zero(t, s.Held(server.URL), "nothing is said about the endpoint")
 }
 
 func TestEndpointsThatFailDoNotTakeThePlacesOfOthers(t *testing.T) {
