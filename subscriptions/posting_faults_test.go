@@ -117,17 +117,20 @@ func TestWhatNoWakeUpToldOfIsPosted(t *testing.T) {
 // A post that waits for its endpoint shows what its subscriber may see when it goes out.
 func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		release := make(chan struct{})
+		hanging, proceed := make(chan struct{}, webhooks.Concurrency), make(chan struct{})
+		release := sync.OnceFunc(func() { close(proceed) })
 		var known sync.Map
 		endpoint := newHook(t, func(p arrival) int {
 			if _, again := known.LoadOrStore(p.ID, true); p.text() == "slow" && !again {
 				return http.StatusBadRequest // so that all of them are posted beside each other the next time
 			}
 			if p.text() == "slow" {
-				<-release
+				hanging <- struct{}{}
+				<-proceed
 			}
 			return http.StatusOK
 		})
+		t.Cleanup(release)
 		busy, other := h.intent(t), h.intent(t)
 		for _, intentID := range []string{busy, other} {
 			h.subscribe(t, "b", &createInput{
@@ -139,14 +142,13 @@ func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
 		}
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == webhooks.Concurrency }, "not all have failed")
 		h.clock.Advance(2 * time.Second)
-		consumers := func(count int) func() bool {
-			return func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == count }
+		for range webhooks.Concurrency {
+			<-hanging
 		}
-		eventually(t, consumers(1), "nothing is posted")
 		h.send(t, "a", h.open(t, other, "talk"), "b", "late")
-		eventually(t, consumers(2), "nothing waits for a place")
+		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 2 }, "nothing waits for a place")
 		h.admit(t, other, "a")
-		close(release)
+		release()
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "not all is done with")
 		assert.Equal(t, slices.Repeat([]string{"slow"}, webhooks.Concurrency), endpoint.taken())
 	}, posting, restless)
