@@ -50,10 +50,10 @@ type SubscriptionServiceClient interface {
 	GetSubscription(ctx context.Context, in *GetSubscriptionRequest, opts ...grpc.CallOption) (*Subscription, error)
 	// DeleteSubscription ends a subscription and forgets how far it came, its dead letters included.
 	DeleteSubscription(ctx context.Context, in *DeleteSubscriptionRequest, opts ...grpc.CallOption) (*DeleteSubscriptionResponse, error)
-	// StreamDeliveries streams a subscription's deliveries, oldest first: those that were not acknowledged in time, and new
-	// ones as they come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a
-	// further one is accepted, waits, and takes over when the active one ends or its server is gone. One that is posted to a
-	// webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
+	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they
+	// come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a further one is
+	// accepted, waits, and takes over when the active one ends or its server is gone. One that is posted to a webhook is
+	// FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
 	// /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(ctx context.Context, in *StreamDeliveriesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscriptionDelivery], error)
 	// FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with
@@ -197,10 +197,10 @@ type SubscriptionServiceServer interface {
 	GetSubscription(context.Context, *GetSubscriptionRequest) (*Subscription, error)
 	// DeleteSubscription ends a subscription and forgets how far it came, its dead letters included.
 	DeleteSubscription(context.Context, *DeleteSubscriptionRequest) (*DeleteSubscriptionResponse, error)
-	// StreamDeliveries streams a subscription's deliveries, oldest first: those that were not acknowledged in time, and new
-	// ones as they come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a
-	// further one is accepted, waits, and takes over when the active one ends or its server is gone. One that is posted to a
-	// webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
+	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they
+	// come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a further one is
+	// accepted, waits, and takes over when the active one ends or its server is gone. One that is posted to a webhook is
+	// FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
 	// /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(*StreamDeliveriesRequest, grpc.ServerStreamingServer[SubscriptionDelivery]) error
 	// FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with
