@@ -143,11 +143,29 @@ func (s *Service) store(ctx context.Context, draft *subscription) error {
 		if !inserted {
 			return errNameTaken
 		}
+		if err := checkCount(tx, draft); err != nil {
+			return err
+		}
 		if draft.posted() {
 			tx.AfterCommit(func() { s.poster.follow(draft.no, draft.subscriber) })
 		}
 		return s.begin(tx, draft)
 	})
+}
+
+// checkCount refuses a subscription of an agent that has, with it, more than a list holds: a program gone wild.
+func checkCount(tx *database.Tx, draft *subscription) error {
+	count := 0
+	err := tx.Pipeline(database.Statement{
+		SQL: "SELECT COUNT(*) FROM (SELECT 1 FROM subscriptions WHERE subscriber_id = ? AND name <> ? AND deleted_at IS NULL" +
+			" LIMIT ?) AS listed",
+		Args: []any{draft.subscriber, ownName, maxListed + 1},
+		Scan: func(row database.Row) error { return row.Scan(&count) },
+	})
+	if err == nil && count > maxListed && !draft.own() {
+		err = errTooMany
+	}
+	return err
 }
 
 // begin stores where a subscription begins.

@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,24 @@ func TestNamesAreAnAgentsOwn(t *testing.T) {
 		_, err = h.subscriptions.GetSubscription(as("bob"), &openintentv1.GetSubscriptionRequest{SubscriptionId: first.GetId()})
 		requireFault(t, err, fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
 		h.subscribe(t, "bob", &createInput{Name: ptr("mine")})
+	})
+}
+
+func TestAnAgentsSubscriptionsAreBounded(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		var last *openintentv1.Subscription
+		for range maxListed {
+			last = h.subscribe(t, "bob", &createInput{})
+		}
+		_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{})
+		requireFault(t, err, fault.Quota, "TOO_MANY_SUBSCRIPTIONS")
+		require.Equal(t, maxListed, h.rows(t, "subscriptions", "1 = 1"), "it was not made")
+		h.subscribe(t, "ann", &createInput{})
+		_, err = h.subscriptions.ownLog(context.Background(), "bob")
+		require.NoError(t, err, "the agent's own log does not count")
+		_, err = h.subscriptions.DeleteSubscription(as("bob"), &openintentv1.DeleteSubscriptionRequest{SubscriptionId: last.GetId()})
+		require.NoError(t, err)
+		h.subscribe(t, "bob", &createInput{})
 	})
 }
 

@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"errors"
 	"strconv"
 
 	"openintent/fault"
@@ -12,6 +13,8 @@ var (
 		"There is no such subscription of this caller's; check the id.")
 	errNameTaken = fault.New(fault.AlreadyExists, "SUBSCRIPTION_NAME_TAKEN",
 		"The agent has a subscription of that name; use it, delete it, or choose another name.")
+	errTooMany = fault.New(fault.Quota, "TOO_MANY_SUBSCRIPTIONS",
+		"The agent has %d subscriptions, the most that one may have; delete those that are not needed any more.", maxListed)
 	errEnded = fault.New(fault.Conflict, "SUBSCRIPTION_ENDED",
 		"The subscription has expired or its agent was deregistered, and it delivers no more; create another one.")
 	errInUse = fault.New(fault.Conflict, "SUBSCRIPTION_IN_USE",
@@ -27,7 +30,7 @@ var (
 )
 
 // errConsumerLost tells a consumer that deliveries go to another one by now. It never leaves the room.
-var errConsumerLost = fault.New(fault.Internal, "CONSUMER_LOST", "Another consumer has taken over.")
+var errConsumerLost = errors.New("another consumer has taken over")
 
 // notDelivered refuses to acknowledge what was not delivered yet.
 func notDelivered(number int64) error {
