@@ -9,8 +9,8 @@ import (
 	"openintent/messaging"
 )
 
-// fullWindowLook is how often a receiver whose client owes acknowledgements looks whether they came. It is woken when they
-// do, but a wake-up lost on its way from another replica would stop the whole stream.
+// fullWindowLook is how soon a receiver whose client owes acknowledgements looks whether they came; the next time it waits
+// twice as long. It is woken when they do, but a wake-up lost on its way from another replica would stop the whole stream.
 const fullWindowLook = 250 * time.Millisecond
 
 // receiver is one party that receives a subscription's deliveries, by stream or by fetching: it gathers what is new, finds
@@ -20,6 +20,8 @@ type receiver struct {
 	sub      *subscription
 	gatherer *gatherer
 	watch    *messaging.Watch
+	// fullLook is when it looks without a wake-up while its client owes acknowledgements.
+	fullLook time.Duration
 }
 
 func (s *Service) newReceiver(sub *subscription) *receiver {
@@ -90,7 +92,10 @@ func (r *receiver) receive(
 func (r *receiver) pause(o offering, full bool) time.Duration {
 	wait := r.service.lookAgain
 	if full {
-		wait = min(wait, fullWindowLook)
+		r.fullLook = min(max(2*r.fullLook, fullWindowLook), wait)
+		wait = r.fullLook
+	} else {
+		r.fullLook = 0
 	}
 	if !o.next.IsZero() {
 		wait = min(wait, max(o.next.Sub(r.service.db.Now()), time.Millisecond))

@@ -266,3 +266,16 @@ func TestStreamsOutliveTheDatabasesAbsence(t *testing.T) {
 		require.Equal(t, text, textOf(own.next(t).GetMessage()))
 	}
 }
+
+// A client that takes long over what it has costs fewer and fewer looks, until it acknowledges.
+func TestAFullWindowIsLookedAtMoreAndMoreSeldom(t *testing.T) {
+	r := &receiver{service: &Service{lookAgain: time.Second}}
+	for range 2 {
+		var waits []time.Duration
+		for range 4 {
+			waits = append(waits, r.pause(offering{}, true))
+		}
+		require.Equal(t, []time.Duration{fullWindowLook, 2 * fullWindowLook, time.Second, time.Second}, waits)
+		require.Equal(t, time.Second, r.pause(offering{}, false))
+	}
+}
