@@ -31,6 +31,8 @@ type circuit struct {
 	pause     time.Duration
 	openUntil time.Time
 	probing   bool
+	// proven is true once a post succeeded.
+	proven bool
 	// era counts the changes of state.
 	era int
 }
@@ -65,11 +67,11 @@ func (c *circuit) waiting(now time.Time) time.Duration {
 	return c.held(now)
 }
 
-// failing tells whether the endpoint's last post failed.
-func (c *circuit) failing() bool {
+// working tells whether the endpoint has answered, and its last post did not fail.
+func (c *circuit) working() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.failures > 0
+	return c.proven && c.failures == 0
 }
 
 func (c *circuit) held(now time.Time) time.Duration {
@@ -91,7 +93,7 @@ func (c *circuit) settle(era int, how outcome, now time.Time) {
 		if c.pause > 0 {
 			c.era++
 		}
-		c.failures, c.pause, c.probing = 0, 0, false
+		c.proven, c.failures, c.pause, c.probing = true, 0, 0, false
 	case era != c.era:
 	case how == undecided:
 		c.probing = false

@@ -20,7 +20,8 @@
 //   - Every post ends within Config.Timeout, whatever the other side does.
 //   - To one endpoint (a URL) at most Concurrency posts are under way. After several failures in a row its
 //     circuit opens: posts come back at once, Held, until a pause is over; then a single one probes. Other endpoints notice
-//     nothing of that: posts to endpoints that fail have places of their own among all posts that are under way.
+//     nothing of that: posts to endpoints that fail, or have not answered yet, have places of their own among all posts that
+//     are under way.
 //   - No sentence and no log line holds a secret, a resolved address or a part of an answer.
 //
 // # What happens on failure

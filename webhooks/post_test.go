@@ -361,33 +361,6 @@ func TestABodyIsMadeWhenThereIsAPlace(t *testing.T) {
 	assert.Zero(t, s.Held(server.URL), "nothing is said about the endpoint")
 }
 
-func TestEndpointsThatFailDoNotTakeThePlacesOfOthers(t *testing.T) {
-	var broken atomic.Bool
-	broken.Store(true)
-	arrived := make(chan struct{})
-	hanging := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if broken.CompareAndSwap(true, false) {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the other side left
-		close(arrived)
-		<-r.Context().Done()
-	})
-	healthy := serve(t, func(http.ResponseWriter, *http.Request) {})
-	s := newSender(t, Config{AllowedNetworks: local})
-	s.working, s.failing = make(chan struct{}, 1), make(chan struct{}, 1)
-	assert.Equal(t, http.StatusBadGateway, s.Post(t.Context(), to(hanging.URL)).Status)
-
-	ctx, cancel := context.WithCancel(t.Context())
-	var post sync.WaitGroup
-	post.Go(func() { assert.True(t, s.Post(ctx, to(hanging.URL)).Held) })
-	<-arrived
-	assert.True(t, s.Post(t.Context(), to(healthy.URL)).Delivered)
-	cancel()
-	post.Wait()
-}
-
 func TestAFailingEndpointIsLeftAloneAndFoundAgain(t *testing.T) {
 	var requests atomic.Int32
 	var healthy atomic.Bool

@@ -14,8 +14,8 @@ const (
 	// Concurrency is how many posts to one endpoint are under way at most.
 	Concurrency = 4
 
-	// Posts to all endpoints are bounded so that connections do not run out. Those whose last post failed have places of
-	// their own: however many of them hang, those that work find theirs.
+	// Posts to all endpoints are bounded so that connections do not run out. Those whose last post failed, and those that have
+	// never answered, have places of their own: however many of them hang, those that work find theirs.
 	workingPlaces = 512
 	failingPlaces = 256
 
@@ -147,9 +147,9 @@ func (s *Sender) enter(ctx context.Context, endpoint *endpoint) (leave func(), e
 	if !take(ctx, endpoint.places) {
 		return nil, false
 	}
-	all := s.working
-	if endpoint.circuit.failing() {
-		all = s.failing
+	all := s.failing
+	if endpoint.circuit.working() {
+		all = s.working
 	}
 	if !take(ctx, all) {
 		<-endpoint.places
