@@ -78,6 +78,15 @@ func (e Entry) in(channel *channels.Rules) Entry {
 	return e
 }
 
+// At gives the entry as of a later time, without reading it again, and tells whether its reader is still shown it then: its
+// time may have run out since.
+func (e Entry) At(now time.Time, by caller.Caller) (later Entry, shown bool) {
+	if now.After(e.Now) {
+		e.Now = now
+	}
+	return e, e.Message == nil || timely(e.Message, Viewer{Agent: by.Agent, Operator: by.IsOperator}, e.Now)
+}
+
 // ToWire gives the entry as clients see it: a message, with the log's copy if it has one, or an event.
 func (e Entry) ToWire() (message *openintentv1.Message, event, audit *openintentv1.Event, err error) {
 	if e.Event != nil {

@@ -44,9 +44,12 @@ func visible(m *Message, v Viewer) bool {
 // see it; recipients no longer see a request that expired unanswered, nor anything else whose time ran out before they
 // read it.
 func listed(m *Message, v Viewer, now time.Time) bool {
+	return visible(m, v) && timely(m, v, now)
+}
+
+// timely tells of a visible message whether it is still shown at a time.
+func timely(m *Message, v Viewer, now time.Time) bool {
 	switch {
-	case !visible(m, v):
-		return false
 	case v.Operator || m.Sender == v.Agent:
 		return true
 	case m.Type == TypeRequest:

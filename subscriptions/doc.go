@@ -41,7 +41,8 @@
 //     nothing. Heads of intents are locked before it.
 //   - Within an intent, numbers rise with positions. A page is numbered only if the intent's position is still where the page
 //     begins or before, so two gatherers never number the same place, and none is left out.
-//   - What has a number was visible to the subscriber when it was gathered, and what is delivered is visible when it is read.
+//   - What has a number was visible to the subscriber when it was gathered, and what is delivered is visible when it is read,
+//     at most a second before it is sent, and has not expired when it is sent.
 //   - Nothing is streamed or fetched before its attempt is committed; no transaction is open while something is sent.
 //   - Of a channel, and of an intent's logged events, nothing is posted before what is ahead of it was delivered or given up.
 //     The id under which a delivery is posted never changes.

@@ -65,9 +65,9 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 	for _, p := range parcels {
 		wanted = append(wanted, p.number)
 	}
-	nothing := make(map[int64]bool, len(gone))
-	for _, d := range gone {
-		nothing[d.number] = true
+	packed := make(map[int64]messaging.Entry, len(parcels))
+	for _, p := range parcels {
+		packed[p.number] = p.entry
 	}
 	var taken map[int64]delivery
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
@@ -83,15 +83,19 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 		var done []int64
 		var attempted []delivery
 		for _, d := range *rows {
-			switch {
-			case !d.due(now): // somebody else was faster
+			if !d.due(now) { // somebody else was faster
 				continue
-			case nothing[d.number]:
-				done = append(done, d.number)
-			default:
+			}
+			entry, there := packed[d.number]
+			if there { // it may have expired while the lock was waited for
+				_, there = entry.At(now, locked.reader())
+			}
+			if there {
 				d = d.attempted(locked, now)
 				taken[d.number] = d
 				attempted = append(attempted, d)
+			} else {
+				done = append(done, d.number)
 			}
 			locked.offeredThrough = max(locked.offeredThrough, d.number)
 		}
@@ -119,6 +123,28 @@ func settle(parcels []parcel, taken map[int64]delivery) []parcel {
 		}
 	}
 	return kept
+}
+
+// passOver is done with deliveries that were taken by a consumer and of which nothing was left when they were to be sent. What
+// another one has taken since is that one's, and what was given up stays so.
+func (s *Service) passOver(ctx context.Context, no int64, consumer string, gone []delivery) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		locked, now, err := lock(tx, no)
+		if err != nil {
+			return err
+		}
+		if err := locked.admits(consumer, now); err != nil {
+			return err
+		}
+		in, numbers := tx.In("number", numbersOf(gone))
+		return tx.Pipeline(database.Statement{
+			SQL:  "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND dead_at IS NULL AND " + in,
+			Args: []any{no, numbers},
+		})
+	})
 }
 
 // admits tells whether a consumer may take deliveries.

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// freshFor is how long what was read may wait for a slow client; what waited longer is read again.
+	// freshFor is how long what was read may wait for a slow client; what waited longer is read again. What expires meanwhile
+	// is not handed on.
 	freshFor = time.Second
 	// idleTurns bounds by how much a stream that finds nothing lengthens its waits: very many of them may be idle, and a
 	// wake-up is seldom lost.
@@ -272,8 +273,12 @@ func (f *follower) read(ctx context.Context, rows []delivery, now time.Time) (ma
 	return found, nil
 }
 
-// hand sends one entry at a position of the agent's log.
+// hand sends one entry at a position of the agent's log, unless it has expired since it was read.
 func (f *follower) hand(entry messaging.Entry, position int64, backfill bool) error {
+	entry, shown := entry.At(f.service.db.Now(), f.sub.reader())
+	if !shown {
+		return nil
+	}
 	message, event, _, err := entry.ToWire()
 	if err != nil {
 		return err

@@ -133,24 +133,35 @@ func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
 	return wait, nil
 }
 
-// hand hands parcels on for as long as what they hold is fresh. It gives those that are left, read again.
+// hand hands parcels on for as long as what they hold is fresh. It gives those that are left, read again. What expired or
+// went out of sight since it was taken is passed over.
 func (st *streaming) hand(ctx context.Context, parcels []parcel) (left []parcel, err error) {
 	readAt := parcels[0].entry.Now
+	var gone []delivery
 	for i, p := range parcels {
-		if i > 0 && st.service.db.Now().Sub(readAt) > freshFor {
+		now := st.service.db.Now()
+		if i > 0 && now.Sub(readAt) > freshFor {
 			rows := make([]delivery, 0, len(parcels)-i)
 			for _, p := range parcels[i:] {
 				rows = append(rows, p.delivery)
 			}
-			left, _, err = st.service.pack(ctx, st.sub, rows)
-			return left, err
+			var unseen []delivery
+			if left, unseen, err = st.service.pack(ctx, st.sub, rows); err != nil {
+				return nil, err
+			}
+			gone = append(gone, unseen...)
+			break
+		}
+		if _, shown := p.entry.At(now, st.sub.reader()); !shown {
+			gone = append(gone, p.delivery)
+			continue
 		}
 		if err := st.consumer.handing(func() error { return sending(st.send(p.wire)) }); err != nil {
 			return nil, err
 		}
 		st.service.recordOffered(st.sub, p)
 	}
-	return nil, nil
+	return left, st.service.passOver(ctx, st.sub.no, st.consumer.name, gone)
 }
 
 // standBy is how long to wait for the active stream's end: its process may die without a word.
