@@ -83,7 +83,8 @@ func deadAmong(rows []delivery) (dead []delivery) {
 	return dead
 }
 
-// forget takes back that messages were given up, under the locks of the intents' heads and the subscription.
+// forget takes back that messages were given up, under the locks of the intents' heads and the subscription. What another
+// subscription of the agent's has given up, too, stays so.
 func (s *Service) forget(tx *database.Tx, sub *subscription, dead []delivery) error {
 	_, order := byPlace(dead)
 	for _, intentNo := range order {
@@ -93,11 +94,35 @@ func (s *Service) forget(tx *database.Tx, sub *subscription, dead []delivery) er
 				positions = append(positions, d.position)
 			}
 		}
+		others, err := deadElsewhere(tx, sub, intentNo, positions)
+		if err != nil {
+			return err
+		}
+		positions = slices.DeleteFunc(positions, func(position int64) bool { return slices.Contains(others, position) })
 		if err := s.messaging.ForgetDeadLetters(tx, sub.subscriber, intentNo, positions...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// deadElsewhere gives those of the positions in an intent that are dead letters of the subscriber's other subscriptions.
+func deadElsewhere(tx *database.Tx, sub *subscription, intentNo int64, positions []int64) (dead []int64, err error) {
+	in, argument := tx.In("d.position", positions)
+	err = tx.Pipeline(database.Statement{
+		SQL: `SELECT d.position FROM subscription_deliveries d
+			JOIN subscriptions s ON s.subscription_no = d.subscription_no
+			WHERE d.intent_no = ? AND d.dead_at IS NOT NULL AND d.subscription_no <> ? AND s.subscriber_id = ?
+			AND s.deleted_at IS NULL AND ` + in,
+		Args: []any{intentNo, sub.no, sub.subscriber, argument},
+		Scan: func(row database.Row) error {
+			var position int64
+			err := row.Scan(&position)
+			dead = append(dead, position)
+			return err
+		},
+	})
+	return dead, err
 }
 
 // redrive makes dead letters due again, with their attempts counted anew: those numbered, or all that there are.

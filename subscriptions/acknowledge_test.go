@@ -156,6 +156,28 @@ func TestAcknowledgingAroundDeadLetters(t *testing.T) {
 	})
 }
 
+// A message that two subscriptions gave up stays so for its sender until neither has it among its dead letters.
+func TestDeadLettersAreForgottenWithTheLastSubscription(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		input := &createInput{ChannelId: &channel, AcknowledgeSeconds: ptr(int32(1)), MaxAttempts: ptr(int32(1))}
+		first, second := h.subscribe(t, "bob", input), h.subscribe(t, "bob", input)
+		sent := h.send(t, "ann", channel, "bob", "one")
+		h.fetch(t, first)
+		h.fetch(t, second)
+		h.clock.Advance(time.Second)
+		h.sweep(t)
+		require.Len(t, h.deadLetters(t, first), 1)
+		require.Len(t, h.deadLetters(t, second), 1)
+
+		_, err := h.redrive(first)
+		require.NoError(t, err)
+		require.Equal(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
+		h.acknowledge(t, second, 1)
+		require.NotEqual(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
+	})
+}
+
 // told gives what the sender learns of the delivery to a message's only recipient.
 func (h *house) told(t *testing.T, m *wireMessage) *openintentv1.MessageDelivery {
 	response, err := h.messaging.ListMessageDeliveries(as(m.GetSender()),

@@ -67,7 +67,7 @@ CREATE INDEX subscription_deliveries_live ON subscription_deliveries (subscripti
 CREATE INDEX subscription_deliveries_given_up ON subscription_deliveries (given_up_at)
     WHERE given_up_at IS NOT NULL AND dead_at IS NULL;
 CREATE INDEX subscription_deliveries_dead ON subscription_deliveries (subscription_no, number) WHERE dead_at IS NOT NULL;
-CREATE INDEX subscription_deliveries_dead_intent ON subscription_deliveries (intent_no) WHERE dead_at IS NOT NULL;
+CREATE INDEX subscription_deliveries_dead_place ON subscription_deliveries (intent_no, position) WHERE dead_at IS NOT NULL;
 CREATE INDEX subscription_deliveries_log_age ON subscription_deliveries (gathered_at) WHERE due_at IS NULL;
 
 -- +goose Down
