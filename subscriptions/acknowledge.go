@@ -17,35 +17,38 @@ func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, func(tx *database.Tx) error {
-		if err := lockHeads(tx, letters); err != nil {
-			return err
-		}
-		named, read := deliveriesNumbered(tx, sub.no, numbers)
-		locked, _, err := lock(tx, sub.no, read)
-		if err != nil {
-			return err
-		}
-		if highest := max(through, last(numbers)); highest > locked.offeredThrough {
-			return notDelivered(highest)
-		}
-		if waiting := firstUnposted(locked, *named); waiting != 0 {
-			return notDelivered(waiting)
-		}
-		if err := s.forget(tx, locked, deadAmong(*named)); err != nil {
-			return err
-		}
-		tx.SendWithCommit(deleteDeliveries(tx, sub.no, numbers)...)
-		if through > 0 {
-			tx.SendWithCommit(database.Statement{
-				SQL: "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND number <= ? AND due_at IS NOT NULL" +
-					" AND dead_at IS NULL AND attempts > 0",
-				Args: []any{sub.no, through},
-			})
-		}
-		tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
-		return nil
-	})
+	return s.db.Write(ctx, func(tx *database.Tx) error { return s.acknowledgeIn(tx, sub, numbers, through, letters) })
+}
+
+// acknowledgeIn acknowledges within a transaction, when letters are those of the numbers that were dead letters before it.
+func (s *Service) acknowledgeIn(tx *database.Tx, sub *subscription, numbers []int64, through int64, letters []delivery) error {
+	if err := lockHeads(tx, letters); err != nil {
+		return err
+	}
+	named, read := deliveriesNumbered(tx, sub.no, numbers)
+	locked, _, err := lock(tx, sub.no, read)
+	if err != nil {
+		return err
+	}
+	if highest := max(through, last(numbers)); highest > locked.offeredThrough {
+		return notDelivered(highest)
+	}
+	if waiting := firstUnposted(locked, *named); waiting != 0 {
+		return notDelivered(waiting)
+	}
+	if err := s.forget(tx, locked, lockedAmong(*named, letters)); err != nil {
+		return err
+	}
+	tx.SendWithCommit(deleteDeliveries(tx, sub.no, numbers)...)
+	if through > 0 {
+		tx.SendWithCommit(database.Statement{
+			SQL: "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND number <= ? AND due_at IS NOT NULL" +
+				" AND dead_at IS NULL AND attempts > 0",
+			Args: []any{sub.no, through},
+		})
+	}
+	tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
+	return nil
 }
 
 // firstUnposted gives the first of the deliveries that was never posted, 0 if there is none: posts of several channels
@@ -72,6 +75,12 @@ func (s *Service) deadLettersAmong(ctx context.Context, no int64, numbers []int6
 		return err
 	})
 	return letters, err
+}
+
+// lockedAmong gives the dead letters among rows whose intents' heads are locked: those that were dead letters before.
+func lockedAmong(rows, letters []delivery) []delivery {
+	before := numbersOf(letters)
+	return slices.DeleteFunc(deadAmong(rows), func(d delivery) bool { return !slices.Contains(before, d.number) })
 }
 
 func deadAmong(rows []delivery) (dead []delivery) {
@@ -164,7 +173,7 @@ func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []
 		case !locked.active(now):
 			return errEnded
 		}
-		dead := deadAmong(*rows)
+		dead := lockedAmong(*rows, letters)
 		if named && len(dead) < len(numbers) {
 			return notADeadLetter(firstMissing(numbers, dead))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -175,6 +176,31 @@ func TestDeadLettersAreForgottenWithTheLastSubscription(t *testing.T) {
 		require.Equal(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
 		h.acknowledge(t, second, 1)
 		require.NotEqual(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
+	})
+}
+
+// What becomes a dead letter while it is being acknowledged is done with, and stays with its message as such: its intent was
+// not locked.
+func TestWhatIsGivenUpWhileItIsAcknowledged(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{
+			ChannelId: &channel, AcknowledgeSeconds: ptr(int32(1)), MaxAttempts: ptr(int32(1)),
+		})
+		sent := h.send(t, "ann", channel, "bob", "one")
+		h.fetch(t, sub)
+		found, err := h.subscriptions.find(as("bob"), sub.GetId())
+		require.NoError(t, err)
+		before, err := h.subscriptions.deadLettersAmong(t.Context(), found.no, []int64{1})
+		require.NoError(t, err)
+		h.clock.Advance(time.Second)
+		h.sweep(t)
+		require.Len(t, h.deadLetters(t, sub), 1)
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			return h.subscriptions.acknowledgeIn(tx, found, []int64{1}, 0, before)
+		}))
+		require.Empty(t, h.deadLetters(t, sub))
+		require.Equal(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
 	})
 }
 
