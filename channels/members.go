@@ -162,7 +162,7 @@ func IntentsListing(tx *database.Tx, agentID string) ([]int64, error) {
 // the agent was last added to a list of the intent. A departure since then has ended all of these memberships.
 func PrepareListings(agentID string) (database.Statement, map[int64]time.Time) {
 	listed := make(map[int64]time.Time)
-	return prepareListings("agent_id = ?", []any{agentID}, listed), listed
+	return prepareListings("agent_id = ? AND "+intents.NotPurged("members.intent_no"), []any{agentID}, listed), listed
 }
 
 // PrepareListing is PrepareListings for one intent.

@@ -131,3 +131,18 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 		{Name: "epoch", Values: epochs},
 	})
 }
+
+// NotPurged says in SQL, about the intent whose number the column holds, that not all of its messages were removed after its
+// end.
+func NotPurged(column string) string {
+	return "EXISTS (SELECT 1 FROM intent_heads AS living WHERE living.intent_no = " + column + " AND living.purged_at IS NULL)"
+}
+
+// MarkPurged notes, under the lock on its head, that all messages of an ended intent were removed. It is for the room above,
+// which keeps them.
+func MarkPurged(tx *database.Tx, head *Head) error {
+	return tx.Pipeline(database.Statement{
+		SQL:  "UPDATE intent_heads SET purged_at = ? WHERE intent_no = ?",
+		Args: []any{database.Micros(head.Now()), head.IntentNo},
+	})
+}

@@ -153,14 +153,15 @@ func (r reader) mayRead() (condition string, args []any) {
 
 // PrepareNaming gives the statement that reads which intents have ever named an agent, lowest first, and where it puts
 // them: as creator, in an assignment, in an access entry or as coordinator, even one that is past. Rules.Names decides
-// whether an intent still does.
+// whether an intent still does. Purged ones are left out: their number only grows.
 func PrepareNaming(agentID string) (database.Statement, *[]int64) {
 	naming := new([]int64)
 	return database.Statement{
-		SQL: "SELECT intent_no FROM intents WHERE created_by = ?" +
+		SQL: "SELECT n.intent_no FROM (SELECT intent_no FROM intents WHERE created_by = ?" +
 			" UNION SELECT intent_no FROM assignments WHERE agent_id = ?" +
 			" UNION SELECT intent_no FROM access_entries WHERE principal_id = ? AND principal_type <> 'group'" +
-			" UNION SELECT intent_no FROM coordinators WHERE agent_id = ? ORDER BY intent_no",
+			" UNION SELECT intent_no FROM coordinators WHERE agent_id = ?) AS n" +
+			" WHERE " + NotPurged("n.intent_no") + " ORDER BY n.intent_no",
 		Args: []any{agentID, agentID, agentID, agentID},
 		Scan: func(row database.Row) error {
 			var intentNo int64

@@ -88,7 +88,7 @@ func (b audienceBatch) statements(tx *database.Tx) []database.Statement {
 
 // ReachingIntents gives the intents from which something may reach an agent, lowest first: those that have named it, that
 // list it in a channel, where it has sent, or where it or the role that it holds was addressed. Pass no role for an agent
-// that holds none. Whether anything does reach it is for each message to be decided.
+// that holds none. Whether anything does reach it is for each message to be decided. Intents that were purged are left out.
 func (s *Service) ReachingIntents(tx *database.Tx, agentID, roleID string) ([]int64, error) {
 	reached, statements := prepareReach(tx, agentID, roleID)
 	if err := tx.Pipeline(statements...); err != nil {

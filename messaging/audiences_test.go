@@ -163,17 +163,31 @@ func TestAudiencesAreLearntFromCommitsAlone(t *testing.T) {
 	})
 }
 
+// However an intent came to reach an agent, it does no more once it is purged.
 func TestAPurgedIntentReachesNobody(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		channelID, other := h.open(t), h.open(t)
-		for _, id := range []string{channelID, other} {
-			h.asks(t, "a", id, "b")
+		ended, other := h.explicit(t, "a", "listed"), h.explicit(t, "a", "listed")
+		for _, channelID := range []string{ended, other} {
+			h.asks(t, "a", channelID, "listed")
+			intentID := h.channel(t, channelID).GetIntentId()
+			_, err := h.intents.AssignAgent(asOperator(), &openintentv1.AssignAgentRequest{IntentId: intentID, AgentId: "assigned"})
+			require.NoError(t, err)
+			h.admit(t, intentID, "a", "listed", "admitted")
+			_, err = h.intents.CreateCoordinator(asOperator(), &openintentv1.CreateCoordinatorRequest{
+				IntentId: &intentID, AgentId: ptr("coordinator"),
+			})
+			require.NoError(t, err)
 		}
-		h.setStatus(t, h.channel(t, channelID).GetIntentId(), completed)
+		reached := []string{"a", "listed", "creator", "assigned", "admitted", "coordinator"}
+		h.setStatus(t, h.channel(t, ended).GetIntentId(), completed)
 		h.sweep(t)
-		require.Len(t, h.reaching(t, "b", ""), 2)
+		for _, agent := range reached {
+			require.Len(t, h.reaching(t, agent, ""), 2, agent)
+		}
 		h.clock.Advance(defaultRetention + time.Second)
 		h.sweep(t)
-		require.Equal(t, []int64{h.key(t, other).IntentNo}, h.reaching(t, "b", ""))
+		for _, agent := range reached {
+			require.Equal(t, []int64{h.key(t, other).IntentNo}, h.reaching(t, agent, ""), agent)
+		}
 	})
 }

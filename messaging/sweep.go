@@ -211,11 +211,12 @@ func (s *Service) remove(ctx context.Context, w work, d doomed) error {
 			return err
 		}
 		err = s.db.Write(ctx, func(tx *database.Tx) error {
-			if _, err := intents.Lock(tx, w.intentNo); err != nil {
+			heads, err := intents.Lock(tx, w.intentNo)
+			if err != nil {
 				return err
 			}
 			if len(positions) == 0 {
-				return s.concludeRemoval(tx, w)
+				return s.concludeRemoval(tx, w, heads.Get(w.intentNo))
 			}
 			return tx.Pipeline(deleteAt(tx, w.intentNo, positions)...)
 		})
@@ -228,7 +229,7 @@ func (s *Service) remove(ctx context.Context, w work, d doomed) error {
 
 // concludeRemoval ends a piece of work whose messages are gone; of a deleted channel nothing stays then, and in a purged
 // intent nothing reaches anybody any more.
-func (s *Service) concludeRemoval(tx *database.Tx, w work) error {
+func (s *Service) concludeRemoval(tx *database.Tx, w work, head *intents.Head) error {
 	if w.kind == workRemoval {
 		key, err := w.channel()
 		if err != nil {
@@ -243,6 +244,9 @@ func (s *Service) concludeRemoval(tx *database.Tx, w work) error {
 	}
 	if w.kind == workPurge {
 		if err := tx.Pipeline(forgetIntent(w.intentNo)...); err != nil {
+			return err
+		}
+		if err := intents.MarkPurged(tx, head); err != nil {
 			return err
 		}
 		for _, purged := range s.onPurged {

@@ -141,11 +141,13 @@ func preparePositions(no int64) (map[int64]int64, database.Statement) {
 	}
 }
 
-// preparePosition gives the statement that reads how far one intent was gathered, and where it puts that.
+// preparePosition gives the statement that reads how far one intent was gathered, and where it puts that. A purged one whose
+// position was dropped is gathered to its end, so that nothing of a page read before is numbered once more.
 func preparePosition(no, intentNo int64) (*int64, database.Statement) {
 	position := new(int64)
 	return position, database.Statement{
-		SQL:  "SELECT position FROM subscription_positions WHERE subscription_no = ? AND intent_no = ?",
+		SQL: "SELECT COALESCE(p.position, CASE WHEN h.purged_at IS NULL THEN 0 ELSE h.last_position END) FROM intent_heads h" +
+			" LEFT JOIN subscription_positions p ON p.subscription_no = ? AND p.intent_no = h.intent_no WHERE h.intent_no = ?",
 		Args: []any{no, intentNo},
 		Scan: func(row database.Row) error { return row.Scan(position) },
 	}

@@ -16,6 +16,7 @@
 // Gathering (gather.go) is done by whoever looks first: a stream, a fetch, the posting of webhooks. It begins at the end of
 // the logs that can reach the subscriber when the subscription is made; of an intent that comes to reach it later, what was
 // sent before that time is left out. At most `window` rows wait in a subscription; the logs keep the rest.
+// An intent whose messages were purged after its end is not gathered any more, but for a subscription to that intent.
 //
 // A subscription by another name than `default` is delivered at least once. One stream, or the posting, is its consumer at a
 // time (consumer.go) and says every few seconds that it lives; another takes over when it ends or falls silent, and a stream

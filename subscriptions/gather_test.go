@@ -217,15 +217,51 @@ func TestPurgedMessagesTakeTheirDeadLettersAlong(t *testing.T) {
 		h.sweep(t)
 		h.send(t, "ann", channel, "bob", "two")
 		require.Len(t, h.deadLetters(t, sub), 1)
-		found, err := h.intents.GetIntent(asOperator(), &openintentv1.GetIntentRequest{IntentId: intent})
-		require.NoError(t, err)
-		_, err = h.intents.SetIntentStatus(asOperator(), &openintentv1.SetIntentStatusRequest{
-			IntentId: intent, ExpectedVersion: &found.Version, Status: openintentv1.IntentStatus_INTENT_STATUS_COMPLETED,
-		})
-		require.NoError(t, err)
+		h.complete(t, intent)
 		h.clock.Advance(25 * time.Hour)
 		require.NoError(t, h.messaging.Sweep(context.Background()))
 		require.Empty(t, h.deadLetters(t, sub))
 		require.Equal(t, []string{"2:!status_changed"}, described(h.fetch(t, sub)))
+	})
+}
+
+// Of an ended intent nothing is read any more once it is purged: subscriptions to whatever reaches their subscribers forget
+// where they stood in it, and a page that was read before is not numbered again.
+func TestPurgedIntentsAreNotGathered(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intent := h.intent(t)
+		channel := h.open(t, intent, "talk")
+		wide, narrow := h.subscribe(t, "bob", &createInput{}), h.subscribe(t, "bob", &createInput{IntentId: &intent})
+		_, err := h.intents.AssignAgent(as("creator"), &openintentv1.AssignAgentRequest{IntentId: intent, AgentId: "bob"})
+		require.NoError(t, err)
+		h.send(t, "ann", channel, "bob", "one")
+		h.complete(t, intent)
+		require.Equal(t, []string{"1:!agent_assigned", "2:one"}, described(h.fetch(t, wide)))
+		h.acknowledge(t, wide, 1, 2)
+		require.Len(t, h.fetch(t, narrow), 3)
+		require.Equal(t, 2, h.rows(t, "subscription_positions", "1 = 1"))
+
+		sub, err := h.subscriptions.find(as("bob"), wide.GetId())
+		require.NoError(t, err)
+		look := func() *sight {
+			seen, err := h.subscriptions.newGatherer(sub.no).look(t.Context(), "bob")
+			require.NoError(t, err)
+			return seen
+		}
+		intentNos := look().intents
+		require.Len(t, intentNos, 1)
+		page, err := h.messaging.ReadFeed(t.Context(), sub.feed(intentNos[0]), 0, gatherPage)
+		require.NoError(t, err)
+		require.Len(t, page.Entries, 2)
+
+		h.clock.Advance(25 * time.Hour)
+		require.NoError(t, h.messaging.Sweep(t.Context()))
+		require.Empty(t, look().intents)
+		require.Equal(t, 1, h.rows(t, "subscription_positions", "1 = 1"), "the intent's own subscription may go on")
+		found, stored, err := h.subscriptions.number(t.Context(), sub, intentNos[0], 0, page.Through, page.Entries)
+		require.NoError(t, err)
+		require.Empty(t, found)
+		require.Equal(t, page.Last, stored)
+		require.Equal(t, int64(2), h.get(t, wide).GetLastNumber())
 	})
 }

@@ -210,6 +210,16 @@ func (r rooms) intent(t require.TestingT) string {
 	return intent.GetId()
 }
 
+// complete ends an intent.
+func (r rooms) complete(t require.TestingT, id string) {
+	found, err := r.intents.GetIntent(asOperator(), &openintentv1.GetIntentRequest{IntentId: id})
+	require.NoError(t, err)
+	_, err = r.intents.SetIntentStatus(asOperator(), &openintentv1.SetIntentStatusRequest{
+		IntentId: id, ExpectedVersion: &found.Version, Status: openintentv1.IntentStatus_INTENT_STATUS_COMPLETED,
+	})
+	require.NoError(t, err)
+}
+
 // open opens a channel for everyone on an intent.
 func (r rooms) open(t require.TestingT, intentID, name string) string {
 	channel, err := r.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{IntentId: intentID, Name: name})

@@ -157,11 +157,16 @@ func (s *Service) sweepLogs(ctx context.Context) error {
 	return nil
 }
 
-// dropPurged removes the dead letters of an intent whose messages are purged. What was not delivered yet is passed over when
-// its turn comes.
+// dropPurged removes the dead letters of an intent whose messages are purged, and where subscriptions to whatever reaches
+// their subscribers stand in it: they gather nothing of it any more. What was not delivered yet is passed over when its turn
+// comes.
 func dropPurged(tx *database.Tx, intentNo int64) error {
 	return tx.Pipeline(database.Statement{
 		SQL:  "DELETE FROM subscription_deliveries WHERE intent_no = ? AND dead_at IS NOT NULL AND channel_no IS NOT NULL",
+		Args: []any{intentNo},
+	}, database.Statement{
+		SQL: "DELETE FROM subscription_positions WHERE intent_no = ? AND subscription_no IN" +
+			" (SELECT s.subscription_no FROM subscriptions s WHERE s.intent_no IS NULL)",
 		Args: []any{intentNo},
 	})
 }

@@ -12,6 +12,9 @@ INSERT INTO audiences SELECT DISTINCT sender, intent_no, TRUE FROM messages WHER
 INSERT INTO audiences SELECT DISTINCT target, intent_no, FALSE FROM messages WHERE target IS NOT NULL AND target <> '*';
 CREATE INDEX audiences_intent ON audiences (intent_no);
 
+-- When all messages of an ended intent were removed: nothing of it reaches anybody any more.
+ALTER TABLE intent_heads ADD COLUMN purged_at bigint;
+
 -- Where else an agent may be reached.
 CREATE INDEX intents_creator ON intents (created_by);
 CREATE INDEX coordinators_agent ON coordinators (agent_id);
@@ -48,4 +51,5 @@ CREATE TABLE dead_letters (
 -- +goose Down
 DROP INDEX coordinators_agent;
 DROP INDEX intents_creator;
+ALTER TABLE intent_heads DROP COLUMN purged_at;
 DROP TABLE dead_letters, channel_offers, offers, audiences;

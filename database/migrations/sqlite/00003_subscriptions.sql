@@ -46,6 +46,7 @@ CREATE TABLE subscription_positions (
     position        integer NOT NULL,
     PRIMARY KEY (subscription_no, intent_no)
 ) WITHOUT ROWID;
+CREATE INDEX subscription_positions_intent ON subscription_positions (intent_no);
 
 -- What was gathered and is not done with: places in intents' logs, by their number. Acknowledged ones are deleted.
 CREATE TABLE subscription_deliveries (
