@@ -17,9 +17,7 @@ var (
 	ErrGone = fault.New(fault.Gone, "AGENT_GONE", "The agent is dead or deregistered; register it again.")
 
 	errUnauthenticated = fault.New(fault.Unauthenticated, "UNAUTHENTICATED", "The call needs an API key.")
-	errNotOwner        = fault.New(fault.Denied, "NOT_AGENT_OWNER",
-		"Only the agent itself, its key or the operator may do this.")
-	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "Agents of this key may not take that role.")
+	errRoleNotAllowed  = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "Agents of this key may not take that role.")
 )
 
 func invalidTransition(from, to Status) error {

@@ -142,8 +142,8 @@ func (said registration) check(c caller.Caller, req *openintentv1.RegisterAgentR
 	if err := caller.CheckName("agent_id", said.id); err != nil {
 		return err
 	}
-	if !c.Owns(said.id) {
-		return errNotOwner
+	if err := c.CheckOwns(said.id); err != nil {
+		return err
 	}
 	if req.Status != nil && req.GetStatus() != openintentv1.AgentStatus_AGENT_STATUS_ACTIVE {
 		return fault.BadField("status", "registering makes an agent active; leave the status out.")

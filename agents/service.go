@@ -128,8 +128,8 @@ func known(ctx context.Context) (caller.Caller, error) {
 // owner gives the caller if it speaks for the agent.
 func owner(ctx context.Context, agentID string) (caller.Caller, error) {
 	c, err := known(ctx)
-	if err == nil && !c.Owns(agentID) {
-		err = errNotOwner
+	if err == nil {
+		err = c.CheckOwns(agentID)
 	}
 	return c, err
 }

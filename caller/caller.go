@@ -61,6 +61,14 @@ func (c Caller) Owns(agent string) bool {
 	return c.IsOperator || c.Agent == agent || slices.Contains(c.KeyAgents, agent)
 }
 
+// CheckOwns refuses a caller that does not speak for the agent.
+func (c Caller) CheckOwns(agent string) error {
+	if c.Owns(agent) {
+		return nil
+	}
+	return fault.New(fault.Denied, "NOT_AGENT_OWNER", "Only the agent itself, its key or the operator may do this.")
+}
+
 // MayTakeRole tells whether agents of the caller's key may register with the role.
 func (c Caller) MayTakeRole(role string) bool {
 	return c.IsOperator || role == "" || c.KeyRoles == nil || slices.Contains(c.KeyRoles, role)

@@ -28,8 +28,6 @@ var (
 		"Only the sender of a request may await its responses; answer it with a reply instead.")
 	errOwnMessage = fault.New(fault.Denied, "OWN_MESSAGE",
 		"A message is acknowledged by its recipients, not by its sender.")
-	errNotAgentOwner = fault.New(fault.Denied, "NOT_AGENT_OWNER",
-		"Only the agent itself, its key or the operator may do this.")
 	errKeyReused = fault.New(fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED",
 		"This idempotency key was used for a different message; use a new key for a new message.")
 	errTimeout = fault.New(fault.TimedOut, "MESSAGE_TIMEOUT",

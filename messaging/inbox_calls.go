@@ -41,8 +41,8 @@ func (s *Service) recordItems(agent string, items []inboxItem) {
 // speaker finds the caller, who must speak for the agent.
 func speaker(ctx context.Context, agent string) (caller.Caller, error) {
 	c, err := known(ctx)
-	if err == nil && !c.Owns(agent) {
-		err = errNotAgentOwner
+	if err == nil {
+		err = c.CheckOwns(agent)
 	}
 	if err == nil {
 		err = caller.CheckText("agent_id", agent)

@@ -61,10 +61,7 @@ func mayFollow(by caller.Caller, agentID string) error {
 			return err
 		}
 	}
-	if !by.Owns(agentID) {
-		return errNotOwner
-	}
-	return nil
+	return by.CheckOwns(agentID)
 }
 
 // ownLog gives an agent's own log, and makes it at first use.

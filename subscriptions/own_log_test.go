@@ -109,7 +109,7 @@ func TestAgentScopeFiltersForEachStream(t *testing.T) {
 func TestAgentScopeRefuses(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		_, err := h.tryFollow(as("eve"), t, "bob", nil)
-		requireFault(t, err, fault.Denied, "NOT_THE_AGENT")
+		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
 		_, err = h.tryFollow(asOperator(), t, "role:smith", nil)
 		requireBadField(t, err, "agent_id")
 		_, err = h.tryFollow(as("bob"), t, "bob", ptr(int64(1)))

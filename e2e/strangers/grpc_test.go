@@ -190,7 +190,7 @@ func TestBadRequestsOverGRPC(t *testing.T) {
 				&openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: "nope"}})},
 			{what: "a stream of a hidden intent", agent: "bob", code: codes.PermissionDenied, reason: "FORBIDDEN", call: follows(
 				&openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["hidden_intent"]}})},
-			{what: "a stream of another agent", code: codes.PermissionDenied, reason: "NOT_THE_AGENT", call: follows(
+			{what: "a stream of another agent", code: codes.PermissionDenied, reason: "NOT_AGENT_OWNER", call: follows(
 				&openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "bob"}})},
 			invalid("a stream of an intent from the future", "after_position", follows(&openintentv1.SubscribeRequest{
 				Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["intent"]}, AfterPosition: proto.Int64(math.MaxInt64),
