@@ -157,6 +157,13 @@ func TestAcknowledgingAroundDeadLetters(t *testing.T) {
 	})
 }
 
+func TestAcknowledgingNothingIsASlip(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		_, err := h.tryAcknowledge(h.subscribe(t, "bob", &createInput{}), 0)
+		requireBadField(t, err, "numbers")
+	})
+}
+
 // A message that two subscriptions gave up stays so for its sender until neither has it among its dead letters.
 func TestDeadLettersAreForgottenWithTheLastSubscription(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

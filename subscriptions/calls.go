@@ -6,6 +6,7 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -115,6 +116,9 @@ func (s *Service) AcknowledgeDeliveries(
 	sub, err := s.find(ctx, req.GetSubscriptionId())
 	if err != nil {
 		return nil, err
+	}
+	if len(req.GetNumbers()) == 0 && req.Through == nil {
+		return nil, fault.BadField("numbers", "give the numbers of deliveries, or `through` for all up to one.")
 	}
 	if err := s.acknowledge(ctx, sub, req.GetNumbers(), req.GetThrough()); err != nil {
 		return nil, err

@@ -209,6 +209,7 @@ func addSubscriptionFields(add func(call, field string, bodies ...string)) {
 		add(call, "numbers", `{"numbers":5}`, `{"numbers":[`+strings.Repeat("1,", 1000)+`1]}`)
 		add(call, "subscription_id", `{"subscription_id":"another"}`)
 	}
+	add(acknowledge, "numbers", `{}`, `{"numbers":[]}`)
 	add(acknowledge, "through", `{"through":0}`, `{"through":-1}`, `{"through":"1"}`, `{"through":1e30}`)
 	read := "POST /v1/agents/alice/inbox/read"
 	add(read, "message_ids", `{}`, `{"message_ids":[]}`, `{"message_ids":"{request}"}`)

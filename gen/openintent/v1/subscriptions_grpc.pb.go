@@ -61,7 +61,7 @@ type SubscriptionServiceClient interface {
 	FetchDeliveries(ctx context.Context, in *FetchDeliveriesRequest, opts ...grpc.CallOption) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done with. A number that was not delivered yet is INVALID_ARGUMENT and
 	// nothing is acknowledged; one that was acknowledged before is harmless. A dead letter that is numbered leaves the dead
-	// letters; `through` leaves them alone.
+	// letters; `through` leaves them alone. A request with neither is INVALID_ARGUMENT.
 	AcknowledgeDeliveries(ctx context.Context, in *AcknowledgeDeliveriesRequest, opts ...grpc.CallOption) (*Subscription, error)
 	// ListDeadLetters lists the deliveries that were given up, by number.
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
@@ -208,7 +208,7 @@ type SubscriptionServiceServer interface {
 	FetchDeliveries(context.Context, *FetchDeliveriesRequest) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done with. A number that was not delivered yet is INVALID_ARGUMENT and
 	// nothing is acknowledged; one that was acknowledged before is harmless. A dead letter that is numbered leaves the dead
-	// letters; `through` leaves them alone.
+	// letters; `through` leaves them alone. A request with neither is INVALID_ARGUMENT.
 	AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error)
 	// ListDeadLetters lists the deliveries that were given up, by number.
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
