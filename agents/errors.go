@@ -16,8 +16,7 @@ var (
 	// ErrGone refuses the heartbeat of an agent that no longer takes part.
 	ErrGone = fault.New(fault.Gone, "AGENT_GONE", "The agent is dead or deregistered; register it again.")
 
-	errUnauthenticated = fault.New(fault.Unauthenticated, "UNAUTHENTICATED", "The call needs an API key.")
-	errRoleNotAllowed  = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "Agents of this key may not take that role.")
+	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "Agents of this key may not take that role.")
 )
 
 func invalidTransition(from, to Status) error {

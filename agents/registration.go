@@ -51,7 +51,7 @@ func (s *Service) UpsertAgent(
 func (s *Service) register(
 	ctx context.Context, req *openintentv1.RegisterAgentRequest, whenPresent error,
 ) (*openintentv1.Agent, error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func (s *Service) OnChanged(fn func(agentID string)) { s.onChanged = append(s.on
 
 // GetAgent gives one record to any caller.
 func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentRequest) (*openintentv1.Agent, error) {
-	if _, err := known(ctx); err != nil {
+	if _, err := caller.Known(ctx); err != nil {
 		return nil, err
 	}
 	var agent *Agent
@@ -75,7 +75,7 @@ func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentReques
 func (s *Service) ListAgents(
 	ctx context.Context, req *openintentv1.ListAgentsRequest,
 ) (*openintentv1.ListAgentsResponse, error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -116,18 +116,9 @@ func (s *Service) ListAgents(
 	return response, nil
 }
 
-// known gives the caller; only a call that has proved one may ask for anything.
-func known(ctx context.Context) (caller.Caller, error) {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return c, errUnauthenticated
-	}
-	return c, nil
-}
-
 // owner gives the caller if it speaks for the agent.
 func owner(ctx context.Context, agentID string) (caller.Caller, error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err == nil {
 		err = c.CheckOwns(agentID)
 	}

@@ -86,3 +86,12 @@ func From(ctx context.Context) (c Caller, ok bool) {
 	c, ok = ctx.Value(contextKey{}).(Caller)
 	return c, ok
 }
+
+// Known gives the caller of a call from outside; without one the call is refused.
+func Known(ctx context.Context) (Caller, error) {
+	c, ok := From(ctx)
+	if !ok {
+		return c, fault.New(fault.Unauthenticated, "UNAUTHENTICATED", "The call carries no API key; send one as X-API-Key.")
+	}
+	return c, nil
+}

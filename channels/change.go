@@ -40,9 +40,9 @@ func (s *Service) change(
 
 // manage runs work on one channel in a transaction that holds the lock, for callers that manage the channel.
 func (s *Service) manage(ctx context.Context, channelID string, work func(*database.Tx, *subject) error) error {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return errNoCaller
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return err
 	}
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		key, err := s.Locate(tx, channelID)

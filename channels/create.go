@@ -15,9 +15,9 @@ import (
 func (s *Service) CreateChannel(
 	ctx context.Context, req *openintentv1.CreateChannelRequest,
 ) (*openintentv1.Channel, error) {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return nil, errNoCaller
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
 	}
 	draft, err := s.draft(c, req)
 	if err != nil {

@@ -21,8 +21,6 @@ var (
 	// ErrTaskEnded is a channel asked for in a task that is over.
 	ErrTaskEnded = fault.New(fault.Conflict, "TASK_ENDED",
 		"The task has ended and takes no new channels; choose another task or none.")
-
-	errNoCaller = fault.New(fault.Unauthenticated, "UNAUTHENTICATED", "This call needs an API key.")
 )
 
 // requireManager refuses whoever does not manage the channel: without read access to the intent as any call on it is

@@ -134,12 +134,12 @@ func (s *Service) changed(tx *database.Tx, head *intents.Head, keys ...Key) {
 
 // GetChannel gives one channel to whoever may read its intent.
 func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRequest) (*openintentv1.Channel, error) {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return nil, errNoCaller
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var answer *openintentv1.Channel
-	err := s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
 		key, err := s.Locate(tx, req.GetChannelId())
 		if err != nil {
 			return err
@@ -169,12 +169,12 @@ func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRe
 func (s *Service) ListChannels(
 	ctx context.Context, req *openintentv1.ListChannelsRequest,
 ) (*openintentv1.ListChannelsResponse, error) {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return nil, errNoCaller
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var all []*openintentv1.Channel
-	err := s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
 		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
 		if err != nil {
 			return err

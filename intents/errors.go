@@ -16,8 +16,6 @@ var (
 )
 
 var (
-	errUnauthenticated = fault.New(fault.Unauthenticated, "UNAUTHENTICATED",
-		"The call carries no proven caller; send a known API key.")
 	errVersionRequired = fault.New(fault.Invalid, "EXPECTED_VERSION_REQUIRED",
 		"The change needs the version it is based on; send expected_version, over REST the If-Match header.")
 	errUnmetDependencies = fault.New(fault.Invalid, "UNMET_DEPENDENCIES",

@@ -156,18 +156,18 @@ func (s *Service) Resolve(tx *database.Tx, intentID string) (int64, error) {
 
 // read runs a handler's reading in one snapshot, for the proven caller.
 func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return errUnauthenticated
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return err
 	}
 	return s.db.Read(ctx, func(tx *database.Tx) error { return fn(tx, c) })
 }
 
 // write runs a handler's writing in one transaction, for the proven caller.
 func (s *Service) write(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return errUnauthenticated
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return err
 	}
 	return s.db.Write(ctx, func(tx *database.Tx) error { return fn(tx, c) })
 }

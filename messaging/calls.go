@@ -176,21 +176,12 @@ func (s *Service) UpdateMessage(ctx context.Context, req *openintentv1.UpdateMes
 
 // reading finds the caller and the channel of a call that reads.
 func (s *Service) reading(ctx context.Context, channelID string) (caller.Caller, channels.Key, error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return caller.Caller{}, channels.Key{}, err
 	}
 	key, err := s.locate(ctx, channelID)
 	return c, key, err
-}
-
-func known(ctx context.Context) (caller.Caller, error) {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return caller.Caller{}, fault.New(fault.Unauthenticated, "UNAUTHENTICATED",
-			"The call carries no API key; send one as X-API-Key.")
-	}
-	return c, nil
 }
 
 // sending is what every request that sends has in common.
@@ -203,7 +194,7 @@ type sending interface {
 
 // draft begins a draft with what every request that sends has in common.
 func (s *Service) draft(ctx context.Context, req sending) (*draft, error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +209,7 @@ func (s *Service) draft(ctx context.Context, req sending) (*draft, error) {
 	if timed, ok := req.(interface {
 		GetExpiresAt() *timestamppb.Timestamp
 	}); ok {
-		if d.expiresAt, err = timeFrom("expires_at", timed.GetExpiresAt()); err != nil {
+		if d.expiresAt, err = TimeFrom("expires_at", timed.GetExpiresAt()); err != nil {
 			return nil, err
 		}
 	}

@@ -40,7 +40,7 @@ func (s *Service) recordItems(agent string, items []inboxItem) {
 
 // speaker finds the caller, who must speak for the agent.
 func speaker(ctx context.Context, agent string) (caller.Caller, error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err == nil {
 		err = c.CheckOwns(agent)
 	}

@@ -68,13 +68,13 @@ func TestALoweredBoundDeletesWhatIsEvicted(t *testing.T) {
 
 func TestTimesThatCannotBeSaidAreRefused(t *testing.T) {
 	for _, at := range []*timestamppb.Timestamp{{Seconds: 1 << 62}, {Seconds: 300_000_000_000}, {Nanos: -1}} {
-		_, err := timeFrom("expires_at", at)
+		_, err := TimeFrom("expires_at", at)
 		require.ErrorContains(t, err, "years 1 to 9999")
 	}
-	at, err := timeFrom("expires_at", nil)
+	at, err := TimeFrom("expires_at", nil)
 	require.NoError(t, err)
 	require.True(t, at.IsZero())
-	at, err = timeFrom("expires_at", timestamppb.New(time.Unix(5, 1999)))
+	at, err = TimeFrom("expires_at", timestamppb.New(time.Unix(5, 1999)))
 	require.NoError(t, err)
 	require.Equal(t, time.Unix(5, 1000).UTC(), at)
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -20,7 +21,7 @@ func (s *Service) Subscribe(
 	req *openintentv1.SubscribeRequest, server grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
 ) error {
 	ctx := server.Context()
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return err
 	}

@@ -97,8 +97,8 @@ func timestampOrNil(at time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(at)
 }
 
-// timeFrom reads an optional time, in the store's precision. The years 1 to 9999 are those that RFC 3339 can say.
-func timeFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
+// TimeFrom reads an optional time, in the store's precision. The years 1 to 9999 are those that RFC 3339 can say.
+func TimeFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
 	if at == nil {
 		return time.Time{}, nil
 	}

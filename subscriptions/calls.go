@@ -21,7 +21,7 @@ const (
 func (s *Service) ListSubscriptions(
 	ctx context.Context, req *openintentv1.ListSubscriptionsRequest,
 ) (*openintentv1.ListSubscriptionsResponse, error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,8 @@ package subscriptions
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/oklog/ulid/v2"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/agents"
 	"openintent/caller"
@@ -23,7 +21,7 @@ import (
 func (s *Service) CreateSubscription(
 	ctx context.Context, req *openintentv1.CreateSubscriptionRequest,
 ) (*openintentv1.Subscription, error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +67,7 @@ func (s *Service) draft(
 	if err := s.messaging.CheckFilter(draft.filter); err != nil {
 		return nil, err
 	}
-	if draft.expiresAt, err = momentFrom("expires_at", req.GetExpiresAt()); err != nil {
+	if draft.expiresAt, err = messaging.TimeFrom("expires_at", req.GetExpiresAt()); err != nil {
 		return nil, err
 	}
 	if !draft.expiresAt.IsZero() && !draft.expiresAt.After(s.db.Now()) {
@@ -190,15 +188,4 @@ func (s *Service) begin(tx *database.Tx, draft *subscription) error {
 		positions[head.IntentNo] = head.LastPosition
 	}
 	return tx.Pipeline(insertPositions(tx, draft.no, positions)...)
-}
-
-// momentFrom reads an optional time, in the store's precision.
-func momentFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
-	switch {
-	case at == nil:
-		return time.Time{}, nil
-	case at.CheckValid() != nil:
-		return time.Time{}, fault.BadField(field, "it must be a time in the years 1 to 9999.")
-	}
-	return at.AsTime().Truncate(time.Microsecond), nil
 }

@@ -23,8 +23,6 @@ var (
 		"This subscription's deliveries are posted to a webhook; create one without a URL to receive them here.")
 	errChannelClosed = fault.New(fault.Conflict, "CHANNEL_CLOSED",
 		"The subscription's channel is closed and everything in it is done with; nothing more will come.")
-	errNoCaller = fault.New(fault.Unauthenticated, "UNAUTHENTICATED",
-		"The call carries no API key; send one as X-API-Key.")
 )
 
 // errConsumerLost tells a consumer that deliveries go to another one by now. It never leaves the room.

@@ -10,9 +10,6 @@ import (
 	"openintent/messaging"
 )
 
-// channelMessage is the event type of a message.
-const channelMessage = "channel_message"
-
 // envelope is what is posted (RFC-0006): a logged event as lists show it, or a message in the clothes of one.
 type envelope struct {
 	SubscriptionID string          `json:"subscription_id"`
@@ -61,7 +58,7 @@ func (p *poster) body(sub *subscription, entry messaging.Entry) ([]byte, error) 
 		return nil, err
 	}
 	encoded, err := plainJSON(messageEvent{
-		ID: message.GetId(), IntentID: entry.IntentID, EventType: channelMessage, Actor: message.GetSender(),
+		ID: message.GetId(), IntentID: entry.IntentID, EventType: messaging.MessageEventType, Actor: message.GetSender(),
 		Payload: joined(place, payload), CreatedAt: createdAt,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/messaging"
 	"openintent/webhooks"
 )
 
@@ -42,7 +43,7 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 			channels := []string{h.open(t, intentID, "one"), h.open(t, intentID, "two")}
 			const each = 10
 			sub := h.subscribe(t, "b", &createInput{
-				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{channelMessage}, MaxAttempts: ptr(int32(100)),
+				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{messaging.MessageEventType}, MaxAttempts: ptr(int32(100)),
 			})
 			h.subscriptions.poster.withoutPosting(func() { // the faults are for the posting, not for the senders
 				for i := range each {
@@ -134,7 +135,7 @@ func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
 		busy, other := h.intent(t), h.intent(t)
 		for _, intentID := range []string{busy, other} {
 			h.subscribe(t, "b", &createInput{
-				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{channelMessage},
+				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{messaging.MessageEventType},
 			})
 		}
 		for i := range webhooks.Concurrency {

@@ -18,6 +18,7 @@ import (
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging"
 )
 
 func TestMessagesArePostedSignedAndAcknowledged(t *testing.T) {
@@ -379,7 +380,7 @@ func TestWhatTheSubscriberMayNoLongerSeeIsPassedOver(t *testing.T) {
 		intentID := h.intent(t)
 		channelID := h.open(t, intentID, "news")
 		sub := h.subscribe(t, "b", &createInput{
-			IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{channelMessage},
+			IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{messaging.MessageEventType},
 		})
 		h.send(t, "a", channelID, "b", "before")
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "no attempt is made")

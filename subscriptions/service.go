@@ -95,18 +95,9 @@ func (s *Service) Stop() {
 	s.renewing.Stop()
 }
 
-// known gives the proven caller.
-func known(ctx context.Context) (caller.Caller, error) {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return caller.Caller{}, errNoCaller
-	}
-	return c, nil
-}
-
 // find gives a subscription of the caller's; another agent's, and an agent's own log, is errNotFound.
 func (s *Service) find(ctx context.Context, id string) (found *subscription, err error) {
-	c, err := known(ctx)
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ const defaultMaxAttempts = 3
 // CreateTask makes a task for who has write access to the intent: ready, or pending while it depends on tasks that have
 // not ended well.
 func (s *Service) CreateTask(ctx context.Context, req *openintentv1.CreateTaskRequest) (*openintentv1.Task, error) {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return nil, errUnauthenticated
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
 	}
 	draft, err := readDraft(req)
 	if err != nil {

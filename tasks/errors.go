@@ -10,8 +10,6 @@ import (
 var ErrNotFound = fault.New(fault.NotFound, "TASK_NOT_FOUND", "There is no such task; check the id.")
 
 var (
-	errUnauthenticated = fault.New(fault.Unauthenticated, "UNAUTHENTICATED",
-		"The call carries no proven caller; send a known API key.")
 	errVersionRequired = fault.New(fault.PreconditionRequired, "EXPECTED_VERSION_REQUIRED",
 		"The change needs the version it is based on; send expected_version, over REST the If-Match header.")
 	errNothingGiven = fault.New(fault.Invalid, "NOTHING_TO_CHANGE", "The request names nothing to change.")

@@ -84,9 +84,9 @@ func (s *Service) FailTask(ctx context.Context, req *openintentv1.FailTaskReques
 func (s *Service) change(
 	ctx context.Context, taskID, agent string, decide func(*change) error,
 ) (*openintentv1.Task, error) {
-	c, ok := caller.From(ctx)
-	if !ok {
-		return nil, errUnauthenticated
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
 	}
 	actor, err := c.ActAs("agent_id", agent)
 	if err != nil {
