@@ -140,10 +140,8 @@ func problem(err error) string {
 		operation  *net.OpError
 	)
 	switch {
-	case errors.Is(err, errForbidden):
-		return "The endpoint's address is private or reserved, and the server's configuration does not allow it."
-	case errors.As(err, &resolution):
-		return "The endpoint's name could not be resolved."
+	case errors.Is(err, errForbidden), errors.As(err, &resolution): // told apart, they would say which names exist inside
+		return "The endpoint's name could not be resolved, or its address is private or reserved and not allowed here."
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return "The endpoint did not answer in time."
 	case isCertificateProblem(err):
