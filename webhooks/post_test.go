@@ -302,66 +302,6 @@ func TestASecretOfAnotherFormIsSaidAndNotShown(t *testing.T) {
 	assert.Equal(t, "The request could not be signed: the webhook's secret is not of the form whsec_ and base64.", result.Problem)
 }
 
-func TestPostsToOneEndpointAreBounded(t *testing.T) {
-	arrived := make(chan struct{}, 3*Concurrency)
-	proceed := make(chan struct{})
-	var under, most atomic.Int32
-	server := serve(t, func(http.ResponseWriter, *http.Request) {
-		now := under.Add(1)
-		for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {
-		}
-		arrived <- struct{}{}
-		<-proceed
-		under.Add(-1)
-	})
-	other := serve(t, func(http.ResponseWriter, *http.Request) {})
-	s := newSender(t, Config{AllowedNetworks: local})
-
-	var posts sync.WaitGroup
-	for range 3 * Concurrency {
-		posts.Go(func() { assert.True(t, s.Post(t.Context(), to(server.URL)).Delivered) })
-	}
-	for range Concurrency {
-		<-arrived
-	}
-	assert.True(t, s.Post(t.Context(), to(other.URL)).Delivered, "a full endpoint holds up no other")
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	assert.True(t, s.Post(ended, to(server.URL)).Held)
-	close(proceed)
-	posts.Wait()
-	assert.EqualValues(t, Concurrency, most.Load())
-}
-
-// What is posted is made when it is about to be sent, and may be nothing by then.
-func TestABodyIsMadeWhenThereIsAPlace(t *testing.T) {
-	arrived, proceed := make(chan struct{}, Concurrency+1), make(chan struct{})
-	server := serve(t, func(http.ResponseWriter, *http.Request) {
-		arrived <- struct{}{}
-		<-proceed
-	})
-	s := newSender(t, Config{AllowedNetworks: local})
-	var posts sync.WaitGroup
-	for range Concurrency {
-		posts.Go(func() { assert.True(t, s.Post(t.Context(), to(server.URL)).Delivered) })
-	}
-	for range Concurrency {
-		<-arrived
-	}
-	var free atomic.Bool
-	late := to(server.URL)
-	late.Body = func(context.Context) []byte {
-		assert.True(t, free.Load(), "all places are taken")
-		return nil
-	}
-	posts.Go(func() { assert.Equal(t, Result{Empty: true}, s.Post(t.Context(), late)) })
-	free.Store(true)
-	close(proceed)
-	posts.Wait()
-	assert.Empty(t, arrived)
-	assert.Zero(t, s.Held(server.URL), "nothing is said about the endpoint")
-}
-
 func TestAFailingEndpointIsLeftAloneAndFoundAgain(t *testing.T) {
 	var requests atomic.Int32
 	var healthy atomic.Bool

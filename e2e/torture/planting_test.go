@@ -1,0 +1,168 @@
+package torture
+
+import "slices"
+
+// lose takes a message from a receiver whose rights never change.
+func lose(guarantee Guarantee) func(*History, func(string, int) int) bool {
+	return at(func(h *History, s spot) bool {
+		send := sendOf(h, s.delivery().Message)
+		return s.receiver.Guarantee == guarantee && (s.receiver.Agent == "ann" || s.receiver.Agent == "bob") &&
+			send.Acknowledged && send.Span.Begun > s.receiver.From
+	}, func(_ *History, s spot) {
+		id := s.delivery().Message.ID
+		for _, connection := range s.receiver.Connections {
+			connection.Deliveries = slices.DeleteFunc(connection.Deliveries, func(d Delivery) bool { return d.Message.ID == id })
+		}
+	})
+}
+
+// swap lets two messages of one channel change places, where the receiver's rights never change.
+func swap(guarantee Guarantee) func(*History, func(string, int) int) bool {
+	return at(
+		func(h *History, s spot) bool {
+			return s.receiver.Guarantee == guarantee && s.receiver.Agent != "cyd" && s.receiver.Agent != "dan" &&
+				s.receiver.Agent != "eve" && followed(s)
+		},
+		func(_ *History, s spot) {
+			deliveries := s.connection.Deliveries
+			deliveries[s.index], deliveries[s.index+1] = deliveries[s.index+1], deliveries[s.index]
+			deliveries[s.index].At, deliveries[s.index+1].At = deliveries[s.index+1].At, deliveries[s.index].At
+		},
+	)
+}
+
+// again delivers once more what is done with.
+func again(guarantee Guarantee) func(*History, func(string, int) int) bool {
+	done := func(s spot) (Done, bool) {
+		for _, done := range s.receiver.Done {
+			if done.ID == s.delivery().Message.ID || done.ID == "" && done.Cursor == s.delivery().Cursor {
+				return done, true
+			}
+		}
+		return Done{}, false
+	}
+	return at(func(_ *History, s spot) bool {
+		_, confirmed := done(s)
+		return s.receiver.Guarantee == guarantee && confirmed
+	}, func(_ *History, s spot) {
+		d := *s.delivery()
+		d.Attempt, d.At = d.Attempt+100, forever
+		confirmed, _ := done(s)
+		s.receiver.Connections = append(s.receiver.Connections, &Connection{Begun: confirmed.At + 1, Deliveries: []Delivery{d}})
+	})
+}
+
+// leak gives a receiver a message that some rule keeps from it.
+func leak(kept func(h *History, r *Receiver, m *Message) bool) func(*History, func(string, int) int) bool {
+	return func(h *History, draw func(string, int) int) bool {
+		type pair struct {
+			receiver *Receiver
+			message  *Message
+		}
+		var pairs []pair
+		for _, s := range spots(h, func(s spot) bool { return s.receiver.Operator }) {
+			for _, receiver := range h.Receivers {
+				if m := s.delivery().Message; !receiver.Operator && kept(h, receiver, m) {
+					pairs = append(pairs, pair{receiver, m})
+				}
+			}
+		}
+		if len(pairs) == 0 {
+			return false
+		}
+		chosen := pairs[draw("leak", len(pairs))]
+		last := chosen.receiver.Connections[len(chosen.receiver.Connections)-1]
+		last.Deliveries = append(last.Deliveries, Delivery{Message: chosen.message, Cursor: 1 << 40, At: forever})
+		return true
+	}
+}
+
+// alter lets one receiver see a message as others do not.
+func alter(change func(*Message)) func(*History, func(string, int) int) bool {
+	return at(of(AtLeastOnce), func(_ *History, s spot) {
+		m := *s.delivery().Message
+		change(&m)
+		s.delivery().Message = &m
+	})
+}
+
+// storeLate moves a message's storing before that of one which was acknowledged before its sending began.
+func storeLate(h *History, draw func(string, int) int) bool {
+	found := spots(h, func(s spot) bool {
+		if !s.receiver.Operator || s.index == 0 {
+			return false
+		}
+		one := sendOf(h, s.connection.Deliveries[s.index-1].Message)
+		return one.Acknowledged && one.Span.Ended < sendOf(h, s.delivery().Message).Span.Begun
+	})
+	if len(found) == 0 {
+		return false
+	}
+	s := found[draw("place of the fault", len(found))]
+	one, other := s.delivery(), &s.connection.Deliveries[s.index-1]
+	one.Message.At, other.Message.At = other.Message.At, one.Message.At
+	return true
+}
+
+// storeTwice lets a message be there once more under another id.
+func storeTwice(acknowledged bool) func(*History, func(string, int) int) bool {
+	return at(func(h *History, s spot) bool {
+		send := sendOf(h, s.delivery().Message)
+		return s.receiver.Operator && send.Acknowledged == acknowledged
+	}, func(_ *History, s spot) {
+		m := *s.delivery().Message
+		m.ID, m.At = m.ID+" again", m.At+1
+		last := s.receiver.Connections[len(s.receiver.Connections)-1]
+		last.Deliveries = append(last.Deliveries, Delivery{Message: &m, Cursor: 1 << 40, At: forever})
+	})
+}
+
+func acknowledged(h *History, holds func(*Send) bool) (sends []*Send) {
+	h.each(func(send *Send) {
+		if send.Acknowledged && holds(send) {
+			sends = append(sends, send)
+		}
+	})
+	return sends
+}
+
+func ofAsk(holds func(*Ask) bool, put func(*Ask)) func(*History, func(string, int) int) bool {
+	return func(h *History, draw func(string, int) int) bool {
+		var found []*Ask
+		for _, ask := range h.Asks {
+			if holds(ask) {
+				found = append(found, ask)
+			}
+		}
+		if len(found) == 0 {
+			return false
+		}
+		put(found[draw("ask", len(found))])
+		return true
+	}
+}
+
+// ofLog puts a fault at a message's entry that another entry follows.
+func ofLog(put func(log *Log, index int)) func(*History, func(string, int) int) bool {
+	return func(h *History, draw func(string, int) int) bool {
+		type entry struct {
+			log   *Log
+			index int
+		}
+		var found []entry
+		for i := range h.Logs {
+			log := &h.Logs[i]
+			for index := range log.Events[:max(0, len(log.Events)-1)] {
+				if send := sendOf(h, log.Events[index].Message); send.Acknowledged {
+					found = append(found, entry{log, index})
+				}
+			}
+		}
+		if len(found) == 0 {
+			return false
+		}
+		chosen := found[draw("log entry", len(found))]
+		put(chosen.log, chosen.index)
+		return true
+	}
+}

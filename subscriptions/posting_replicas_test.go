@@ -1,0 +1,111 @@
+package subscriptions
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+)
+
+func TestASilentReplicaIsReplaced(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, nil)
+		intentID := h.intent(t)
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+
+		// A replica took the subscription and died: it neither renews nor leaves.
+		var taken *subscription
+		taken, err := h.subscriptions.find(asOperator(), sub.GetId())
+		require.NoError(t, err)
+		dead := h.subscriptions.newConsumer(taken.no)
+		eventually(t, func() bool {
+			ours, _, err := dead.take(context.Background(), taken, h.clock.Now())
+			return err == nil && ours
+		}, "the subscription is not free")
+		h.subscriptions.consumers.remove(dead)
+
+		channelID := h.open(t, intentID, "news")
+		h.send(t, "a", channelID, "b", "first")
+		h.send(t, "a", channelID, "b", "second")
+		for range 9 {
+			h.clock.Advance(time.Second)
+			require.NoError(t, h.subscriptions.poster.survey(context.Background()))
+			require.Empty(t, endpoint.all(), "one replica posts at a time")
+		}
+		h.clock.Advance(time.Second)
+		assert.Equal(t, []string{"first", "second"}, endpoint.await(t, 2))
+		h.settled(t, sub, 2)
+	}, posting, restless)
+}
+
+func TestReplicasDoNotPostTwice(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL, posting, restless)
+	endpoint := newHook(t, nil)
+	intentID := h.intent(t)
+	channelID := h.open(t, intentID, "news")
+	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+	second := h.replica(t, posting, restless)
+	eventually(t, func() bool { return second.subscriptions.poster.following() == 1 }, "the replica does not know of it")
+	const count = 50
+	for i := range count {
+		[]rooms{h.rooms, second}[i%2].send(t, "a", channelID, "b", fmt.Sprintf("%02d", i))
+	}
+	texts := endpoint.await(t, count)
+	h.settled(t, sub, count)
+	assert.Len(t, texts, count)
+	assert.True(t, slices.IsSorted(texts))
+}
+
+func (p *poster) following() int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return len(p.followed)
+}
+
+func TestAStopIsPromptAndCostsNoAttempt(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, func(arrival) int { return hang })
+		intentID := h.intent(t)
+		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+		h.send(t, "a", h.open(t, intentID, "news"), "b", "again")
+		eventually(t, func() bool { return len(endpoint.all()) == 1 }, "nothing is posted")
+		h.subscriptions.Stop()
+		assert.Zero(t, h.rows(t, "subscription_deliveries", "attempts > 0"))
+		assert.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"))
+		assert.Zero(t, h.rows(t, "subscriptions", "consumer IS NOT NULL"))
+	}, posting)
+}
+
+func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL, posting)
+	var stuck atomic.Bool
+	stuck.Store(true)
+	endpoint := newHook(t, func(arrival) int {
+		if stuck.Load() {
+			return hang
+		}
+		return http.StatusOK
+	})
+	intentID := h.intent(t)
+	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+	h.send(t, "a", h.open(t, intentID, "news"), "b", "again")
+	eventually(t, func() bool { return len(endpoint.all()) == 1 }, "nothing is posted")
+	h.subscriptions.Stop()
+
+	stuck.Store(false)
+	second := h.replica(t, posting)
+	assert.Equal(t, []string{"again"}, endpoint.await(t, 1))
+	posts := endpoint.all()
+	assert.Equal(t, posts[0].ID, posts[1].ID)
+	second.settled(t, sub, 1)
+}
