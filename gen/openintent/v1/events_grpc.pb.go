@@ -32,7 +32,9 @@ const (
 //
 // EventService keeps each intent's append-only event log (RFC-0001) and its hash chain (RFC-0019).
 type EventServiceClient interface {
-	// AppendEvent appends an event. It needs write access; events may follow a terminal status.
+	// AppendEvent appends an event. It needs write access; events may follow a terminal status. One of type `channel_message`
+	// is stored and listed like any other, but no stream, subscription or webhook delivers it: they take it for the log's copy
+	// of a message, which comes with its message or not at all.
 	AppendEvent(ctx context.Context, in *AppendEventRequest, opts ...grpc.CallOption) (*Event, error)
 	// ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
@@ -108,7 +110,9 @@ func (c *eventServiceClient) ListTraceEvents(ctx context.Context, in *ListTraceE
 //
 // EventService keeps each intent's append-only event log (RFC-0001) and its hash chain (RFC-0019).
 type EventServiceServer interface {
-	// AppendEvent appends an event. It needs write access; events may follow a terminal status.
+	// AppendEvent appends an event. It needs write access; events may follow a terminal status. One of type `channel_message`
+	// is stored and listed like any other, but no stream, subscription or webhook delivers it: they take it for the log's copy
+	// of a message, which comes with its message or not at all.
 	AppendEvent(context.Context, *AppendEventRequest) (*Event, error)
 	// ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)

@@ -1394,7 +1394,8 @@ type SubscribeRequest struct {
 	Scope isSubscribeRequest_Scope `protobuf_oneof:"scope"`
 	// Go on after this position; absent: from now on. One of the future is INVALID_ARGUMENT.
 	AfterPosition *int64 `protobuf:"varint,2,opt,name=after_position,json=afterPosition,proto3,oneof" json:"after_position,omitempty"`
-	// Only these types: a logged event's type, or `channel_message` for messages; empty: everything.
+	// Only these types: a logged event's type, or `channel_message` for messages; empty: everything. A client's own event of
+	// type `channel_message` is never delivered, as AppendEvent says.
 	EventTypes []string `protobuf:"bytes,5,rep,name=event_types,json=eventTypes,proto3" json:"event_types,omitempty"`
 	// Only messages of this type, and no logged events.
 	MessageType *MessageType `protobuf:"varint,6,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`

@@ -37,7 +37,8 @@ type Subscription struct {
 	IntentId *string `protobuf:"bytes,4,opt,name=intent_id,json=intentId,proto3,oneof" json:"intent_id,omitempty"`
 	// The channel it follows; null for an intent, and for everything that reaches the agent.
 	ChannelId *string `protobuf:"bytes,5,opt,name=channel_id,json=channelId,proto3,oneof" json:"channel_id,omitempty"`
-	// Only these types: a logged event's type, or `channel_message` for messages; empty: everything.
+	// Only these types: a logged event's type, or `channel_message` for messages; empty: everything. A client's own event of
+	// type `channel_message` is never delivered, as AppendEvent says.
 	EventTypes []string `protobuf:"bytes,6,rep,name=event_types,json=eventTypes,proto3" json:"event_types,omitempty"`
 	// Only messages of this type.
 	MessageType *MessageType `protobuf:"varint,7,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`

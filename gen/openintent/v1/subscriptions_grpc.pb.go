@@ -40,9 +40,16 @@ const (
 //
 // Every delivery is numbered within its subscription, from 1, and is made at least once: the same number and message id
 // may come again. What the subscriber may no longer see when its turn comes is passed over.
+//
+// A subscription does not go back when its agent comes to see more, by a role, a membership or access: of an intent that it
+// has gathered already, requests that were sent before are not delivered. The agent's inbox shows those that are still open,
+// and Subscribe brings them as `backfill`. But an intent of which only a role lets anything reach the agent is gathered
+// while the agent holds the role: when it takes the role, for the first time or again, everything follows that was sent to
+// the role since the subscription was made, or since it was last gathered, as far as it is kept.
 type SubscriptionServiceClient interface {
 	// CreateSubscription makes a subscription, which begins now. Names are unique among an agent's subscriptions
-	// (ALREADY_EXISTS). Only the agent itself and the operator make one for an agent.
+	// (ALREADY_EXISTS). Only the agent itself and the operator make one for an agent, and an agent has at most 1,000
+	// (RESOURCE_EXHAUSTED with reason TOO_MANY_SUBSCRIPTIONS).
 	CreateSubscription(ctx context.Context, in *CreateSubscriptionRequest, opts ...grpc.CallOption) (*Subscription, error)
 	// ListSubscriptions lists an agent's subscriptions by name; the operator's without a subscriber: everyone's.
 	ListSubscriptions(ctx context.Context, in *ListSubscriptionsRequest, opts ...grpc.CallOption) (*ListSubscriptionsResponse, error)
@@ -187,9 +194,16 @@ func (c *subscriptionServiceClient) RedriveDeadLetters(ctx context.Context, in *
 //
 // Every delivery is numbered within its subscription, from 1, and is made at least once: the same number and message id
 // may come again. What the subscriber may no longer see when its turn comes is passed over.
+//
+// A subscription does not go back when its agent comes to see more, by a role, a membership or access: of an intent that it
+// has gathered already, requests that were sent before are not delivered. The agent's inbox shows those that are still open,
+// and Subscribe brings them as `backfill`. But an intent of which only a role lets anything reach the agent is gathered
+// while the agent holds the role: when it takes the role, for the first time or again, everything follows that was sent to
+// the role since the subscription was made, or since it was last gathered, as far as it is kept.
 type SubscriptionServiceServer interface {
 	// CreateSubscription makes a subscription, which begins now. Names are unique among an agent's subscriptions
-	// (ALREADY_EXISTS). Only the agent itself and the operator make one for an agent.
+	// (ALREADY_EXISTS). Only the agent itself and the operator make one for an agent, and an agent has at most 1,000
+	// (RESOURCE_EXHAUSTED with reason TOO_MANY_SUBSCRIPTIONS).
 	CreateSubscription(context.Context, *CreateSubscriptionRequest) (*Subscription, error)
 	// ListSubscriptions lists an agent's subscriptions by name; the operator's without a subscriber: everyone's.
 	ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error)
