@@ -2,8 +2,9 @@
 // which can be measured by itself (-only):
 //
 //   - send: sends over gRPC and REST, and asks with a streaming responder, from one caller to many, on one channel and on
-//     many. Beside them one transaction for each message with numbering under a lock, the design that group commit replaces;
-//     and the floor of an ask, which is the same calls with nothing stored, plus two single-row commits.
+//     many; sends on a few streams that do not wait for each answer. Beside them one transaction for each message with
+//     numbering under a lock, the design that group commit replaces; and the floor of an ask, which is the same calls with
+//     nothing stored, plus two single-row commits.
 //   - fanout: one sender's messages to streams of many agents. Beside it the same with nothing stored, each message encoded
 //     once for all streams.
 //   - latency: from a send to its recipient's stream, on one replica and across two on one PostgreSQL.

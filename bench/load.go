@@ -62,13 +62,17 @@ func (p plan) load(ctx context.Context, callers int, begin func(context.Context)
 	if err := errors.Join(failures...); err != nil {
 		return figure{}, err
 	}
-	all := slices.Concat(took...)
-	if len(all) == 0 {
+	return figureOf(slices.Concat(took...), elapsed)
+}
+
+// figureOf sums up how long each unit of work took.
+func figureOf(took []time.Duration, elapsed time.Duration) (figure, error) {
+	if len(took) == 0 {
 		return figure{}, errors.New("no unit of work ended in time")
 	}
-	slices.Sort(all)
+	slices.Sort(took)
 	return figure{
-		perSecond: float64(len(all)) / elapsed.Seconds(), median: all[len(all)/2], slow: all[len(all)*99/100],
+		perSecond: float64(len(took)) / elapsed.Seconds(), median: took[len(took)/2], slow: took[len(took)*99/100],
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -49,16 +50,13 @@ func middle[T float64 | time.Duration](figures []figure, of func(figure) T) T {
 	return values[len(values)/2]
 }
 
-func (r *results) print(engine string, p plan) {
+func (r *results) print(engine string) {
 	fmt.Printf("\n%s, every acknowledged message synced\n", engine)
 	table := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "\twhere\tcallers\tper second\tp50 ms\tp99 ms\tmessages a commit\t")
+	_, _ = fmt.Fprintln(table, "\twhere\tcallers or streams\tper second\tp50 ms\tp99 ms\tmessages a commit\t")
 	for _, s := range r.order {
-		for _, callers := range p.callers {
-			f, ok := r.median(s, callers)
-			if !ok {
-				continue
-			}
+		for _, callers := range slices.Sorted(maps.Keys(r.figures[s])) {
+			f, _ := r.median(s, callers)
 			batch := ""
 			if f.batch > 0 {
 				batch = strconv.FormatFloat(f.batch, 'f', 1, 64)
@@ -73,10 +71,14 @@ func (r *results) print(engine string, p plan) {
 
 // printAims prints the ratios that the design is held to.
 func (r *results) printAims() {
-	grouped, ok := r.median(series{"send, gRPC", "one channel"}, 64)
+	grouped, ok := r.median(unarySends, 64)
 	single, measured := r.median(series{"one transaction a message", "one channel"}, 64)
 	if ok && measured {
 		fmt.Printf("64 callers on one channel: %.1f times one transaction a message\n", grouped.perSecond/single.perSecond)
+	}
+	if pipelined, measured := r.median(pipelinedSends, pipelines); ok && measured {
+		fmt.Printf("pipelined on %d streams, %d messages under way on each: %.1f times 64 callers on one channel\n",
+			pipelines, pipelineWindow, pipelined.perSecond/grouped.perSecond)
 	}
 	ask, ok := r.median(series{"ask", "one channel"}, 1)
 	bare, measured := r.median(series{"ask, nothing stored", "one channel"}, 1)

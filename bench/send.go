@@ -5,6 +5,12 @@ import (
 	"fmt"
 )
 
+// Series that the aims compare.
+var (
+	unarySends     = series{"send, gRPC", "one channel"}
+	pipelinedSends = series{"send, pipelined", "one channel"}
+)
+
 // send measures sends and asks beside the design that group commit replaces and the floor of an ask.
 func (p plan) send(ctx context.Context, engine string) error {
 	server, err := p.startServer(ctx, engine, "server")
@@ -32,7 +38,7 @@ func (p plan) send(ctx context.Context, engine string) error {
 			return err
 		}
 	}
-	all.print(engine, p)
+	all.print(engine)
 	return nil
 }
 
@@ -51,7 +57,7 @@ func (p plan) sendRound(ctx context.Context, server, floor *target, baseline *ba
 			series series
 			work   func(context.Context) (worker, error)
 		}{
-			{series{"send, gRPC", "one channel"}, server.grpcSender(one)},
+			{unarySends, server.grpcSender(one)},
 			{series{"send, gRPC", "many channels"}, server.grpcSender(many)},
 			{series{"send, REST", "one channel"}, server.restSender(one)},
 			{series{"send, REST", "many channels"}, server.restSender(many)},
@@ -69,6 +75,13 @@ func (p plan) sendRound(ctx context.Context, server, floor *target, baseline *ba
 			all.add(load.series, callers, measured)
 		}
 	}
+	before := server.batches(ctx)
+	pipelined, err := p.pipelined(ctx, server, one[0])
+	if err != nil {
+		return fmt.Errorf("pipelined: %w", err)
+	}
+	pipelined.batch = server.batches(ctx).since(before)
+	all.add(pipelinedSends, pipelines, pipelined)
 	commits, err := p.load(ctx, 1, baseline.committer())
 	if err != nil {
 		return err

@@ -20,16 +20,22 @@ const defaultTimeout = 30 * time.Second
 
 // SendMessage sends a message on a channel.
 func (s *Service) SendMessage(ctx context.Context, req *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+	d, err := s.messageOn(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return s.send(ctx, d)
+}
+
+// messageOn drafts a message on a channel.
+func (s *Service) messageOn(ctx context.Context, req *openintentv1.SendMessageRequest) (*draft, error) {
 	d, err := s.draft(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	d.messageType = typeFrom(req.GetMessageType(), TypeNotify)
 	d.target, d.correlationID = req.GetTo(), req.GetCorrelationId()
-	if err := s.onChannel(ctx, d, req.GetChannelId()); err != nil {
-		return nil, err
-	}
-	return s.send(ctx, d)
+	return d, s.onChannel(ctx, d, req.GetChannelId())
 }
 
 // SendMessageByName sends a message on the intent's channel of a name, which it creates when there is none.

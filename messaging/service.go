@@ -6,6 +6,7 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 
 	"openintent/agents"
@@ -35,6 +36,9 @@ type Config struct {
 	Notifications bool
 	// RecordEvery is how often it is written down what readers were handed; 500 milliseconds when zero.
 	RecordEvery time.Duration
+	// Refusal gives the form in which a stream tells of a message that was refused: what the call would have ended with that
+	// sent the message alone.
+	Refusal func(error) *status.Status
 	// ObserveBatch is told the size of each committed batch, ObserveNotifications how many notifications were sent to or
 	// received from other replicas; nil when nobody counts.
 	ObserveBatch         func(size int)
@@ -61,6 +65,7 @@ type Service struct {
 	maxPayloadBytes int
 	retention       time.Duration
 	lookAgain       time.Duration
+	refusal         func(error) *status.Status
 
 	hub    *hub
 	relay  *database.Notifier // nil without notifications
@@ -86,6 +91,7 @@ func New(cfg Config) *Service {
 		maxPayloadBytes: orDefault(cfg.MaxPayloadBytes, defaultMaxPayloadBytes),
 		retention:       orDefault(cfg.Retention, defaultRetention),
 		lookAgain:       orDefault(cfg.LookAgain, defaultLookAgain),
+		refusal:         cfg.Refusal,
 		hub:             newHub(),
 	}
 	if cfg.Notifications {

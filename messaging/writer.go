@@ -159,18 +159,19 @@ func (w *writer) stop() {
 	}
 }
 
-// take removes the next batch from the queue. Drafts that were passed over go first, one intent at a time.
+// take removes the next batch from the queue. Drafts that were passed over go first, one intent at a time. An intent's drafts
+// leave the queue in the order in which they came: what does not fit any more holds up all that is behind it.
 func (w *writer) take() (batch []*submission, stopping bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if len(w.waiting) == 0 {
 		return nil, w.stopping
 	}
-	first, bytes := w.waiting[0], 0
+	first, bytes, full := w.waiting[0], 0, false
 	rest := w.waiting[:0:0]
 	for _, s := range w.waiting {
-		fits := len(batch) < maxBatchDrafts && (len(batch) == 0 || bytes+s.draft.size() <= maxBatchBytes)
-		if !fits || first.passedOver && s.draft.intentNo != first.draft.intentNo {
+		full = full || len(batch) == maxBatchDrafts || len(batch) > 0 && bytes+s.draft.size() > maxBatchBytes
+		if full || first.passedOver && s.draft.intentNo != first.draft.intentNo {
 			rest = append(rest, s)
 			continue
 		}

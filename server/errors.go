@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	rpc "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
@@ -93,6 +95,19 @@ func toStatus(err error) *status.Status {
 		return withReason(made)
 	}
 	return statusOf(errInternal)
+}
+
+// refusalForm gives the status of a message that was refused in a stream of many. A failure is logged here: no call ends
+// with it.
+func refusalForm(logger *slog.Logger) func(error) *rpc.Status {
+	return func(err error) *rpc.Status {
+		outcome := toStatus(err)
+		if level := levelOf(outcome); level > slog.LevelInfo {
+			logger.Log(context.Background(), level, "a message of a stream was not stored",
+				"code", codeName(outcome.Code()), "reason", reasonOf(outcome), "error", err)
+		}
+		return outcome.Proto()
+	}
 }
 
 // invalidFields is the refusal of bad fields: its sentence speaks of the first one, its details of all.

@@ -25,6 +25,10 @@ var (
 	errStreamStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; connect again, here in a moment or at another replica, and go on after the last position "+
 			"that you received.").After(time.Second)
+	// errSendingStopping ends streams of messages that clients send.
+	errSendingStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
+		"The server is stopping; connect again, here in a moment or at another replica, and send what was not answered "+
+			"again, in the same order and under the same idempotency keys.").After(time.Second)
 	errMethodClosed = fault.New(fault.Denied, "METHOD_CLOSED", "This method is not open to callers.")
 )
 
@@ -79,7 +83,8 @@ func (i *interceptors) unary(
 	return response, causeOf(ctx, err)
 }
 
-// stream handles a call that streams; its requests are prepared as the service receives them.
+// stream handles a call that streams; its requests are prepared as the service receives them. One that breaks the rules of
+// its fields is refused by the fault that the service gets in its place: where there are many, it may go on with the next.
 func (i *interceptors) stream(
 	service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
 ) (err error) {
@@ -145,7 +150,10 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 
 // stopped is why the call ends, or does not begin, when the server stops.
 func (c *call) stopped() error {
-	if c.streaming {
+	switch {
+	case c.method.manyRequests:
+		return errSendingStopping
+	case c.streaming:
 		return errStreamStopping
 	}
 	return errStopping

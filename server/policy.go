@@ -85,6 +85,7 @@ var policies = map[string]policy{
 
 	openintentv1.MessageService_SendMessage_FullMethodName:           {access: anyCaller},
 	openintentv1.MessageService_SendMessageByName_FullMethodName:     {access: anyCaller},
+	openintentv1.MessageService_SendMessages_FullMethodName:          {access: anyCaller, waits: true},
 	openintentv1.MessageService_ListMessages_FullMethodName:          {access: anyCaller},
 	openintentv1.MessageService_GetMessage_FullMethodName:            {access: anyCaller},
 	openintentv1.MessageService_ReplyMessage_FullMethodName:          {access: anyCaller},
@@ -123,7 +124,10 @@ type method struct {
 	input protoreflect.MessageDescriptor
 	// validated is true for the methods of our own contract.
 	validated bool
-	// expectedVersion and idempotencyKey are the fields that headers fill; nil when the request has none.
+	// manyRequests is true when the client streams too.
+	manyRequests bool
+	// expectedVersion and idempotencyKey are the fields that headers fill; nil when the request has none, and when there are
+	// many: a header speaks of the call.
 	expectedVersion protoreflect.FieldDescriptor
 	idempotencyKey  protoreflect.FieldDescriptor
 }
@@ -138,16 +142,20 @@ func listMethods() (map[string]*method, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the policy of %s: %w", fullMethod, err)
 		}
-		input := found.(protoreflect.MethodDescriptor).Input()
+		described := found.(protoreflect.MethodDescriptor)
 		ownName, own := strings.CutPrefix(name, "openintent.v1.")
-		methods[fullMethod] = &method{
-			policy:          granted,
-			name:            ownName,
-			input:           input,
-			validated:       own,
-			expectedVersion: input.Fields().ByName("expected_version"),
-			idempotencyKey:  input.Fields().ByName("idempotency_key"),
+		called := &method{
+			policy:       granted,
+			name:         ownName,
+			input:        described.Input(),
+			validated:    own,
+			manyRequests: described.IsStreamingClient(),
 		}
+		if !called.manyRequests {
+			called.expectedVersion = called.input.Fields().ByName("expected_version")
+			called.idempotencyKey = called.input.Fields().ByName("idempotency_key")
+		}
+		methods[fullMethod] = called
 	}
 	return methods, nil
 }

@@ -51,8 +51,8 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	r.messaging = messaging.New(messaging.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Logger: logger,
 		MaxPayloadBytes: cfg.MaxPayloadBytes, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
-		Notifications: cfg.Notifications,
-		ObserveBatch:  metrics.batchCommitted, ObserveNotifications: metrics.notified,
+		Notifications: cfg.Notifications, Refusal: refusalForm(logger),
+		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified,
 	})
 	r.subscriptions = subscriptions.New(subscriptions.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,

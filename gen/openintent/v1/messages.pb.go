@@ -9,6 +9,7 @@ package openintentv1
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
+	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	structpb "google.golang.org/protobuf/types/known/structpb"
@@ -480,6 +481,149 @@ func (x *SendMessageRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// SendMessagesResponse is what became of one message of a stream.
+type SendMessagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Exactly one of these is set.
+	//
+	// Types that are valid to be assigned to Outcome:
+	//
+	//	*SendMessagesResponse_Acknowledgement
+	//	*SendMessagesResponse_Refusal
+	Outcome       isSendMessagesResponse_Outcome `protobuf_oneof:"outcome"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SendMessagesResponse) Reset() {
+	*x = SendMessagesResponse{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SendMessagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SendMessagesResponse) ProtoMessage() {}
+
+func (x *SendMessagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SendMessagesResponse.ProtoReflect.Descriptor instead.
+func (*SendMessagesResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SendMessagesResponse) GetOutcome() isSendMessagesResponse_Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+func (x *SendMessagesResponse) GetAcknowledgement() *Acknowledgement {
+	if x != nil {
+		if x, ok := x.Outcome.(*SendMessagesResponse_Acknowledgement); ok {
+			return x.Acknowledgement
+		}
+	}
+	return nil
+}
+
+func (x *SendMessagesResponse) GetRefusal() *status.Status {
+	if x != nil {
+		if x, ok := x.Outcome.(*SendMessagesResponse_Refusal); ok {
+			return x.Refusal
+		}
+	}
+	return nil
+}
+
+type isSendMessagesResponse_Outcome interface {
+	isSendMessagesResponse_Outcome()
+}
+
+type SendMessagesResponse_Acknowledgement struct {
+	// The message is stored.
+	Acknowledgement *Acknowledgement `protobuf:"bytes,1,opt,name=acknowledgement,proto3,oneof"`
+}
+
+type SendMessagesResponse_Refusal struct {
+	// The message is not stored: the status with which SendMessage would have ended, with the same details. Only the reason
+	// OUTCOME_UNKNOWN leaves open whether it is.
+	Refusal *status.Status `protobuf:"bytes,2,opt,name=refusal,proto3,oneof"`
+}
+
+func (*SendMessagesResponse_Acknowledgement) isSendMessagesResponse_Outcome() {}
+
+func (*SendMessagesResponse_Refusal) isSendMessagesResponse_Outcome() {}
+
+// Acknowledgement says that a message is stored, now or earlier under the same idempotency key.
+type Acknowledgement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifier of the message, made by the server.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// When it was stored; strictly rising within an intent.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Acknowledgement) Reset() {
+	*x = Acknowledgement{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Acknowledgement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Acknowledgement) ProtoMessage() {}
+
+func (x *Acknowledgement) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Acknowledgement.ProtoReflect.Descriptor instead.
+func (*Acknowledgement) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Acknowledgement) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *Acknowledgement) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
 // SendMessageByNameRequest describes a new message on a channel known by name.
 type SendMessageByNameRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -509,7 +653,7 @@ type SendMessageByNameRequest struct {
 
 func (x *SendMessageByNameRequest) Reset() {
 	*x = SendMessageByNameRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[2]
+	mi := &file_openintent_v1_messages_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -521,7 +665,7 @@ func (x *SendMessageByNameRequest) String() string {
 func (*SendMessageByNameRequest) ProtoMessage() {}
 
 func (x *SendMessageByNameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[2]
+	mi := &file_openintent_v1_messages_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -534,7 +678,7 @@ func (x *SendMessageByNameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageByNameRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageByNameRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{2}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SendMessageByNameRequest) GetIntentId() string {
@@ -629,7 +773,7 @@ type ListMessagesRequest struct {
 
 func (x *ListMessagesRequest) Reset() {
 	*x = ListMessagesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[3]
+	mi := &file_openintent_v1_messages_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -641,7 +785,7 @@ func (x *ListMessagesRequest) String() string {
 func (*ListMessagesRequest) ProtoMessage() {}
 
 func (x *ListMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[3]
+	mi := &file_openintent_v1_messages_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -654,7 +798,7 @@ func (x *ListMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ListMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{3}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListMessagesRequest) GetChannelId() string {
@@ -713,7 +857,7 @@ type ListMessagesResponse struct {
 
 func (x *ListMessagesResponse) Reset() {
 	*x = ListMessagesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[4]
+	mi := &file_openintent_v1_messages_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +869,7 @@ func (x *ListMessagesResponse) String() string {
 func (*ListMessagesResponse) ProtoMessage() {}
 
 func (x *ListMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[4]
+	mi := &file_openintent_v1_messages_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +882,7 @@ func (x *ListMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ListMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{4}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListMessagesResponse) GetMessages() []*Message {
@@ -768,7 +912,7 @@ type GetMessageRequest struct {
 
 func (x *GetMessageRequest) Reset() {
 	*x = GetMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[5]
+	mi := &file_openintent_v1_messages_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -780,7 +924,7 @@ func (x *GetMessageRequest) String() string {
 func (*GetMessageRequest) ProtoMessage() {}
 
 func (x *GetMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[5]
+	mi := &file_openintent_v1_messages_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -793,7 +937,7 @@ func (x *GetMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMessageRequest.ProtoReflect.Descriptor instead.
 func (*GetMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetMessageRequest) GetChannelId() string {
@@ -833,7 +977,7 @@ type ReplyMessageRequest struct {
 
 func (x *ReplyMessageRequest) Reset() {
 	*x = ReplyMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[6]
+	mi := &file_openintent_v1_messages_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -845,7 +989,7 @@ func (x *ReplyMessageRequest) String() string {
 func (*ReplyMessageRequest) ProtoMessage() {}
 
 func (x *ReplyMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[6]
+	mi := &file_openintent_v1_messages_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -858,7 +1002,7 @@ func (x *ReplyMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplyMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReplyMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{6}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReplyMessageRequest) GetChannelId() string {
@@ -927,7 +1071,7 @@ type UpdateMessageRequest struct {
 
 func (x *UpdateMessageRequest) Reset() {
 	*x = UpdateMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[7]
+	mi := &file_openintent_v1_messages_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -939,7 +1083,7 @@ func (x *UpdateMessageRequest) String() string {
 func (*UpdateMessageRequest) ProtoMessage() {}
 
 func (x *UpdateMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[7]
+	mi := &file_openintent_v1_messages_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -952,7 +1096,7 @@ func (x *UpdateMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMessageRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{7}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateMessageRequest) GetChannelId() string {
@@ -1010,7 +1154,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[8]
+	mi := &file_openintent_v1_messages_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1166,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[8]
+	mi := &file_openintent_v1_messages_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1179,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{8}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AskRequest) GetChannelId() string {
@@ -1124,7 +1268,7 @@ type AskAllRequest struct {
 
 func (x *AskAllRequest) Reset() {
 	*x = AskAllRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[9]
+	mi := &file_openintent_v1_messages_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1136,7 +1280,7 @@ func (x *AskAllRequest) String() string {
 func (*AskAllRequest) ProtoMessage() {}
 
 func (x *AskAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[9]
+	mi := &file_openintent_v1_messages_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1149,7 +1293,7 @@ func (x *AskAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAllRequest.ProtoReflect.Descriptor instead.
 func (*AskAllRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AskAllRequest) GetChannelId() string {
@@ -1227,7 +1371,7 @@ type AskAllResponse struct {
 
 func (x *AskAllResponse) Reset() {
 	*x = AskAllResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[10]
+	mi := &file_openintent_v1_messages_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1383,7 @@ func (x *AskAllResponse) String() string {
 func (*AskAllResponse) ProtoMessage() {}
 
 func (x *AskAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[10]
+	mi := &file_openintent_v1_messages_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1396,7 @@ func (x *AskAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAllResponse.ProtoReflect.Descriptor instead.
 func (*AskAllResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AskAllResponse) GetResponses() []*Message {
@@ -1279,7 +1423,7 @@ type AwaitResponsesRequest struct {
 
 func (x *AwaitResponsesRequest) Reset() {
 	*x = AwaitResponsesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	mi := &file_openintent_v1_messages_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1435,7 @@ func (x *AwaitResponsesRequest) String() string {
 func (*AwaitResponsesRequest) ProtoMessage() {}
 
 func (x *AwaitResponsesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	mi := &file_openintent_v1_messages_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1448,7 @@ func (x *AwaitResponsesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResponsesRequest.ProtoReflect.Descriptor instead.
 func (*AwaitResponsesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{11}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AwaitResponsesRequest) GetChannelId() string {
@@ -1346,7 +1490,7 @@ type AwaitResponsesResponse struct {
 
 func (x *AwaitResponsesResponse) Reset() {
 	*x = AwaitResponsesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	mi := &file_openintent_v1_messages_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1502,7 @@ func (x *AwaitResponsesResponse) String() string {
 func (*AwaitResponsesResponse) ProtoMessage() {}
 
 func (x *AwaitResponsesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	mi := &file_openintent_v1_messages_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1515,7 @@ func (x *AwaitResponsesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResponsesResponse.ProtoReflect.Descriptor instead.
 func (*AwaitResponsesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{12}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AwaitResponsesResponse) GetResponses() []*Message {
@@ -1407,7 +1551,7 @@ type SubscribeRequest struct {
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[13]
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1419,7 +1563,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[13]
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1432,7 +1576,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{13}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SubscribeRequest) GetScope() isSubscribeRequest_Scope {
@@ -1551,7 +1695,7 @@ type SubscribeResponse struct {
 
 func (x *SubscribeResponse) Reset() {
 	*x = SubscribeResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[14]
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +1707,7 @@ func (x *SubscribeResponse) String() string {
 func (*SubscribeResponse) ProtoMessage() {}
 
 func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[14]
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +1720,7 @@ func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{14}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SubscribeResponse) GetPosition() int64 {
@@ -1648,7 +1792,7 @@ type ListMessageDeliveriesRequest struct {
 
 func (x *ListMessageDeliveriesRequest) Reset() {
 	*x = ListMessageDeliveriesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1804,7 @@ func (x *ListMessageDeliveriesRequest) String() string {
 func (*ListMessageDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1817,7 @@ func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListMessageDeliveriesRequest) GetChannelId() string {
@@ -1701,7 +1845,7 @@ type ListMessageDeliveriesResponse struct {
 
 func (x *ListMessageDeliveriesResponse) Reset() {
 	*x = ListMessageDeliveriesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1713,7 +1857,7 @@ func (x *ListMessageDeliveriesResponse) String() string {
 func (*ListMessageDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1726,7 +1870,7 @@ func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListMessageDeliveriesResponse) GetDeliveries() []*MessageDelivery {
@@ -1763,7 +1907,7 @@ type MessageDelivery struct {
 
 func (x *MessageDelivery) Reset() {
 	*x = MessageDelivery{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1775,7 +1919,7 @@ func (x *MessageDelivery) String() string {
 func (*MessageDelivery) ProtoMessage() {}
 
 func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1788,7 +1932,7 @@ func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageDelivery.ProtoReflect.Descriptor instead.
 func (*MessageDelivery) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MessageDelivery) GetAgentId() string {
@@ -1871,7 +2015,7 @@ type GetInboxRequest struct {
 
 func (x *GetInboxRequest) Reset() {
 	*x = GetInboxRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1883,7 +2027,7 @@ func (x *GetInboxRequest) String() string {
 func (*GetInboxRequest) ProtoMessage() {}
 
 func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1896,7 +2040,7 @@ func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInboxRequest.ProtoReflect.Descriptor instead.
 func (*GetInboxRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetInboxRequest) GetAgentId() string {
@@ -1944,7 +2088,7 @@ type Inbox struct {
 
 func (x *Inbox) Reset() {
 	*x = Inbox{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2100,7 @@ func (x *Inbox) String() string {
 func (*Inbox) ProtoMessage() {}
 
 func (x *Inbox) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2113,7 @@ func (x *Inbox) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inbox.ProtoReflect.Descriptor instead.
 func (*Inbox) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Inbox) GetItems() []*InboxItem {
@@ -2017,7 +2161,7 @@ type InboxItem struct {
 
 func (x *InboxItem) Reset() {
 	*x = InboxItem{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2173,7 @@ func (x *InboxItem) String() string {
 func (*InboxItem) ProtoMessage() {}
 
 func (x *InboxItem) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2186,7 @@ func (x *InboxItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboxItem.ProtoReflect.Descriptor instead.
 func (*InboxItem) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *InboxItem) GetIntentId() string {
@@ -2086,7 +2230,7 @@ type MarkInboxReadRequest struct {
 
 func (x *MarkInboxReadRequest) Reset() {
 	*x = MarkInboxReadRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2098,7 +2242,7 @@ func (x *MarkInboxReadRequest) String() string {
 func (*MarkInboxReadRequest) ProtoMessage() {}
 
 func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2111,7 +2255,7 @@ func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MarkInboxReadRequest) GetAgentId() string {
@@ -2139,7 +2283,7 @@ type MarkInboxReadResponse struct {
 
 func (x *MarkInboxReadResponse) Reset() {
 	*x = MarkInboxReadResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2295,7 @@ func (x *MarkInboxReadResponse) String() string {
 func (*MarkInboxReadResponse) ProtoMessage() {}
 
 func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2308,7 @@ func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MarkInboxReadResponse) GetMessages() []*Message {
@@ -2178,7 +2322,7 @@ var File_openintent_v1_messages_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/events.proto\"\xb3\x04\n" +
+	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1aopenintent/v1/events.proto\"\xb3\x04\n" +
 	"\aMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -2216,7 +2360,16 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
 	"\x0f_correlation_idB\x12\n" +
-	"\x10_idempotency_key\"\xda\x04\n" +
+	"\x10_idempotency_key\"\x9d\x01\n" +
+	"\x14SendMessagesResponse\x12J\n" +
+	"\x0facknowledgement\x18\x01 \x01(\v2\x1e.openintent.v1.AcknowledgementH\x00R\x0facknowledgement\x12.\n" +
+	"\arefusal\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\arefusalB\t\n" +
+	"\aoutcome\"k\n" +
+	"\x0fAcknowledgement\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x01 \x01(\tR\tmessageId\x129\n" +
+	"\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xda\x04\n" +
 	"\x18SendMessageByNameRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -2429,10 +2582,11 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x14DELIVERY_STATUS_READ\x10\x03\x12\x1c\n" +
 	"\x18DELIVERY_STATUS_ANSWERED\x10\x04\x12\x1b\n" +
 	"\x17DELIVERY_STATUS_EXPIRED\x10\x05\x12!\n" +
-	"\x1dDELIVERY_STATUS_DEAD_LETTERED\x10\x062\xe2\r\n" +
+	"\x1dDELIVERY_STATUS_DEAD_LETTERED\x10\x062\xbe\x0e\n" +
 	"\x0eMessageService\x12w\n" +
 	"\vSendMessage\x12!.openintent.v1.SendMessageRequest\x1a\x16.openintent.v1.Message\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/channels/{channel_id}/messages\x12\x91\x01\n" +
-	"\x11SendMessageByName\x12'.openintent.v1.SendMessageByNameRequest\x1a\x16.openintent.v1.Message\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/intents/{intent_id}/channels/{name}/messages\x12\x8d\x01\n" +
+	"\x11SendMessageByName\x12'.openintent.v1.SendMessageByNameRequest\x1a\x16.openintent.v1.Message\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/intents/{intent_id}/channels/{name}/messages\x12Z\n" +
+	"\fSendMessages\x12!.openintent.v1.SendMessageRequest\x1a#.openintent.v1.SendMessagesResponse(\x010\x01\x12\x8d\x01\n" +
 	"\fListMessages\x12\".openintent.v1.ListMessagesRequest\x1a#.openintent.v1.ListMessagesResponse\"4\x82\xd3\xe4\x93\x02.b\bmessages\x12\"/v1/channels/{channel_id}/messages\x12\x7f\n" +
 	"\n" +
 	"GetMessage\x12 .openintent.v1.GetMessageRequest\x1a\x16.openintent.v1.Message\"7\x82\xd3\xe4\x93\x021\x12//v1/channels/{channel_id}/messages/{message_id}\x12\x8c\x01\n" +
@@ -2461,112 +2615,120 @@ func file_openintent_v1_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_openintent_v1_messages_proto_goTypes = []any{
 	(MessageType)(0),                      // 0: openintent.v1.MessageType
 	(MessageStatus)(0),                    // 1: openintent.v1.MessageStatus
 	(DeliveryStatus)(0),                   // 2: openintent.v1.DeliveryStatus
 	(*Message)(nil),                       // 3: openintent.v1.Message
 	(*SendMessageRequest)(nil),            // 4: openintent.v1.SendMessageRequest
-	(*SendMessageByNameRequest)(nil),      // 5: openintent.v1.SendMessageByNameRequest
-	(*ListMessagesRequest)(nil),           // 6: openintent.v1.ListMessagesRequest
-	(*ListMessagesResponse)(nil),          // 7: openintent.v1.ListMessagesResponse
-	(*GetMessageRequest)(nil),             // 8: openintent.v1.GetMessageRequest
-	(*ReplyMessageRequest)(nil),           // 9: openintent.v1.ReplyMessageRequest
-	(*UpdateMessageRequest)(nil),          // 10: openintent.v1.UpdateMessageRequest
-	(*AskRequest)(nil),                    // 11: openintent.v1.AskRequest
-	(*AskAllRequest)(nil),                 // 12: openintent.v1.AskAllRequest
-	(*AskAllResponse)(nil),                // 13: openintent.v1.AskAllResponse
-	(*AwaitResponsesRequest)(nil),         // 14: openintent.v1.AwaitResponsesRequest
-	(*AwaitResponsesResponse)(nil),        // 15: openintent.v1.AwaitResponsesResponse
-	(*SubscribeRequest)(nil),              // 16: openintent.v1.SubscribeRequest
-	(*SubscribeResponse)(nil),             // 17: openintent.v1.SubscribeResponse
-	(*ListMessageDeliveriesRequest)(nil),  // 18: openintent.v1.ListMessageDeliveriesRequest
-	(*ListMessageDeliveriesResponse)(nil), // 19: openintent.v1.ListMessageDeliveriesResponse
-	(*MessageDelivery)(nil),               // 20: openintent.v1.MessageDelivery
-	(*GetInboxRequest)(nil),               // 21: openintent.v1.GetInboxRequest
-	(*Inbox)(nil),                         // 22: openintent.v1.Inbox
-	(*InboxItem)(nil),                     // 23: openintent.v1.InboxItem
-	(*MarkInboxReadRequest)(nil),          // 24: openintent.v1.MarkInboxReadRequest
-	(*MarkInboxReadResponse)(nil),         // 25: openintent.v1.MarkInboxReadResponse
-	(*structpb.Struct)(nil),               // 26: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),         // 27: google.protobuf.Timestamp
-	(*Event)(nil),                         // 28: openintent.v1.Event
+	(*SendMessagesResponse)(nil),          // 5: openintent.v1.SendMessagesResponse
+	(*Acknowledgement)(nil),               // 6: openintent.v1.Acknowledgement
+	(*SendMessageByNameRequest)(nil),      // 7: openintent.v1.SendMessageByNameRequest
+	(*ListMessagesRequest)(nil),           // 8: openintent.v1.ListMessagesRequest
+	(*ListMessagesResponse)(nil),          // 9: openintent.v1.ListMessagesResponse
+	(*GetMessageRequest)(nil),             // 10: openintent.v1.GetMessageRequest
+	(*ReplyMessageRequest)(nil),           // 11: openintent.v1.ReplyMessageRequest
+	(*UpdateMessageRequest)(nil),          // 12: openintent.v1.UpdateMessageRequest
+	(*AskRequest)(nil),                    // 13: openintent.v1.AskRequest
+	(*AskAllRequest)(nil),                 // 14: openintent.v1.AskAllRequest
+	(*AskAllResponse)(nil),                // 15: openintent.v1.AskAllResponse
+	(*AwaitResponsesRequest)(nil),         // 16: openintent.v1.AwaitResponsesRequest
+	(*AwaitResponsesResponse)(nil),        // 17: openintent.v1.AwaitResponsesResponse
+	(*SubscribeRequest)(nil),              // 18: openintent.v1.SubscribeRequest
+	(*SubscribeResponse)(nil),             // 19: openintent.v1.SubscribeResponse
+	(*ListMessageDeliveriesRequest)(nil),  // 20: openintent.v1.ListMessageDeliveriesRequest
+	(*ListMessageDeliveriesResponse)(nil), // 21: openintent.v1.ListMessageDeliveriesResponse
+	(*MessageDelivery)(nil),               // 22: openintent.v1.MessageDelivery
+	(*GetInboxRequest)(nil),               // 23: openintent.v1.GetInboxRequest
+	(*Inbox)(nil),                         // 24: openintent.v1.Inbox
+	(*InboxItem)(nil),                     // 25: openintent.v1.InboxItem
+	(*MarkInboxReadRequest)(nil),          // 26: openintent.v1.MarkInboxReadRequest
+	(*MarkInboxReadResponse)(nil),         // 27: openintent.v1.MarkInboxReadResponse
+	(*structpb.Struct)(nil),               // 28: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),         // 29: google.protobuf.Timestamp
+	(*status.Status)(nil),                 // 30: google.rpc.Status
+	(*Event)(nil),                         // 31: openintent.v1.Event
 }
 var file_openintent_v1_messages_proto_depIdxs = []int32{
 	0,  // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
-	26, // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
-	26, // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
+	28, // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
+	28, // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
 	1,  // 3: openintent.v1.Message.status:type_name -> openintent.v1.MessageStatus
-	27, // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
-	27, // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
-	27, // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
+	29, // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
+	29, // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
+	29, // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
 	0,  // 7: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
-	26, // 8: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
-	26, // 9: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
-	27, // 10: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 11: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
-	26, // 12: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
-	26, // 13: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
-	27, // 14: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 15: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
-	3,  // 16: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
-	26, // 17: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
-	26, // 18: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
-	27, // 19: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	1,  // 20: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
-	26, // 21: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
-	26, // 22: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
-	26, // 23: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
-	26, // 24: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
-	3,  // 25: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
-	3,  // 26: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
-	0,  // 27: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
-	3,  // 28: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
-	28, // 29: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
-	28, // 30: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
-	20, // 31: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
-	2,  // 32: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
-	27, // 33: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
-	27, // 34: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
-	27, // 35: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
-	27, // 36: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
-	27, // 37: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
-	27, // 38: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
-	23, // 39: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
-	3,  // 40: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
-	3,  // 41: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
-	4,  // 42: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
-	5,  // 43: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
-	6,  // 44: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
-	8,  // 45: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
-	9,  // 46: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
-	10, // 47: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
-	11, // 48: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
-	12, // 49: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
-	14, // 50: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
-	18, // 51: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
-	21, // 52: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
-	24, // 53: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
-	16, // 54: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
-	3,  // 55: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
-	3,  // 56: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
-	7,  // 57: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
-	3,  // 58: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
-	3,  // 59: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
-	3,  // 60: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
-	3,  // 61: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
-	13, // 62: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
-	15, // 63: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
-	19, // 64: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
-	22, // 65: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
-	25, // 66: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
-	17, // 67: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
-	55, // [55:68] is the sub-list for method output_type
-	42, // [42:55] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	28, // 8: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
+	28, // 9: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
+	29, // 10: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	6,  // 11: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
+	30, // 12: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
+	29, // 13: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
+	0,  // 14: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
+	28, // 15: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
+	28, // 16: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
+	29, // 17: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 18: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
+	3,  // 19: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
+	28, // 20: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
+	28, // 21: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
+	29, // 22: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	1,  // 23: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
+	28, // 24: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
+	28, // 25: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
+	28, // 26: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
+	28, // 27: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
+	3,  // 28: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
+	3,  // 29: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
+	0,  // 30: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
+	3,  // 31: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
+	31, // 32: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
+	31, // 33: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
+	22, // 34: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
+	2,  // 35: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
+	29, // 36: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
+	29, // 37: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
+	29, // 38: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
+	29, // 39: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
+	29, // 40: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
+	29, // 41: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
+	25, // 42: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
+	3,  // 43: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
+	3,  // 44: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
+	4,  // 45: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
+	7,  // 46: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
+	4,  // 47: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
+	8,  // 48: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
+	10, // 49: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
+	11, // 50: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
+	12, // 51: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
+	13, // 52: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
+	14, // 53: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
+	16, // 54: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
+	20, // 55: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
+	23, // 56: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
+	26, // 57: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
+	18, // 58: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
+	3,  // 59: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
+	3,  // 60: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
+	5,  // 61: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
+	9,  // 62: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
+	3,  // 63: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
+	3,  // 64: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
+	3,  // 65: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
+	3,  // 66: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
+	15, // 67: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
+	17, // 68: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
+	21, // 69: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
+	24, // 70: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
+	27, // 71: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
+	19, // 72: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
+	59, // [59:73] is the sub-list for method output_type
+	45, // [45:59] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_messages_proto_init() }
@@ -2577,29 +2739,33 @@ func file_openintent_v1_messages_proto_init() {
 	file_openintent_v1_events_proto_init()
 	file_openintent_v1_messages_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[1].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[2].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[3].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[2].OneofWrappers = []any{
+		(*SendMessagesResponse_Acknowledgement)(nil),
+		(*SendMessagesResponse_Refusal)(nil),
+	}
 	file_openintent_v1_messages_proto_msgTypes[4].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[5].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[6].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[7].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[8].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[9].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[10].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[11].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[13].OneofWrappers = []any{
+	file_openintent_v1_messages_proto_msgTypes[13].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[15].OneofWrappers = []any{
 		(*SubscribeRequest_ChannelId)(nil),
 		(*SubscribeRequest_IntentId)(nil),
 		(*SubscribeRequest_AgentId)(nil),
 	}
-	file_openintent_v1_messages_proto_msgTypes[17].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[18].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[19].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[20].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_messages_proto_rawDesc), len(file_openintent_v1_messages_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	MessageService_SendMessage_FullMethodName           = "/openintent.v1.MessageService/SendMessage"
 	MessageService_SendMessageByName_FullMethodName     = "/openintent.v1.MessageService/SendMessageByName"
+	MessageService_SendMessages_FullMethodName          = "/openintent.v1.MessageService/SendMessages"
 	MessageService_ListMessages_FullMethodName          = "/openintent.v1.MessageService/ListMessages"
 	MessageService_GetMessage_FullMethodName            = "/openintent.v1.MessageService/GetMessage"
 	MessageService_ReplyMessage_FullMethodName          = "/openintent.v1.MessageService/ReplyMessage"
@@ -51,6 +52,18 @@ type MessageServiceClient interface {
 	// SendMessageByName sends a message on the intent's open channel of this name and creates it, with the `intent`
 	// member policy, when there is none (RFC-0021 section 1.4).
 	SendMessageByName(ctx context.Context, in *SendMessageByNameRequest, opts ...grpc.CallOption) (*Message, error)
+	// SendMessages sends many messages without waiting for each: every request is answered by one response, in the order of
+	// the requests. A refused message does not end the stream, and says what SendMessage would have said of it.
+	//
+	// Messages on one channel are stored in the order in which they were sent; one that is refused and sent again comes after
+	// those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them,
+	// are unanswered, so a client must read the answers while it sends. When the client has sent everything and says so
+	// (half-close), the server answers the rest and ends the stream with OK. When the server stops, it answers what it has
+	// taken up and ends with UNAVAILABLE. Whatever else ends the stream, messages without an answer may be stored or not: who
+	// sends them again, in the same order and under the same idempotency keys, has each of them once and in order.
+	//
+	// A stream counts among its caller's streams, as those of Subscribe do. There is no REST form.
+	SendMessages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SendMessageRequest, SendMessagesResponse], error)
 	// ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`,
 	// or without it the newest ones.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
@@ -128,6 +141,19 @@ func (c *messageServiceClient) SendMessageByName(ctx context.Context, in *SendMe
 	}
 	return out, nil
 }
+
+func (c *messageServiceClient) SendMessages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SendMessageRequest, SendMessagesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &MessageService_ServiceDesc.Streams[0], MessageService_SendMessages_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[SendMessageRequest, SendMessagesResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type MessageService_SendMessagesClient = grpc.BidiStreamingClient[SendMessageRequest, SendMessagesResponse]
 
 func (c *messageServiceClient) ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -231,7 +257,7 @@ func (c *messageServiceClient) MarkInboxRead(ctx context.Context, in *MarkInboxR
 
 func (c *messageServiceClient) Subscribe(ctx context.Context, in *SubscribeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscribeResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &MessageService_ServiceDesc.Streams[0], MessageService_Subscribe_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &MessageService_ServiceDesc.Streams[1], MessageService_Subscribe_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -265,6 +291,18 @@ type MessageServiceServer interface {
 	// SendMessageByName sends a message on the intent's open channel of this name and creates it, with the `intent`
 	// member policy, when there is none (RFC-0021 section 1.4).
 	SendMessageByName(context.Context, *SendMessageByNameRequest) (*Message, error)
+	// SendMessages sends many messages without waiting for each: every request is answered by one response, in the order of
+	// the requests. A refused message does not end the stream, and says what SendMessage would have said of it.
+	//
+	// Messages on one channel are stored in the order in which they were sent; one that is refused and sent again comes after
+	// those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them,
+	// are unanswered, so a client must read the answers while it sends. When the client has sent everything and says so
+	// (half-close), the server answers the rest and ends the stream with OK. When the server stops, it answers what it has
+	// taken up and ends with UNAVAILABLE. Whatever else ends the stream, messages without an answer may be stored or not: who
+	// sends them again, in the same order and under the same idempotency keys, has each of them once and in order.
+	//
+	// A stream counts among its caller's streams, as those of Subscribe do. There is no REST form.
+	SendMessages(grpc.BidiStreamingServer[SendMessageRequest, SendMessagesResponse]) error
 	// ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`,
 	// or without it the newest ones.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
@@ -328,6 +366,9 @@ func (UnimplementedMessageServiceServer) SendMessage(context.Context, *SendMessa
 }
 func (UnimplementedMessageServiceServer) SendMessageByName(context.Context, *SendMessageByNameRequest) (*Message, error) {
 	return nil, status.Error(codes.Unimplemented, "method SendMessageByName not implemented")
+}
+func (UnimplementedMessageServiceServer) SendMessages(grpc.BidiStreamingServer[SendMessageRequest, SendMessagesResponse]) error {
+	return status.Error(codes.Unimplemented, "method SendMessages not implemented")
 }
 func (UnimplementedMessageServiceServer) ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListMessages not implemented")
@@ -418,6 +459,13 @@ func _MessageService_SendMessageByName_Handler(srv interface{}, ctx context.Cont
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _MessageService_SendMessages_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(MessageServiceServer).SendMessages(&grpc.GenericServerStream[SendMessageRequest, SendMessagesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type MessageService_SendMessagesServer = grpc.BidiStreamingServer[SendMessageRequest, SendMessagesResponse]
 
 func _MessageService_ListMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListMessagesRequest)
@@ -667,6 +715,12 @@ var MessageService_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "SendMessages",
+			Handler:       _MessageService_SendMessages_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
 		{
 			StreamName:    "Subscribe",
 			Handler:       _MessageService_Subscribe_Handler,

@@ -1,0 +1,98 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// messageStream is a stream of SendMessages. Receiving gives a fault for a message that breaks the rules of its fields; the
+// stream goes on after it.
+type messageStream = grpc.BidiStreamingServer[openintentv1.SendMessageRequest, openintentv1.SendMessagesResponse]
+
+// SendMessages sends the messages of a stream and answers each, in order. Here messages are answered; beside, the next ones
+// are taken up, so that the writer commits together what comes together.
+func (s *Service) SendMessages(stream messageStream) error {
+	w := newWindow()
+	ctx := stream.Context()
+	forget := context.AfterFunc(ctx, func() { w.close(context.Cause(ctx)) })
+	defer forget()
+	defer w.close(nil)            // after an answer could not be sent
+	go s.takeUpAll(stream, w)     // ends with the stream, soon after this returned
+	for sent := range w.inOrder { // what was taken up is answered, whatever ended the stream
+		if err := stream.Send(s.answer(<-sent.done)); err != nil {
+			return err
+		}
+		w.answered(sent)
+	}
+	return w.reason()
+}
+
+// takeUpAll takes up what the client sends until the window closes. It closes the window when the client has sent everything
+// or cannot be heard any more.
+func (s *Service) takeUpAll(stream messageStream, w *window) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.close(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+		}
+	}()
+	for w.awaitRoom() {
+		req, err := stream.Recv()
+		var refusal *fault.Fault
+		switch {
+		case errors.Is(err, io.EOF):
+			w.close(nil)
+			return
+		case err != nil && !errors.As(err, &refusal):
+			w.close(err)
+			return
+		}
+		if !s.takeUp(stream.Context(), w, req, err) {
+			return
+		}
+	}
+}
+
+// takeUp hands a message to the writer, unless it is refused before; false means that the window is closed.
+func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendMessageRequest, refused error) bool {
+	sent := &submission{draft: &draft{}, done: make(chan outcome, 1)}
+	if refused == nil {
+		if d, err := s.messageOn(ctx, req); err != nil {
+			refused = err
+		} else {
+			sent.draft, refused = d, s.checked(d)
+		}
+	}
+	if !w.takeUp(sent) {
+		return false
+	}
+	if refused == nil {
+		refused = s.writer.enqueue(sent)
+	}
+	if refused != nil {
+		sent.done <- outcome{err: refused}
+	}
+	return true
+}
+
+// answer says what became of a message.
+func (s *Service) answer(out outcome) *openintentv1.SendMessagesResponse {
+	if out.err != nil {
+		return &openintentv1.SendMessagesResponse{
+			Outcome: &openintentv1.SendMessagesResponse_Refusal{Refusal: s.refusal(out.err)},
+		}
+	}
+	return &openintentv1.SendMessagesResponse{
+		Outcome: &openintentv1.SendMessagesResponse_Acknowledgement{Acknowledgement: &openintentv1.Acknowledgement{
+			MessageId: out.message.ID, CreatedAt: timestamppb.New(out.message.CreatedAt),
+		}},
+	}
+}
