@@ -102,7 +102,7 @@ func newHouse(t *testing.T, engine database.Engine, options ...option) *house {
 // replica opens the house's database once more, where that is possible, and puts rooms on it.
 func (h *house) replica(t *testing.T, options ...option) rooms {
 	opened := database.Config{URL: h.url, Clock: h.clock.Now}
-	cfg := Config{LookAgain: time.Hour, RecordEvery: time.Hour} // what is offered is written when a test says so
+	cfg := Config{LookAgain: time.Hour, RecordEvery: time.Hour, Refusal: refusalForm} // a test says when offers are written
 	for _, apply := range options {
 		apply(&opened, &cfg)
 	}

@@ -207,6 +207,22 @@ func TestBatchesAreBounded(t *testing.T) {
 	require.False(t, stopping)
 }
 
+// A small message does not overtake a large one that the batch has no room for.
+func TestBatchesKeepTheOrder(t *testing.T) {
+	w := newWriter(Config{}, newHub())
+	var queued []*submission
+	for _, size := range []int{1, maxBatchBytes / 2, maxBatchBytes / 2, 1} {
+		d := draftBy("alice")
+		d.payload = bytes.Repeat([]byte(" "), size)
+		queued = append(queued, &submission{draft: d})
+		require.NoError(t, w.enqueue(queued[len(queued)-1]))
+	}
+	batch, _ := w.take()
+	require.Equal(t, queued[:2], batch)
+	batch, _ = w.take()
+	require.Equal(t, queued[2:], batch)
+}
+
 // What was passed over goes first, with its intent alone.
 func TestWhatWasPassedOverGoesFirst(t *testing.T) {
 	w := newWriter(Config{}, newHub())

@@ -67,5 +67,9 @@ func TestMethodsKnowTheFieldsThatHeadersFill(t *testing.T) {
 	send := methods[openintentv1.MessageService_SendMessage_FullMethodName]
 	require.NotNil(t, send.idempotencyKey)
 	require.Nil(t, send.expectedVersion)
+	require.False(t, send.manyRequests)
+	many := methods[openintentv1.MessageService_SendMessages_FullMethodName]
+	require.True(t, many.manyRequests)
+	require.Nil(t, many.idempotencyKey)
 	require.Equal(t, "grpc.health.v1.Health/Check", methods[healthv1.Health_Check_FullMethodName].name)
 }

@@ -1,0 +1,58 @@
+package messaging
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWindowLetsNobodyInOnceClosed(t *testing.T) {
+	w := newWindow()
+	one, other := &submission{draft: draftBy("alice")}, &submission{draft: draftBy("alice")}
+	require.True(t, w.awaitRoom())
+	require.True(t, w.takeUp(one))
+	w.close(errStopping)
+	w.close(errInjected)
+	require.False(t, w.awaitRoom())
+	require.False(t, w.takeUp(other))
+	var left []*submission
+	for s := range w.inOrder {
+		left = append(left, s)
+		w.answered(s)
+	}
+	require.Equal(t, []*submission{one}, left, "what was taken up stays in line")
+	require.ErrorIs(t, w.reason(), errStopping, "the first reason stays")
+	require.Zero(t, w.messages)
+	require.Zero(t, w.bytes)
+}
+
+func TestWindowIsBounded(t *testing.T) {
+	large := draftBy("alice")
+	large.payload = make([]byte, maxUnansweredBytes)
+	for name, test := range map[string]struct {
+		draft *draft
+		fit   int
+	}{"by messages": {draftBy("alice"), maxUnanswered}, "by bytes": {large, 1}} {
+		t.Run(name, func(t *testing.T) {
+			for _, makeRoom := range []func(w *window){
+				func(w *window) { w.answered(<-w.inOrder) },
+				func(w *window) { w.close(nil) },
+			} {
+				w := newWindow()
+				for range test.fit {
+					require.True(t, w.awaitRoom())
+					require.True(t, w.takeUp(&submission{draft: test.draft}))
+				}
+				room := make(chan bool, 1)
+				go func() { room <- w.awaitRoom() }()
+				select {
+				case <-room:
+					require.Fail(t, "there is no room")
+				default:
+				}
+				makeRoom(w)
+				require.Equal(t, !w.closed, <-room)
+			}
+		})
+	}
+}
