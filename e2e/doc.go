@@ -4,6 +4,7 @@
 //     is also a short reading of them.
 //   - faults_test.go and replicas_test.go put a load (load_test.go) on servers that are killed, cut off, stopped, robbed of
 //     their commits' acknowledgements, or two on one database, and look that nothing acknowledged is lost or doubled.
+//   - pipelined_test.go kills servers under streams of messages and looks that each message is there once and in its order.
 //   - races_test.go lets two calls race and accepts only what some order of them explains.
 //   - storage_test.go reads what the servers left behind and checks what must hold whatever happened.
 //

@@ -13,6 +13,13 @@
 // head's lock, which is held until the commit, so their order is the order of commits. appender is the only code that stores
 // messages; the writer and the lifecycle's own notifications share it.
 //
+// A stream of messages (pipeline.go) queues each without waiting for the one before: one goroutine takes them up, as long as
+// there is room in its window (window.go), another answers them in order. The writer keeps the order of an intent's drafts,
+// also of those that it has to pass over because another replica holds the intent.
+//
+//	client ──> window ──> queue ──> writer
+//	   └────── answers, in order ─────┘
+//
 // # Reading
 //
 // Every way to receive is a cursor over the same rows: a list (list.go), a stream (tail.go, follow.go), a wait for answers

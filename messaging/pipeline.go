@@ -63,14 +63,17 @@ func (s *Service) takeUpAll(stream messageStream, w *window) {
 
 // takeUp hands a message to the writer, unless it is refused before; false means that the window is closed.
 func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendMessageRequest, refused error) bool {
-	sent := &submission{draft: &draft{}, done: make(chan outcome, 1)}
+	var d *draft
 	if refused == nil {
-		if d, err := s.messageOn(ctx, req); err != nil {
-			refused = err
-		} else {
-			sent.draft, refused = d, s.checked(d)
-		}
+		d, refused = s.messageOn(ctx, req)
 	}
+	if refused == nil {
+		refused = s.checked(d)
+	}
+	if d == nil {
+		d = &draft{} // takes its place in the window
+	}
+	sent := &submission{draft: d, done: make(chan outcome, 1)}
 	if !w.takeUp(sent) {
 		return false
 	}
