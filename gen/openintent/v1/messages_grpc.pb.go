@@ -53,7 +53,8 @@ type MessageServiceClient interface {
 	// member policy, when there is none (RFC-0021 section 1.4).
 	SendMessageByName(ctx context.Context, in *SendMessageByNameRequest, opts ...grpc.CallOption) (*Message, error)
 	// SendMessages sends many messages without waiting for each: every request is answered by one response, in the order of
-	// the requests. A refused message does not end the stream, and says what SendMessage would have said of it.
+	// the requests. A refused message does not end the stream, and its answer says what SendMessage would have said of it; only
+	// a request that cannot be read at all, as one that is far too large, ends it.
 	//
 	// Messages on one channel are stored in the order in which they were sent; one that is refused and sent again comes after
 	// those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them,
@@ -292,7 +293,8 @@ type MessageServiceServer interface {
 	// member policy, when there is none (RFC-0021 section 1.4).
 	SendMessageByName(context.Context, *SendMessageByNameRequest) (*Message, error)
 	// SendMessages sends many messages without waiting for each: every request is answered by one response, in the order of
-	// the requests. A refused message does not end the stream, and says what SendMessage would have said of it.
+	// the requests. A refused message does not end the stream, and its answer says what SendMessage would have said of it; only
+	// a request that cannot be read at all, as one that is far too large, ends it.
 	//
 	// Messages on one channel are stored in the order in which they were sent; one that is refused and sent again comes after
 	// those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them,
