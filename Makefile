@@ -1,12 +1,12 @@
 # The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test torture lint generate check-generated proto-lint proto-breaking bench fuzz
+.PHONY: help run build test torture lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 
-# Arguments for the program that `run` and `bench` start.
+# Arguments for the program that `run`, `bench` and `bench-compare` start.
 ARGS ?=
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
@@ -33,6 +33,7 @@ torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to rep
 
 lint: ## Vet and lint the Go code, including who may import whom
 	go vet ./...
+	go -C bench/compare vet ./...
 	$(GOLANGCI_LINT) run ./...
 
 generate: ## Generate gen/ from proto/
@@ -50,6 +51,10 @@ proto-breaking: ## Fail if the protos break clients of the last release
 
 bench: ## Run the benchmarks on a PostgreSQL that waits for the disk (flags in ARGS)
 	scripts/with-postgres.sh --durable go run ./bench $(ARGS)
+
+bench-compare: ## Compare with other servers on this machine and write bench/RESULTS.md (flags in ARGS)
+	OPENINTENT_BENCH_PYTHON=$$(scripts/python-env.sh python-compare bench/compare/python-requirements.txt) && \
+		export OPENINTENT_BENCH_PYTHON && scripts/with-postgres.sh --durable go run ./bench compare $(ARGS)
 
 fuzz: ## Run every fuzz target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh

@@ -16,6 +16,9 @@ import (
 	"time"
 )
 
+// postgresSetting names the environment variable with the URL of a PostgreSQL whose user may create databases.
+const postgresSetting = "OPENINTENT_TEST_POSTGRES"
+
 // plan is what a run measures.
 type plan struct {
 	callers  []int
@@ -48,6 +51,10 @@ var parts = []part{
 func main() {
 	if mode := os.Getenv(childMode); mode != "" {
 		exitOn(serveChild(mode))
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "compare" {
+		exitOn(compare(os.Args[2:]))
 		return
 	}
 	names := make([]string, len(parts))
@@ -121,10 +128,15 @@ func (p plan) databaseURL(ctx context.Context, engine, name string) (string, err
 	if engine == "sqlite" {
 		return "sqlite:" + p.scratch + "/" + name + "_" + started + ".db", nil
 	}
-	maintenance := os.Getenv("OPENINTENT_TEST_POSTGRES")
+	maintenance := os.Getenv(postgresSetting)
 	if maintenance == "" {
-		return "", errors.New("OPENINTENT_TEST_POSTGRES is not set; run make bench, which starts a PostgreSQL")
+		return "", errors.New(postgresSetting + " is not set; run make bench, which starts a PostgreSQL")
 	}
+	return createDatabase(ctx, maintenance, name+"_"+started)
+}
+
+// createDatabase creates a database on the PostgreSQL that a URL leads to, and gives its URL.
+func createDatabase(ctx context.Context, maintenance, name string) (string, error) {
 	address, err := url.Parse(maintenance)
 	if err != nil {
 		return "", err
@@ -134,7 +146,7 @@ func (p plan) databaseURL(ctx context.Context, engine, name string) (string, err
 		return "", err
 	}
 	defer func() { _ = pool.Close() }()
-	address.Path = "/bench_" + name + "_" + started
+	address.Path = "/bench_" + name
 	_, err = pool.ExecContext(ctx, "CREATE DATABASE "+address.Path[1:])
 	return address.String(), err
 }

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Makes the Python environment of the end-to-end tests in .cache/python, if it is not there yet, and prints the path of
-# its interpreter. On Debian, Python's venv module is installed when it is missing and the caller is root.
+# Makes a Python environment in .cache, if it is not there yet, and prints the path of its interpreter: .cache/python with
+# what the end-to-end tests need, or one of another name with other requirements. On Debian, Python's venv module is
+# installed when it is missing and the caller is root.
+#
+#   scripts/python-env.sh [NAME REQUIREMENTS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-requirements=scripts/python-requirements.txt
-environment=$PWD/.cache/python
+environment=$PWD/.cache/${1:-python}
+requirements=${2:-scripts/python-requirements.txt}
 # A copy of the requirements marks a finished environment: a half-made or outdated one is made anew.
 finished=$environment/requirements.txt
 

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// row is one line of the results: what is done, by whom, and where or with how much.
+type row struct{ what, contestant, where string }
+
+// measurement is a figure with the processor time that the contestant's servers used for each unit.
+type measurement struct {
+	figure
+	processor time.Duration
+}
+
+// figures hold the measurements of every round.
+type figures struct {
+	order []row
+	rows  map[row]map[int][]measurement
+}
+
+func newFigures() *figures { return &figures{rows: make(map[row]map[int][]measurement)} }
+
+func (f *figures) add(r row, callers int, m measurement) {
+	if f.rows[r] == nil {
+		f.rows[r] = make(map[int][]measurement)
+		f.order = append(f.order, r)
+	}
+	f.rows[r][callers] = append(f.rows[r][callers], m)
+}
+
+// callers gives the numbers at which a row was measured, rising.
+func (f *figures) callers(r row) (callers []int) {
+	for n := range f.rows[r] {
+		callers = append(callers, n)
+	}
+	slices.Sort(callers)
+	return callers
+}
+
+// values are what each round came to, rising.
+func (f *figures) values(r row, callers int, of func(measurement) float64) []float64 {
+	values := make([]float64, 0, len(f.rows[r][callers]))
+	for _, m := range f.rows[r][callers] {
+		values = append(values, of(m))
+	}
+	slices.Sort(values)
+	return values
+}
+
+// median is over the rounds; false when there is none.
+func (f *figures) median(r row, callers int, of func(measurement) float64) (float64, bool) {
+	values := f.values(r, callers, of)
+	if len(values) == 0 {
+		return 0, false
+	}
+	return values[len(values)/2], true
+}
+
+func rate(m measurement) float64             { return m.perSecond }
+func medianSeconds(m measurement) float64    { return m.median.Seconds() }
+func slowSeconds(m measurement) float64      { return m.slow.Seconds() }
+func processorSeconds(m measurement) float64 { return m.processor.Seconds() }
+
+// ratio divides the rounds' ratios in turn and gives their median: what the machine did in a round, it did to both.
+func (f *figures) ratio(a, b row, callers int, of func(measurement) float64) (float64, bool) {
+	above, below := f.rows[a][callers], f.rows[b][callers]
+	ratios := make([]float64, 0, len(above))
+	for i := range min(len(above), len(below)) {
+		if divisor := of(below[i]); divisor > 0 {
+			ratios = append(ratios, of(above[i])/divisor)
+		}
+	}
+	if len(ratios) == 0 {
+		return 0, false
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2], true
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	doFanOut   = "fan-out"
+	doAudited  = "send, audit"
+	doNotified = "send, notifications"
+	doIdle     = "idle stream"
+
+	switchedOn  = "on"
+	switchedOff = "off"
+)
+
+// fanOuts measure one sender whose messages go to many streams. A unit is a message that every stream has.
+func (c *comparison) fanOuts(ctx context.Context) error {
+	var open closers
+	defer open.close()
+	var targets []contest // measured below
+	channels := make(map[row]string)
+	servers := make(map[row]*target)
+	add := func(name, channel string, t *target, processes func() []int) {
+		r := row{doFanOut, name, oneChannel}
+		channels[r], servers[r] = channel, t
+		targets = append(targets, contest{row: r, processes: processes})
+	}
+	for _, engine := range c.engines {
+		t, processes, err := c.ownServer(ctx, engine, "fanout", &open)
+		if err != nil {
+			return err
+		}
+		opened, err := t.openChannels(ctx, 1)
+		if err != nil {
+			return err
+		}
+		add(viaGRPC+engine, opened[0], t, processes)
+	}
+	bare, err := startEcho(ctx)
+	if err != nil {
+		return err
+	}
+	open.add(bare.stop)
+	add(nothingStored, fanOutChannel, bare, only(bare.process.Process.Pid))
+	for i, contest := range targets {
+		// The number at which it is measured is that of the streams.
+		targets[i].measure = func(ctx context.Context, streams int) (figure, error) {
+			return c.load(ctx, underWay, servers[contest.row].broadcaster(channels[contest.row], streams))
+		}
+	}
+	for range c.rounds {
+		if err := c.take(ctx, c.streams, targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// options measure what is paid for what can be switched on, and what an idle stream costs.
+func (c *comparison) options(ctx context.Context) error {
+	for _, engine := range c.engines {
+		if err := c.audited(ctx, engine); err != nil {
+			return err
+		}
+	}
+	if err := c.notified(ctx); err != nil {
+		return err
+	}
+	return c.idleMemory(ctx)
+}
+
+func (c *comparison) audited(ctx context.Context, engine string) error {
+	var open closers
+	defer open.close()
+	t, processes, err := c.ownServer(ctx, engine, "audit", &open)
+	if err != nil {
+		return err
+	}
+	var contests []contest
+	for _, name := range []string{switchedOn, switchedOff} {
+		audit := name == switchedOn
+		channel, err := t.openChannel(ctx, &openintentv1.CreateChannelRequest{
+			Options: &openintentv1.ChannelOptions{MaxMessages: proto.Int64(keepAll), Audit: &audit},
+		})
+		if err != nil {
+			return err
+		}
+		contests = append(contests, contest{
+			row: row{doAudited, viaGRPC + engine, name}, measure: c.by(t.grpcSender([]string{channel})), processes: processes,
+		})
+	}
+	return c.takeTurns(ctx, contests)
+}
+
+// notified measures sends while a second replica listens, with and without telling it.
+func (c *comparison) notified(ctx context.Context) error {
+	var open closers
+	defer open.close()
+	var contests []contest
+	for _, setting := range []struct {
+		name        string
+		environment []string
+	}{{switchedOn, nil}, {switchedOff, []string{childAlone + "=1"}}} {
+		t, done, err := c.startPair(ctx, "postgres", "notified_"+setting.name, setting.environment...)
+		if err != nil {
+			return err
+		}
+		open.add(done)
+		one, err := t.openChannels(ctx, 1)
+		if err != nil {
+			return err
+		}
+		contests = append(contests, contest{
+			row: row{doNotified, viaGRPC + "postgres", setting.name}, measure: c.by(t.grpcSender(one)),
+			processes: c.processesOf(t, "postgres"),
+		})
+	}
+	return c.takeTurns(ctx, contests)
+}
+
+// takeTurns measures at the number of callers at which options are compared.
+func (c *comparison) takeTurns(ctx context.Context, contests []contest) error {
+	for range c.rounds {
+		if err := c.take(ctx, []int{notifying}, contests); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idleMemory compares what a stream costs its server with what it costs one that does nothing. It is in the results as
+// bytes a stream, in the place of a rate.
+func (c *comparison) idleMemory(ctx context.Context) error {
+	streams := c.streams[len(c.streams)-1]
+	for range c.rounds {
+		for _, name := range []string{viaGRPC + "sqlite", nothingStored} {
+			each, err := c.idleStream(ctx, name == nothingStored, streams)
+			if err != nil {
+				return err
+			}
+			c.figures.add(row{doIdle, name, oneChannel}, streams, measurement{figure: figure{perSecond: each}})
+		}
+	}
+	return nil
+}
+
+func (c *comparison) idleStream(ctx context.Context, bare bool, streams int) (bytes float64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	start := func() (*target, error) { return c.startServer(ctx, "sqlite", "memory") }
+	if bare {
+		start = func() (*target, error) { return startEcho(ctx) }
+	}
+	t, err := start()
+	if err != nil {
+		cancel()
+		return 0, err
+	}
+	defer t.stop()
+	defer cancel()
+	channel := fanOutChannel
+	if !bare {
+		opened, err := t.openChannels(ctx, 1)
+		if err != nil {
+			return 0, err
+		}
+		channel = opened[0]
+	}
+	before, err := t.consumption()
+	if err != nil {
+		return 0, err
+	}
+	if _, err := t.follow(ctx, 0, streams, func(int) *openintentv1.SubscribeRequest { return onChannel(channel) }); err != nil {
+		return 0, err
+	}
+	after, err := t.consumption()
+	return float64(after.InUse-before.InUse) / float64(streams), err
+}
+
+// openChannel opens a channel in an intent of its own.
+func (t *target) openChannel(ctx context.Context, request *openintentv1.CreateChannelRequest) (string, error) {
+	intent, err := openintentv1.NewIntentServiceClient(t.conn).CreateIntent(as(ctx, asker),
+		&openintentv1.CreateIntentRequest{Title: "bench"})
+	if err != nil {
+		return "", err
+	}
+	request.IntentId, request.Name = intent.GetId(), "bench"
+	channel, err := openintentv1.NewChannelServiceClient(t.conn).CreateChannel(as(ctx, asker), request)
+	return channel.GetId(), err
+}

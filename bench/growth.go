@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	doGrow = "send as it grows"
+	doList = "list 100 after a cursor"
+
+	// growing is how many callers send at once while something grows.
+	growing = 16
+	// filling is how many send at once to make a history.
+	filling = 256
+	// listed is how many messages a list gives.
+	listed = 100
+)
+
+// What grows, in the rows' places, by factors of ten up to a bound.
+const (
+	growChannels = "channels"
+	growMembers  = "members"
+	growAgents   = "agents"
+	growEvents   = "retained events"
+	growHistory  = "messages"
+)
+
+var growths = []string{growChannels, growMembers, growAgents, growEvents, growHistory}
+
+// tens are the numbers at which something is measured as it grows.
+func tens(from, to int) (sizes []int) {
+	for n := from; n <= to; n *= 10 {
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// growth measures whether a message costs the same when there is more of everything else.
+func (c *comparison) growth(ctx context.Context) error {
+	var open closers
+	defer open.close()
+	servers := make([]grower, len(c.engines))
+	for i, engine := range c.engines {
+		t, processes, err := c.ownServer(ctx, engine, "growth", &open)
+		if err != nil {
+			return err
+		}
+		servers[i] = grower{comparison: c, target: t, engine: engine, processes: processes}
+		if err := servers[i].prepare(ctx); err != nil {
+			return err
+		}
+	}
+	for range c.rounds {
+		for _, size := range servers[0].sizes() {
+			for i := range servers {
+				if err := c.take(ctx, []int{size}, servers[i].contests[size]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if err := c.listPublished(ctx); err != nil {
+		return err
+	}
+	for i := range servers {
+		if err := servers[i].history(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grower is a server on which things grow.
+type grower struct {
+	*comparison
+	*target
+	engine    string
+	processes func() []int
+	// contests are by what they are measured at: the size, in the place of callers.
+	contests map[int][]contest
+}
+
+// largest bounds what grows; shorter runs have less of everything.
+func (c *comparison) largest() int { return max(10, min(10_000, c.messages/10)) }
+
+func (g *grower) sizes() []int { return tens(1, max(g.largest(), g.messages/10)) }
+
+func (g *grower) add(what string, size int, begin func(context.Context) (worker, error)) {
+	if g.contests == nil {
+		g.contests = make(map[int][]contest)
+	}
+	g.contests[size] = append(g.contests[size], contest{
+		row: row{doGrow, g.engine, what}, processes: g.processes,
+		measure: func(ctx context.Context, _ int) (figure, error) { return g.load(ctx, growing, begin) },
+	})
+}
+
+// prepare makes everything as large as it will be measured.
+func (g *grower) prepare(ctx context.Context) error {
+	channels := make([]string, g.largest())
+	agents := make([]string, g.largest())
+	err := inParallel(len(channels), func(i int) (err error) {
+		if channels[i], err = g.openChannel(ctx, keeping()); err != nil {
+			return err
+		}
+		agents[i] = "bench-agent-" + strconv.Itoa(i)
+		_, err = openintentv1.NewAgentServiceClient(g.conn).RegisterAgent(as(ctx, agents[i]), &openintentv1.RegisterAgentRequest{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, size := range tens(1, g.largest()) {
+		g.add(growChannels, size, g.grpcSender(channels[:size]))
+		request := keeping()
+		request.Members = append([]string{asker}, agents[:size-1]...)
+		request.MemberPolicy = openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT.Enum()
+		crowded, err := g.openChannel(ctx, request)
+		if err != nil {
+			return err
+		}
+		g.add(growMembers, size, g.grpcSender([]string{crowded}))
+		g.add(growAgents, size, g.sendingTo(channels[0], agents[:size]))
+	}
+	for _, size := range tens(1, g.messages/10) {
+		// What the channel does not keep is evicted: the events alone remain.
+		audited, err := g.openChannel(ctx, &openintentv1.CreateChannelRequest{
+			Options: &openintentv1.ChannelOptions{MaxMessages: proto.Int64(listed), Audit: proto.Bool(true)},
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := g.fill(ctx, audited, size); err != nil {
+			return err
+		}
+		g.add(growEvents, size, g.grpcSender([]string{audited}))
+	}
+	return nil
+}
+
+// keeping describes a channel that keeps every message.
+func keeping() *openintentv1.CreateChannelRequest {
+	return &openintentv1.CreateChannelRequest{Options: &openintentv1.ChannelOptions{MaxMessages: proto.Int64(keepAll)}}
+}
+
+// sendingTo sends to agents in turn.
+func (t *target) sendingTo(channel string, agents []string) func(context.Context) (worker, error) {
+	client := openintentv1.NewMessageServiceClient(t.conn)
+	return func(context.Context) (worker, error) {
+		return func(ctx context.Context, n int) error {
+			_, err := client.SendMessage(as(ctx, asker), &openintentv1.SendMessageRequest{
+				ChannelId: channel, To: &agents[n%len(agents)], Payload: payload(),
+			})
+			return err
+		}, nil
+	}
+}
+
+// fill sends messages, and gives the ids of some that have as many after them as a list gives.
+func (t *target) fill(ctx context.Context, channel string, messages int) (cursors []string, err error) {
+	client := openintentv1.NewMessageServiceClient(t.conn)
+	apart := max(1, messages/listed)
+	found := make(chan string, messages/apart+1)
+	failed := make(chan error, filling)
+	var sent atomic.Int64
+	var senders sync.WaitGroup
+	for range filling {
+		senders.Go(func() {
+			for {
+				n := int(sent.Add(1))
+				if n > messages {
+					return
+				}
+				message, err := client.SendMessage(as(ctx, asker), &openintentv1.SendMessageRequest{
+					ChannelId: channel, Payload: payload(),
+				})
+				if err != nil {
+					failed <- err
+					return
+				}
+				if n%apart == 0 && n+filling+listed <= messages {
+					found <- message.GetId()
+				}
+			}
+		})
+	}
+	senders.Wait()
+	close(found)
+	close(failed)
+	for id := range found {
+		cursors = append(cursors, id)
+	}
+	return cursors, <-failed
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// shortHistory is the channel whose lists are compared with those of the longest.
+const shortHistory = 1000
+
+const (
+	inShort = "short channel"
+	inLong  = "long channel"
+)
+
+// history lets one channel grow to the longest history, and measures sends and lists on it and, among so many
+// messages, lists of a short channel.
+func (g *grower) history(ctx context.Context) error {
+	short, err := g.openChannel(ctx, keeping())
+	if err != nil {
+		return err
+	}
+	long, err := g.openChannel(ctx, keeping())
+	if err != nil {
+		return err
+	}
+	shortCursors, err := g.fill(ctx, short, shortHistory)
+	if err != nil {
+		return err
+	}
+	var longCursors []string
+	stored := 0
+	for _, size := range tens(shortHistory, g.messages) {
+		cursors, err := g.fill(ctx, long, size-stored)
+		if err != nil {
+			return err
+		}
+		stored = size
+		longCursors = append(longCursors, cursors...)
+		contests := []contest{
+			g.listing(inShort, short, shortCursors),
+			g.listing(inLong, long, longCursors),
+			{row: row{doGrow, g.engine, growHistory}, processes: g.processes,
+				measure: func(ctx context.Context, _ int) (figure, error) {
+					return g.load(ctx, growing, g.grpcSender([]string{long}))
+				}},
+		}
+		for range g.rounds {
+			if err := g.take(ctx, []int{size}, contests); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// listing lists after cursors in turn, one caller at a time. It is measured at the size of the history.
+func (g *grower) listing(where, channel string, cursors []string) contest {
+	client := openintentv1.NewMessageServiceClient(g.conn)
+	limit := int32(listed)
+	return contest{row: row{doList, viaGRPC + g.engine, where}, processes: g.processes,
+		measure: func(ctx context.Context, _ int) (figure, error) {
+			return g.load(ctx, 1, func(context.Context) (worker, error) {
+				return func(ctx context.Context, n int) error {
+					page, err := client.ListMessages(as(ctx, asker), &openintentv1.ListMessagesRequest{
+						ChannelId: channel, Since: &cursors[n%len(cursors)], Limit: &limit,
+					})
+					if err == nil && len(page.GetMessages()) != listed {
+						err = fmt.Errorf("a list has %d messages, not %d", len(page.GetMessages()), listed)
+					}
+					return err
+				}, nil
+			})
+		}}
+}
+
+// listPublished lists the same of the published server, which has no pages: after a cursor a hundred before the end.
+func (c *comparison) listPublished(ctx context.Context) error {
+	if c.python == "" {
+		return nil
+	}
+	p, err := c.startPublished(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	channels, err := p.openChannels(ctx, 1)
+	if err != nil {
+		return err
+	}
+	begin := p.lister(channels[0], shortHistory)
+	list, err := begin(ctx)
+	if err != nil {
+		return err
+	}
+	for range c.rounds {
+		err := c.takeOne(ctx, shortHistory, contest{
+			row: row{doList, published, inShort}, processes: only(p.process.Process.Pid),
+			measure: func(ctx context.Context, _ int) (figure, error) {
+				return c.load(ctx, 1, func(context.Context) (worker, error) { return list, nil })
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
