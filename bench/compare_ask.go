@@ -64,7 +64,9 @@ func (c *comparison) asks(ctx context.Context) error {
 		return err
 	}
 	open.add(single.close)
-	commits := []contest{{row: singleCommit, measure: c.by(single.committer())}}
+	commits := []contest{{row: singleCommit, measure: func(ctx context.Context, callers int) (figure, error) {
+		return c.load(ctx, callers, single.committer()) // a committer's rows are new ones
+	}}}
 	for range c.rounds {
 		if err := c.take(ctx, []int{1}, commits); err != nil {
 			return err

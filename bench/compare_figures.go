@@ -64,8 +64,8 @@ func slowSeconds(m measurement) float64      { return m.slow.Seconds() }
 func processorSeconds(m measurement) float64 { return m.processor.Seconds() }
 
 // ratio divides the rounds' ratios in turn and gives their median: what the machine did in a round, it did to both.
-func (f *figures) ratio(a, b row, callers int, of func(measurement) float64) (float64, bool) {
-	above, below := f.rows[a][callers], f.rows[b][callers]
+func (f *figures) ratio(a row, callersOfA int, b row, callersOfB int, of func(measurement) float64) (float64, bool) {
+	above, below := f.rows[a][callersOfA], f.rows[b][callersOfB]
 	ratios := make([]float64, 0, len(above))
 	for i := range min(len(above), len(below)) {
 		if divisor := of(below[i]); divisor > 0 {

@@ -170,6 +170,10 @@ func (c *comparison) idleStream(ctx context.Context, bare bool, streams int) (by
 		}
 		channel = opened[0]
 	}
+	// What the start needed only for a while goes with the second collection.
+	if _, err := t.consumption(); err != nil {
+		return 0, err
+	}
 	before, err := t.consumption()
 	if err != nil {
 		return 0, err

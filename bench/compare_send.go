@@ -9,14 +9,16 @@ import (
 
 // What is done, in the results' rows.
 const (
-	doSend = "send"
-	doAsk  = "ask"
+	doSend   = "send"
+	doStream = "send, on streams"
+	doAsk    = "ask"
 )
 
 // The contestants. The server's own names end with the engine.
 const (
 	viaGRPC       = "this server, gRPC, "
 	viaREST       = "this server, REST, "
+	viaStream     = "this server, gRPC stream, "
 	perMessage    = "one transaction a message, "
 	bareInsert    = "bare group commit, postgres"
 	pgbenchInsert = "pgbench, single-row insert"
@@ -59,10 +61,13 @@ func (c *comparison) sends(ctx context.Context) error {
 		contests = append(contests, some...)
 		return err
 	}
+	var streamed []contest
 	for _, engine := range c.engines {
-		if err := add(c.ownSends(ctx, engine, &open)); err != nil {
+		own, stream, err := c.ownSends(ctx, engine, &open)
+		if err != nil {
 			return err
 		}
+		contests, streamed = append(contests, own...), append(streamed, stream)
 	}
 	if err := add(c.publishedSends(ctx, &open)); err != nil {
 		return err
@@ -75,6 +80,9 @@ func (c *comparison) sends(ctx context.Context) error {
 	}
 	for range c.rounds {
 		if err := c.take(ctx, c.callers, contests); err != nil {
+			return err
+		}
+		if err := c.take(ctx, busyStreams, streamed); err != nil {
 			return err
 		}
 	}
@@ -91,14 +99,20 @@ func (c *comparison) places(ctx context.Context, open func(context.Context, int)
 	return map[string][]string{oneChannel: one, manyChannels: many}, err
 }
 
-func (c *comparison) ownSends(ctx context.Context, engine string, open *closers) (contests []contest, err error) {
+// ownSends gives the ways to send to this server, and that of streams, whose numbers are their own.
+func (c *comparison) ownSends(
+	ctx context.Context, engine string, open *closers,
+) (contests []contest, streamed contest, err error) {
 	t, processes, err := c.ownServer(ctx, engine, "server", open)
 	if err != nil {
-		return nil, err
+		return nil, streamed, err
 	}
 	places, err := c.places(ctx, t.openChannels)
 	if err != nil {
-		return nil, err
+		return nil, streamed, err
+	}
+	streamed = contest{
+		row: row{doStream, viaStream + engine, oneChannel}, measure: c.streamed(t, places[oneChannel][0]), processes: processes,
 	}
 	for _, where := range []string{oneChannel, manyChannels} {
 		contests = append(contests,
@@ -106,23 +120,23 @@ func (c *comparison) ownSends(ctx context.Context, engine string, open *closers)
 			contest{row: row{doSend, viaREST + engine, where}, measure: c.by(t.restSender(places[where])), processes: processes})
 	}
 	if engine != "postgres" {
-		return contests, nil
+		return contests, streamed, nil
 	}
 	url, err := c.databaseURL(ctx, engine, "single")
 	if err != nil {
-		return nil, err
+		return nil, streamed, err
 	}
 	single, err := openBaseline(ctx, url)
 	if err != nil {
-		return nil, err
+		return nil, streamed, err
 	}
 	open.add(single.close)
 	for _, where := range []string{oneChannel, manyChannels} {
 		contests = append(contests, contest{
-			row: row{doSend, perMessage + engine, where}, measure: c.by(single.sender(len(places[where]))),
+			row: row{doSend, perMessage + engine, where}, measure: c.by(single.sender(len(places[where]))), processes: c.postgres,
 		})
 	}
-	return contests, nil
+	return contests, streamed, nil
 }
 
 func (c *comparison) publishedSends(ctx context.Context, open *closers) (contests []contest, err error) {

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 
@@ -17,8 +15,6 @@ const (
 
 	// growing is how many callers send at once while something grows.
 	growing = 16
-	// filling is how many send at once to make a history.
-	filling = 256
 	// listed is how many messages a list gives.
 	listed = 100
 )
@@ -161,41 +157,4 @@ func (t *target) sendingTo(channel string, agents []string) func(context.Context
 			return err
 		}, nil
 	}
-}
-
-// fill sends messages, and gives the ids of some that have as many after them as a list gives.
-func (t *target) fill(ctx context.Context, channel string, messages int) (cursors []string, err error) {
-	client := openintentv1.NewMessageServiceClient(t.conn)
-	apart := max(1, messages/listed)
-	found := make(chan string, messages/apart+1)
-	failed := make(chan error, filling)
-	var sent atomic.Int64
-	var senders sync.WaitGroup
-	for range filling {
-		senders.Go(func() {
-			for {
-				n := int(sent.Add(1))
-				if n > messages {
-					return
-				}
-				message, err := client.SendMessage(as(ctx, asker), &openintentv1.SendMessageRequest{
-					ChannelId: channel, Payload: payload(),
-				})
-				if err != nil {
-					failed <- err
-					return
-				}
-				if n%apart == 0 && n+filling+listed <= messages {
-					found <- message.GetId()
-				}
-			}
-		})
-	}
-	senders.Wait()
-	close(found)
-	close(failed)
-	for id := range found {
-		cursors = append(cursors, id)
-	}
-	return cursors, <-failed
 }

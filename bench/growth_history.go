@@ -13,11 +13,27 @@ const shortHistory = 1000
 const (
 	inShort = "short channel"
 	inLong  = "long channel"
+	inOnly  = "short channel, alone"
 )
 
 // history lets one channel grow to the longest history, and measures sends and lists on it and, among so many
-// messages, lists of a short channel.
+// messages, lists of a short channel. Beside them it lists the only channel of another server.
 func (g *grower) history(ctx context.Context) error {
+	var open closers
+	defer open.close()
+	other, processes, err := g.ownServer(ctx, g.engine, "alone", &open)
+	if err != nil {
+		return err
+	}
+	alone := &grower{comparison: g.comparison, target: other, engine: g.engine, processes: processes}
+	lonely, err := other.openChannel(ctx, keeping())
+	if err != nil {
+		return err
+	}
+	lonelyCursors, err := other.fill(ctx, lonely, shortHistory)
+	if err != nil {
+		return err
+	}
 	short, err := g.openChannel(ctx, keeping())
 	if err != nil {
 		return err
@@ -40,6 +56,7 @@ func (g *grower) history(ctx context.Context) error {
 		stored = size
 		longCursors = append(longCursors, cursors...)
 		contests := []contest{
+			alone.listing(inOnly, lonely, lonelyCursors),
 			g.listing(inShort, short, shortCursors),
 			g.listing(inLong, long, longCursors),
 			{row: row{doGrow, g.engine, growHistory}, processes: g.processes,
