@@ -14,5 +14,6 @@
 //
 // Clients, servers and databases share the machine. Machines are noisy: compare within a run, by the medians of its rounds.
 //
-// Run it with make bench, which brings a PostgreSQL that waits for the disk.
+// Run it with make bench, which brings a PostgreSQL that waits for the disk. How this server stands beside others is measured
+// by make bench-compare, which compare/doc.go explains.
 package main

@@ -1,5 +1,27 @@
-// Command compare holds the peers of the comparison that bench makes of this server with others (bench compare): what is
-// measured beside it and must not be among the server's own dependencies. It is a module of its own for that reason.
+// Command compare holds the peers of the comparison that bench makes of this server with others: what is measured beside it
+// and must not be among the server's own dependencies. It is a module of its own for that reason.
+//
+// # The comparison
+//
+// make bench-compare starts every contestant on loopback, lets them take turns within each round, repeats, and writes
+// bench/RESULTS.md with plots beside it. Its parts (-only), each in a file bench/compare_*.go or bench/growth*.go:
+//
+//   - send: sends from few callers to many, on one channel and on many, and on streams of sends.
+//   - ask: questions and their answers, with what an ask takes at least: its calls with nothing stored, and two commits.
+//   - disk: sends on a PostgreSQL whose flushes cost 1 ms more.
+//   - fanout: one sender's messages to many streams.
+//   - options: audit and notifications on and off, and the memory of an idle stream.
+//   - growth: whether a message costs the same as channels, members, agents, events and messages grow by factors of ten,
+//     and a list after a cursor too, beside the list of a server that has few messages.
+//
+// A ratio is the median of the rounds' ratios: what the machine did to one contestant in a round, it did to its neighbours. The
+// processor time of a contestant is that of its server processes, its database included, as the operating system counts it in
+// steps of 10 ms, divided by the messages; the load's is not in it, except for the bare insert, which is server and load in
+// one. The results say of each contestant what is synced when it acknowledges: figures of unlike promises are no race.
+//
+// What cannot be started here (no gcc, no pgbench, no Python) is left out, and the results say so.
+//
+// # The peers
 //
 // The bench starts it as processes, as it does with every contestant, so that servers and load are as far apart as they
 // are for this server:
