@@ -43,7 +43,7 @@ type poster struct {
 	queue     []*followed
 	examining int
 	lanes     map[string]*lane
-	// heads are how the followed intents' heads stood at the last survey.
+	// heads are how the followed intents' heads stood at the last survey, or when they came to be followed.
 	heads map[int64]headState
 }
 
@@ -82,6 +82,7 @@ func newPoster(s *Service, encode func(proto.Message) ([]byte, error)) *poster {
 	p := &poster{
 		service: s, encode: encode, poke: make(chan struct{}, 1),
 		followed: make(map[int64]*followed), byIntent: make(map[int64]map[*followed]struct{}), lanes: make(map[string]*lane),
+		heads: make(map[int64]headState),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p

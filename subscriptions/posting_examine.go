@@ -75,15 +75,13 @@ func (p *poster) look(ctx context.Context, f *followed) (*sight, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !follow(f.watch, seen) {
-		p.index(f, seen.intents)
-		return seen, nil
+	if follow(f.watch, seen) { // what was stored before the watch began to listen did not wake it
+		if seen, err = f.gatherer.look(ctx, f.subscriber); err != nil {
+			return nil, err
+		}
 	}
-	// What was stored before the watch began to listen did not wake it.
-	if seen, err = f.gatherer.look(ctx, f.subscriber); err == nil {
-		p.index(f, seen.intents)
-	}
-	return seen, err
+	p.index(f, seen.intents)
+	return seen, p.noteHeads(ctx, seen.intents)
 }
 
 // index notes which intents a subscription follows, for the survey.

@@ -109,3 +109,29 @@ func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
 	assert.Equal(t, posts[0].ID, posts[1].ID)
 	second.settled(t, sub, 1)
 }
+
+// What is stored between a subscription's first examination and the first survey after it is found by that survey.
+func TestTheFirstSurveyFindsWhatNoWakeUpToldOf(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL, posting) // nothing looks by itself
+	endpoint := newHook(t, nil)
+	intentID := h.intent(t)
+	channelID := h.open(t, intentID, "news")
+	h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+	p := h.subscriptions.poster
+	eventually(t, func() bool {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		for _, f := range p.followed {
+			if !f.busy && f.watch != nil {
+				return true
+			}
+		}
+		return false
+	}, "it is not examined")
+	silent := h.replica(t, posting) // its wake-ups do not travel
+	silent.subscriptions.Stop()
+	silent.send(t, "a", channelID, "b", "first")
+	require.NoError(t, p.survey(t.Context()))
+	assert.Equal(t, []string{"first"}, endpoint.await(t, 1))
+}

@@ -37,26 +37,57 @@ func (p *poster) survey(ctx context.Context) error {
 	return nil
 }
 
-// surveyHeads wakes the followers of intents whose heads moved since the last survey.
-func (p *poster) surveyHeads(ctx context.Context) error {
+// noteHeads notes how the heads of intents stand that are followed only now, before anything is gathered of them: the next
+// survey finds what is stored from here on.
+func (p *poster) noteHeads(ctx context.Context, intentNos []int64) error {
 	p.mutex.Lock()
-	watched := slices.Collect(maps.Keys(p.byIntent))
+	unknown := slices.DeleteFunc(slices.Clone(intentNos), func(intentNo int64) bool {
+		_, known := p.heads[intentNo]
+		return known
+	})
 	p.mutex.Unlock()
-	heads := make(map[int64]headState, len(watched))
-	for some := range slices.Chunk(watched, headsAtOnce) {
+	heads, err := p.readHeads(ctx, unknown)
+	if err != nil {
+		return err
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for intentNo, head := range heads {
+		if _, known := p.heads[intentNo]; !known {
+			p.heads[intentNo] = head
+		}
+	}
+	return nil
+}
+
+func (p *poster) readHeads(ctx context.Context, intentNos []int64) (map[int64]headState, error) {
+	states := make(map[int64]headState, len(intentNos))
+	for some := range slices.Chunk(intentNos, headsAtOnce) {
 		err := p.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
 			statement, read := intents.PrepareHeads(tx, some)
 			if err := tx.Pipeline(statement); err != nil {
 				return err
 			}
 			for _, head := range read() {
-				heads[head.IntentNo] = headState{head.LastPosition, head.Epoch}
+				states[head.IntentNo] = headState{head.LastPosition, head.Epoch}
 			}
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
+	}
+	return states, nil
+}
+
+// surveyHeads wakes the followers of intents whose heads moved since the last survey.
+func (p *poster) surveyHeads(ctx context.Context) error {
+	p.mutex.Lock()
+	watched := slices.Collect(maps.Keys(p.byIntent))
+	p.mutex.Unlock()
+	heads, err := p.readHeads(ctx, watched)
+	if err != nil {
+		return err
 	}
 	now := p.service.db.Now()
 	p.mutex.Lock()
@@ -66,6 +97,11 @@ func (p *poster) surveyHeads(ctx context.Context) error {
 			for f := range p.byIntent[intentNo] {
 				p.enqueue(f, now)
 			}
+		}
+	}
+	for intentNo, before := range p.heads { // noted while this survey read
+		if _, read := heads[intentNo]; !read && p.byIntent[intentNo] != nil {
+			heads[intentNo] = before
 		}
 	}
 	p.heads = heads
