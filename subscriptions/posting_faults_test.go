@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +29,11 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 			faults := new(databasetest.CommitFaults)
 			hooks := func(s *settings) { s.database.Hooks = faults.Hooks() }
 			h := newHouse(t, engine, hooks, posting, restless)
+			var sent atomic.Bool // the faults are for the posting, not for the senders
 			endpoint := newHook(t, func(arrival) int {
+				if !sent.Load() {
+					return http.StatusTooManyRequests
+				}
 				switch rand.N(4) {
 				case 0:
 					faults.FailBefore(1)
@@ -45,13 +50,12 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 			sub := h.subscribe(t, "b", &createInput{
 				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{messaging.MessageEventType}, MaxAttempts: ptr(int32(100)),
 			})
-			h.subscriptions.poster.withoutPosting(func() { // the faults are for the posting, not for the senders
-				for i := range each {
-					for c, channelID := range channels {
-						h.send(t, "a", channelID, "b", fmt.Sprintf("%d/%d", c, i))
-					}
+			for i := range each {
+				for c, channelID := range channels {
+					h.send(t, "a", channelID, "b", fmt.Sprintf("%d/%d", c, i))
 				}
-			})
+			}
+			sent.Store(true)
 			eventually(t, func() bool {
 				h.clock.Advance(time.Second)
 				return h.get(t, sub).GetAcknowledgedThrough() == each*int64(len(channels))
@@ -75,21 +79,6 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 			}
 			assert.Equal(t, []int{each, each}, next, "one is lost")
 		})
-	}
-}
-
-// withoutPosting does something while nothing is examined.
-func (p *poster) withoutPosting(do func()) {
-	p.mutex.Lock()
-	p.examining += examiners
-	p.mutex.Unlock()
-	do()
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.examining -= examiners
-	if len(p.queue) > 0 {
-		p.examining++
-		p.running.Go(p.examineQueue)
 	}
 }
 
