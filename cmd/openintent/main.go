@@ -3,8 +3,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -12,20 +10,6 @@ import (
 
 	"github.com/alecthomas/kong"
 )
-
-// Exit codes.
-const (
-	exitOK = iota
-	// exitFailed means that a command could not do its work, or that the server refused to start.
-	exitFailed
-	// exitUsage means that the command line was not understood.
-	exitUsage
-)
-
-// terminal is where commands print.
-type terminal struct {
-	stdout, stderr io.Writer
-}
 
 // commands are the verbs of the program.
 type commands struct {
@@ -37,40 +21,35 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], standardTerminal()))
 }
 
 // run carries out one command line. Errors become one line on stderr.
-func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) (exitCode int) {
+func run(ctx context.Context, arguments []string, to terminal) int {
 	dropEmptySettings()
 	exited, code := false, exitOK
 	parser := kong.Must(&commands{},
 		kong.Name("openintent"),
 		kong.Description("Channels and messages between agents that work on one intent (RFC-0021)."),
-		kong.Writers(stdout, stderr),
+		kong.Writers(to.stdout, to.stderr),
 		// Help asks to exit in the midst of parsing.
 		kong.Exit(func(status int) { exited, code = true, status }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(terminal{stdout, stderr}),
+		kong.Bind(to),
 	)
 	parsed, err := parser.Parse(arguments)
 	if exited {
 		return code
 	}
 	if err != nil {
-		complain(stderr, err)
+		to.complain(err)
 		return exitUsage
 	}
 	if err := parsed.Run(); err != nil {
-		complain(stderr, err)
-		return exitFailed
+		to.complain(err)
+		return exitCode(err)
 	}
 	return exitOK
-}
-
-// complain prints an error as one line, whatever its causes contain.
-func complain(stderr io.Writer, err error) {
-	_, _ = fmt.Fprintln(stderr, "openintent:", strings.Join(strings.Fields(err.Error()), " "))
 }
 
 // dropEmptySettings makes an environment variable that is set to nothing the same as one that is not set: that is how

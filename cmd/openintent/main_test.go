@@ -75,7 +75,7 @@ func TestExitCodesAndOneLine(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, test.exit, run(t.Context(), test.arguments, &stdout, &stderr))
+			require.Equal(t, test.exit, run(t.Context(), test.arguments, terminal{stdout: &stdout, stderr: &stderr}))
 			require.Contains(t, stdout.String(), test.stdout)
 			require.Contains(t, stderr.String(), test.stderr)
 			require.NotContains(t, stderr.String(), "secret")
@@ -98,7 +98,7 @@ func TestServeStopsWithExitCodeZero(t *testing.T) {
 		stopped <- run(ctx, []string{
 			"serve", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0",
 			"--database-url=sqlite:" + filepath.Join(t.TempDir(), "data.db"),
-		}, &stdout, logged)
+		}, terminal{stdout: &stdout, stderr: logged})
 		_ = logged.Close()
 	}()
 	listening := false

@@ -3,10 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
-
-	"golang.org/x/term"
 
 	"openintent/server"
 )
@@ -39,9 +35,4 @@ Try it from another terminal (documents: %[1]s://%[2]s/docs):
   curl -H 'X-API-Key: %[3]s' -H 'X-Agent-ID: alice' %[1]s://%[2]s/v1/intents
 
 `, scheme, addresses.HTTP, server.DevelopmentKey)
-}
-
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"openintent/server"
+)
+
+// connection says which server a command talks to, with which key and as whom. Every command that calls a server embeds
+// it.
+//
+// A setting is taken from the first that has it: the flag, the context that --context names, the environment, the current
+// context of the configuration file, the default. A context that is named on the command line goes before the
+// environment because who names it means it.
+type connection struct {
+	Server  string `group:"Connection" placeholder:"HOST:PORT" help:"Server (gRPC), as host:port or https://host:port ($$OPENINTENT_SERVER, else 127.0.0.1:50051)."`
+	APIKey  string `group:"Connection" name:"api-key" placeholder:"KEY" help:"API key ($$OPENINTENT_API_KEY, else the development key for a server on this machine)."`
+	Agent   string `group:"Connection" placeholder:"ID" help:"Agent to act as ($$OPENINTENT_AGENT_ID, else the key's own agent or the operator)."`
+	TLS     bool   `group:"Connection" name:"tls" help:"Use TLS ($$OPENINTENT_TLS=1; an https:// server means it)."`
+	CAFile  string `group:"Connection" name:"ca-file" type:"path" placeholder:"FILE" help:"Certificates (PEM) that the server's must come from, instead of the system's; means TLS ($$OPENINTENT_CA_FILE)."`
+	Context string `group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
+}
+
+// defaultServer is where a server listens that was started without settings.
+const defaultServer = "127.0.0.1:50051"
+
+// target is what a connection comes to: where to connect, and as whom.
+type target struct {
+	// server is host:port.
+	server, key, agent string
+	tls                bool
+	// caFile is empty for the system's certificates.
+	caFile string
+}
+
+// resolve works the target out from flags, environment and configuration file.
+func (c connection) resolve(to terminal) (target, error) {
+	saved, err := chosenContext(c.Context, to)
+	if err != nil {
+		return target{}, err
+	}
+	variables, err := fromEnvironment()
+	if err != nil {
+		return target{}, err
+	}
+	flags := &savedContext{Server: c.Server, APIKey: c.APIKey, Agent: c.Agent, TLS: c.TLS, CAFile: c.CAFile}
+	sources := []*savedContext{flags, variables, saved}
+	if c.Context != "" {
+		sources = []*savedContext{flags, saved, variables}
+	}
+	address := firstOf(sources, func(s *savedContext) string { return s.Server })
+	if address == "" {
+		address = defaultServer
+	}
+	if saved.Server != address {
+		// What a context says belongs to its own server. Above all, its key goes nowhere else.
+		*saved = savedContext{}
+	}
+	t := target{
+		key:    firstOf(sources, func(s *savedContext) string { return s.APIKey }),
+		agent:  firstOf(sources, func(s *savedContext) string { return s.Agent }),
+		caFile: firstOf(sources, func(s *savedContext) string { return s.CAFile }),
+	}
+	t.tls = t.caFile != "" || slices.ContainsFunc(sources, func(s *savedContext) bool { return s.TLS })
+	return t.at(address)
+}
+
+func fromEnvironment() (*savedContext, error) {
+	variables := &savedContext{
+		Server: os.Getenv("OPENINTENT_SERVER"), APIKey: os.Getenv("OPENINTENT_API_KEY"),
+		Agent: os.Getenv("OPENINTENT_AGENT_ID"), CAFile: os.Getenv("OPENINTENT_CA_FILE"),
+	}
+	if text := os.Getenv("OPENINTENT_TLS"); text != "" {
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, usagef("OPENINTENT_TLS must be 1 or 0, not %q", text)
+		}
+		variables.TLS = on
+	}
+	return variables, nil
+}
+
+func firstOf(sources []*savedContext, setting func(*savedContext) string) string {
+	for _, source := range sources {
+		if value := setting(source); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// at reads an address, which may be a URL. A server on this machine takes the development key when no other was given:
+// servers without keys listen nowhere else.
+func (t target) at(address string) (target, error) {
+	switch scheme, rest, isURL := strings.Cut(address, "://"); {
+	case !isURL:
+		t.server = address
+	case scheme == "https":
+		t.server, t.tls = strings.TrimSuffix(rest, "/"), true
+	case scheme == "http":
+		t.server, t.tls, t.caFile = strings.TrimSuffix(rest, "/"), false, ""
+	default:
+		return target{}, usagef("the server %q must be host:port, http://host:port or https://host:port", address)
+	}
+	host, port, err := net.SplitHostPort(t.server)
+	if err != nil || host == "" || port == "" || strings.ContainsAny(t.server, "/?#@ ") {
+		return target{}, usagef("the server %q must be host:port, http://host:port or https://host:port", address)
+	}
+	if t.key == "" && isLoopback(host) {
+		t.key = server.DevelopmentKey
+	}
+	return t, nil
+}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/term"
+)
+
+// terminal is where commands read and print.
+type terminal struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// standardTerminal is the one that the program was started on.
+func standardTerminal() terminal {
+	return terminal{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+}
+
+// warn tells of something that does not keep a command from its work.
+func (t terminal) warn(format string, arguments ...any) {
+	_, _ = fmt.Fprintln(t.stderr, "openintent: warning:", oneLine(fmt.Sprintf(format, arguments...)))
+}
+
+// complain prints an error as one line, whatever its causes contain.
+func (t terminal) complain(err error) {
+	_, _ = fmt.Fprintln(t.stderr, "openintent:", oneLine(err.Error()))
+}
+
+// colours tells whether standard output shows colours: on a terminal, unless the user wants none.
+func (t terminal) colours() bool {
+	return isTerminal(t.stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// width is how many columns a line of standard output has; 0 for any number, as in a file or a pipe.
+func (t terminal) width() int {
+	file, ok := t.stdout.(*os.File)
+	if !ok || !isTerminal(file) {
+		return 0
+	}
+	if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+		return columns
+	}
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		return columns
+	}
+	return 80
+}
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
