@@ -1,0 +1,85 @@
+package openintent
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Handler handles a message that an agent received. What it returns for a request is sent as the response: nil sends none,
+// and a value must be what encoding/json makes an object of. An error, or a panic, becomes a response that Ask gives as a
+// *RemoteError. The context ends when the agent leaves and has waited long enough.
+type Handler func(ctx context.Context, message *Message) (any, error)
+
+// AgentOptions describe an agent.
+type AgentOptions struct {
+	// ID is whom the agent acts as; the client's own agent when it is empty.
+	ID string
+	// Role is the role it holds; empty for none.
+	Role string
+	// Capabilities are told at its registration.
+	Capabilities []string
+	// WithoutRegistering leaves the agent's record alone: it then has no role, heartbeat or presence.
+	WithoutRegistering bool
+	// Concurrency is how many handlers run at once, at most; 16 when it is 0.
+	Concurrency int
+	// Drain is how long leaving waits for running handlers; 10 seconds when it is 0.
+	Drain time.Duration
+	// Log hears of what is not answered: failures of handlers for other messages than requests, lost connections. Without
+	// it slog.Default().
+	Log *slog.Logger
+}
+
+// Agent is a program that answers.
+type Agent struct {
+	client   *Client
+	options  AgentOptions
+	handlers []boundHandler
+}
+
+type boundHandler struct {
+	channel string // "" for any other
+	handle  Handler
+}
+
+// Agent makes an agent that receives and answers through the client's connection.
+func (c *Client) Agent(options AgentOptions) *Agent {
+	if options.ID == "" {
+		options.ID = c.AgentID()
+	}
+	if options.Concurrency <= 0 {
+		options.Concurrency = 16
+	}
+	if options.Drain == 0 {
+		options.Drain = 10 * time.Second
+	}
+	if options.Log == nil {
+		options.Log = slog.Default()
+	}
+	return &Agent{client: c.As(options.ID), options: options}
+}
+
+// Client acts as the agent.
+func (a *Agent) Client() *Client { return a.client }
+
+// OnMessage binds a handler to the messages of channels of this name; "" binds it to those that no other handler is bound to.
+// All handlers of a message are called, in the order they were bound, and the first result that is not nil answers. Bind
+// before Run.
+func (a *Agent) OnMessage(channel string, handle Handler) {
+	a.handlers = append(a.handlers, boundHandler{channel, handle})
+}
+
+// matching gives the handlers for a channel's messages.
+func (a *Agent) matching(channel string) (matching []Handler) {
+	for _, wanted := range []string{channel, ""} {
+		for _, bound := range a.handlers {
+			if bound.channel == wanted {
+				matching = append(matching, bound.handle)
+			}
+		}
+		if len(matching) > 0 {
+			return matching
+		}
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	// grace is how much longer than a question's own time its calls may take, so that the server's word about it arrives.
+	grace = 2 * time.Second
+	// margin is how much of a context's time is kept for that, at most; the question then waits that much shorter.
+	margin = 200 * time.Millisecond
+)
+
+// Question is a request whose responses are awaited.
+type Question struct {
+	// To is an agent, or "role:" with a role.
+	To string
+	// Payload is a map, or whatever encoding/json makes an object of.
+	Payload any
+	// Timeout is how long to wait; 30 seconds when it is 0. The context's deadline shortens it.
+	Timeout time.Duration
+	// MinResponses are enough for AskAll and AskAllIter; 0 waits the whole time.
+	MinResponses int
+	Metadata     map[string]any
+	// Sender acts for an agent, which only the operator may.
+	Sender string
+	// IdempotencyKey is made by the client when it is empty.
+	IdempotencyKey string
+}
+
+// asking is a question with what every attempt has in common.
+type asking struct {
+	payload, metadata *structpb.Struct
+	key               *string
+	seconds           float64
+	deadline          time.Time
+}
+
+// prepare makes the key and the deadline, once. The context it gives ends a little after the deadline, with its own end at
+// the latest.
+func (c *Client) prepare(ctx context.Context, q Question) (context.Context, context.CancelFunc, *asking, error) {
+	payload, metadata, err := encodeBoth(q.Payload, q.Metadata)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	wait := q.Timeout
+	if wait == 0 {
+		wait = DefaultTimeout
+	}
+	if end, ok := ctx.Deadline(); ok {
+		remaining := time.Until(end)
+		wait = min(wait, remaining-min(margin, remaining/10))
+	}
+	a := &asking{
+		payload: payload, metadata: metadata, key: keyOf(q.IdempotencyKey), seconds: wait.Seconds(), deadline: time.Now().Add(wait),
+	}
+	ctx, cancel := context.WithDeadline(ctx, a.deadline.Add(grace))
+	return ctx, cancel, a, nil
+}
+
+// Ask asks a question and gives the first response. A response that is a handler's failure is a *RemoteError, a wait that ran
+// out a *MessageTimeoutError.
+func (c *Client) Ask(ctx context.Context, channelID string, q Question) (*Message, error) {
+	ctx, cancel, a, err := c.prepare(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	ctx, metadata, end := c.spanned(ctx, "openintent.ask", a.metadata)
+	request := &openintentv1.AskRequest{
+		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: metadata,
+		TimeoutSeconds: &a.seconds, IdempotencyKey: a.key,
+	}
+	answer, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
+		return c.raw.Messages.Ask(ctx, request)
+	})
+	response, err := c.firstOf(answer, err)
+	end(err)
+	return response, err
+}
+
+// firstOf gives an answer, or the failure that it carries.
+func (c *Client) firstOf(answer *openintentv1.Message, err error) (*Message, error) {
+	if err != nil {
+		return nil, err
+	}
+	response := c.message(answer)
+	if response.IsError() {
+		return nil, response.remoteError()
+	}
+	return response, nil
+}
+
+// AskAll asks a question and gives the responses that came by its deadline, or as soon as MinResponses came. Too few are no
+// error.
+func (c *Client) AskAll(ctx context.Context, channelID string, q Question) ([]*Message, error) {
+	ctx, cancel, a, err := c.prepare(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	ctx, metadata, end := c.spanned(ctx, "openintent.ask", a.metadata)
+	a.metadata = metadata
+	responses, err := c.askAll(ctx, channelID, q, a, q.MinResponses)
+	end(err)
+	if err != nil {
+		return nil, err
+	}
+	return c.messages(responses), nil
+}
+
+func (c *Client) askAll(
+	ctx context.Context, channelID string, q Question, a *asking, enough int,
+) ([]*openintentv1.Message, error) {
+	request := &openintentv1.AskAllRequest{
+		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: a.metadata,
+		TimeoutSeconds: &a.seconds, MinResponses: countOf(enough), IdempotencyKey: a.key,
+	}
+	answer, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.AskAllResponse, error) {
+		return c.raw.Messages.AskAll(ctx, request)
+	})
+	return answer.GetResponses(), err
+}
+
+// AskAllIter asks a question and yields the responses as they arrive, until its deadline or until MinResponses came. Leaving
+// it early leaves the question open. Each use asks anew.
+func (c *Client) AskAllIter(ctx context.Context, channelID string, q Question) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		ctx, cancel, a, err := c.prepare(ctx, q)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer cancel()
+		ctx, metadata, end := c.spanned(ctx, "openintent.ask", a.metadata)
+		a.metadata = metadata
+		err = c.yieldResponses(ctx, channelID, q, a, yield)
+		end(err)
+	}
+}
+
+// yieldResponses asks for the first response and then, time and again, for one more than there were.
+func (c *Client) yieldResponses(
+	ctx context.Context, channelID string, q Question, a *asking, yield func(*Message, error) bool,
+) error {
+	responses, err := c.askAll(ctx, channelID, q, a, 1)
+	for yielded := 0; ; {
+		if err != nil {
+			yield(nil, err)
+			return err
+		}
+		if len(responses) == yielded {
+			return nil // the time is over, or the channel closed
+		}
+		for _, response := range responses[yielded:] {
+			if !yield(c.message(response), nil) {
+				return nil
+			}
+			if yielded++; yielded == q.MinResponses {
+				return nil
+			}
+		}
+		responses, err = c.await(ctx, channelID, responses[0].GetCorrelationId(), yielded+1, time.Until(a.deadline))
+	}
+}
+
+// ResumeAsk gives the first response to a question that was asked earlier, by its message's id, waiting for it if need be; 0
+// waits 30 seconds.
+func (c *Client) ResumeAsk(ctx context.Context, channelID, messageID string, wait time.Duration) (*Message, error) {
+	if wait == 0 {
+		wait = DefaultTimeout
+	}
+	if end, ok := ctx.Deadline(); ok {
+		remaining := time.Until(end)
+		wait = min(wait, remaining-min(margin, remaining/10))
+	}
+	deadline := time.Now().Add(wait)
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(grace))
+	defer cancel()
+	for {
+		responses, err := c.await(ctx, channelID, messageID, 1, time.Until(deadline))
+		switch {
+		case err != nil:
+			return nil, about(err, messageID)
+		case len(responses) > 0:
+			return c.firstOf(responses[0], nil)
+		}
+		over, err := c.overQuestion(ctx, channelID, messageID)
+		switch {
+		case err != nil:
+			return nil, about(err, messageID)
+		case over != nil:
+			return nil, over
+		case time.Now().After(deadline):
+			return nil, unanswered(messageID, "No response came before the time ran out; the request may still be answered.")
+		}
+	}
+}
+
+// overQuestion tells why no response can come any more; nil when one can.
+func (c *Client) overQuestion(ctx context.Context, channelID, messageID string) (over, err error) {
+	channel, err := c.GetChannel(ctx, channelID)
+	if err != nil {
+		return nil, err
+	}
+	if channel.Status == ChannelClosed {
+		return &Error{Code: "FAILED_PRECONDITION", Reason: reasonClosed, Metadata: map[string]string{messageIDKey: messageID},
+			Message: "The channel closed before the request was answered."}, nil
+	}
+	request, err := c.GetMessage(ctx, channelID, messageID)
+	switch {
+	case errors.Is(err, ErrMessageNotFound):
+		return nil, nil // evicted, which leaves it answerable
+	case err != nil:
+		return nil, err
+	case request.Status == Expired:
+		return unanswered(messageID, "The request expired without a response."), nil
+	}
+	return nil, nil
+}
+
+func unanswered(messageID, text string) error {
+	return timeout(&Error{Code: "DEADLINE_EXCEEDED", Message: text, Metadata: map[string]string{messageIDKey: messageID}})
+}
+
+// await gives the responses to a request as soon as there are enough, or what came when the time is over.
+func (c *Client) await(
+	ctx context.Context, channelID, messageID string, enough int, wait time.Duration,
+) ([]*openintentv1.Message, error) {
+	deadline := time.Now().Add(wait)
+	answer, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.AwaitResponsesResponse, error) {
+		seconds := max(0, time.Until(deadline).Seconds())
+		return c.raw.Messages.AwaitResponses(ctx, &openintentv1.AwaitResponsesRequest{
+			ChannelId: channelID, MessageId: messageID, WaitSeconds: &seconds, MinResponses: countOf(enough),
+		})
+	})
+	return answer.GetResponses(), err
+}
+
+func countOf(count int) *int32 {
+	if count == 0 {
+		return nil
+	}
+	bounded := int32(min(count, 1<<30))
+	return &bounded
+}

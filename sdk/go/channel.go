@@ -1,0 +1,228 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// MemberPolicy says who takes part in a channel.
+type MemberPolicy string
+
+// The policies: the listed members alone, or whoever has access to the intent.
+const (
+	ExplicitMembers MemberPolicy = "explicit"
+	IntentMembers   MemberPolicy = "intent"
+)
+
+var memberPolicies = wordsOf(map[openintentv1.MemberPolicy]MemberPolicy{
+	openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT: ExplicitMembers,
+	openintentv1.MemberPolicy_MEMBER_POLICY_INTENT:   IntentMembers,
+})
+
+// ChannelStatus tells whether a channel takes messages.
+type ChannelStatus string
+
+// The statuses of channels.
+const (
+	ChannelOpen   ChannelStatus = "open"
+	ChannelClosed ChannelStatus = "closed"
+)
+
+var channelStatuses = wordsOf(map[openintentv1.ChannelStatus]ChannelStatus{
+	openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN:   ChannelOpen,
+	openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED: ChannelClosed,
+})
+
+// ChannelOptions describe a new channel; zero values are the server's defaults.
+type ChannelOptions struct {
+	Members []string
+	// MemberPolicy is IntentMembers when it is empty.
+	MemberPolicy MemberPolicy
+	// Audit copies every message to the intent's event log.
+	Audit bool
+	// TTL closes the channel when nothing was sent for so long, in whole seconds; 0: never.
+	TTL time.Duration
+	// MaxMessages is how many are retained; 0: 1,000.
+	MaxMessages int64
+	// TaskID binds the channel to a task.
+	TaskID string
+}
+
+// Channel is a channel as the server last told of it, with the client that asked: a handle.
+type Channel struct {
+	ID            string
+	IntentID      string
+	TaskID        string
+	Name          string
+	CreatedBy     string
+	Members       []string
+	MemberPolicy  MemberPolicy
+	Audit         bool
+	TTL           time.Duration
+	MaxMessages   int64
+	Status        ChannelStatus
+	CreatedAt     time.Time
+	ClosedAt      time.Time
+	MessageCount  int64
+	LastMessageAt time.Time
+
+	client *Client
+}
+
+func (c *Client) channel(ch *openintentv1.Channel) *Channel {
+	return &Channel{
+		ID: ch.GetId(), IntentID: ch.GetIntentId(), TaskID: ch.GetTaskId(), Name: ch.GetName(), CreatedBy: ch.GetCreatedBy(),
+		Members: ch.GetMembers(), MemberPolicy: memberPolicies.word(ch.GetMemberPolicy()), Audit: ch.GetOptions().GetAudit(),
+		TTL: time.Duration(ch.GetOptions().GetTtlSeconds()) * time.Second, MaxMessages: ch.GetOptions().GetMaxMessages(),
+		Status: channelStatuses.word(ch.GetStatus()), CreatedAt: timeOf(ch.GetCreatedAt()), ClosedAt: timeOf(ch.GetClosedAt()),
+		MessageCount: ch.GetMessageCount(), LastMessageAt: timeOf(ch.GetLastMessageAt()), client: c,
+	}
+}
+
+// Open gets the intent's open channel of this name, or creates it with the options. Of several that do so at once, all get
+// the same.
+func (c *Client) Open(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
+	for {
+		channels, err := c.ListChannels(ctx, intentID)
+		if err != nil {
+			return nil, err
+		}
+		for _, channel := range channels {
+			if channel.Name == name && channel.Status == ChannelOpen {
+				return channel, nil
+			}
+		}
+		channel, err := c.CreateChannel(ctx, intentID, name, options)
+		if !errors.Is(err, ErrChannelNameTaken) {
+			return channel, err
+		}
+	}
+}
+
+// CreateChannel creates a channel; ErrChannelNameTaken when an open one has the name.
+func (c *Client) CreateChannel(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
+	request := &openintentv1.CreateChannelRequest{
+		IntentId: intentID, Name: name, Members: options.Members, MemberPolicy: memberPolicies.number(options.MemberPolicy),
+		TaskId: optional(options.TaskID), Options: &openintentv1.ChannelOptions{Audit: &options.Audit},
+	}
+	if options.TTL != 0 {
+		seconds := int64(options.TTL / time.Second)
+		request.Options.TtlSeconds = &seconds
+	}
+	if options.MaxMessages != 0 {
+		request.Options.MaxMessages = &options.MaxMessages
+	}
+	repeating := false
+	created, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Channel, error) {
+		created, err := c.raw.Channels.CreateChannel(ctx, request)
+		if repeating && errors.Is(FromError(err), ErrChannelNameTaken) {
+			return c.ownChannel(ctx, intentID, name, err)
+		}
+		repeating = true
+		return created, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.channel(created), nil
+}
+
+// ownChannel looks whether an attempt whose answer was lost created the channel: it is then of this caller's own making.
+func (c *Client) ownChannel(ctx context.Context, intentID, name string, taken error) (*openintentv1.Channel, error) {
+	listed, err := c.raw.Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{IntentId: intentID})
+	if err != nil {
+		return nil, err
+	}
+	for _, channel := range listed.GetChannels() {
+		if channel.GetName() == name && channel.GetStatus() == openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN &&
+			channel.GetCreatedBy() == firstOf(c.AgentID(), "operator") {
+			return channel, nil
+		}
+	}
+	return nil, taken
+}
+
+// ListChannels lists an intent's channels, open ones first.
+func (c *Client) ListChannels(ctx context.Context, intentID string) ([]*Channel, error) {
+	listed, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.ListChannelsResponse, error) {
+		return c.raw.Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{IntentId: intentID})
+	})
+	if err != nil {
+		return nil, err
+	}
+	channels := make([]*Channel, len(listed.GetChannels()))
+	for i, channel := range listed.GetChannels() {
+		channels[i] = c.channel(channel)
+	}
+	return channels, nil
+}
+
+// GetChannel gives a channel.
+func (c *Client) GetChannel(ctx context.Context, channelID string) (*Channel, error) {
+	channel, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Channel, error) {
+		return c.raw.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: channelID})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.channel(channel), nil
+}
+
+// CloseChannel closes a channel; one that is closed already stays so.
+func (c *Client) CloseChannel(ctx context.Context, channelID string) (*Channel, error) {
+	request := &openintentv1.UpdateChannelRequest{Channel: &openintentv1.Channel{
+		Id: channelID, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED,
+	}}
+	channel, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Channel, error) {
+		return c.raw.Channels.UpdateChannel(ctx, request)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.channel(channel), nil
+}
+
+// Ask asks an agent, or with "role:" and its name a role, and gives the first response.
+func (c *Channel) Ask(ctx context.Context, to string, payload any) (*Message, error) {
+	return c.client.Ask(ctx, c.ID, Question{To: to, Payload: payload})
+}
+
+// AskWith is Ask with everything that a question can say.
+func (c *Channel) AskWith(ctx context.Context, question Question) (*Message, error) {
+	return c.client.Ask(ctx, c.ID, question)
+}
+
+// AskAll gives the responses that come within the question's time, or as soon as enough came.
+func (c *Channel) AskAll(ctx context.Context, question Question) ([]*Message, error) {
+	return c.client.AskAll(ctx, c.ID, question)
+}
+
+// AskAllIter yields the responses as they arrive.
+func (c *Channel) AskAllIter(ctx context.Context, question Question) iter.Seq2[*Message, error] {
+	return c.client.AskAllIter(ctx, c.ID, question)
+}
+
+// Notify tells an agent or a role something; with "" everyone.
+func (c *Channel) Notify(ctx context.Context, to string, payload any) (*Message, error) {
+	return c.Send(ctx, Draft{To: to, Payload: payload})
+}
+
+// Broadcast tells everyone something.
+func (c *Channel) Broadcast(ctx context.Context, payload any) (*Message, error) {
+	return c.Send(ctx, Draft{MessageType: Broadcast, Payload: payload})
+}
+
+// Send sends a message.
+func (c *Channel) Send(ctx context.Context, draft Draft) (*Message, error) {
+	return c.client.SendMessage(ctx, c.ID, draft)
+}
+
+// Close closes the channel.
+func (c *Channel) Close(ctx context.Context) error {
+	_, err := c.client.CloseChannel(ctx, c.ID)
+	return err
+}

@@ -1,0 +1,119 @@
+package openintent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// maxReceived bounds what one answer of the server may hold: a page ends at 3 MiB, and a thousand responses of the greatest
+// size are what ask_all can give.
+const maxReceived = 512 << 20
+
+// Client speaks to a server as one identity. It may be used by several goroutines.
+type Client struct {
+	connection *grpc.ClientConn
+	options    Options
+	raw        Raw
+}
+
+// Raw holds the generated clients, for what this package has no words for. Their calls carry the client's identity, and are
+// not repeated; FromError turns their errors into this package's.
+type Raw struct {
+	Intents       openintentv1.IntentServiceClient
+	Access        openintentv1.AccessServiceClient
+	Events        openintentv1.EventServiceClient
+	Coordinators  openintentv1.CoordinatorServiceClient
+	Agents        openintentv1.AgentServiceClient
+	Tasks         openintentv1.TaskServiceClient
+	Channels      openintentv1.ChannelServiceClient
+	Messages      openintentv1.MessageServiceClient
+	Subscriptions openintentv1.SubscriptionServiceClient
+}
+
+// Dial makes a client. It connects when it is first used, and again whenever the connection is lost.
+func Dial(options Options) (*Client, error) {
+	options = options.completed()
+	transport := insecure.NewCredentials()
+	if options.TLS != nil {
+		transport = credentials.NewTLS(options.TLS)
+	}
+	connection, err := grpc.NewClient(options.Server,
+		grpc.WithTransportCredentials(transport),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceived)),
+		// The calls have their own patience, so a server that is back must be noticed soon.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: firstWait, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+		// A connection that died without a word is noticed while something waits on it.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Minute, Timeout: 20 * time.Second}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("the address %q of the server is none: %w", options.Server, err)
+	}
+	return newClient(connection, options), nil
+}
+
+func newClient(connection *grpc.ClientConn, options Options) *Client {
+	var pairs []string
+	if options.APIKey != "" {
+		pairs = append(pairs, "x-api-key", options.APIKey)
+	}
+	if options.AgentID != "" {
+		pairs = append(pairs, "x-agent-id", options.AgentID)
+	}
+	calls := identified{connection, pairs}
+	return &Client{connection: connection, options: options, raw: Raw{
+		Intents:       openintentv1.NewIntentServiceClient(calls),
+		Access:        openintentv1.NewAccessServiceClient(calls),
+		Events:        openintentv1.NewEventServiceClient(calls),
+		Coordinators:  openintentv1.NewCoordinatorServiceClient(calls),
+		Agents:        openintentv1.NewAgentServiceClient(calls),
+		Tasks:         openintentv1.NewTaskServiceClient(calls),
+		Channels:      openintentv1.NewChannelServiceClient(calls),
+		Messages:      openintentv1.NewMessageServiceClient(calls),
+		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
+	}}
+}
+
+// As gives a client that acts as another agent, or with "" as the key's own agent or the operator, on the same connection.
+func (c *Client) As(agent string) *Client {
+	options := c.options
+	options.AgentID = agent
+	return newClient(c.connection, options)
+}
+
+// AgentID is whom the client acts as; "" when the key decides.
+func (c *Client) AgentID() string { return c.options.AgentID }
+
+// Raw gives the generated clients.
+func (c *Client) Raw() Raw { return c.raw }
+
+// Close ends the connection, for this client and all that As made of it.
+func (c *Client) Close() error { return c.connection.Close() }
+
+// identified adds a caller's metadata to each call.
+type identified struct {
+	grpc.ClientConnInterface
+	pairs []string
+}
+
+func (c identified) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	return c.ClientConnInterface.Invoke(metadata.AppendToOutgoingContext(ctx, c.pairs...), method, args, reply, options...)
+}
+
+func (c identified) NewStream(
+	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	return c.ClientConnInterface.NewStream(metadata.AppendToOutgoingContext(ctx, c.pairs...), description, method, options...)
+}

@@ -1,0 +1,199 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// What errors.Is finds in an error of the server: by its code, and by its reason where that says more.
+var (
+	ErrInvalidArgument    = errors.New("invalid argument")
+	ErrUnauthenticated    = errors.New("unauthenticated")
+	ErrPermissionDenied   = errors.New("permission denied")
+	ErrNotFound           = errors.New("not found")
+	ErrAlreadyExists      = errors.New("already exists")
+	ErrFailedPrecondition = errors.New("failed precondition")
+	ErrAborted            = errors.New("aborted")
+	ErrResourceExhausted  = errors.New("resource exhausted")
+	ErrUnavailable        = errors.New("unavailable")
+
+	ErrMessageTimeout   = errors.New("message timeout")
+	ErrChannelClosed    = errors.New("channel closed")
+	ErrIntentEnded      = errors.New("intent ended")
+	ErrMessageExpired   = errors.New("message expired")
+	ErrChannelNotFound  = errors.New("channel not found")
+	ErrMessageNotFound  = errors.New("message not found")
+	ErrIntentNotFound   = errors.New("intent not found")
+	ErrNotAMember       = errors.New("not a member")
+	ErrTargetNotAMember = errors.New("target not a member")
+	ErrSenderMismatch   = errors.New("sender mismatch")
+	ErrChannelNameTaken = errors.New("channel name taken")
+)
+
+// codesOf names the canonical codes as they stand in Error.Code.
+var codesOf = map[codes.Code]string{
+	codes.Canceled: "CANCELLED", codes.Unknown: "UNKNOWN", codes.InvalidArgument: "INVALID_ARGUMENT",
+	codes.DeadlineExceeded: "DEADLINE_EXCEEDED", codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS",
+	codes.PermissionDenied: "PERMISSION_DENIED", codes.ResourceExhausted: "RESOURCE_EXHAUSTED",
+	codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED", codes.OutOfRange: "OUT_OF_RANGE",
+	codes.Unimplemented: "UNIMPLEMENTED", codes.Internal: "INTERNAL", codes.Unavailable: "UNAVAILABLE",
+	codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED",
+}
+
+var sentinelsByCode = map[string]error{
+	"INVALID_ARGUMENT": ErrInvalidArgument, "UNAUTHENTICATED": ErrUnauthenticated, "PERMISSION_DENIED": ErrPermissionDenied,
+	"NOT_FOUND": ErrNotFound, "ALREADY_EXISTS": ErrAlreadyExists, "FAILED_PRECONDITION": ErrFailedPrecondition,
+	"ABORTED": ErrAborted, "RESOURCE_EXHAUSTED": ErrResourceExhausted, "UNAVAILABLE": ErrUnavailable,
+}
+
+var sentinelsByReason = map[string]error{
+	reasonTimeout: ErrMessageTimeout, reasonClosed: ErrChannelClosed, "INTENT_ENDED": ErrIntentEnded,
+	"MESSAGE_EXPIRED": ErrMessageExpired, "CHANNEL_NOT_FOUND": ErrChannelNotFound, "MESSAGE_NOT_FOUND": ErrMessageNotFound,
+	"INTENT_NOT_FOUND": ErrIntentNotFound, "NOT_A_MEMBER": ErrNotAMember, "TARGET_NOT_A_MEMBER": ErrTargetNotAMember,
+	"SENDER_MISMATCH": ErrSenderMismatch, "CHANNEL_NAME_TAKEN": ErrChannelNameTaken,
+}
+
+const (
+	reasonTimeout = "MESSAGE_TIMEOUT"
+	reasonClosed  = "CHANNEL_CLOSED"
+	// reasonHandlerFailed is the reason of a RemoteError; no server answers it.
+	reasonHandlerFailed = "HANDLER_FAILED"
+	// messageIDKey names the request's id in an error's metadata.
+	messageIDKey = "message_id"
+)
+
+// Error is a refusal of the server's.
+type Error struct {
+	// Code is the canonical gRPC name, such as NOT_FOUND.
+	Code string
+	// Reason is the stable word for what was wrong, such as CHANNEL_CLOSED; "" when there is none.
+	Reason string
+	// Message is a text for people.
+	Message string
+	// Metadata holds further facts, such as message_id.
+	Metadata map[string]string
+	// Violations are the fields that were wrong.
+	Violations []Violation
+
+	retryAfter time.Duration
+	cause      error
+}
+
+// Violation is a field that was wrong, and why.
+type Violation struct{ Field, Description string }
+
+func (e *Error) Error() string {
+	if e.Reason == "" {
+		return e.Code + ": " + e.Message
+	}
+	return e.Reason + ": " + e.Message
+}
+
+// Is tells whether the target is the sentinel of the error's reason or of its code.
+func (e *Error) Is(target error) bool {
+	return target != nil && (target == sentinelsByReason[e.Reason] || target == sentinelsByCode[e.Code])
+}
+
+// Unwrap gives the error of the connection that this one was made of.
+func (e *Error) Unwrap() error { return e.cause }
+
+// MessageID is the request that the error is about; "" when it is about none.
+func (e *Error) MessageID() string { return e.Metadata[messageIDKey] }
+
+// MessageTimeoutError says that a wait ran out: the server's for an answer, or the call's own time.
+type MessageTimeoutError struct {
+	Err *Error
+	// MessageID is the request that was not answered; "" when it is not known. ResumeAsk takes it.
+	MessageID string
+}
+
+func (e *MessageTimeoutError) Error() string { return e.Err.Error() }
+
+// Is finds ErrMessageTimeout and context.DeadlineExceeded.
+func (e *MessageTimeoutError) Is(target error) bool {
+	return target == ErrMessageTimeout || target == context.DeadlineExceeded
+}
+
+// Unwrap gives the *Error.
+func (e *MessageTimeoutError) Unwrap() error { return e.Err }
+
+// RemoteError says that the handler of the agent that was asked failed.
+type RemoteError struct {
+	// Type is the name of the failure's type over there, Message its text.
+	Type, Message string
+	// Response is the message that carried it.
+	Response *Message
+}
+
+func (e *RemoteError) Error() string {
+	return fmt.Sprintf("%s failed: %s", e.Response.Sender, e.Message)
+}
+
+// Unwrap gives the failure as an *Error with the code UNKNOWN and the reason HANDLER_FAILED.
+func (e *RemoteError) Unwrap() error {
+	return &Error{Code: "UNKNOWN", Reason: reasonHandlerFailed, Message: e.Message,
+		Metadata: map[string]string{messageIDKey: e.Response.CorrelationID}}
+}
+
+// FromError makes an error of a generated client one of this package; nil stays nil, and what is one already stays as it is.
+func FromError(err error) error {
+	var known *Error
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	answered := status.Convert(err)
+	if answered.Code() == codes.Canceled {
+		return fmt.Errorf("%w: %s", context.Canceled, answered.Message())
+	}
+	e := &Error{Code: codesOf[answered.Code()], Message: answered.Message(), cause: err}
+	if errors.Is(err, context.DeadlineExceeded) {
+		e.Code = codesOf[codes.DeadlineExceeded]
+	}
+	for _, detail := range answered.Details() {
+		switch detail := detail.(type) {
+		case *errdetails.ErrorInfo:
+			e.Reason, e.Metadata = detail.GetReason(), detail.GetMetadata()
+		case *errdetails.BadRequest:
+			for _, violation := range detail.GetFieldViolations() {
+				e.Violations = append(e.Violations, Violation{violation.GetField(), violation.GetDescription()})
+			}
+		case *errdetails.RetryInfo:
+			e.retryAfter = detail.GetRetryDelay().AsDuration()
+		}
+	}
+	if e.Code == codesOf[codes.DeadlineExceeded] {
+		return timeout(e)
+	}
+	return e
+}
+
+// timeout makes a MessageTimeoutError; one of the client's own has the server's reason.
+func timeout(e *Error) error {
+	if e.Reason == "" {
+		e.Reason = reasonTimeout
+	}
+	return &MessageTimeoutError{Err: e, MessageID: e.MessageID()}
+}
+
+// about adds the request's id to an error that does not know it.
+func about(err error, messageID string) error {
+	var e *Error
+	if messageID == "" || !errors.As(err, &e) || e.MessageID() != "" {
+		return err
+	}
+	e.Metadata = map[string]string{messageIDKey: messageID}
+	var late *MessageTimeoutError
+	if errors.As(err, &late) {
+		late.MessageID = messageID
+	}
+	return err
+}

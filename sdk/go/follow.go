@@ -1,0 +1,221 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// positionHeader carries the position after which a stream begins.
+const positionHeader = "openintent-position"
+
+// remembered is how many message ids a follower keeps to tell repetitions. Only what comes from behind the cursor, the open
+// requests of a role that was gained, can come again; all else rises.
+const remembered = 4096
+
+// FollowOptions say what to follow; the zero value is everything from now on.
+type FollowOptions struct {
+	// After goes on after a Message.Position; nil: from now on.
+	After *int64
+	// WithoutOwn leaves out the client's own messages.
+	WithoutOwn bool
+}
+
+// Messages yields the channel's messages from now on, or after a position, until the channel is closed and everything
+// was yielded. It resumes by itself after a lost connection and yields no message twice; any other failure is yielded and
+// ends it.
+func (c *Channel) Messages(ctx context.Context, options FollowOptions) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		following, err := c.Follow(ctx, options)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer following.Close()
+		for message, err := range following.Messages() {
+			if !yield(message, err) {
+				return
+			}
+		}
+	}
+}
+
+// Following is a channel that is followed.
+type Following struct {
+	client  *Client
+	channel string
+	without string // the agent whose messages are left out; "" for none
+
+	ctx      context.Context
+	cancel   context.CancelFunc
+	stream   stream
+	position int64
+	seen     *recent
+	waits    *waits
+}
+
+type stream = grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
+
+// Follow begins to follow the channel and returns when the server has accepted it: what is sent from then on is yielded by
+// Messages. Close ends it.
+func (c *Channel) Follow(ctx context.Context, options FollowOptions) (*Following, error) {
+	f := &Following{client: c.client, channel: c.ID, seen: newRecent(remembered), waits: newWaits(), position: -1}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	if options.After != nil {
+		f.position = *options.After
+	}
+	if options.WithoutOwn {
+		f.without = firstOf(c.client.AgentID(), "operator")
+	}
+	if err := f.connect(); err != nil {
+		f.cancel()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Position is the place up to which everything was yielded; FollowOptions.After takes it.
+func (f *Following) Position() int64 { return f.position }
+
+// Close ends the following.
+func (f *Following) Close() { f.cancel() }
+
+// Messages yields the messages as they come. It is used by one goroutine, and can be left and entered again.
+func (f *Following) Messages() iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		for {
+			message, err := f.next()
+			if errors.Is(err, io.EOF) || !yield(message, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// connect opens the stream after the position, as often as it takes.
+func (f *Following) connect() error {
+	for {
+		err := f.open()
+		if err == nil {
+			return nil
+		}
+		if err := f.wait(err); err != nil {
+			return err
+		}
+	}
+}
+
+// wait pauses before the next attempt, or gives why there is none.
+func (f *Following) wait(err error) error {
+	if err := f.ctx.Err(); err != nil {
+		return err
+	}
+	if err = FromError(err); !retryable(err) {
+		return err
+	}
+	return pause(f.ctx, f.waits.next(err))
+}
+
+func (f *Following) open() error {
+	request := &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: f.channel}}
+	if f.position >= 0 {
+		request.AfterPosition = &f.position
+	}
+	opened, err := f.client.raw.Messages.Subscribe(f.ctx, request)
+	if err != nil {
+		return err
+	}
+	header, err := opened.Header()
+	if err != nil {
+		return err
+	}
+	beginning, accepted := beginningOf(header)
+	if !accepted {
+		if _, err := opened.Recv(); err != nil {
+			return err
+		}
+		return &Error{Code: "INTERNAL", Message: "The server accepted a stream without saying where it begins."}
+	}
+	if f.position < 0 {
+		f.position = beginning
+	}
+	f.stream = opened
+	return nil
+}
+
+// beginningOf gives the position after which a stream begins; false when the server refused it.
+func beginningOf(header metadata.MD) (int64, bool) {
+	for _, value := range header.Get(positionHeader) {
+		if position, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return position, true
+		}
+	}
+	return 0, false
+}
+
+// next gives the next message, or io.EOF when the channel is closed and drained.
+func (f *Following) next() (*Message, error) {
+	for {
+		delivery, err := f.stream.Recv()
+		if err == nil {
+			f.waits.again()
+			if message := f.take(delivery); message != nil {
+				return message, nil
+			}
+			continue
+		}
+		if err := f.wait(err); errors.Is(err, ErrChannelClosed) {
+			return nil, io.EOF
+		} else if err != nil {
+			return nil, err
+		}
+		if err := f.connect(); errors.Is(err, ErrChannelClosed) {
+			return nil, io.EOF
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take moves the cursor and gives the delivery's message; nil when it has none, was yielded before or is left out.
+func (f *Following) take(delivery *openintentv1.SubscribeResponse) *Message {
+	repeated := !delivery.GetBackfill() && !delivery.GetCaughtUp() && delivery.GetPosition() <= f.position
+	f.position = max(f.position, delivery.GetPosition())
+	m := delivery.GetMessage()
+	if m == nil || repeated || !f.seen.add(m.GetId()) || m.GetSender() == f.without {
+		return nil
+	}
+	message := f.client.message(m)
+	message.IntentID, message.ChannelName, message.Position =
+		delivery.GetIntentId(), delivery.GetChannelName(), delivery.GetPosition()
+	return message
+}
+
+// recent is a bounded memory of ids; the oldest are forgotten.
+type recent struct {
+	known map[string]struct{}
+	ring  []string
+	next  int
+}
+
+func newRecent(size int) *recent {
+	return &recent{known: make(map[string]struct{}), ring: make([]string, size)}
+}
+
+// add remembers an id; false when it was known.
+func (r *recent) add(id string) bool {
+	if _, known := r.known[id]; known {
+		return false
+	}
+	delete(r.known, r.ring[r.next])
+	r.known[id], r.ring[r.next] = struct{}{}, id
+	r.next = (r.next + 1) % len(r.ring)
+	return true
+}

@@ -1,0 +1,114 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// IntentStatus is how far an intent came.
+type IntentStatus string
+
+// The statuses of intents.
+const (
+	IntentDraft                  IntentStatus = "draft"
+	IntentActive                 IntentStatus = "active"
+	IntentBlocked                IntentStatus = "blocked"
+	IntentCompleted              IntentStatus = "completed"
+	IntentAbandoned              IntentStatus = "abandoned"
+	IntentSuspendedAwaitingInput IntentStatus = "suspended_awaiting_input"
+)
+
+var intentStatuses = wordsOf(map[openintentv1.IntentStatus]IntentStatus{
+	openintentv1.IntentStatus_INTENT_STATUS_DRAFT:                    IntentDraft,
+	openintentv1.IntentStatus_INTENT_STATUS_ACTIVE:                   IntentActive,
+	openintentv1.IntentStatus_INTENT_STATUS_BLOCKED:                  IntentBlocked,
+	openintentv1.IntentStatus_INTENT_STATUS_COMPLETED:                IntentCompleted,
+	openintentv1.IntentStatus_INTENT_STATUS_ABANDONED:                IntentAbandoned,
+	openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT: IntentSuspendedAwaitingInput,
+})
+
+// Intent is what agents work on together; channels belong to one.
+type Intent struct {
+	ID          string
+	Title       string
+	Description string
+	Status      IntentStatus
+	CreatedBy   string
+	State       map[string]any
+	Version     int64
+}
+
+// IntentOptions describe a new intent.
+type IntentOptions struct {
+	Title       string
+	Description string
+	State       map[string]any
+	// Status is IntentActive when it is empty.
+	Status IntentStatus
+}
+
+func intentOf(i *openintentv1.Intent) *Intent {
+	return &Intent{
+		ID: i.GetId(), Title: i.GetTitle(), Description: i.GetDescription(), Status: intentStatuses.word(i.GetStatus()),
+		CreatedBy: i.GetCreatedBy(), State: i.GetState().AsMap(), Version: i.GetVersion(),
+	}
+}
+
+// CreateIntent creates an intent. It waits for a connection, but is not repeated when its answer is lost, since a repetition
+// would be a second one.
+func (c *Client) CreateIntent(ctx context.Context, options IntentOptions) (*Intent, error) {
+	state, err := encode(options.State)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	created, err := c.raw.Intents.CreateIntent(ctx, &openintentv1.CreateIntentRequest{
+		Title: options.Title, Description: optional(options.Description), State: state,
+		Status: intentStatuses.number(options.Status),
+	}, grpc.WaitForReady(true))
+	if err != nil {
+		return nil, FromError(err)
+	}
+	return intentOf(created), nil
+}
+
+// GetIntent gives an intent.
+func (c *Client) GetIntent(ctx context.Context, intentID string) (*Intent, error) {
+	intent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Intent, error) {
+		return c.raw.Intents.GetIntent(ctx, &openintentv1.GetIntentRequest{IntentId: intentID})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return intentOf(intent), nil
+}
+
+// SetIntentStatus moves an intent to a status, whatever its version; one that has it already stays as it is.
+func (c *Client) SetIntentStatus(ctx context.Context, intentID string, status IntentStatus) (*Intent, error) {
+	number := intentStatuses.number(status)
+	if number == nil {
+		return nil, &Error{Code: "INVALID_ARGUMENT", Reason: "INVALID_FIELD", Message: "A status must be given."}
+	}
+	for {
+		current, err := c.GetIntent(ctx, intentID)
+		if err != nil || current.Status == status {
+			return current, err
+		}
+		changed, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Intent, error) {
+			return c.raw.Intents.SetIntentStatus(ctx, &openintentv1.SetIntentStatusRequest{
+				IntentId: intentID, Status: *number, ExpectedVersion: &current.Version,
+			})
+		})
+		if err == nil {
+			return intentOf(changed), nil
+		}
+		if !errors.Is(err, ErrAborted) {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package openintent
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// MessageType is what a message is for.
+type MessageType string
+
+// The types of messages.
+const (
+	Request   MessageType = "request"
+	Response  MessageType = "response"
+	Notify    MessageType = "notify"
+	Broadcast MessageType = "broadcast"
+)
+
+var messageTypes = wordsOf(map[openintentv1.MessageType]MessageType{
+	openintentv1.MessageType_MESSAGE_TYPE_REQUEST:   Request,
+	openintentv1.MessageType_MESSAGE_TYPE_RESPONSE:  Response,
+	openintentv1.MessageType_MESSAGE_TYPE_NOTIFY:    Notify,
+	openintentv1.MessageType_MESSAGE_TYPE_BROADCAST: Broadcast,
+})
+
+// MessageStatus is how far a message came.
+type MessageStatus string
+
+// The statuses of messages.
+const (
+	Delivered MessageStatus = "delivered"
+	Read      MessageStatus = "read"
+	Expired   MessageStatus = "expired"
+)
+
+var messageStatuses = wordsOf(map[openintentv1.MessageStatus]MessageStatus{
+	openintentv1.MessageStatus_MESSAGE_STATUS_PENDING:   "pending",
+	openintentv1.MessageStatus_MESSAGE_STATUS_DELIVERED: Delivered,
+	openintentv1.MessageStatus_MESSAGE_STATUS_READ:      Read,
+	openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED:   Expired,
+})
+
+// failureMark is the metadata member that marks a response as a handler's failure.
+const failureMark = "openintent_error"
+
+// Message is one message of a channel.
+type Message struct {
+	ID        string
+	ChannelID string
+	Sender    string
+	// To is an agent, "role:" with a role, or "*"; "" means everyone, as "*" does.
+	To          string
+	MessageType MessageType
+	// CorrelationID is, of a response, the request's id.
+	CorrelationID string
+	Payload       map[string]any
+	Metadata      map[string]any
+	Status        MessageStatus
+	CreatedAt     time.Time
+	// ExpiresAt and ReadAt are zero when there is no such time.
+	ExpiresAt time.Time
+	ReadAt    time.Time
+
+	// IntentID and ChannelName are known of messages that were followed or received; Position, the place in the intent's
+	// log, too, but of a question that was found in the inbox. Attempt counts the deliveries to an agent, from 1.
+	IntentID    string
+	ChannelName string
+	Position    int64
+	Attempt     int
+
+	client *Client
+}
+
+// Decode fills a value with the payload, as encoding/json does.
+func (m *Message) Decode(into any) error { return decode(m.Payload, into) }
+
+// IsError tells whether the message is the response of a handler that failed.
+func (m *Message) IsError() bool {
+	marked, _ := m.Metadata[failureMark].(bool)
+	return marked && m.MessageType == Response
+}
+
+// Reply answers the message, which must be a request.
+func (m *Message) Reply(ctx context.Context, payload any) (*Message, error) {
+	return m.client.ReplyTo(ctx, m.ChannelID, m.ID, Reply{Payload: payload})
+}
+
+// remoteError is the failure that the message carries.
+func (m *Message) remoteError() *RemoteError {
+	failure, _ := m.Payload["error"].(map[string]any)
+	kind, _ := failure["type"].(string)
+	text, _ := failure["message"].(string)
+	return &RemoteError{Type: kind, Message: text, Response: m}
+}
+
+func (c *Client) message(m *openintentv1.Message) *Message {
+	return &Message{
+		ID: m.GetId(), ChannelID: m.GetChannelId(), Sender: m.GetSender(), To: m.GetTo(),
+		MessageType: messageTypes.word(m.GetMessageType()), CorrelationID: m.GetCorrelationId(),
+		Payload: m.GetPayload().AsMap(), Metadata: m.GetMetadata().AsMap(), Status: messageStatuses.word(m.GetStatus()),
+		CreatedAt: timeOf(m.GetCreatedAt()), ExpiresAt: timeOf(m.GetExpiresAt()), ReadAt: timeOf(m.GetReadAt()),
+		client: c,
+	}
+}
+
+func (c *Client) messages(list []*openintentv1.Message) []*Message {
+	messages := make([]*Message, len(list))
+	for i, m := range list {
+		messages[i] = c.message(m)
+	}
+	return messages
+}
+
+// timeOf gives the zero time for no time.
+func timeOf(stamp *timestamppb.Timestamp) time.Time {
+	if stamp == nil {
+		return time.Time{}
+	}
+	return stamp.AsTime()
+}
+
+// stampOf gives no time for the zero time.
+func stampOf(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}
+
+// words translate between the wire's enum and the protocol's words.
+type words[E ~int32, W ~string] struct {
+	byNumber map[E]W
+	byWord   map[W]E
+}
+
+func wordsOf[E ~int32, W ~string](byNumber map[E]W) words[E, W] {
+	byWord := make(map[W]E, len(byNumber))
+	for number, word := range byNumber {
+		byWord[word] = number
+	}
+	return words[E, W]{byNumber, byWord}
+}
+
+func (w words[E, W]) word(number E) W { return w.byNumber[number] }
+
+// number gives nothing for the empty word. One that the server does not know becomes a number that it refuses by name.
+func (w words[E, W]) number(word W) *E {
+	if word == "" {
+		return nil
+	}
+	number, known := w.byWord[word]
+	if !known {
+		number = -1
+	}
+	return &number
+}
+
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,155 @@
+package openintent
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Draft is a message to be sent.
+type Draft struct {
+	// To is an agent, "role:" with a role, or "*"; "" means everyone.
+	To string
+	// Payload is a map, or whatever encoding/json makes an object of.
+	Payload any
+	// MessageType is Notify when it is empty.
+	MessageType MessageType
+	// CorrelationID is, of a response, the request's id.
+	CorrelationID string
+	Metadata      map[string]any
+	// ExpiresAt is when the message expires; zero: never.
+	ExpiresAt time.Time
+	// Sender acts for an agent, which only the operator may.
+	Sender string
+	// IdempotencyKey is made by the client when it is empty.
+	IdempotencyKey string
+}
+
+// Reply is an answer to a request.
+type Reply struct {
+	Payload  any
+	Metadata map[string]any
+	// Sender acts for an agent, which only the operator may.
+	Sender string
+	// IdempotencyKey is made by the client when it is empty.
+	IdempotencyKey string
+}
+
+// Selection says which messages to list; its zero value lists the newest.
+type Selection struct {
+	// Since lists those after this message's id, or after an RFC 3339 time.
+	Since string
+	// To lists those of which this agent is a recipient.
+	To string
+	// Limit is 1 to 1,000; 1,000 when it is 0.
+	Limit         int
+	MessageType   MessageType
+	CorrelationID string
+}
+
+// SendMessage sends a message.
+func (c *Client) SendMessage(ctx context.Context, channelID string, draft Draft) (*Message, error) {
+	payload, metadata, err := encodeBoth(draft.Payload, draft.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	ctx, metadata, end := c.spanned(ctx, "openintent.send", metadata)
+	request := &openintentv1.SendMessageRequest{
+		ChannelId: channelID, Sender: optional(draft.Sender), To: optional(draft.To),
+		MessageType: messageTypes.number(draft.MessageType), CorrelationId: optional(draft.CorrelationID),
+		Payload: payload, Metadata: metadata, ExpiresAt: stampOf(draft.ExpiresAt), IdempotencyKey: keyOf(draft.IdempotencyKey),
+	}
+	sent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
+		return c.raw.Messages.SendMessage(ctx, request)
+	})
+	end(err)
+	if err != nil {
+		return nil, err
+	}
+	return c.message(sent), nil
+}
+
+// ReplyTo answers a request.
+func (c *Client) ReplyTo(ctx context.Context, channelID, messageID string, reply Reply) (*Message, error) {
+	payload, metadata, err := encodeBoth(reply.Payload, reply.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	ctx, metadata, end := c.spanned(ctx, "openintent.reply", metadata)
+	request := &openintentv1.ReplyMessageRequest{
+		ChannelId: channelID, MessageId: messageID, Sender: optional(reply.Sender),
+		Payload: payload, Metadata: metadata, IdempotencyKey: keyOf(reply.IdempotencyKey),
+	}
+	sent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
+		return c.raw.Messages.ReplyMessage(ctx, request)
+	})
+	end(err)
+	if err != nil {
+		return nil, about(err, messageID)
+	}
+	return c.message(sent), nil
+}
+
+// ListMessages gives one page of messages in the order they were sent.
+func (c *Client) ListMessages(ctx context.Context, channelID string, selection Selection) ([]*Message, error) {
+	request := &openintentv1.ListMessagesRequest{
+		ChannelId: channelID, Since: optional(selection.Since), To: optional(selection.To),
+		MessageType: messageTypes.number(selection.MessageType), CorrelationId: optional(selection.CorrelationID),
+	}
+	if selection.Limit != 0 {
+		limit := int32(min(selection.Limit, 1<<30))
+		request.Limit = &limit
+	}
+	listed, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.ListMessagesResponse, error) {
+		return c.raw.Messages.ListMessages(ctx, request)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.messages(listed.GetMessages()), nil
+}
+
+// GetMessage gives a message.
+func (c *Client) GetMessage(ctx context.Context, channelID, messageID string) (*Message, error) {
+	message, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
+		return c.raw.Messages.GetMessage(ctx, &openintentv1.GetMessageRequest{ChannelId: channelID, MessageId: messageID})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.message(message), nil
+}
+
+// MarkRead acknowledges a message.
+func (c *Client) MarkRead(ctx context.Context, channelID, messageID string) (*Message, error) {
+	request := &openintentv1.UpdateMessageRequest{
+		ChannelId: channelID, MessageId: messageID, Status: openintentv1.MessageStatus_MESSAGE_STATUS_READ,
+	}
+	message, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
+		return c.raw.Messages.UpdateMessage(ctx, request)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.message(message), nil
+}
+
+func encodeBoth(payload any, metadata map[string]any) (encoded, facts *structpb.Struct, err error) {
+	if encoded, err = encode(payload); err != nil {
+		return nil, nil, err
+	}
+	facts, err = encode(metadata)
+	return encoded, facts, err
+}
+
+// keyOf makes an idempotency key where none was given.
+func keyOf(key string) *string {
+	if key == "" {
+		key = "sdk-" + rand.Text()
+	}
+	return &key
+}

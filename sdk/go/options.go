@@ -1,0 +1,63 @@
+package openintent
+
+import (
+	"crypto/tls"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	defaultServer        = "127.0.0.1:50051"
+	defaultRetryPatience = 30 * time.Second
+	// DefaultTimeout is how long a question waits for its answer when it does not say.
+	DefaultTimeout = 30 * time.Second
+)
+
+// Options say where the server is and who calls. The zero value takes everything from the environment.
+type Options struct {
+	// Server is the server's gRPC address, host:port; "https://host:port" connects with TLS. Without it
+	// OPENINTENT_SERVER, and without that 127.0.0.1:50051.
+	Server string
+	// APIKey is the caller's key; without it OPENINTENT_API_KEY.
+	APIKey string
+	// AgentID is whom the client acts as; without it OPENINTENT_AGENT_ID, and without that the key's own agent, or the
+	// operator.
+	AgentID string
+	// TLS connects with this configuration. Without it, OPENINTENT_TLS=1 or an https:// server connect with the
+	// system's certificates, and everything else connects in the clear.
+	TLS *tls.Config
+	// RetryPatience is how long a call whose context has no deadline is repeated while the server is unavailable; 30
+	// seconds when it is 0.
+	RetryPatience time.Duration
+	// Tracer connects asks to the program's traces; nil traces nothing.
+	Tracer Tracer
+}
+
+// completed fills in what is missing from the environment and the defaults.
+func (o Options) completed() Options {
+	o.Server = firstOf(o.Server, os.Getenv("OPENINTENT_SERVER"), defaultServer)
+	o.APIKey = firstOf(o.APIKey, os.Getenv("OPENINTENT_API_KEY"))
+	o.AgentID = firstOf(o.AgentID, os.Getenv("OPENINTENT_AGENT_ID"))
+	secure := os.Getenv("OPENINTENT_TLS") == "1"
+	if address, found := strings.CutPrefix(o.Server, "https://"); found {
+		o.Server, secure = address, true
+	}
+	o.Server = strings.TrimSuffix(strings.TrimPrefix(o.Server, "http://"), "/")
+	if o.TLS == nil && secure {
+		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if o.RetryPatience == 0 {
+		o.RetryPatience = defaultRetryPatience
+	}
+	return o
+}
+
+func firstOf(values ...string) string {
+	for _, value := range values {
+		if value != "" {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,42 @@
+package openintent
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Tracer connects this package to the program's tracing. The README shows the few lines that make one of OpenTelemetry,
+// which this package does not depend on.
+type Tracer interface {
+	// Start begins a span of this name, one of openintent.ask, openintent.send, openintent.reply (of kind client) and
+	// openintent.handle (consumer), as a child of the context's span, or of traceparent's when that is not empty. The
+	// function ends it, with the error that it ended with.
+	Start(ctx context.Context, name, traceparent string) (context.Context, func(error))
+	// Traceparent is the W3C form of the context's span, or "".
+	Traceparent(ctx context.Context) string
+}
+
+// spanned begins a client span and puts it into the call and the message's metadata, so that the server's log, the copies of
+// audited messages and the other side's handler belong to the same trace.
+func (c *Client) spanned(
+	ctx context.Context, name string, facts *structpb.Struct,
+) (context.Context, *structpb.Struct, func(error)) {
+	if c.options.Tracer == nil {
+		return ctx, facts, func(error) {}
+	}
+	ctx, end := c.options.Tracer.Start(ctx, name, "")
+	traceparent := c.options.Tracer.Traceparent(ctx)
+	parts := strings.Split(traceparent, "-")
+	if len(parts) < 4 {
+		return ctx, facts, end
+	}
+	if facts.Fields == nil {
+		facts.Fields = make(map[string]*structpb.Value)
+	}
+	facts.Fields["traceparent"] = structpb.NewStringValue(traceparent)
+	facts.Fields["trace_id"] = structpb.NewStringValue(parts[1])
+	return metadata.AppendToOutgoingContext(ctx, "traceparent", traceparent), facts, end
+}
