@@ -1,13 +1,17 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/netip"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	openintent "openintent/sdk/go"
 	"openintent/server"
 )
 
@@ -23,7 +27,7 @@ type connection struct {
 	Agent   string `group:"Connection" placeholder:"ID" help:"Agent to act as ($$OPENINTENT_AGENT_ID, else the key's own agent or the operator)."`
 	TLS     bool   `group:"Connection" name:"tls" help:"Use TLS ($$OPENINTENT_TLS=1; an https:// server means it)."`
 	CAFile  string `group:"Connection" name:"ca-file" type:"path" placeholder:"FILE" help:"Certificates (PEM) that the server's must come from, instead of the system's; means TLS ($$OPENINTENT_CA_FILE)."`
-	Context string `group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
+	Context string `complete:"contexts" group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
 }
 
 // defaultServer is where a server listens that was started without settings.
@@ -103,7 +107,7 @@ func (t target) at(address string) (target, error) {
 	case scheme == "https":
 		t.server, t.tls = strings.TrimSuffix(rest, "/"), true
 	case scheme == "http":
-		t.server, t.tls, t.caFile = strings.TrimSuffix(rest, "/"), false, ""
+		t.server = strings.TrimSuffix(rest, "/")
 	default:
 		return target{}, usagef("the server %q must be host:port, http://host:port or https://host:port", address)
 	}
@@ -116,6 +120,38 @@ func (t target) at(address string) (target, error) {
 	}
 	return t, nil
 }
+
+// patience is how long commands try again while a server is unavailable, where they do not wait for anything else. Whoever
+// types a command wants to hear soon that nobody is there.
+const patience = 5 * time.Second
+
+// dial makes the client of a command. It does not connect yet.
+func (c connection) dial(to terminal) (*openintent.Client, error) {
+	target, err := c.resolve(to)
+	if err != nil {
+		return nil, err
+	}
+	options := openintent.Options{
+		Server: target.server, APIKey: target.key, AgentID: target.agent, RetryPatience: patience,
+	}
+	if target.tls {
+		options.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if target.caFile != "" {
+		certificates, err := os.ReadFile(target.caFile)
+		if err != nil {
+			return nil, usagef("the certificates cannot be read: %w", err)
+		}
+		options.TLS.RootCAs = x509.NewCertPool()
+		if !options.TLS.RootCAs.AppendCertsFromPEM(certificates) {
+			return nil, usagef("%s holds no certificates in PEM form", target.caFile)
+		}
+	}
+	return openintent.Dial(options)
+}
+
+// called turns the error of a generated client into the SDK's.
+func called[T any](answer T, err error) (T, error) { return answer, openintent.FromError(err) }
 
 func isLoopback(host string) bool {
 	address, err := netip.ParseAddr(host)

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+
+	openintent "openintent/sdk/go"
 )
 
 // Exit codes. Scripts branch on them, so they stay what they are.
@@ -45,11 +48,66 @@ func usagef(format string, arguments ...any) error {
 	return exitError{exitUsage, fmt.Errorf(format, arguments...)}
 }
 
+// codesOf are the exit codes for what servers answer.
+var codesOf = map[string]int{
+	"INVALID_ARGUMENT":    exitUsage,
+	"DEADLINE_EXCEEDED":   exitTimeout,
+	"NOT_FOUND":           exitNotFound,
+	"UNAUTHENTICATED":     exitRefused,
+	"PERMISSION_DENIED":   exitRefused,
+	"UNAVAILABLE":         exitUnavailable,
+	"RESOURCE_EXHAUSTED":  exitUnavailable,
+	"ALREADY_EXISTS":      exitConflict,
+	"FAILED_PRECONDITION": exitConflict,
+	"ABORTED":             exitConflict,
+}
+
 // exitCode is the exit code for an error.
 func exitCode(err error) int {
-	var known exitError
-	if errors.As(err, &known) {
+	var (
+		known   exitError
+		remote  *openintent.RemoteError
+		refusal *openintent.Error
+	)
+	switch {
+	case errors.As(err, &known):
 		return known.code
+	case errors.As(err, &remote):
+		return exitRemote
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &refusal) && codesOf[refusal.Code] != 0:
+		return codesOf[refusal.Code]
 	}
 	return exitFailed
+}
+
+// sentence says for people what went wrong: of a server's refusal its own sentence, with the reason to branch on behind it.
+func sentence(err error) string {
+	var (
+		known   exitError
+		remote  *openintent.RemoteError
+		refusal *openintent.Error
+	)
+	switch {
+	case errors.As(err, &known):
+		return known.Error()
+	case errors.Is(err, context.Canceled):
+		return "interrupted"
+	case errors.As(err, &remote):
+		return fmt.Sprintf("%s [HANDLER_FAILED]", remote.Error())
+	case !errors.As(err, &refusal):
+		return err.Error()
+	}
+	text, reason := refusal.Message, refusal.Reason
+	if reason == "" {
+		reason = refusal.Code
+	}
+	if reason == "UNAVAILABLE" {
+		text = "the server cannot be reached: " + text
+	}
+	if about := refusal.MessageID(); about != "" {
+		text += " (" + about + ")"
+	}
+	return fmt.Sprintf("%s [%s]", text, reason)
 }

@@ -13,8 +13,11 @@ import (
 
 // commands are the verbs of the program.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve      serveCommand      `cmd:"" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
+	Context    contextCommand    `cmd:"" help:"Keep servers and keys under names."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in a shell."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"Give the candidates for the last word of a command line."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
 func main() {

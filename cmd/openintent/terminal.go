@@ -25,9 +25,14 @@ func (t terminal) warn(format string, arguments ...any) {
 	_, _ = fmt.Fprintln(t.stderr, "openintent: warning:", oneLine(fmt.Sprintf(format, arguments...)))
 }
 
+// note tells people something beside a command's output.
+func (t terminal) note(format string, arguments ...any) {
+	_, _ = fmt.Fprintln(t.stderr, oneLine(fmt.Sprintf(format, arguments...)))
+}
+
 // complain prints an error as one line, whatever its causes contain.
 func (t terminal) complain(err error) {
-	_, _ = fmt.Fprintln(t.stderr, "openintent:", oneLine(err.Error()))
+	_, _ = fmt.Fprintln(t.stderr, "openintent:", oneLine(sentence(err)))
 }
 
 // colours tells whether standard output shows colours: on a terminal, unless the user wants none.

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// candidate is what a word may be completed to.
+type candidate struct{ text, help string }
+
+// candidates gives what the last of the words may become, by the program's own description of its commands. Some shells
+// part "--name=value" into three words; they want the value alone completed.
+func candidates(program *kong.Node, words []string, parted bool) []candidate {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	if parted {
+		words = joined(words)
+	}
+	at := place{node: program}
+	last := len(words) - 1
+	for _, word := range words[:last] {
+		at.pass(word)
+	}
+	var found []candidate
+	word, before := words[last], ""
+	name, value, assigned := strings.Cut(word, "=")
+	switch {
+	case at.awaits != nil:
+		found = values(at.awaits.Value)
+	case !at.positionalOnly && strings.HasPrefix(word, "--") && assigned:
+		if flag := at.flag(name); flag != nil {
+			found, word = values(flag.Value), value
+			if !parted {
+				before = name + "="
+			}
+		}
+	case !at.positionalOnly && strings.HasPrefix(word, "-"):
+		found = at.flags()
+	default:
+		found = at.arguments()
+	}
+	found = slices.DeleteFunc(found, func(c candidate) bool { return !strings.HasPrefix(c.text, word) })
+	for i := range found {
+		found[i].text = before + found[i].text
+		found[i].help = strings.NewReplacer("\n", " ", "\t", " ").Replace(found[i].help)
+	}
+	return found
+}
+
+// joined makes one word again of "--name", "=" and "value".
+func joined(words []string) (whole []string) {
+	for i, word := range words {
+		n := len(whole)
+		switch {
+		case word == "=" && n > 0 && strings.HasPrefix(whole[n-1], "--"),
+			i > 0 && words[i-1] == "=" && n > 0 && strings.HasSuffix(whole[n-1], "="):
+			whole[n-1] += word
+		default:
+			whole = append(whole, word)
+		}
+	}
+	return whole
+}
+
+// place is how far a command line has come.
+type place struct {
+	node *kong.Node
+	// passed is how many positional arguments of the node were given.
+	passed int
+	// awaits is the flag whose value comes next.
+	awaits *kong.Flag
+	// positionalOnly is set behind --.
+	positionalOnly bool
+}
+
+func (p *place) pass(word string) {
+	switch {
+	case p.awaits != nil:
+		p.awaits = nil
+	case p.positionalOnly:
+		p.passed++
+	case word == "--":
+		p.positionalOnly = true
+	case strings.HasPrefix(word, "-") && word != "-":
+		if flag := p.flag(word); flag != nil && !flag.IsBool() {
+			p.awaits = flag
+		}
+	default:
+		for _, child := range p.node.Children {
+			if child.Name == word && p.passed == 0 {
+				p.node = child
+				return
+			}
+		}
+		p.passed++
+	}
+}
+
+// flag finds a flag that is written as --name or -n; nil for none.
+func (p *place) flag(word string) *kong.Flag {
+	for _, group := range p.node.AllFlags(false) {
+		for _, flag := range group {
+			if word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short) {
+				return flag
+			}
+		}
+	}
+	return nil
+}
+
+func (p *place) flags() (found []candidate) {
+	for _, group := range p.node.AllFlags(true) {
+		for _, flag := range group {
+			found = append(found, candidate{"--" + flag.Name, flag.Help})
+		}
+	}
+	return found
+}
+
+// arguments gives the verbs that may come next, or else the values of the argument that does.
+func (p *place) arguments() (found []candidate) {
+	for _, child := range p.node.Children {
+		if !child.Hidden && p.passed == 0 {
+			found = append(found, candidate{child.Name, child.Help})
+		}
+	}
+	if p.passed < len(p.node.Positional) {
+		found = append(found, values(p.node.Positional[p.passed])...)
+	}
+	return found
+}
+
+// values gives what a flag or argument may be, as far as that can be known.
+func values(of *kong.Value) (found []candidate) {
+	if of.Tag.Get("complete") == "contexts" {
+		// Who completes wants no complaints about the file.
+		read, _ := readConfiguration(terminal{stderr: io.Discard})
+		for _, name := range read.names() {
+			found = append(found, candidate{text: name})
+		}
+		return found
+	}
+	for _, value := range of.EnumSlice() {
+		if value != "" {
+			found = append(found, candidate{text: value})
+		}
+	}
+	return found
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"openintent/jsonvalue"
+)
+
+// payloadFlags are the ways to say what a message holds. Exactly one is used. Verbs that send embed them behind their own
+// arguments.
+type payloadFlags struct {
+	Payload string   `arg:"" optional:"" help:"JSON object, @FILE, or - for standard input."`
+	Text    *string  `group:"Payload" placeholder:"TEXT" help:"The payload is {\"text\": TEXT}."`
+	Pairs   []string `group:"Payload" name:"pair" short:"p" sep:"none" placeholder:"NAME=TEXT" help:"One member of the payload, as NAME=TEXT or NAME:=JSON; may be repeated."`
+}
+
+// most is how many bytes of a file or of standard input are read: more than any server takes.
+const mostPayload = 64 << 20
+
+// read gives the payload.
+func (p payloadFlags) read(to terminal) (jsonvalue.Object, error) {
+	ways := 0
+	for _, used := range []bool{p.Payload != "", p.Text != nil, len(p.Pairs) > 0} {
+		if used {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return nil, usagef("give the payload once: as a JSON object, @FILE, -, --text TEXT or -p NAME=TEXT")
+	}
+	switch {
+	case p.Text != nil:
+		return checked(new(jsonvalue.Builder).String("text", *p.Text).Object())
+	case len(p.Pairs) > 0:
+		return fromPairs(p.Pairs)
+	}
+	text, err := p.text(to)
+	if err != nil {
+		return nil, err
+	}
+	return checked(text)
+}
+
+// text gives the JSON text, wherever it is.
+func (p payloadFlags) text(to terminal) ([]byte, error) {
+	if p.Payload == "-" {
+		return readAll(to.stdin, "standard input")
+	}
+	path, isFile := strings.CutPrefix(p.Payload, "@")
+	if !isFile {
+		return []byte(p.Payload), nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("the payload's file cannot be read: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	return readAll(file, path)
+}
+
+func readAll(from io.Reader, name string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, mostPayload+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the payload from %s: %w", name, err)
+	}
+	if len(text) > mostPayload {
+		return nil, usagef("the payload in %s is larger than any server takes", name)
+	}
+	return text, nil
+}
+
+func fromPairs(pairs []string) (jsonvalue.Object, error) {
+	var built jsonvalue.Builder
+	for _, pair := range pairs {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || strings.TrimSuffix(name, ":") == "" {
+			return nil, usagef("-p takes NAME=TEXT or NAME:=JSON, not %q", pair)
+		}
+		name, isJSON := strings.CutSuffix(name, ":")
+		if !isJSON {
+			built.String(name, value)
+			continue
+		}
+		if err := jsonvalue.Check([]byte(value), name); err != nil {
+			return nil, usagef("-p %s: %w", name, err)
+		}
+		built.Raw(name, []byte(value))
+	}
+	return checked(built.Object())
+}
+
+func checked(text []byte) (jsonvalue.Object, error) {
+	payload, err := jsonvalue.ParseObject(text, "payload")
+	if err != nil {
+		return nil, exitError{exitUsage, err}
+	}
+	return payload, nil
+}

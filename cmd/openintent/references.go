@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
+)
+
+// intentFlag names the intent that a command is about.
+type intentFlag struct {
+	Intent string `env:"OPENINTENT_INTENT_ID" placeholder:"ID" help:"Intent whose channels are meant."`
+}
+
+func (i intentFlag) needed() (string, error) {
+	if i.Intent == "" {
+		return "", usagef("name the intent with --intent or OPENINTENT_INTENT_ID")
+	}
+	return i.Intent, nil
+}
+
+// channelArgument names a channel.
+type channelArgument struct {
+	Channel string `arg:"" help:"Channel: its id (chan_...), or its name on the intent that --intent names."`
+	intentFlag
+}
+
+var channelID = regexp.MustCompile(`^chan_[0-9A-HJKMNP-TV-Z]{26}$`)
+
+// find gives the channel. Of a name's channels it is the open one, or else the one that was made last.
+func (c channelArgument) find(ctx context.Context, client *openintent.Client) (*openintentv1.Channel, error) {
+	if channelID.MatchString(c.Channel) {
+		return called(client.Raw().Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: c.Channel}))
+	}
+	if c.Intent == "" {
+		return nil, usagef("%q is no channel's id; name the intent that has a channel of that name with --intent", c.Channel)
+	}
+	listed, err := called(client.Raw().Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{IntentId: c.Intent}))
+	if err != nil {
+		return nil, err
+	}
+	var found *openintentv1.Channel
+	for _, channel := range listed.GetChannels() {
+		if channel.GetName() != c.Channel {
+			continue
+		}
+		if found = channel; channel.GetStatus() == openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN {
+			return found, nil
+		}
+	}
+	if found == nil {
+		return nil, exitError{exitNotFound, fmt.Errorf("the intent has no channel %q [CHANNEL_NOT_FOUND]", c.Channel)}
+	}
+	return found, nil
+}
+
+// sendingChannel names a channel that messages go to.
+type sendingChannel struct {
+	channelArgument
+	Create bool `help:"Create the channel when the intent has no open one of that name."`
+}
+
+func (c sendingChannel) find(ctx context.Context, client *openintent.Client) (*openintentv1.Channel, error) {
+	if !c.Create || channelID.MatchString(c.Channel) {
+		return c.channelArgument.find(ctx, client)
+	}
+	intent, err := c.needed()
+	if err != nil {
+		return nil, err
+	}
+	opened, err := client.Open(ctx, intent, c.Channel, openintent.ChannelOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return called(client.Raw().Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: opened.ID}))
+}
+
+// reference names a message together with its channel, in one word.
+func reference(channel, message string) string { return channel + "/" + message }
+
+// parseReference reads such a word; the channel is empty when it names the message alone.
+func parseReference(text string) (channel, message string, err error) {
+	channel, message, both := strings.Cut(text, "/")
+	switch {
+	case !both && strings.HasPrefix(text, "msg_"):
+		return "", text, nil
+	case both && channelID.MatchString(channel) && strings.HasPrefix(message, "msg_"):
+		return channel, message, nil
+	}
+	return "", "", usagef("%q names no message; give msg_... or chan_.../msg_...", text)
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+)
+
+// table prints rows in columns that are aligned, the last one cut to the width of the terminal. A table that grows while it
+// is watched keeps the widths it has and makes room where a later row needs it.
+type table struct {
+	headings []string
+	widths   []int
+	rows     [][]string
+	headed   bool
+}
+
+// shortest is how much of the last column is left even on a narrow terminal.
+const shortest = 20
+
+func newTable(headings ...string) *table {
+	t := &table{headings: headings, widths: make([]int, len(headings))}
+	t.widen(headings)
+	return t
+}
+
+// add adds a row. What others wrote needs no escaping before.
+func (t *table) add(cells ...string) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = escaped(cell)
+	}
+	t.widen(row)
+	t.rows = append(t.rows, row)
+}
+
+func (t *table) widen(row []string) {
+	for i, cell := range row {
+		t.widths[i] = max(t.widths[i], columns(cell))
+	}
+}
+
+// print prints the rows that were added since the last time, the first time with the headings.
+func (t *table) print(to terminal) error {
+	var out strings.Builder
+	if !t.headed {
+		t.headed = true
+		line := t.line(t.headings, to.width())
+		if to.colours() {
+			line = bold(line)
+		}
+		out.WriteString(line + "\n")
+	}
+	for _, row := range t.rows {
+		out.WriteString(t.line(row, to.width()) + "\n")
+	}
+	t.rows = nil
+	_, err := io.WriteString(to.stdout, out.String())
+	return err
+}
+
+func (t *table) line(row []string, width int) string {
+	var line strings.Builder
+	used, last := 0, len(row)-1
+	for i, cell := range row[:last] {
+		line.WriteString(cell + strings.Repeat(" ", t.widths[i]-columns(cell)+2))
+		used += t.widths[i] + 2
+	}
+	cell := row[last]
+	if width > 0 {
+		cell = shortened(cell, max(width-used, shortest))
+	}
+	return strings.TrimRight(line.String()+cell, " ")
+}
+
+// fields prints names with their values below each other, without those that have none.
+type fields [][2]string
+
+func (f *fields) add(name, value string) {
+	if value != "" {
+		*f = append(*f, [2]string{name, value})
+	}
+}
+
+func (f fields) print(to terminal) error {
+	if len(f) == 0 {
+		return nil
+	}
+	width := columns(slices.MaxFunc(f, func(a, b [2]string) int { return columns(a[0]) - columns(b[0]) })[0])
+	var out strings.Builder
+	for _, field := range f {
+		name := field[0] + strings.Repeat(" ", width-columns(field[0]))
+		if to.colours() {
+			name = bold(name)
+		}
+		out.WriteString(name + "  " + escaped(field[1]) + "\n")
+	}
+	_, err := io.WriteString(to.stdout, out.String())
+	return err
+}
+
+func bold(text string) string { return "\x1b[1m" + text + "\x1b[0m" }
