@@ -121,6 +121,13 @@ func (s *Service) Rules(tx *database.Tx, key Key, epoch int64) (*Rules, error) {
 	return found[0].orNotFound()
 }
 
+// KeptRules gives a channel's rules as of an epoch of its intent without reading them, if they are at hand and the channel
+// is not deleted. The caller knows from a head that the epoch was committed.
+func (s *Service) KeptRules(key Key, epoch int64) (rules *Rules, ok bool) {
+	rules, ok = s.rules.Kept(epoch, key)
+	return rules, ok && !rules.Deleted
+}
+
 // AllRules is Rules for several channels at once, with the rules of all their intents and the heads by which those were
 // read. Deleted channels are missing.
 func (s *Service) AllRules(

@@ -31,6 +31,11 @@ func (c *EpochCache[K, V]) Get(tx *database.Tx, intentNo, epoch int64, key K) (v
 			return value, true
 		}
 	}
+	return c.Kept(epoch, key)
+}
+
+// Kept gives the value that is kept for a key as of an epoch for all transactions.
+func (c *EpochCache[K, V]) Kept(epoch int64, key K) (value V, ok bool) {
 	kept, ok := c.shared.Get(key)
 	if !ok || kept.epoch != epoch {
 		return value, false

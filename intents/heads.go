@@ -55,6 +55,13 @@ func (h *Head) Ended() bool { return h.Status.Terminal() }
 // Locked tells whether the transaction holds the intent's lock, so that what follows from a decision may be stored.
 func (h *Head) Locked() bool { return h.locked }
 
+// Copy gives the head as it is now, to be kept beyond the transaction: a copy hands out nothing.
+func (h *Head) Copy() Head {
+	kept := *h
+	kept.ledger, kept.locked, kept.pending, kept.named = nil, false, nil, nil
+	return kept
+}
+
 // Next hands out the next position of the intent's log and its time, which lies strictly after the one before.
 func (h *Head) Next() (position int64, at time.Time) {
 	at = h.Tick()

@@ -25,6 +25,12 @@ func (s *Service) Rules(tx *database.Tx, intentNo, epoch int64) (*Rules, error) 
 	return rules, nil
 }
 
+// KeptRules gives an intent's rules as of an epoch without reading them, if they are at hand. The caller knows from a head
+// that the epoch was committed.
+func (s *Service) KeptRules(intentNo, epoch int64) (rules *Rules, ok bool) {
+	return s.rules.Kept(epoch, intentNo)
+}
+
 // AllRules is Rules for several intents at once, by their heads as the transaction has read them.
 func (s *Service) AllRules(tx *database.Tx, heads Heads) (map[int64]*Rules, error) {
 	all := make(map[int64]*Rules, len(heads))

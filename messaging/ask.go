@@ -19,6 +19,8 @@ type question struct {
 	key    channels.Key
 	id     string
 	wanted int
+	// request is the message, when it was only just stored.
+	request *Message
 	// deadline is when the wait is over, by the store's clock.
 	deadline time.Time
 	// settles is true when the deadline is the request's own: the last look is then under the lock and makes the expiry
@@ -49,7 +51,7 @@ func (s *Service) ask(ctx context.Context, d *draft, minimum int) (answers, erro
 		listening.also(requestTopic(request.ID))
 	}
 	q := question{
-		by: d.by, asker: d.sender, key: d.channel, id: request.ID, wanted: minimum,
+		by: d.by, asker: d.sender, key: d.channel, id: request.ID, wanted: minimum, request: request,
 		deadline: request.ExpiresAt, settles: true,
 	}
 	seen, err := s.await(ctx, listening, q, replayed)
@@ -70,10 +72,10 @@ func (s *Service) awaitResponses(ctx context.Context, q question, wait time.Dura
 }
 
 // await looks at the question whenever it is woken, and now and then without that, until the wait is over. A request that
-// was only just stored need not be looked at before the first wake-up: its listener was there earlier. With an error comes
-// what was seen before it.
+// was only just stored need not be looked at before the first wake-up: its listener was there earlier. Nor need one whose
+// answers were handed over. With an error comes what was seen before it.
 func (s *Service) await(ctx context.Context, listening *listener, q question, lookFirst bool) (seen answers, err error) {
-	for look := lookFirst; ; look = true {
+	for look := lookFirst; ; {
 		if look {
 			latest, err := s.lookAtAnswers(ctx, q)
 			switch {
@@ -86,7 +88,7 @@ func (s *Service) await(ctx context.Context, listening *listener, q question, lo
 			case q.settles && latest.request.Expired(latest.now):
 				return s.settle(ctx, q) // its addressee left, but an answer from before may be on its way
 			default:
-				seen = latest
+				seen, q.request = latest, latest.request
 				q.deadline = earlier(q.deadline, seen.request.ExpiresAt)
 			}
 		}
@@ -102,7 +104,14 @@ func (s *Service) await(ctx context.Context, listening *listener, q question, lo
 		timer := time.NewTimer(min(remaining, s.lookAgain))
 		select {
 		case <-listening.wake:
+			given, due := listening.hands.take()
+			if latest, enough := s.answersIn(given, q); enough && !due {
+				timer.Stop()
+				return latest, nil
+			}
+			look = due || len(given) > 0
 		case <-timer.C:
+			look = true
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -143,6 +152,24 @@ func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, 
 	return seen, err
 }
 
+// answersIn gives what a look at the question would see, if the first responses to it were handed over and are enough. Of
+// later ones it is not known whether they are all.
+func (s *Service) answersIn(given []*handover, q question) (seen answers, enough bool) {
+	for _, stored := range given {
+		if _, first := stored.answered[q.id]; !first || stored.key != q.key || q.request == nil {
+			continue
+		}
+		now := s.db.Now()
+		l, known := stored.look(s, now, q.asker)
+		if !known || !stored.fresh(now) {
+			return answers{}, false
+		}
+		seen, err := q.judge(nil, l, stored.answering(q.request))
+		return seen, err == nil && q.wanted > 0 && len(seen.responses) >= q.wanted
+	}
+	return answers{}, false
+}
+
 // settle decides a question at its deadline, or once its addressee left, under the lock: what was stored before counts, and
 // nothing is stored after. A request without an answer is marked expired; one whose addressee left is left to the
 // departure's work, which tells the channel.
@@ -178,7 +205,7 @@ func (q question) prepare() (found *selection, statements []database.Statement) 
 	return found, []database.Statement{request, responses}
 }
 
-// judge decides what of the question the asker may see. Whoever cannot see the request gets MESSAGE_NOT_FOUND, whoever
+// judge decides what of the question the asker may see. It needs no transaction for a request that is answered. Whoever cannot see the request gets MESSAGE_NOT_FOUND, whoever
 // sees it without having sent it is refused.
 func (q question) judge(tx *database.Tx, l look, found *selection) (answers, error) {
 	viewer, err := l.admitViewer(q.by, q.asker)

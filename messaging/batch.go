@@ -85,11 +85,13 @@ func (b *batch) run() error {
 	for _, topic := range b.appender.reached.topics() {
 		b.wakes[topic] = struct{}{}
 	}
-	b.tx.AfterCommit(func() { b.hub.wakeUp(slices.Collect(maps.Keys(b.wakes))...) })
 	b.tx.SendWithCommit(b.appender.statements()...)
 	b.tx.SendWithCommit(b.heads.Statements()...)
 	return nil
 }
+
+// topics are those of whom the batch concerns.
+func (b *batch) topics() []any { return slices.Collect(maps.Keys(b.wakes)) }
 
 // deliver tells the senders, after the commit.
 func (b *batch) deliver() {

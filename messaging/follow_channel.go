@@ -44,6 +44,29 @@ func (c channelScope) newer(tx *database.Tx, before *sight) (rows *selection, st
 	return rows, []database.Statement{read}
 }
 
+// take follows on a sight under the same rules, if the messages are those after its last one and the caller's right to each
+// of them does not depend on what only a look can tell.
+func (c channelScope) take(s *Service, before *sight, stored *handover) *sight {
+	now := later(s.db.Now(), stored.head.LastAt)
+	if before.channel == nil || before.err != nil || !stored.fresh(now) {
+		return nil
+	}
+	rows := slices.Clone(stored.after(before.through))
+	if len(rows) == 0 {
+		return before // a look has seen it
+	}
+	if rows[0].Ordinal != before.through+1 || stored.head.Epoch != before.head.Epoch || !stored.tells(before.look) {
+		return nil
+	}
+	next := &sight{section: section{look: before.look}, number: before.number}
+	next.head, next.count, next.now = stored.head, stored.count, now
+	if next.closed() {
+		return nil // its requests have expired with it
+	}
+	next.extend(before, rows)
+	return next
+}
+
 // extend takes over the messages of the sight before and adds what came since. When the rows leave a gap to those, or the
 // channel has closed, which expires its requests, it begins anew.
 func (s *sight) extend(before *sight, rows []*Message) {

@@ -28,6 +28,8 @@ type listener struct {
 	wake   chan struct{}
 	// woken, when set, is called instead. It holds up all wake-ups, so it does not block, and it calls nothing of the hub.
 	woken func()
+
+	hands hands
 }
 
 // Beside a channel's key, which its followers listen under:
@@ -105,6 +107,37 @@ func (h *hub) wakeUp(topics ...any) {
 	}
 }
 
+// wakeWith is wakeUp for what a transaction of this replica has certainly committed. Those who listen here are handed over
+// what it stored: stored gives that for those of the topics that somebody listens under. A topic without any is woken all
+// the same.
+func (h *hub) wakeWith(stored func(heard []any) map[any]*handover, topics ...any) {
+	if heard := h.heard(topics); len(heard) > 0 { // who begins to listen from here on has yet to look
+		given := stored(heard)
+		h.mutex.Lock()
+		for _, topic := range heard {
+			for l := range h.listeners[topic] {
+				l.give(given[topic])
+			}
+		}
+		h.mutex.Unlock()
+	}
+	if h.tell != nil {
+		h.tell(topics)
+	}
+}
+
+// heard gives those of the topics that somebody here listens under.
+func (h *hub) heard(topics []any) (heard []any) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, topic := range topics {
+		if len(h.listeners[topic]) > 0 {
+			heard = append(heard, topic)
+		}
+	}
+	return heard
+}
+
 // wakeNamed asks those to look again who wait for what reaches the agents.
 func (h *hub) wakeNamed(agentIDs []string) {
 	topics := make([]any, len(agentIDs))
@@ -136,11 +169,16 @@ func (h *hub) wakeHere(topics ...any) {
 	}
 }
 
-func (l *listener) signal() {
+// signal asks the listener to look again.
+func (l *listener) signal() { l.give(nil) }
+
+// give wakes the listener with what was stored; nil: it is to look for itself.
+func (l *listener) give(stored *handover) {
 	if l.woken != nil {
 		l.woken()
 		return
 	}
+	l.hands.put(stored)
 	select {
 	case l.wake <- struct{}{}:
 	default:

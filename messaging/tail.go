@@ -40,6 +40,9 @@ type scope interface {
 	admit(seen *sight, by caller.Caller) error
 	// cursorAt finds the place of the last item up to a position.
 	cursorAt(tx *database.Tx, seen *sight, position int64) (int64, error)
+	// take gives the sight that follows on another by what a commit handed over, and no other: the same when that holds
+	// nothing new, nil when it takes a look.
+	take(s *Service, before *sight, stored *handover) *sight
 	// read reads what a follower may see after its cursor, up to what the sight knows of.
 	read(s *Service, tx *database.Tx, f *follower) (*section, error)
 }
@@ -73,7 +76,8 @@ type sight struct {
 	after       int64
 	size        int
 	sharedSince time.Time
-	// number counts the tail's looks: one that began later has a higher number.
+	// number counts the tail's looks: one that began later has a higher number. A sight that was handed over has the number
+	// of the look before.
 	number int64
 	// exclusions are the intent's for agentIDs, when the scope is one.
 	exclusions *channels.Exclusions
@@ -208,7 +212,8 @@ func (t *tail) publish(next *sight) {
 	t.latest = next
 }
 
-// pause waits for a wake-up, or until it is time to look without one: after a while, or when a rule changes by time.
+// pause waits until it is time to look: woken, after a while, or when a rule changes by time. What is handed over meanwhile
+// is published without a look, as far as it follows on what was seen; that puts off no look.
 func (t *tail) pause(ctx context.Context, seen *sight) {
 	wait := t.service.lookAgain
 	if change := seen.nextChange(); !change.IsZero() {
@@ -216,11 +221,35 @@ func (t *tail) pause(ctx context.Context, seen *sight) {
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-t.listener.wake:
-	case <-timer.C:
-	case <-ctx.Done():
+	for seen != nil {
+		select {
+		case <-t.listener.wake:
+			seen = t.take(seen)
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
+}
+
+// take publishes what was handed over to the tail; nil when it is to look.
+func (t *tail) take(seen *sight) *sight {
+	given, look := t.listener.hands.take()
+	if look {
+		return nil
+	}
+	for _, stored := range given {
+		next := t.scope.take(t.service, seen, stored)
+		if next == nil {
+			return nil
+		}
+		if next != seen {
+			t.publish(next)
+		}
+		seen = next
+	}
+	return seen
 }
 
 // nextChange is when access may change by time alone; zero when nothing is known to.

@@ -200,6 +200,7 @@ func (w *writer) commit(batch []*submission) {
 	b, err := w.attempt(batch)
 	switch {
 	case err == nil:
+		b.wakeReaders()
 		b.deliver()
 		w.putBack(b.passedOver)
 		w.observe(len(batch) - len(b.passedOver))
@@ -226,6 +227,7 @@ func (w *writer) attempt(submissions []*submission) (*batch, error) {
 			for _, s := range submissions {
 				s.uncertain = true
 			}
+			w.hub.wakeUp(b.topics()...) // there may be something to see
 		}
 		if err == nil || anyUncertain(submissions) && database.IsUnavailable(err) {
 			return b, err
