@@ -70,9 +70,15 @@ type Line struct {
 // Line makes a further way to the server, for clients whose connections the test wants to cut.
 func (s *Server) Line(tb testing.TB) *Line {
 	tb.Helper()
+	return LineTo(tb, func() *Server { return s })
+}
+
+// LineTo makes a way to whichever server is asked for at the time, as a load balancer does. Cut it to move its connections.
+func LineTo(tb testing.TB, target func() *Server) *Line {
+	tb.Helper()
 	l := &Line{
-		grpc: startProxy(tb, func() string { return s.listening().GRPC }),
-		http: startProxy(tb, func() string { return s.listening().HTTP }),
+		grpc: startProxy(tb, func() string { return target().listening().GRPC }),
+		http: startProxy(tb, func() string { return target().listening().HTTP }),
 	}
 	l.Clients = newClients(tb, func() server.Addresses {
 		return server.Addresses{HTTP: l.http.address(), GRPC: l.grpc.address()}

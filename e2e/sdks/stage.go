@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"openintent/database"
@@ -16,12 +17,15 @@ import (
 type Stage struct {
 	engine   database.Engine
 	replicas []*harness.Server
-	// lines lead to the replicas, by addresses that stay when one restarts.
-	lines   []*harness.Line
-	control string
+	// first and last lead to the replicas, by addresses that stay when one restarts.
+	first, last *harness.Line
+	control     string
+
+	// behind is the replica that the first address leads to.
+	behind atomic.Pointer[harness.Server]
 }
 
-// StartStage starts a server on SQLite, or two replicas on PostgreSQL, and the control of the first, until the test ends.
+// StartStage starts a server on SQLite, or two replicas on PostgreSQL, and their control, until the test ends.
 func StartStage(tb testing.TB, engine database.Engine) *Stage {
 	tb.Helper()
 	s := &Stage{engine: engine}
@@ -31,21 +35,24 @@ func StartStage(tb testing.TB, engine database.Engine) *Stage {
 	}
 	url := databasetest.URL(tb, engine)
 	for range replicas {
-		replica := harness.StartProcess(tb, harness.Options{URL: url})
-		s.replicas = append(s.replicas, replica)
-		s.lines = append(s.lines, replica.Line(tb))
+		s.replicas = append(s.replicas, harness.StartProcess(tb, harness.Options{URL: url}))
 	}
-	s.control = startControl(tb, s.replicas[0])
+	s.behind.Store(s.replicas[0])
+	s.first = harness.LineTo(tb, s.behind.Load)
+	s.last = s.first
+	if replicas > 1 {
+		s.last = s.replicas[1].Line(tb)
+	}
+	s.startControl(tb)
 	return s
 }
 
 // Environment is what a suite finds in its environment, as NAME=value.
 func (s *Stage) Environment() []string {
-	first, last := s.lines[0], s.lines[len(s.lines)-1]
 	return []string{
-		"OPENINTENT_SERVER=" + first.GRPCAddress(),
-		"OPENINTENT_REPLICA=" + last.GRPCAddress(),
-		"OPENINTENT_URL=" + first.BaseURL(),
+		"OPENINTENT_SERVER=" + s.first.GRPCAddress(),
+		"OPENINTENT_REPLICA=" + s.last.GRPCAddress(),
+		"OPENINTENT_URL=" + s.first.BaseURL(),
 		"OPENINTENT_API_KEY=" + harness.Key,
 		"OPENINTENT_CONTROL=" + s.control,
 		"OPENINTENT_ENGINE=" + s.engine.String(),
@@ -55,30 +62,40 @@ func (s *Stage) Environment() []string {
 	}
 }
 
-// startControl serves POST /restart and POST /kill, one after the other, and gives its base URL.
-func startControl(tb testing.TB, server *harness.Server) string {
+// startControl serves POST /restart, /kill and /move, one after the other.
+func (s *Stage) startControl(tb testing.TB) {
 	tb.Helper()
-	var mutex sync.Mutex
-	again := func(end func() error) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			mutex.Lock()
-			defer mutex.Unlock()
-			if err := end(); err != nil {
-				tb.Errorf("stopping the server: %v", err)
-			}
-			server.Start(tb)
-			w.WriteHeader(http.StatusNoContent)
-		}
-	}
-	routes := http.NewServeMux()
-	routes.Handle("POST /restart", again(server.Stop))
-	routes.Handle("POST /kill", again(func() error {
-		server.Kill()
-		return nil
-	}))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
+	}
+	s.control = "http://" + listener.Addr().String()
+	var mutex sync.Mutex
+	routes := http.NewServeMux()
+	for path, do := range map[string]func(){
+		"/restart": func() {
+			if err := s.replicas[0].Stop(); err != nil {
+				tb.Errorf("stopping the server: %v", err)
+			}
+			s.replicas[0].Start(tb)
+		},
+		"/kill": func() {
+			s.replicas[0].Kill()
+			s.replicas[0].Start(tb)
+		},
+		"/move": func() {
+			if !s.behind.CompareAndSwap(s.replicas[0], s.replicas[len(s.replicas)-1]) {
+				s.behind.Store(s.replicas[0])
+			}
+			s.first.Cut()
+		},
+	} {
+		routes.HandleFunc("POST "+path, func(w http.ResponseWriter, _ *http.Request) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			do()
+			w.WriteHeader(http.StatusNoContent)
+		})
 	}
 	control := &http.Server{Handler: routes}
 	var running sync.WaitGroup
@@ -87,5 +104,4 @@ func startControl(tb testing.TB, server *harness.Server) string {
 		_ = control.Shutdown(context.Background())
 		running.Wait()
 	})
-	return "http://" + listener.Addr().String()
 }
