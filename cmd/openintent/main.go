@@ -13,11 +13,41 @@ import (
 
 // commands are the verbs of the program.
 type commands struct {
-	Serve      serveCommand      `cmd:"" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
-	Context    contextCommand    `cmd:"" help:"Keep servers and keys under names."`
-	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in a shell."`
+	Serve serveCommand `cmd:"" group:"Server" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
+
+	Ask       askCommand       `cmd:"" group:"Messages" help:"Ask an agent or a role and print the answer."`
+	Notify    notifyCommand    `cmd:"" group:"Messages" help:"Tell an agent or a role something."`
+	Broadcast broadcastCommand `cmd:"" group:"Messages" help:"Tell everyone on a channel something."`
+	Reply     replyCommand     `cmd:"" group:"Messages" help:"Answer a request."`
+	Messages  messagesCommand  `cmd:"" group:"Messages" help:"List a channel's messages, and follow it."`
+	Inbox     inboxCommand     `cmd:"" group:"Messages" help:"Show what an agent has to read or to answer."`
+
+	Channels channelsCommand `cmd:"" group:"Around them" help:"List, create, show and close channels, and change their members."`
+	Intents  intentsCommand  `cmd:"" group:"Around them" help:"List, create and show intents, and change their status."`
+	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show who is registered."`
+	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
+
+	Context    contextCommand    `cmd:"" group:"This program" help:"Keep servers and keys under names."`
+	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that completes command lines in a shell."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Give the candidates for the last word of a command line."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Version    versionCommand    `cmd:"" group:"This program" help:"Print the version."`
+}
+
+// Help explains what all commands have in common.
+func (commands) Help() string {
+	return `Exit codes:
+
+   0  done
+   1  failed, for a reason that is not below
+   2  the command line was not understood, by the program or by the server
+   3  the time ran out before an answer came
+   4  what was named does not exist
+   5  the key is unknown, or the agent may not do that
+   6  the server cannot be reached or is full
+   7  the answering agent's handler failed
+   8  an event log does not verify
+   9  too late or taken: a closed channel, an ended intent, a name in use
+ 130  interrupted`
 }
 
 func main() {

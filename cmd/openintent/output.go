@@ -55,6 +55,12 @@ func show[M proto.Message](o output, to terminal, message M, of func(M) fields) 
 	return of(message).print(to)
 }
 
+// printLine prints a text of one line.
+func printLine(to terminal, text string) error {
+	_, err := fmt.Fprintln(to.stdout, escaped(text))
+	return err
+}
+
 // printPayload prints a payload by itself: for people over several lines, for programs on one.
 func printPayload(to terminal, payload *structpb.Struct) error {
 	text, err := jsonform.Encode(payload)

@@ -12,7 +12,7 @@ import (
 // payloadFlags are the ways to say what a message holds. Exactly one is used. Verbs that send embed them behind their own
 // arguments.
 type payloadFlags struct {
-	Payload string   `arg:"" optional:"" help:"JSON object, @FILE, or - for standard input."`
+	Payload string   `arg:"" optional:"" help:"JSON object, @FILE, or - for standard input; or use --text or --pair."`
 	Text    *string  `group:"Payload" placeholder:"TEXT" help:"The payload is {\"text\": TEXT}."`
 	Pairs   []string `group:"Payload" name:"pair" short:"p" sep:"none" placeholder:"NAME=TEXT" help:"One member of the payload, as NAME=TEXT or NAME:=JSON; may be repeated."`
 }
@@ -21,7 +21,7 @@ type payloadFlags struct {
 const mostPayload = 64 << 20
 
 // read gives the payload.
-func (p payloadFlags) read(to terminal) (jsonvalue.Object, error) {
+func (p payloadFlags) read(to terminal) (map[string]any, error) {
 	ways := 0
 	for _, used := range []bool{p.Payload != "", p.Text != nil, len(p.Pairs) > 0} {
 		if used {
@@ -33,7 +33,7 @@ func (p payloadFlags) read(to terminal) (jsonvalue.Object, error) {
 	}
 	switch {
 	case p.Text != nil:
-		return checked(new(jsonvalue.Builder).String("text", *p.Text).Object())
+		return objectOf(new(jsonvalue.Builder).String("text", *p.Text).Object(), "payload")
 	case len(p.Pairs) > 0:
 		return fromPairs(p.Pairs)
 	}
@@ -41,7 +41,7 @@ func (p payloadFlags) read(to terminal) (jsonvalue.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return checked(text)
+	return objectOf(text, "payload")
 }
 
 // text gives the JSON text, wherever it is.
@@ -72,7 +72,7 @@ func readAll(from io.Reader, name string) ([]byte, error) {
 	return text, nil
 }
 
-func fromPairs(pairs []string) (jsonvalue.Object, error) {
+func fromPairs(pairs []string) (map[string]any, error) {
 	var built jsonvalue.Builder
 	for _, pair := range pairs {
 		name, value, found := strings.Cut(pair, "=")
@@ -89,13 +89,18 @@ func fromPairs(pairs []string) (jsonvalue.Object, error) {
 		}
 		built.Raw(name, []byte(value))
 	}
-	return checked(built.Object())
+	return objectOf(built.Object(), "payload")
 }
 
-func checked(text []byte) (jsonvalue.Object, error) {
-	payload, err := jsonvalue.ParseObject(text, "payload")
+// objectOf reads a JSON object as strictly as servers do.
+func objectOf[T ~string | ~[]byte](text T, name string) (map[string]any, error) {
+	object, err := jsonvalue.ParseObject([]byte(text), name)
 	if err != nil {
 		return nil, exitError{exitUsage, err}
 	}
-	return payload, nil
+	decoded, err := object.Struct()
+	if err != nil {
+		return nil, exitError{exitUsage, err}
+	}
+	return decoded.AsMap(), nil
 }

@@ -12,7 +12,7 @@ import (
 
 // intentFlag names the intent that a command is about.
 type intentFlag struct {
-	Intent string `env:"OPENINTENT_INTENT_ID" placeholder:"ID" help:"Intent whose channels are meant."`
+	Intent string `env:"OPENINTENT_INTENT_ID" placeholder:"ID" help:"Intent that is meant."`
 }
 
 func (i intentFlag) needed() (string, error) {
@@ -57,15 +57,17 @@ func (c channelArgument) find(ctx context.Context, client *openintent.Client) (*
 	return found, nil
 }
 
-// sendingChannel names a channel that messages go to.
-type sendingChannel struct {
-	channelArgument
+// createFlag lets a command that sends make the channel.
+type createFlag struct {
 	Create bool `help:"Create the channel when the intent has no open one of that name."`
 }
 
-func (c sendingChannel) find(ctx context.Context, client *openintent.Client) (*openintentv1.Channel, error) {
-	if !c.Create || channelID.MatchString(c.Channel) {
-		return c.channelArgument.find(ctx, client)
+// findOrCreate gives the channel to send to.
+func (c channelArgument) findOrCreate(
+	ctx context.Context, client *openintent.Client, create bool,
+) (*openintentv1.Channel, error) {
+	if !create || channelID.MatchString(c.Channel) {
+		return c.find(ctx, client)
 	}
 	intent, err := c.needed()
 	if err != nil {

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
+)
+
+// askCommand asks a question and prints the answer.
+type askCommand struct {
+	connection
+	output
+	Channel string `arg:"" optional:"" help:"Channel: its id (chan_...), or its name on the intent that --intent names."`
+	To      string `arg:"" optional:"" help:"Agent, or role:ROLE."`
+	payloadFlags
+	intentFlag
+	createFlag
+	factFlags
+	expiryFlag
+	Timeout      time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the answer, at most 10m. The question expires then; a resumed one stays open."`
+	All          bool          `help:"Print all answers as they come, until the time is over."`
+	MinResponses int           `placeholder:"N" help:"With --all, stop after so many answers."`
+	NoWait       bool          `help:"Print the question's reference, CHANNEL/MESSAGE, and do not wait."`
+	Resume       string        `placeholder:"REFERENCE" help:"Pick up the answer to a question that was asked earlier, instead of asking."`
+}
+
+// Help says how it ends.
+func (askCommand) Help() string {
+	return `Prints the answer's payload. Exit code 3: nobody answered in time (with --all: nobody, or fewer than --min-responses);
+7: the answering agent's handler failed.
+
+  openintent ask --intent ID data-clarification data-agent '{"question": "which schema?"}'
+  openintent ask --intent ID votes role:reviewer --text "Merge it?" --all --min-responses 2
+  openintent ask --resume "$(openintent ask CHANNEL data-agent -p question=which --no-wait)"`
+}
+
+// Run asks, or resumes.
+func (c *askCommand) Run(ctx context.Context, to terminal) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	if c.Resume != "" {
+		return c.resume(ctx, client, to)
+	}
+	draft, err := c.draft(c.payloadFlags, c.expiryFlag, to)
+	if err != nil {
+		return err
+	}
+	channel, err := channelArgument{c.Channel, c.intentFlag}.findOrCreate(ctx, client, c.Create)
+	if err != nil {
+		return err
+	}
+	if c.NoWait {
+		draft.To, draft.MessageType = c.To, openintent.Request
+		sent, err := client.SendMessage(ctx, channel.GetId(), draft)
+		if err != nil {
+			return err
+		}
+		return printSent(c.output, sent, to)
+	}
+	question := openintent.Question{
+		To: c.To, Payload: draft.Payload, Metadata: draft.Metadata, IdempotencyKey: draft.IdempotencyKey,
+		Timeout: c.Timeout, MinResponses: c.MinResponses,
+	}
+	if c.All {
+		return c.gather(ctx, client, channel.GetId(), question, to)
+	}
+	response, err := client.Ask(ctx, channel.GetId(), question)
+	if err != nil {
+		return err
+	}
+	return printAnswer(c.output, response, to)
+}
+
+// check refuses what does not go together.
+func (c *askCommand) check() error {
+	switch {
+	case c.Resume == "" && (c.Channel == "" || c.To == ""):
+		return usagef("expected: openintent ask CHANNEL TO PAYLOAD, or ask --resume REFERENCE")
+	case c.Resume != "" && (c.Channel != "" || c.NoWait):
+		return usagef("--resume picks up a question that was asked; it takes no channel, payload or --no-wait")
+	case c.Timeout <= 0 || c.MinResponses < 0:
+		return usagef("--timeout and --min-responses are above zero")
+	case c.MinResponses > 0 && !c.All:
+		return usagef("--min-responses goes with --all")
+	case c.NoWait && c.All:
+		return usagef("--no-wait waits for no answer, so --all does not go with it")
+	case c.Expires != 0 && !c.NoWait:
+		return usagef("a question expires with its --timeout; --expires goes with --no-wait")
+	}
+	return nil
+}
+
+// gather prints the answers as they come.
+func (c *askCommand) gather(
+	ctx context.Context, client *openintent.Client, channelID string, question openintent.Question, to terminal,
+) error {
+	came := 0
+	printed := newTable("SENDER", "PAYLOAD")
+	for response, err := range client.AskAllIter(ctx, channelID, question) {
+		if err != nil {
+			return err
+		}
+		came++
+		message, err := messageOf(response)
+		if err != nil {
+			return err
+		}
+		if err := listAnswers(c.output, printed, to, message); err != nil {
+			return err
+		}
+	}
+	return enough(came, c.MinResponses)
+}
+
+// enough makes a failure of too few answers.
+func enough(came, wanted int) error {
+	switch {
+	case came == 0:
+		return exitError{exitTimeout, fmt.Errorf("nobody answered in time")}
+	case came < wanted:
+		return exitError{exitTimeout, fmt.Errorf("only %d of %d answers came in time", came, wanted)}
+	}
+	return nil
+}
+
+// printAnswer prints an answer's payload, or as JSON the whole message.
+func printAnswer(o output, response *openintent.Message, to terminal) error {
+	message, err := messageOf(response)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return lines(to, message)
+	}
+	return printPayload(to, message.GetPayload())
+}
+
+// listAnswers prints who answered what.
+func listAnswers(o output, printed *table, to terminal, responses ...*openintentv1.Message) error {
+	return list(o, to, printed, responses, func(m *openintentv1.Message) []string {
+		return []string{m.GetSender(), inline(m.GetPayload())}
+	})
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
+)
+
+// channelsCommand is what can be done with channels.
+type channelsCommand struct {
+	List   channelListCommand   `cmd:"" default:"withargs" help:"List an intent's channels, open ones first."`
+	Create channelCreateCommand `cmd:"" help:"Create a channel and print its id."`
+	Show   channelShowCommand   `cmd:"" help:"Show a channel."`
+	Close  channelCloseCommand  `cmd:"" help:"Close a channel; its unanswered requests expire."`
+	Add    channelAddCommand    `cmd:"" help:"Add members to a channel."`
+	Remove channelRemoveCommand `cmd:"" help:"Remove members from a channel."`
+}
+
+// channelListCommand lists an intent's channels.
+type channelListCommand struct {
+	connection
+	output
+	intentFlag
+	Status string `enum:",open,closed" default:"" placeholder:"STATUS" help:"Only channels in this status: open or closed."`
+}
+
+// Run prints a table.
+func (c *channelListCommand) Run(ctx context.Context, to terminal) error {
+	intent, err := c.needed()
+	if err != nil {
+		return err
+	}
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	request := &openintentv1.ListChannelsRequest{IntentId: intent}
+	if c.Status != "" {
+		request.Status = openintentv1.ChannelStatus(
+			number(openintentv1.ChannelStatus_value, "CHANNEL_STATUS_", c.Status)).Enum()
+	}
+	listed, err := called(client.Raw().Channels.ListChannels(ctx, request))
+	if err != nil {
+		return err
+	}
+	printed := newTable("CHANNEL", "STATUS", "POLICY", "MESSAGES", "LAST", "NAME")
+	return list(c.output, to, printed, listed.GetChannels(), func(ch *openintentv1.Channel) []string {
+		return []string{
+			ch.GetId(), word(ch.GetStatus()), word(ch.GetMemberPolicy()), strconv.FormatInt(ch.GetMessageCount(), 10),
+			clock(ch.GetLastMessageAt()), ch.GetName(),
+		}
+	})
+}
+
+// channelCreateCommand creates a channel.
+type channelCreateCommand struct {
+	connection
+	output
+	Name string `arg:"" help:"The channel's name, unique among the intent's open channels."`
+	intentFlag
+	Member      []string      `short:"m" placeholder:"AGENT" help:"List a member; may be repeated. Means --policy=explicit unless that is given."`
+	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (whoever has access to the intent) or explicit (the members)."`
+	Audit       bool          `help:"Copy every message to the intent's event log."`
+	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close it when nothing was sent for so long."`
+	MaxMessages int64         `placeholder:"N" help:"How many messages are kept (1000)."`
+	Task        string        `placeholder:"ID" help:"Task with which it ends."`
+}
+
+// Run prints the new channel's id.
+func (c *channelCreateCommand) Run(ctx context.Context, to terminal) error {
+	intent, err := c.needed()
+	if err != nil {
+		return err
+	}
+	if c.Policy == "" && len(c.Member) > 0 {
+		c.Policy = string(openintent.ExplicitMembers)
+	}
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	created, err := client.CreateChannel(ctx, intent, c.Name, openintent.ChannelOptions{
+		Members: c.Member, MemberPolicy: openintent.MemberPolicy(c.Policy), Audit: c.Audit, TTL: c.TTL,
+		MaxMessages: c.MaxMessages, TaskID: c.Task,
+	})
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		return printLine(to, created.ID)
+	}
+	channel, err := channelArgument{Channel: created.ID}.find(ctx, client)
+	if err != nil {
+		return err
+	}
+	return lines(to, channel)
+}
+
+// channelShowCommand shows a channel.
+type channelShowCommand struct {
+	connection
+	output
+	channelArgument
+}
+
+// Run prints its fields.
+func (c *channelShowCommand) Run(ctx context.Context, to terminal) error {
+	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
+		func(_ *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
+			return channel, nil
+		})
+}
+
+// channelCloseCommand closes a channel.
+type channelCloseCommand struct {
+	connection
+	output
+	channelArgument
+}
+
+// Run prints the closed channel. Closing a closed one does nothing.
+func (c *channelCloseCommand) Run(ctx context.Context, to terminal) error {
+	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
+		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
+			if _, err := client.CloseChannel(ctx, channel.GetId()); err != nil {
+				return nil, err
+			}
+			return channelArgument{Channel: channel.GetId()}.find(ctx, client)
+		})
+}
+
+// channelAddCommand adds members.
+type channelAddCommand struct {
+	connection
+	output
+	channelArgument
+	Members []string `arg:"" help:"Agents."`
+}
+
+// Run prints the channel with them.
+func (c *channelAddCommand) Run(ctx context.Context, to terminal) error {
+	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
+		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
+			return called(client.Raw().Channels.AddChannelMembers(ctx, &openintentv1.AddChannelMembersRequest{
+				ChannelId: channel.GetId(), Members: c.Members,
+			}))
+		})
+}
+
+// channelRemoveCommand removes members.
+type channelRemoveCommand struct {
+	connection
+	output
+	channelArgument
+	Members []string `arg:"" help:"Agents."`
+}
+
+// Run prints the channel without them.
+func (c *channelRemoveCommand) Run(ctx context.Context, to terminal) error {
+	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
+		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
+			var err error
+			for _, member := range c.Members {
+				channel, err = called(client.Raw().Channels.RemoveChannelMember(ctx, &openintentv1.RemoveChannelMemberRequest{
+					ChannelId: channel.GetId(), AgentId: member,
+				}))
+				if err != nil {
+					return nil, err
+				}
+			}
+			return channel, nil
+		})
+}
+
+// withChannel does something with a channel and prints it as it is then.
+func withChannel(
+	ctx context.Context, to terminal, connection connection, form output, argument channelArgument,
+	do func(*openintent.Client, *openintentv1.Channel) (*openintentv1.Channel, error),
+) error {
+	client, err := connection.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	channel, err := argument.find(ctx, client)
+	if err != nil {
+		return err
+	}
+	if channel, err = do(client, channel); err != nil {
+		return err
+	}
+	return show(form, to, channel, channelFields)
+}
+
+func channelFields(ch *openintentv1.Channel) (shown fields) {
+	shown.add("channel", ch.GetId())
+	shown.add("name", ch.GetName())
+	shown.add("intent", ch.GetIntentId())
+	shown.add("task", ch.GetTaskId())
+	shown.add("status", word(ch.GetStatus()))
+	shown.add("policy", word(ch.GetMemberPolicy()))
+	shown.add("members", strings.Join(ch.GetMembers(), ", "))
+	if ch.GetOptions().GetAudit() {
+		shown.add("audit", "every message")
+	}
+	if ttl := ch.GetOptions().GetTtlSeconds(); ttl > 0 {
+		shown.add("ttl", (time.Duration(ttl) * time.Second).String())
+	}
+	shown.add("keeps", strconv.FormatInt(ch.GetOptions().GetMaxMessages(), 10)+" messages")
+	shown.add("sent", strconv.FormatInt(ch.GetMessageCount(), 10)+" messages")
+	shown.add("last message", clock(ch.GetLastMessageAt()))
+	shown.add("created", clock(ch.GetCreatedAt())+" by "+ch.GetCreatedBy())
+	shown.add("closed", clock(ch.GetClosedAt()))
+	return shown
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// eventsCommand looks at an intent's event log.
+type eventsCommand struct {
+	List   eventListCommand   `cmd:"" default:"withargs" help:"List an intent's logged events, oldest first."`
+	Verify eventVerifyCommand `cmd:"" help:"Compute the hash chain of an intent's log again; exit code 8 when it does not hold."`
+}
+
+// eventListCommand lists events.
+type eventListCommand struct {
+	connection
+	output
+	intentFlag
+	Type  string `placeholder:"TYPE" help:"Only events of this type, such as status_changed."`
+	After *int64 `placeholder:"SEQUENCE" help:"Only events after this place in the log; then the oldest of them."`
+	Limit int    `default:"50" placeholder:"N" help:"At most so many, the newest."`
+}
+
+// Run prints a table.
+func (c *eventListCommand) Run(ctx context.Context, to terminal) error {
+	intent, err := c.needed()
+	if err != nil {
+		return err
+	}
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	limit := int32(min(c.Limit, largestPage))
+	listed, err := called(client.Raw().Events.ListEvents(ctx, &openintentv1.ListEventsRequest{
+		IntentId: intent, Limit: &limit, EventType: present(c.Type), AfterSequence: c.After,
+	}))
+	if err != nil {
+		return err
+	}
+	events := listed.GetEvents()
+	if c.After == nil {
+		slices.Reverse(events)
+	}
+	printed := newTable("SEQUENCE", "TIME", "TYPE", "ACTOR", "PAYLOAD")
+	return list(c.output, to, printed, events, func(e *openintentv1.Event) []string {
+		return []string{
+			strconv.FormatInt(e.GetSequence(), 10), clock(e.GetCreatedAt()), e.GetEventType(), e.GetActor(),
+			inline(e.GetPayload()),
+		}
+	})
+}
+
+// eventVerifyCommand verifies a log.
+type eventVerifyCommand struct {
+	connection
+	output
+	intentFlag
+}
+
+// Run says that the log holds, or where it does not.
+func (c *eventVerifyCommand) Run(ctx context.Context, to terminal) error {
+	intent, err := c.needed()
+	if err != nil {
+		return err
+	}
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	verified, err := called(client.Raw().Events.VerifyEvents(ctx, &openintentv1.VerifyEventsRequest{IntentId: intent}))
+	if err != nil {
+		return err
+	}
+	return report(c.output, to, verified)
+}
+
+func report(form output, to terminal, verified *openintentv1.VerifyEventsResponse) error {
+	if form.JSON {
+		if err := lines(to, verified); err != nil {
+			return err
+		}
+	} else if err := reportBreaks(to, verified); err != nil {
+		return err
+	}
+	if !verified.GetValid() {
+		return exitError{exitBroken, fmt.Errorf("the event log of %s does not verify", verified.GetIntentId())}
+	}
+	return nil
+}
+
+func reportBreaks(to terminal, verified *openintentv1.VerifyEventsResponse) error {
+	if verified.GetValid() {
+		return printLine(to, fmt.Sprintf("%d events, every link and every hash holds", verified.GetEventCount()))
+	}
+	printed := newTable("SEQUENCE", "BREAK")
+	for _, broken := range verified.GetBreaks() {
+		printed.add(strconv.FormatInt(broken.GetSequence(), 10), broken.GetReason())
+	}
+	return printed.print(to)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
+)
+
+// messageOf gives the SDK's message in the contract's form, in which commands print it.
+func messageOf(m *openintent.Message) (*openintentv1.Message, error) {
+	payload, err := structpb.NewStruct(m.Payload)
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := structpb.NewStruct(m.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	return &openintentv1.Message{
+		Id: m.ID, ChannelId: m.ChannelID, Sender: m.Sender, To: present(m.To), CorrelationId: present(m.CorrelationID),
+		MessageType: openintentv1.MessageType(number(openintentv1.MessageType_value, "MESSAGE_TYPE_", string(m.MessageType))),
+		Status:      openintentv1.MessageStatus(number(openintentv1.MessageStatus_value, "MESSAGE_STATUS_", string(m.Status))),
+		Payload:     payload, Metadata: metadata,
+		CreatedAt: stamp(m.CreatedAt), ExpiresAt: stamp(m.ExpiresAt), ReadAt: stamp(m.ReadAt),
+	}, nil
+}
+
+// number gives the number of an enum's word; 0 when it is none.
+func number(numbers map[string]int32, prefix, word string) int32 {
+	return numbers[prefix+strings.ToUpper(word)]
+}
+
+// messageType gives the number of a type's word, to be left out for none.
+func messageType(word string) *openintentv1.MessageType {
+	if word == "" {
+		return nil
+	}
+	return openintentv1.MessageType(number(openintentv1.MessageType_value, "MESSAGE_TYPE_", word)).Enum()
+}
+
+func present(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func stamp(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
+)
+
+// inboxCommand shows what an agent has to read or to answer.
+type inboxCommand struct {
+	connection
+	output
+	Wait     time.Duration `placeholder:"DURATION" help:"Wait while there is nothing, at most so long; then exit code 3."`
+	Limit    int           `placeholder:"N" help:"At most so many, oldest first; 0 for all."`
+	MarkRead bool          `help:"Mark what was printed as read. Requests stay until they are answered."`
+}
+
+// longestWait is how long the server waits in one call.
+const longestWait = 10 * time.Minute
+
+// Run prints the inbox.
+func (c *inboxCommand) Run(ctx context.Context, to terminal) error {
+	if c.Limit < 0 || c.Wait < 0 {
+		return usagef("--limit and --wait are not below zero")
+	}
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	agent, err := inboxOwner(client)
+	if err != nil {
+		return err
+	}
+	pages, err := c.read(ctx, client, agent)
+	if err != nil {
+		return err
+	}
+	var items []*openintentv1.InboxItem
+	for _, page := range pages {
+		items = append(items, page.GetItems()...)
+	}
+	if err := c.print(to, items); err != nil {
+		return err
+	}
+	if !c.JSON {
+		to.note("%d unread, %d to answer", pages[0].GetUnreadCount(), pages[0].GetUnansweredCount())
+	}
+	if len(items) == 0 && c.Wait > 0 {
+		return exitError{exitTimeout, fmt.Errorf("nothing came in time")}
+	}
+	if !c.MarkRead {
+		return nil
+	}
+	return markRead(ctx, client, agent, pages)
+}
+
+// read gives the pages of the inbox, of which the first is waited for.
+func (c *inboxCommand) read(ctx context.Context, client *openintent.Client, agent string) ([]*openintentv1.Inbox, error) {
+	first, err := c.first(ctx, client, agent)
+	if err != nil {
+		return nil, err
+	}
+	pages, left := []*openintentv1.Inbox{first}, c.Limit-len(first.GetItems())
+	for page := first; page.NextCursor != nil && (c.Limit == 0 || left > 0); left -= len(page.GetItems()) {
+		page, err = called(client.Raw().Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{
+			AgentId: agent, Limit: c.size(left), Cursor: page.NextCursor,
+		}))
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, page)
+	}
+	return pages, nil
+}
+
+// first gives the first page as soon as it holds something or the time is over.
+func (c *inboxCommand) first(ctx context.Context, client *openintent.Client, agent string) (*openintentv1.Inbox, error) {
+	for deadline := time.Now().Add(c.Wait); ; {
+		seconds := max(0, min(time.Until(deadline), longestWait).Seconds())
+		page, err := called(client.Raw().Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{
+			AgentId: agent, Limit: c.size(c.Limit), WaitSeconds: &seconds,
+		}))
+		if err != nil || len(page.GetItems()) > 0 || !time.Now().Before(deadline) {
+			return page, err
+		}
+	}
+}
+
+// size is how large a page may be of which so many are still wanted.
+func (c *inboxCommand) size(left int) *int32 {
+	size := int32(largestPage)
+	if c.Limit > 0 {
+		size = int32(min(left, largestPage))
+	}
+	return &size
+}
+
+func (c *inboxCommand) print(to terminal, items []*openintentv1.InboxItem) error {
+	printed := newTable("MESSAGE", "SENDER", "TO", "TYPE", "CHANNEL", "READ", "EXPIRES", "PAYLOAD")
+	return list(c.output, to, printed, items, func(item *openintentv1.InboxItem) []string {
+		m := item.GetMessage()
+		return []string{
+			m.GetId(), m.GetSender(), recipient(m), word(m.GetMessageType()), item.GetChannelName(), mark(item.GetRead()),
+			clock(m.GetExpiresAt()), inline(m.GetPayload()),
+		}
+	})
+}
+
+// markRead acknowledges what was printed, page by page: more the server may not take at once.
+func markRead(ctx context.Context, client *openintent.Client, agent string, pages []*openintentv1.Inbox) error {
+	for _, page := range pages {
+		request := &openintentv1.MarkInboxReadRequest{AgentId: agent}
+		for _, item := range page.GetItems() {
+			if !item.GetRead() {
+				request.MessageIds = append(request.MessageIds, item.GetMessage().GetId())
+			}
+		}
+		if len(request.MessageIds) == 0 {
+			continue
+		}
+		if _, err := called(client.Raw().Messages.MarkInboxRead(ctx, request)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

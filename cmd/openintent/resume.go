@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
+)
+
+// mostResponses is how many responses one call gives; who waits for as many waits the whole time.
+const mostResponses = 1000
+
+// resume picks up the answer to a question that was asked earlier. The question stays open when the time runs out.
+func (c *askCommand) resume(ctx context.Context, client *openintent.Client, to terminal) error {
+	channel, message, err := parseReference(c.Resume)
+	if err != nil {
+		return err
+	}
+	if channel == "" {
+		return usagef("--resume takes chan_.../msg_..., as --no-wait printed it")
+	}
+	if !c.All {
+		response, err := client.ResumeAsk(ctx, channel, message, c.Timeout)
+		if err != nil {
+			return err
+		}
+		return printAnswer(c.output, response, to)
+	}
+	wanted := int32(mostResponses)
+	if c.MinResponses > 0 {
+		wanted = int32(min(c.MinResponses, mostResponses))
+	}
+	seconds := c.Timeout.Seconds()
+	answered, err := called(client.Raw().Messages.AwaitResponses(ctx, &openintentv1.AwaitResponsesRequest{
+		ChannelId: channel, MessageId: message, WaitSeconds: &seconds, MinResponses: &wanted,
+	}))
+	if err != nil {
+		return err
+	}
+	if err := listAnswers(c.output, newTable("SENDER", "PAYLOAD"), to, answered.GetResponses()...); err != nil {
+		return err
+	}
+	return enough(len(answered.GetResponses()), c.MinResponses)
+}

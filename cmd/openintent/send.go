@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	openintent "openintent/sdk/go"
+)
+
+// factFlags are what every message may have beside its payload.
+type factFlags struct {
+	Metadata       string `placeholder:"JSON" help:"Facts about the message, as a JSON object."`
+	IdempotencyKey string `placeholder:"KEY" help:"Sending again under the same key is the same message."`
+}
+
+// expiryFlag lets a message expire.
+type expiryFlag struct {
+	Expires time.Duration `placeholder:"DURATION" help:"When the message expires, from now."`
+}
+
+// draft makes the message, without its type and recipient.
+func (f factFlags) draft(payload payloadFlags, expiry expiryFlag, to terminal) (openintent.Draft, error) {
+	draft := openintent.Draft{IdempotencyKey: f.IdempotencyKey}
+	content, err := payload.read(to)
+	if err != nil {
+		return draft, err
+	}
+	draft.Payload = content
+	if f.Metadata != "" {
+		if draft.Metadata, err = objectOf(f.Metadata, "metadata"); err != nil {
+			return draft, err
+		}
+	}
+	switch {
+	case expiry.Expires < 0:
+		return draft, usagef("--expires is above zero")
+	case expiry.Expires > 0:
+		draft.ExpiresAt = time.Now().Add(expiry.Expires)
+	}
+	return draft, nil
+}
+
+// notifyCommand sends a message that needs no answer.
+type notifyCommand struct {
+	connection
+	output
+	channelArgument
+	To string `arg:"" help:"Agent, role:ROLE, or * for everyone."`
+	payloadFlags
+	createFlag
+	factFlags
+	expiryFlag
+}
+
+// Run sends it and prints its reference.
+func (c *notifyCommand) Run(ctx context.Context, to terminal) error {
+	return send(ctx, to, c.connection, c.output, c.channelArgument, c.Create, func() (openintent.Draft, error) {
+		draft, err := c.draft(c.payloadFlags, c.expiryFlag, to)
+		draft.To, draft.MessageType = c.To, openintent.Notify
+		return draft, err
+	})
+}
+
+// broadcastCommand sends a message to everyone on a channel.
+type broadcastCommand struct {
+	connection
+	output
+	channelArgument
+	payloadFlags
+	createFlag
+	factFlags
+	expiryFlag
+}
+
+// Run sends it and prints its reference.
+func (c *broadcastCommand) Run(ctx context.Context, to terminal) error {
+	return send(ctx, to, c.connection, c.output, c.channelArgument, c.Create, func() (openintent.Draft, error) {
+		draft, err := c.draft(c.payloadFlags, c.expiryFlag, to)
+		draft.MessageType = openintent.Broadcast
+		return draft, err
+	})
+}
+
+// send makes the message before it looks for anybody to take it.
+func send(
+	ctx context.Context, to terminal, connection connection, form output, channel channelArgument, create bool,
+	make func() (openintent.Draft, error),
+) error {
+	draft, err := make()
+	if err != nil {
+		return err
+	}
+	client, err := connection.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	found, err := channel.findOrCreate(ctx, client, create)
+	if err != nil {
+		return err
+	}
+	sent, err := client.SendMessage(ctx, found.GetId(), draft)
+	if err != nil {
+		return err
+	}
+	return printSent(form, sent, to)
+}
+
+// printSent prints the reference of a message that was sent, or as JSON the whole message.
+func printSent(form output, sent *openintent.Message, to terminal) error {
+	if form.JSON {
+		message, err := messageOf(sent)
+		if err != nil {
+			return err
+		}
+		return lines(to, message)
+	}
+	return printLine(to, reference(sent.ChannelID, sent.ID))
+}
