@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Generates the Python SDK's protobuf modules from proto/ with the pinned buf and the protoc pinned in
+# sdk/python/generate-requirements.txt.
+#
+#   scripts/generate-python.sh            replaces sdk/python/src/openintent_channels/_generated
+#   scripts/generate-python.sh --check    changes nothing and fails when that is not what would be generated
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+generated=sdk/python/src/openintent_channels/_generated
+# The package's own file; the only one there written by hand.
+handwritten=__init__.py
+
+scripts/python-env.sh python-generate sdk/python/generate-requirements.txt >/dev/null
+fresh=$(mktemp -d)
+trap 'rm -rf "$fresh"' EXIT
+scripts/buf.sh generate --template sdk/python/buf.gen.yaml --output "$fresh"
+
+# protoc names modules after the protos' directories. Here they live inside the package, under names that nobody else has.
+modules=$fresh/openintent/v1
+sed -i \
+  -e 's/^from openintent\.v1 import /from openintent_channels._generated import /' \
+  -e "s/'openintent\.v1\.\([a-z_]*_pb2\)'/'openintent_channels._generated.\1'/" \
+  "$modules"/*
+
+if [[ ${1:-} == --check ]]; then
+  if ! diff --recursive --brief --exclude="$handwritten" --exclude=__pycache__ "$generated" "$modules"; then
+    echo "$generated is stale: run 'make generate' and commit what it changes." >&2
+    exit 1
+  fi
+  exit 0
+fi
+
+# Everything old goes first, so that nothing stays behind of a proto that was removed.
+mkdir -p "$generated"
+find "$generated" -type f ! -name "$handwritten" -delete
+cp "$modules"/* "$generated/"

@@ -1,0 +1,42 @@
+"""Ask other agents and answer them, over the channels of an OpenIntent server.
+
+    client = OpenIntentClient(agent_id="asker")
+    channel = client.channels.open("clarification", intent_id)
+    print(channel.ask("data-agent", {"question": "which schema?"}).payload)
+
+`OpenIntentClient` blocks, `AsyncOpenIntentClient` is for asyncio; `Agent` and `on_message` make an agent of a class.
+"""
+
+from . import errors
+from ._awaiting import AsyncIteration
+from ._blocking import Iteration
+from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_message
+from .async_client import AsyncOpenIntentClient
+from .async_handles import AsyncChannelHandle
+from .client import OpenIntentClient
+from .errors import *  # noqa: F403
+from .handles import ChannelHandle
+from .models import Channel, ChannelOptions, Intent, Message
+from .workflows import Workflow, WorkflowError, load_workflow
+
+__all__ = [
+    "Agent",
+    "AgentBase",
+    "AgentMessage",
+    "AsyncChannelHandle",
+    "AsyncIteration",
+    "AsyncOpenIntentClient",
+    "BlockingAgentMessage",
+    "Channel",
+    "ChannelHandle",
+    "ChannelOptions",
+    "Intent",
+    "Iteration",
+    "Message",
+    "OpenIntentClient",
+    "Workflow",
+    "WorkflowError",
+    "load_workflow",
+    "on_message",
+]
+__all__ += errors.__all__

@@ -1,0 +1,215 @@
+"""Asking: a question, its answers, and picking a question up again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from . import _methods as methods
+from ._calls import Calls
+from ._effects import Began, Emit, Invoke, Pause, Steps
+from ._generated import channels_pb2, messages_pb2
+from ._messages import metadata_of
+from ._methods import Answer, Method
+from ._retrying import Deadline, is_passing
+from ._structs import to_struct
+from ._tracing import Trace, Tracing
+from .errors import ChannelClosedError, MessageTimeoutError, OpenIntentError, RemoteError
+from .models import Message, message_of
+from .payloads import encode
+
+GRACE = 5.0
+"""How many seconds longer than the wait itself an attempt may take, so that it is the server who says that the time ran
+out: its answer names the request."""
+
+LONGEST = 600.0
+"""The longest wait of one call, in seconds, that the server takes."""
+
+
+class _Question(TypedDict):
+    """What every question says."""
+
+    channel_id: str
+    sender: str | None
+    to: str
+    payload: Any
+    metadata: Any
+    timeout_seconds: float
+    idempotency_key: str
+
+
+@dataclass(slots=True)
+class Asking:
+    """The rules of questions. A question's key and deadline are made once; every attempt carries the same."""
+
+    calls: Calls
+    tracing: Tracing
+
+    def ask(
+        self,
+        channel_id: str,
+        to: str,
+        payload: Any,
+        timeout: float,
+        sender: str | None,
+        metadata: Mapping[str, Any] | None,
+        idempotency_key: str | None,
+    ) -> Steps[Message]:
+        """Asks and gives the first response. RemoteError when it says that the responder failed."""
+        with self.tracing.asking("openintent.ask") as trace:
+            deadline = self.calls.deadline(timeout)
+            question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
+            request = messages_pb2.AskRequest(**question)
+            answer = yield from self._persist(methods.ASK, request, deadline, trace.headers)
+            return _raised(message_of(answer))
+
+    def ask_all(
+        self,
+        channel_id: str,
+        to: str,
+        payload: Any,
+        timeout: float,
+        min_responses: int | None,
+        sender: str | None,
+        metadata: Mapping[str, Any] | None,
+        idempotency_key: str | None,
+    ) -> Steps[list[Message]]:
+        """Asks and gathers responses: for the whole time, or until there are enough."""
+        with self.tracing.asking("openintent.ask") as trace:
+            deadline = self.calls.deadline(timeout)
+            question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
+            request = messages_pb2.AskAllRequest(**question, min_responses=min_responses)
+            answer = yield from self._persist(methods.ASK_ALL, request, deadline, trace.headers)
+            return [message_of(wire) for wire in answer.responses]
+
+    def ask_all_iter(
+        self,
+        channel_id: str,
+        to: str,
+        payload: Any,
+        timeout: float,
+        min_responses: int | None,
+        sender: str | None,
+        metadata: Mapping[str, Any] | None,
+        idempotency_key: str | None,
+    ) -> Steps[None]:
+        """Asks and emits responses as they come, until the time is over, the channel closes, or there were enough. The
+        first call stores the question; each further one waits for one response more than there are."""
+        deadline = self.calls.deadline(timeout)
+        with self.tracing.asking("openintent.ask") as trace:
+            question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
+            request = messages_pb2.AskAllRequest(**question, min_responses=1)
+        yield Began()
+        responses = (yield from self._persist(methods.ASK_ALL, request, deadline, trace.headers)).responses
+        given = 0
+        while len(responses) > given:
+            for wire in responses[given:]:
+                yield Emit(message_of(wire))
+                given += 1
+                if given == min_responses:
+                    return
+            asked = responses[0].correlation_id
+            responses = (yield from self._await(channel_id, asked, given + 1, deadline)).responses
+
+    def resume(self, channel_id: str, message_id: str, timeout: float) -> Steps[Message]:
+        """Gives the first response to a question that was asked before. When there is none in time, MessageTimeoutError; on
+        a channel that has closed, ChannelClosedError."""
+        deadline = self.calls.deadline(timeout)
+        try:
+            answer = yield from self._await(channel_id, message_id, 1, deadline)
+        except MessageTimeoutError as error:
+            error.metadata.setdefault("message_id", message_id)
+            raise
+        if answer.responses:
+            return _raised(message_of(answer.responses[0]))
+        channel = yield from self.calls.call(methods.GET_CHANNEL, channels_pb2.GetChannelRequest(channel_id=channel_id))
+        facts = {"message_id": message_id}
+        if channel.status == channels_pb2.CHANNEL_STATUS_CLOSED:
+            raise ChannelClosedError(
+                "The channel closed before a response came.", code="FAILED_PRECONDITION", reason="CHANNEL_CLOSED",
+                metadata=facts,
+            )
+        raise MessageTimeoutError(
+            "No response came before the time ran out.", code="DEADLINE_EXCEEDED", reason="MESSAGE_TIMEOUT", metadata=facts
+        )
+
+    def _question(
+        self,
+        channel_id: str,
+        to: str,
+        payload: Any,
+        timeout: float,
+        sender: str | None,
+        metadata: Mapping[str, Any] | None,
+        idempotency_key: str | None,
+        trace: Trace,
+    ) -> _Question:
+        return _Question(
+            channel_id=channel_id,
+            sender=sender,
+            to=to,
+            payload=to_struct(encode(payload)),
+            metadata=metadata_of(metadata, trace),
+            timeout_seconds=timeout,
+            idempotency_key=idempotency_key or self.calls.key(),
+        )
+
+    def _await(
+        self, channel_id: str, message_id: str, wanted: int, deadline: Deadline
+    ) -> Steps[messages_pb2.AwaitResponsesResponse]:
+        """Waits until there are so many responses, the question is over, or the time is."""
+        waits = self.calls.waits()
+        while True:
+            remaining = min(deadline.remaining or 0.0, LONGEST)
+            request = messages_pb2.AwaitResponsesRequest(
+                channel_id=channel_id, message_id=message_id, wait_seconds=remaining, min_responses=wanted
+            )
+            try:
+                answer: messages_pb2.AwaitResponsesResponse = yield Invoke(
+                    methods.AWAIT_RESPONSES, request, remaining + GRACE
+                )
+                return answer
+            except OpenIntentError as error:
+                yield from self._pause(error, waits.after(error), deadline, message_id)
+
+    def _persist(
+        self, method: Method[Any, Answer], request: Any, deadline: Deadline, headers: tuple[tuple[str, str], ...]
+    ) -> Steps[Answer]:
+        """Asks again, under the same key, whenever the connection or the server is lost, until the deadline."""
+        waits, message_id = self.calls.waits(), None
+        while True:
+            try:
+                answer: Answer = yield Invoke(method, request, (deadline.remaining or 0.0) + GRACE, headers)
+                return answer
+            except OpenIntentError as error:
+                message_id = error.message_id or message_id
+                yield from self._pause(error, waits.after(error), deadline, message_id)
+
+    def _pause(
+        self, error: OpenIntentError, wait: float, deadline: Deadline, message_id: str | None
+    ) -> Steps[None]:
+        """Waits before the next attempt. Without one, the error is raised; a passing one becomes MessageTimeoutError, since
+        what ran out is the time."""
+        facts = {"message_id": message_id} if message_id else {}
+        if isinstance(error, MessageTimeoutError):
+            error.metadata.update(facts)
+        if not is_passing(error):
+            raise error
+        if not deadline.allows(wait):
+            raise MessageTimeoutError(
+                f"No answer came before the time ran out; the last attempt failed with: {error}",
+                code="DEADLINE_EXCEEDED", metadata=facts,
+            ) from error
+        yield Pause(wait)
+
+
+def _raised(response: Message) -> Message:
+    """Gives a response, or raises the failure that it tells of."""
+    if not response.is_error:
+        return response
+    told = response.payload.get("error")
+    told = told if isinstance(told, dict) else {}
+    raise RemoteError(str(told.get("message", "")), type=str(told.get("type", "")), response=response)
+
+

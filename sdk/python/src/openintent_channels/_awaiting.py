@@ -1,0 +1,153 @@
+"""Carries rules out by awaiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+import grpc
+import grpc.aio
+
+from ._connections import Stubs, advance, dial
+from ._effects import Accepted, Began, Effect, Emit, Invoke, Open, Pause, Receive, Steps
+from ._settings import Settings
+from ._statuses import error_of
+from .errors import OpenIntentError
+
+T = TypeVar("T")
+
+
+class AwaitingConnection:
+    """A connection of one event loop: the one in which it is first used."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._channel: Any = None
+        self._made: Stubs | None = None
+
+    @property
+    def _stubs(self) -> Stubs:
+        """The callables; the channel belongs to the running loop, so it is made at the first call."""
+        if self._made is None:
+            self._channel = dial(self._settings, grpc.aio)
+            self._made = Stubs(self._channel)
+        return self._made
+
+    async def close(self) -> None:
+        """Ends all calls and streams. Closing again does nothing."""
+        if self._channel is not None:
+            await self._channel.close()
+
+    async def run(self, steps: Steps[T]) -> T:
+        """Carries a rule out to its end."""
+        value: Any = None
+        error: BaseException | None = None
+        while True:
+            try:
+                effect = advance(steps, value, error)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            value, error = None, None
+            try:
+                value = await self.perform(effect)
+            except BaseException as failure:
+                error = failure
+
+    async def perform(self, effect: Effect) -> Any:
+        """Carries one effect out. OpenIntentError for what the server refuses."""
+        if isinstance(effect, Pause):
+            await asyncio.sleep(effect.seconds)
+            return None
+        metadata = self._settings.metadata
+        try:
+            match effect:
+                case Invoke():
+                    return await self._stubs.of(effect.method)(
+                        effect.request, timeout=effect.timeout, metadata=metadata + effect.metadata
+                    )
+                case Open():
+                    return self._stubs.of(effect.method)(effect.request, metadata=metadata)
+                case Accepted(stream):
+                    return dict(await stream.initial_metadata() or ())  # type: ignore[attr-defined]
+                case Receive(stream):
+                    answer = await stream.read()  # type: ignore[attr-defined]
+                    return None if answer is grpc.aio.EOF else answer
+        except grpc.aio.AioRpcError as failure:
+            raise _error(failure) from None
+        raise AssertionError(f"{effect} is no effect of a call")
+
+
+def _error(failure: Any) -> OpenIntentError:
+    return error_of(failure.code(), failure.details(), failure.trailing_metadata())
+
+
+class AsyncIteration(Generic[T]):
+    """What a rule emits, one by one: an async iterator, and an async context manager that ends it early.
+
+    It begins at its first `anext`, at `started()`, or on entering `async with`. One task at a time may wait for it.
+    """
+
+    def __init__(self, connection: AwaitingConnection, steps: Steps[None]) -> None:
+        self._connection = connection
+        self._steps = steps
+        self._ready: list[T] = []
+        self._value: Any = None
+        self._began = self._ended = False
+
+    async def started(self) -> None:
+        """Waits until it has begun: what happens from then on is given. Its errors are those of the first `anext`."""
+        while not self._began and not self._ended:
+            await self._step()
+
+    async def aclose(self) -> None:
+        """Ends it. A task that waits for its next value must be cancelled instead."""
+        self._ended = True
+        self._steps.close()
+
+    async def _step(self) -> None:
+        """Carries out the rule's next effect."""
+        try:
+            effect = advance(self._steps, self._value, None)
+            self._value = None
+            while not self._noted(effect):
+                try:
+                    self._value = await self._connection.perform(effect)
+                    break
+                except BaseException as failure:
+                    effect = advance(self._steps, None, failure)
+        except BaseException as failure:
+            self._ended = True
+            if not isinstance(failure, StopIteration):
+                raise
+
+    def _noted(self, effect: Effect) -> bool:
+        if isinstance(effect, Began):
+            self._began = True
+        elif isinstance(effect, Emit):
+            self._began = True
+            self._ready.append(effect.value)
+        else:
+            return False
+        return True
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        while not self._ready:
+            if self._ended:
+                raise StopAsyncIteration
+            await self._step()
+        return self._ready.pop(0)
+
+    async def __aenter__(self) -> AsyncIteration[T]:
+        await self.started()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,162 @@
+"""Channels and the little of intents that conversations need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _methods as methods
+from ._calls import Calls
+from ._effects import Steps
+from ._generated import channels_pb2, intents_pb2
+from ._retrying import is_passing, never_began
+from ._structs import to_struct
+from .errors import ChannelNameTakenError, InvalidArgumentError, OpenIntentError, Violation
+from .models import Channel, ChannelOptions, Intent, channel_of, intent_of, number
+
+Options = ChannelOptions | Mapping[str, Any]
+"""A channel's options: ChannelOptions, or a dict with some of `audit`, `ttl_seconds` and `max_messages`."""
+
+_OPTIONS = ("audit", "ttl_seconds", "max_messages")
+
+
+@dataclass(slots=True)
+class Channels:
+    """The rules of channels."""
+
+    calls: Calls
+
+    def create(
+        self,
+        intent_id: str,
+        name: str,
+        members: Sequence[str],
+        member_policy: str,
+        options: Options | None,
+        task_id: str | None,
+    ) -> Steps[Channel]:
+        """Creates a channel. A creation has no key: when an attempt's outcome is unknown and the next one finds the name
+        taken by an open channel of this very sender, that attempt made it."""
+        request = channels_pb2.CreateChannelRequest(
+            intent_id=intent_id,
+            name=name,
+            members=members,
+            member_policy=number(channels_pb2.MemberPolicy, "MEMBER_POLICY_", member_policy, "member_policy"),
+            options=_options(options),
+            task_id=task_id,
+        )
+        lost = []
+
+        def passing(error: OpenIntentError) -> bool:
+            if is_passing(error) and not never_began(error):
+                lost.append(error)
+            return is_passing(error)
+
+        try:
+            return channel_of((yield from self.calls.call(methods.CREATE_CHANNEL, request, retried=passing)))
+        except ChannelNameTakenError:
+            made = (yield from self._find(intent_id, name)) if lost else None
+            if made is None or made.created_by != self.calls.sender:
+                raise
+            return made
+
+    def open(
+        self,
+        name: str,
+        intent_id: str,
+        members: Sequence[str],
+        member_policy: str,
+        options: Options | None,
+    ) -> Steps[Channel]:
+        """Gets the intent's open channel of that name, or creates it. Of several that do so at once, one creates."""
+        while True:
+            found = yield from self._find(intent_id, name)
+            if found is not None:
+                return found
+            try:
+                return (yield from self.create(intent_id, name, members, member_policy, options, None))
+            except ChannelNameTakenError:
+                continue
+
+    def list(self, intent_id: str) -> Steps[list[Channel]]:
+        """Lists an intent's channels, open ones first."""
+        request = channels_pb2.ListChannelsRequest(intent_id=intent_id)
+        answer = yield from self.calls.call(methods.LIST_CHANNELS, request)
+        return [channel_of(wire) for wire in answer.channels]
+
+    def get(self, channel_id: str) -> Steps[Channel]:
+        """Reads a channel."""
+        request = channels_pb2.GetChannelRequest(channel_id=channel_id)
+        return channel_of((yield from self.calls.call(methods.GET_CHANNEL, request)))
+
+    def close(self, channel_id: str) -> Steps[Channel]:
+        """Closes a channel; one that is closed is left so."""
+        request = channels_pb2.UpdateChannelRequest(
+            channel=channels_pb2.Channel(id=channel_id, status=channels_pb2.CHANNEL_STATUS_CLOSED)
+        )
+        request.update_mask.paths.append("status")
+        return channel_of((yield from self.calls.call(methods.UPDATE_CHANNEL, request)))
+
+    def _find(self, intent_id: str, name: str) -> Steps[Channel | None]:
+        request = channels_pb2.ListChannelsRequest(intent_id=intent_id, status=channels_pb2.CHANNEL_STATUS_OPEN)
+        answer = yield from self.calls.call(methods.LIST_CHANNELS, request)
+        return next((channel_of(wire) for wire in answer.channels if wire.name == name), None)
+
+
+@dataclass(slots=True)
+class Intents:
+    """The rules of intents. Their changes carry no key, so they are made again only where the last attempt surely had no
+    effect."""
+
+    calls: Calls
+
+    def create(
+        self,
+        title: str,
+        description: str | None,
+        status: str | None,
+        state: Mapping[str, Any] | None,
+        constraints: Mapping[str, Any] | None,
+        parent_intent_id: str | None,
+        depends_on: Sequence[str],
+    ) -> Steps[Intent]:
+        """Creates an intent."""
+        request = intents_pb2.CreateIntentRequest(
+            title=title, description=description, parent_intent_id=parent_intent_id, depends_on=depends_on
+        )
+        if status is not None:
+            request.status = number(intents_pb2.IntentStatus, "INTENT_STATUS_", status, "status")
+        if state is not None:
+            request.state.CopyFrom(to_struct(state, "state"))
+        if constraints is not None:
+            request.constraints.CopyFrom(to_struct(constraints, "constraints"))
+        return intent_of((yield from self.calls.call(methods.CREATE_INTENT, request, retried=never_began)))
+
+    def get(self, intent_id: str) -> Steps[Intent]:
+        """Reads an intent."""
+        request = intents_pb2.GetIntentRequest(intent_id=intent_id)
+        return intent_of((yield from self.calls.call(methods.GET_INTENT, request)))
+
+    def set_status(self, intent_id: str, status: str, reason: str | None) -> Steps[Intent]:
+        """Moves an intent along its lifecycle."""
+        request = intents_pb2.SetIntentStatusRequest(
+            intent_id=intent_id,
+            status=number(intents_pb2.IntentStatus, "INTENT_STATUS_", status, "status"),
+            reason=reason,
+        )
+        return intent_of((yield from self.calls.call(methods.SET_INTENT_STATUS, request, retried=never_began)))
+
+
+def _options(said: Options | None) -> channels_pb2.ChannelOptions | None:
+    if said is None:
+        return None
+    if isinstance(said, ChannelOptions):
+        said = {name: getattr(said, name) for name in _OPTIONS}
+    for name in said:
+        if name not in _OPTIONS:
+            problem = f"there is no such option; there are {', '.join(_OPTIONS)}"
+            raise InvalidArgumentError(
+                f"options.{name}: {problem}", code="INVALID_ARGUMENT", violations=[Violation(f"options.{name}", problem)]
+            )
+    return channels_pb2.ChannelOptions(**{name: value for name, value in said.items() if value is not None})

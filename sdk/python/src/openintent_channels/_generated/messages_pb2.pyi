@@ -1,0 +1,399 @@
+import datetime
+
+from google.protobuf import struct_pb2 as _struct_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.rpc import status_pb2 as _status_pb2
+from openintent_channels._generated import events_pb2 as _events_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class MessageType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MESSAGE_TYPE_UNSPECIFIED: _ClassVar[MessageType]
+    MESSAGE_TYPE_REQUEST: _ClassVar[MessageType]
+    MESSAGE_TYPE_RESPONSE: _ClassVar[MessageType]
+    MESSAGE_TYPE_NOTIFY: _ClassVar[MessageType]
+    MESSAGE_TYPE_BROADCAST: _ClassVar[MessageType]
+
+class MessageStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MESSAGE_STATUS_UNSPECIFIED: _ClassVar[MessageStatus]
+    MESSAGE_STATUS_PENDING: _ClassVar[MessageStatus]
+    MESSAGE_STATUS_DELIVERED: _ClassVar[MessageStatus]
+    MESSAGE_STATUS_READ: _ClassVar[MessageStatus]
+    MESSAGE_STATUS_EXPIRED: _ClassVar[MessageStatus]
+
+class DeliveryStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DELIVERY_STATUS_UNSPECIFIED: _ClassVar[DeliveryStatus]
+    DELIVERY_STATUS_STORED: _ClassVar[DeliveryStatus]
+    DELIVERY_STATUS_OFFERED: _ClassVar[DeliveryStatus]
+    DELIVERY_STATUS_READ: _ClassVar[DeliveryStatus]
+    DELIVERY_STATUS_ANSWERED: _ClassVar[DeliveryStatus]
+    DELIVERY_STATUS_EXPIRED: _ClassVar[DeliveryStatus]
+    DELIVERY_STATUS_DEAD_LETTERED: _ClassVar[DeliveryStatus]
+MESSAGE_TYPE_UNSPECIFIED: MessageType
+MESSAGE_TYPE_REQUEST: MessageType
+MESSAGE_TYPE_RESPONSE: MessageType
+MESSAGE_TYPE_NOTIFY: MessageType
+MESSAGE_TYPE_BROADCAST: MessageType
+MESSAGE_STATUS_UNSPECIFIED: MessageStatus
+MESSAGE_STATUS_PENDING: MessageStatus
+MESSAGE_STATUS_DELIVERED: MessageStatus
+MESSAGE_STATUS_READ: MessageStatus
+MESSAGE_STATUS_EXPIRED: MessageStatus
+DELIVERY_STATUS_UNSPECIFIED: DeliveryStatus
+DELIVERY_STATUS_STORED: DeliveryStatus
+DELIVERY_STATUS_OFFERED: DeliveryStatus
+DELIVERY_STATUS_READ: DeliveryStatus
+DELIVERY_STATUS_ANSWERED: DeliveryStatus
+DELIVERY_STATUS_EXPIRED: DeliveryStatus
+DELIVERY_STATUS_DEAD_LETTERED: DeliveryStatus
+
+class Message(_message.Message):
+    __slots__ = ("id", "channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "status", "created_at", "expires_at", "read_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    READ_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    channel_id: str
+    sender: str
+    to: str
+    message_type: MessageType
+    correlation_id: str
+    payload: _struct_pb2.Struct
+    metadata: _struct_pb2.Struct
+    status: MessageStatus
+    created_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    read_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class SendMessageRequest(_message.Message):
+    __slots__ = ("channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    sender: str
+    to: str
+    message_type: MessageType
+    correlation_id: str
+    payload: _struct_pb2.Struct
+    metadata: _struct_pb2.Struct
+    expires_at: _timestamp_pb2.Timestamp
+    idempotency_key: str
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+
+class SendMessagesResponse(_message.Message):
+    __slots__ = ("acknowledgement", "refusal")
+    ACKNOWLEDGEMENT_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    acknowledgement: Acknowledgement
+    refusal: _status_pb2.Status
+    def __init__(self, acknowledgement: _Optional[_Union[Acknowledgement, _Mapping]] = ..., refusal: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class Acknowledgement(_message.Message):
+    __slots__ = ("message_id", "created_at")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, message_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class SendMessageByNameRequest(_message.Message):
+    __slots__ = ("intent_id", "name", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key")
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    intent_id: str
+    name: str
+    sender: str
+    to: str
+    message_type: MessageType
+    correlation_id: str
+    payload: _struct_pb2.Struct
+    metadata: _struct_pb2.Struct
+    expires_at: _timestamp_pb2.Timestamp
+    idempotency_key: str
+    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+
+class ListMessagesRequest(_message.Message):
+    __slots__ = ("channel_id", "since", "to", "limit", "message_type", "correlation_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    since: str
+    to: str
+    limit: int
+    message_type: MessageType
+    correlation_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., since: _Optional[str] = ..., to: _Optional[str] = ..., limit: _Optional[int] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ...) -> None: ...
+
+class ListMessagesResponse(_message.Message):
+    __slots__ = ("messages", "next_since")
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_SINCE_FIELD_NUMBER: _ClassVar[int]
+    messages: _containers.RepeatedCompositeFieldContainer[Message]
+    next_since: str
+    def __init__(self, messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., next_since: _Optional[str] = ...) -> None: ...
+
+class GetMessageRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ...) -> None: ...
+
+class ReplyMessageRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id", "sender", "payload", "metadata", "expires_at", "idempotency_key")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    sender: str
+    payload: _struct_pb2.Struct
+    metadata: _struct_pb2.Struct
+    expires_at: _timestamp_pb2.Timestamp
+    idempotency_key: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., sender: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+
+class UpdateMessageRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id", "status", "agent_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    status: MessageStatus
+    agent_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., agent_id: _Optional[str] = ...) -> None: ...
+
+class AskRequest(_message.Message):
+    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "idempotency_key")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    sender: str
+    to: str
+    payload: _struct_pb2.Struct
+    metadata: _struct_pb2.Struct
+    timeout_seconds: float
+    timeout: float
+    idempotency_key: str
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+
+class AskAllRequest(_message.Message):
+    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "min_responses", "idempotency_key")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    MIN_RESPONSES_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    sender: str
+    to: str
+    payload: _struct_pb2.Struct
+    metadata: _struct_pb2.Struct
+    timeout_seconds: float
+    timeout: float
+    min_responses: int
+    idempotency_key: str
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., min_responses: _Optional[int] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+
+class AskAllResponse(_message.Message):
+    __slots__ = ("responses",)
+    RESPONSES_FIELD_NUMBER: _ClassVar[int]
+    responses: _containers.RepeatedCompositeFieldContainer[Message]
+    def __init__(self, responses: _Optional[_Iterable[_Union[Message, _Mapping]]] = ...) -> None: ...
+
+class AwaitResponsesRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id", "wait_seconds", "min_responses")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    WAIT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    MIN_RESPONSES_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    wait_seconds: float
+    min_responses: int
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., wait_seconds: _Optional[float] = ..., min_responses: _Optional[int] = ...) -> None: ...
+
+class AwaitResponsesResponse(_message.Message):
+    __slots__ = ("responses",)
+    RESPONSES_FIELD_NUMBER: _ClassVar[int]
+    responses: _containers.RepeatedCompositeFieldContainer[Message]
+    def __init__(self, responses: _Optional[_Iterable[_Union[Message, _Mapping]]] = ...) -> None: ...
+
+class SubscribeRequest(_message.Message):
+    __slots__ = ("channel_id", "intent_id", "agent_id", "after_position", "event_types", "message_type", "correlation_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    AFTER_POSITION_FIELD_NUMBER: _ClassVar[int]
+    EVENT_TYPES_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    intent_id: str
+    agent_id: str
+    after_position: int
+    event_types: _containers.RepeatedScalarFieldContainer[str]
+    message_type: MessageType
+    correlation_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., after_position: _Optional[int] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ...) -> None: ...
+
+class SubscribeResponse(_message.Message):
+    __slots__ = ("position", "intent_id", "channel_name", "message", "backfill", "event", "audit_event", "caught_up")
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    BACKFILL_FIELD_NUMBER: _ClassVar[int]
+    EVENT_FIELD_NUMBER: _ClassVar[int]
+    AUDIT_EVENT_FIELD_NUMBER: _ClassVar[int]
+    CAUGHT_UP_FIELD_NUMBER: _ClassVar[int]
+    position: int
+    intent_id: str
+    channel_name: str
+    message: Message
+    backfill: bool
+    event: _events_pb2.Event
+    audit_event: _events_pb2.Event
+    caught_up: bool
+    def __init__(self, position: _Optional[int] = ..., intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., backfill: bool = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., audit_event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., caught_up: bool = ...) -> None: ...
+
+class ListMessageDeliveriesRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ...) -> None: ...
+
+class ListMessageDeliveriesResponse(_message.Message):
+    __slots__ = ("deliveries",)
+    DELIVERIES_FIELD_NUMBER: _ClassVar[int]
+    deliveries: _containers.RepeatedCompositeFieldContainer[MessageDelivery]
+    def __init__(self, deliveries: _Optional[_Iterable[_Union[MessageDelivery, _Mapping]]] = ...) -> None: ...
+
+class MessageDelivery(_message.Message):
+    __slots__ = ("agent_id", "status", "stored_at", "offered_at", "read_at", "answered_at", "expired_at", "dead_lettered_at", "dead_letter_reason")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    STORED_AT_FIELD_NUMBER: _ClassVar[int]
+    OFFERED_AT_FIELD_NUMBER: _ClassVar[int]
+    READ_AT_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRED_AT_FIELD_NUMBER: _ClassVar[int]
+    DEAD_LETTERED_AT_FIELD_NUMBER: _ClassVar[int]
+    DEAD_LETTER_REASON_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    status: DeliveryStatus
+    stored_at: _timestamp_pb2.Timestamp
+    offered_at: _timestamp_pb2.Timestamp
+    read_at: _timestamp_pb2.Timestamp
+    answered_at: _timestamp_pb2.Timestamp
+    expired_at: _timestamp_pb2.Timestamp
+    dead_lettered_at: _timestamp_pb2.Timestamp
+    dead_letter_reason: str
+    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[DeliveryStatus, str]] = ..., stored_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., offered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., answered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_lettered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_letter_reason: _Optional[str] = ...) -> None: ...
+
+class GetInboxRequest(_message.Message):
+    __slots__ = ("agent_id", "limit", "cursor", "wait_seconds")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    WAIT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    limit: int
+    cursor: str
+    wait_seconds: float
+    def __init__(self, agent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., wait_seconds: _Optional[float] = ...) -> None: ...
+
+class Inbox(_message.Message):
+    __slots__ = ("items", "unread_count", "unanswered_count", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_COUNT_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[InboxItem]
+    unread_count: int
+    unanswered_count: int
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[InboxItem, _Mapping]]] = ..., unread_count: _Optional[int] = ..., unanswered_count: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class InboxItem(_message.Message):
+    __slots__ = ("intent_id", "channel_name", "message", "read")
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    READ_FIELD_NUMBER: _ClassVar[int]
+    intent_id: str
+    channel_name: str
+    message: Message
+    read: bool
+    def __init__(self, intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., read: bool = ...) -> None: ...
+
+class MarkInboxReadRequest(_message.Message):
+    __slots__ = ("agent_id", "message_ids")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    message_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, agent_id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class MarkInboxReadResponse(_message.Message):
+    __slots__ = ("messages",)
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    messages: _containers.RepeatedCompositeFieldContainer[Message]
+    def __init__(self, messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ...) -> None: ...

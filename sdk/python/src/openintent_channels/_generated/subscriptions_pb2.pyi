@@ -1,0 +1,210 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from openintent_channels._generated import events_pb2 as _events_pb2
+from openintent_channels._generated import messages_pb2 as _messages_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Subscription(_message.Message):
+    __slots__ = ("id", "name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "secret", "active", "acknowledge_seconds", "max_attempts", "created_at", "expires_at", "acknowledged_through", "last_number", "outstanding_count", "dead_letter_count", "last_error")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    EVENT_TYPES_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    WEBHOOK_URL_FIELD_NUMBER: _ClassVar[int]
+    USE_ENDPOINT_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGED_THROUGH_FIELD_NUMBER: _ClassVar[int]
+    LAST_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    OUTSTANDING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DEAD_LETTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    subscriber_id: str
+    intent_id: str
+    channel_id: str
+    event_types: _containers.RepeatedScalarFieldContainer[str]
+    message_type: _messages_pb2.MessageType
+    correlation_id: str
+    webhook_url: str
+    use_endpoint: bool
+    secret: str
+    active: bool
+    acknowledge_seconds: int
+    max_attempts: int
+    created_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    acknowledged_through: int
+    last_number: int
+    outstanding_count: int
+    dead_letter_count: int
+    last_error: str
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., secret: _Optional[str] = ..., active: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged_through: _Optional[int] = ..., last_number: _Optional[int] = ..., outstanding_count: _Optional[int] = ..., dead_letter_count: _Optional[int] = ..., last_error: _Optional[str] = ...) -> None: ...
+
+class CreateSubscriptionRequest(_message.Message):
+    __slots__ = ("name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "acknowledge_seconds", "max_attempts", "expires_at")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    EVENT_TYPES_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    WEBHOOK_URL_FIELD_NUMBER: _ClassVar[int]
+    USE_ENDPOINT_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    subscriber_id: str
+    intent_id: str
+    channel_id: str
+    event_types: _containers.RepeatedScalarFieldContainer[str]
+    message_type: _messages_pb2.MessageType
+    correlation_id: str
+    webhook_url: str
+    use_endpoint: bool
+    acknowledge_seconds: int
+    max_attempts: int
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListSubscriptionsRequest(_message.Message):
+    __slots__ = ("subscriber_id", "intent_id")
+    SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    subscriber_id: str
+    intent_id: str
+    def __init__(self, subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ...) -> None: ...
+
+class ListSubscriptionsResponse(_message.Message):
+    __slots__ = ("subscriptions",)
+    SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
+    subscriptions: _containers.RepeatedCompositeFieldContainer[Subscription]
+    def __init__(self, subscriptions: _Optional[_Iterable[_Union[Subscription, _Mapping]]] = ...) -> None: ...
+
+class GetSubscriptionRequest(_message.Message):
+    __slots__ = ("subscription_id",)
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    def __init__(self, subscription_id: _Optional[str] = ...) -> None: ...
+
+class DeleteSubscriptionRequest(_message.Message):
+    __slots__ = ("subscription_id",)
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    def __init__(self, subscription_id: _Optional[str] = ...) -> None: ...
+
+class DeleteSubscriptionResponse(_message.Message):
+    __slots__ = ("subscription_id", "status")
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    status: str
+    def __init__(self, subscription_id: _Optional[str] = ..., status: _Optional[str] = ...) -> None: ...
+
+class SubscriptionDelivery(_message.Message):
+    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event")
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    EVENT_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    number: int
+    attempt: int
+    intent_id: str
+    position: int
+    channel_name: str
+    message: _messages_pb2.Message
+    event: _events_pb2.Event
+    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ...) -> None: ...
+
+class StreamDeliveriesRequest(_message.Message):
+    __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through")
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    MAX_OUTSTANDING_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGED_THROUGH_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    max_outstanding: int
+    acknowledged_through: int
+    def __init__(self, subscription_id: _Optional[str] = ..., max_outstanding: _Optional[int] = ..., acknowledged_through: _Optional[int] = ...) -> None: ...
+
+class FetchDeliveriesRequest(_message.Message):
+    __slots__ = ("subscription_id", "limit", "wait_seconds")
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    WAIT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    limit: int
+    wait_seconds: float
+    def __init__(self, subscription_id: _Optional[str] = ..., limit: _Optional[int] = ..., wait_seconds: _Optional[float] = ...) -> None: ...
+
+class FetchDeliveriesResponse(_message.Message):
+    __slots__ = ("deliveries",)
+    DELIVERIES_FIELD_NUMBER: _ClassVar[int]
+    deliveries: _containers.RepeatedCompositeFieldContainer[SubscriptionDelivery]
+    def __init__(self, deliveries: _Optional[_Iterable[_Union[SubscriptionDelivery, _Mapping]]] = ...) -> None: ...
+
+class AcknowledgeDeliveriesRequest(_message.Message):
+    __slots__ = ("subscription_id", "numbers", "through")
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    NUMBERS_FIELD_NUMBER: _ClassVar[int]
+    THROUGH_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    numbers: _containers.RepeatedScalarFieldContainer[int]
+    through: int
+    def __init__(self, subscription_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., through: _Optional[int] = ...) -> None: ...
+
+class ListDeadLettersRequest(_message.Message):
+    __slots__ = ("subscription_id", "limit", "after_number")
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    AFTER_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    limit: int
+    after_number: int
+    def __init__(self, subscription_id: _Optional[str] = ..., limit: _Optional[int] = ..., after_number: _Optional[int] = ...) -> None: ...
+
+class ListDeadLettersResponse(_message.Message):
+    __slots__ = ("dead_letters",)
+    DEAD_LETTERS_FIELD_NUMBER: _ClassVar[int]
+    dead_letters: _containers.RepeatedCompositeFieldContainer[DeadLetter]
+    def __init__(self, dead_letters: _Optional[_Iterable[_Union[DeadLetter, _Mapping]]] = ...) -> None: ...
+
+class DeadLetter(_message.Message):
+    __slots__ = ("delivery", "reason", "dead_at")
+    DELIVERY_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    DEAD_AT_FIELD_NUMBER: _ClassVar[int]
+    delivery: SubscriptionDelivery
+    reason: str
+    dead_at: _timestamp_pb2.Timestamp
+    def __init__(self, delivery: _Optional[_Union[SubscriptionDelivery, _Mapping]] = ..., reason: _Optional[str] = ..., dead_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class RedriveDeadLettersRequest(_message.Message):
+    __slots__ = ("subscription_id", "numbers")
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    NUMBERS_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    numbers: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, subscription_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ...) -> None: ...

@@ -1,0 +1,121 @@
+"""Handlers: how they are marked, found, matched and called. Nothing here speaks to a server."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from . import payloads
+from .errors import OpenIntentError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MARK = "__openintent_channels__"
+_LONGEST_TEXT = 8_192
+
+
+def on_message(channel: str | None = None) -> Callable[[F], F]:
+    """Marks a method as a handler of the messages of the channels of that name or, without one, of those that no other
+    handler takes. It may be marked several times."""
+    if channel is not None and not isinstance(channel, str):
+        raise TypeError("on_message takes a channel's name: write @on_message() for a handler without one")
+
+    def mark(function: F) -> F:
+        setattr(function, _MARK, (*getattr(function, _MARK, ()), channel))
+        return function
+
+    return mark
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A callable that takes the messages of one channel name, or with None those that nobody else takes. `typed` says of
+    each of its parameters as what type the payload is read; None where it gets the message itself."""
+
+    channel: str | None
+    function: Callable[..., Any]
+    typed: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, channel: str | None, function: Callable[..., Any]) -> Handler:
+        """Makes a handler of a function, reading its parameters. TypeError when they cannot be filled."""
+        return cls(channel, function, tuple(_parameter_types(function)))
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it runs in the event loop; others run in a thread."""
+        function = self.function
+        if not inspect.isfunction(function) and not inspect.ismethod(function):
+            function = getattr(function, "__call__", function)  # noqa: B004
+        return inspect.iscoroutinefunction(function)
+
+    def arguments(self, message: Any) -> list[Any]:
+        """Gives what it is called with. PayloadError when the payload does not have the form that it asks for."""
+        return [message if kind is None else payloads.decode(message.payload, kind) for kind in self.typed]
+
+
+def _parameter_types(function: Callable[..., Any]) -> Iterable[Any]:
+    """Gives what each parameter is filled with: a payload for a dataclass, a pydantic model or dict, else the message."""
+    target = function if inspect.isroutine(function) else type(function).__call__
+    try:
+        hints = typing.get_type_hints(target)
+    except NameError as error:
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"the annotations of {name} cannot be read: {error}; name types of its module") from error
+    parameters = [
+        p
+        for p in inspect.signature(function).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+    ]
+    for parameter in parameters:
+        hint = hints.get(parameter.name)
+        if (typing.get_origin(hint) or hint) in (dict, Mapping):
+            yield dict
+        elif payloads.is_typed(hint) and not getattr(hint, "is_message", False):
+            yield hint
+        else:
+            yield None
+
+
+def handlers_of(agent: object) -> list[Handler]:
+    """Gives an agent's handlers: those of its base classes first, each class's in the order of its text."""
+    names: dict[str, None] = {}
+    for owner in reversed(type(agent).__mro__):
+        names.update(dict.fromkeys(name for name, member in vars(owner).items() if hasattr(member, _MARK)))
+    found = []
+    for name in names:
+        function = getattr(agent, name)
+        found += [Handler.of(channel, function) for channel in reversed(getattr(function, _MARK, ()))]
+    return found
+
+
+def matching(handlers: Iterable[Handler], channel_name: str) -> list[Handler]:
+    """Gives the handlers of a message on such a channel: those of that name, or else those without one."""
+    all_of_them = list(handlers)
+    named = [h for h in all_of_them if h.channel == channel_name]
+    return named or [h for h in all_of_them if h.channel is None]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a handler gave."""
+
+    payload: dict[str, Any]
+    failed: bool = False
+
+
+def answer_of(result: Any) -> Answer | None:
+    """Gives the answer that a result stands for: none for None. PayloadError when it is no object."""
+    return None if result is None else Answer(payloads.encode(result, "result"))
+
+
+def failure_of(error: Exception) -> Answer:
+    """Gives the answer that tells of a failure, for the asker's RemoteError."""
+    text = error.message if isinstance(error, OpenIntentError) else str(error)
+    text = text.encode("utf-8", "replace").decode()[:_LONGEST_TEXT]
+    return Answer({"error": {"type": type(error).__name__, "message": text}}, failed=True)
+
+

@@ -1,0 +1,130 @@
+"""Handling one message: its handlers are called one after the other, and the first that gives something answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import itertools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _methods as methods
+from ._awaiting import AwaitingConnection
+from ._calls import Calls
+from ._handlers import Answer, Handler, answer_of, failure_of, matching
+from ._membership import logger
+from ._messages import Messages
+from ._received import AgentMessage, BlockingAgentMessage
+from ._tracing import Tracing
+from .errors import OpenIntentError, UnauthenticatedError
+from .models import ERROR_MARK, Message, message_fields, message_of
+from .payloads import encode
+
+if TYPE_CHECKING:
+    from ._runtime import Received
+
+_UNFIT = ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
+
+
+@dataclass(slots=True)
+class Answers:
+    """Stores the answers of an agent. Each has its key, so that a repetition after a crash is stored once."""
+
+    connection: AwaitingConnection
+    calls: Calls
+    tracing: Tracing
+
+    async def send(
+        self, received: Received, answer: Answer, key: str, metadata: Mapping[str, Any] | None = None
+    ) -> Message:
+        """Stores one answer, however long the server is away."""
+        wire = received.wire
+        facts = {**(metadata or {}), ERROR_MARK: True} if answer.failed else metadata
+        with self.tracing.asking("openintent.reply") as trace:
+            request = Messages(self.calls, self.tracing).reply_request(
+                wire.channel_id, wire.id, answer.payload, facts, None, key, trace
+            )
+            stored = await self.connection.run(self.calls.call_for_ever(methods.REPLY_MESSAGE, request))
+            return message_of(stored)
+
+    async def settle(self, received: Received, answer: Answer, key: str) -> None:
+        """Stores the answer of a handler. One that the server does not take, as one that is too large, is told to the asker
+        as a failure; one that comes too late is logged. Under a key that has another answer, the message was answered."""
+        try:
+            await self.send(received, answer, key)
+        except UnauthenticatedError:
+            raise
+        except OpenIntentError as error:
+            if error.reason == "IDEMPOTENCY_KEY_REUSED":
+                return
+            logger.warning("the answer to %s was refused: %s", received.wire.id, error)
+            if error.code in _UNFIT and not answer.failed:
+                await self.settle(received, failure_of(error), key)
+
+
+class Handling:
+    """Calls an agent's handlers: async ones in the event loop, plain ones in threads."""
+
+    def __init__(self, handlers: Sequence[Handler], answers: Answers, tracing: Tracing, concurrency: int) -> None:
+        self._handlers = tuple(handlers)
+        self._answers = answers
+        self._tracing = tracing
+        self._threads = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="openintent-handler")
+
+    def handles(self, channel_name: str) -> bool:
+        """Whether any handler takes the messages of such channels."""
+        return bool(matching(self._handlers, channel_name))
+
+    def close(self) -> None:
+        """Lets go of the threads. What runs in them still ends by itself."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def handle(self, received: Received) -> None:
+        """Calls the handlers of a message and stores its answer. Only what keeps the answer from being stored is raised."""
+        wire = received.wire
+        fields = {
+            **message_fields(wire),
+            "position": received.position,
+            "intent_id": received.intent_id,
+            "channel_name": received.channel_name,
+            "attempt": received.attempt,
+        }
+        attributes = {"openintent.message_id": wire.id, "openintent.channel": received.channel_name}
+        key = f"sdk-reply-{wire.id}"
+        further = itertools.count(1)
+
+        async def reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message:
+            return await self._answers.send(received, Answer(encode(payload)), f"{key}-{next(further)}", metadata)
+
+        with self._tracing.handling(fields["metadata"], attributes) as span:
+            answered = fields["message_type"] != "request"
+            for handler in matching(self._handlers, received.channel_name):
+                answer = await self._outcome(handler, fields, reply, span)
+                if answer is not None and not answered:
+                    answered = True
+                    await self._answers.settle(received, answer, key)
+
+    async def _outcome(self, handler: Handler, fields: dict[str, Any], reply: Any, span: Any) -> Answer | None:
+        """Calls a handler and gives what its result or its failure answers. A failure is logged and noted in the span."""
+        try:
+            return answer_of(await self._call(handler, fields, reply))
+        except Exception as error:
+            logger.warning("a handler of %s failed on %s", fields["channel_name"], fields["id"], exc_info=error)
+            if span is not None:
+                span.record_exception(error)
+            return failure_of(error)
+
+    async def _call(self, handler: Handler, fields: dict[str, Any], reply: Any) -> Any:
+        if handler.is_async:
+            return await handler.function(*handler.arguments(AgentMessage(**fields, answer=reply)))
+        loop = asyncio.get_running_loop()
+
+        def blocking_reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message:
+            stored: Message = asyncio.run_coroutine_threadsafe(reply(payload, metadata), loop).result()
+            return stored
+
+        arguments = handler.arguments(BlockingAgentMessage(**fields, answer=blocking_reply))
+        context = contextvars.copy_context()
+        return await loop.run_in_executor(self._threads, lambda: context.run(handler.function, *arguments))

@@ -1,0 +1,136 @@
+"""An agent's place at the server: its record with its role, its heartbeat, its durable subscription and its inbox."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from . import _methods as methods
+from ._awaiting import AwaitingConnection
+from ._calls import Calls
+from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
+from ._retrying import is_passing
+from .errors import AlreadyExistsError, OpenIntentError
+
+logger = logging.getLogger("openintent_channels")
+
+SUBSCRIPTION = "sdk"
+"""The name of the subscription over which an agent receives."""
+
+_ACKNOWLEDGE_SECONDS = 3_600
+_MAX_ATTEMPTS = 20
+_PAGE = 100
+_DEFAULT_INTERVAL = 30
+_ENDING = ("UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT")
+
+
+def ends_agent(error: OpenIntentError) -> bool:
+    """Whether an error ends an agent: one that no repetition and no other server would change."""
+    return error.code in _ENDING
+
+
+@dataclass(slots=True)
+class Membership:
+    """What one agent tells the server of itself."""
+
+    connection: AwaitingConnection
+    calls: Calls
+    agent_id: str
+    role: str | None
+    name: str | None
+    capabilities: tuple[str, ...]
+    registers: bool
+    interval: float = _DEFAULT_INTERVAL
+
+    async def register(self) -> None:
+        """Writes the agent's record, which makes it present and gives it its role."""
+        if not self.registers:
+            return
+        request = agents_pb2.RegisterAgentRequest(
+            agent_id=self.agent_id, role_id=self.role, name=self.name, capabilities=self.capabilities
+        )
+        record = await self.connection.run(self.calls.call_for_ever(methods.UPSERT_AGENT, request))
+        self.interval = record.heartbeat_config.interval_seconds or _DEFAULT_INTERVAL
+
+    async def beat_for_ever(self) -> None:
+        """Says at the server's interval that the agent lives. One that was taken for dead registers again."""
+        while self.registers:
+            await asyncio.sleep(self.interval)
+            try:
+                beat = await self._beat(agents_pb2.AGENT_STATUS_ACTIVE)
+            except OpenIntentError as error:
+                if ends_agent(error):
+                    raise
+                if error.reason in ("AGENT_GONE", "AGENT_NOT_FOUND"):
+                    await self.register()
+                elif not is_passing(error):
+                    logger.warning("a heartbeat of %s was refused: %s", self.agent_id, error)
+            else:
+                due = beat.next_heartbeat_at.ToNanoseconds() - beat.server_timestamp.ToNanoseconds()
+                self.interval = max(1.0, due / 1e9)
+
+    async def depart(self, deregister: bool) -> None:
+        """Says that the agent takes nothing new on or, with `deregister`, that it leaves for good, which expires what waits
+        for it. That it cannot be said is no error: the silence tells."""
+        try:
+            if deregister:
+                request = agents_pb2.UpdateAgentStatusRequest(
+                    agent_id=self.agent_id, status=agents_pb2.AGENT_STATUS_DEREGISTERED
+                )
+                await self.connection.run(self.calls.call(methods.UPDATE_AGENT_STATUS, request))
+            elif self.registers:
+                await self._beat(agents_pb2.AGENT_STATUS_DRAINING)
+        except OpenIntentError as error:
+            logger.warning("%s could not say that it leaves: %s", self.agent_id, error)
+
+    async def _beat(self, status: agents_pb2.AgentStatus) -> agents_pb2.HeartbeatResponse:
+        request = agents_pb2.HeartbeatRequest(agent_id=self.agent_id, status=status)
+        return await self.connection.run(self.calls.call(methods.HEARTBEAT, request))
+
+    async def subscribe(self) -> str:
+        """Gives the id of the agent's subscription, which is made when it is not there or has ended."""
+        while True:
+            request = subscriptions_pb2.CreateSubscriptionRequest(
+                name=SUBSCRIPTION,
+                subscriber_id=self.agent_id,
+                event_types=["channel_message"],
+                acknowledge_seconds=_ACKNOWLEDGE_SECONDS,
+                max_attempts=_MAX_ATTEMPTS,
+            )
+            try:
+                made = await self.connection.run(self.calls.call_for_ever(methods.CREATE_SUBSCRIPTION, request))
+                return made.id
+            except AlreadyExistsError:
+                found = await self._find()
+            if found is not None and found.active:
+                return found.id
+            if found is not None:
+                await self._forget(found.id)
+
+    async def _find(self) -> subscriptions_pb2.Subscription | None:
+        request = subscriptions_pb2.ListSubscriptionsRequest(subscriber_id=self.agent_id)
+        answer = await self.connection.run(self.calls.call_for_ever(methods.LIST_SUBSCRIPTIONS, request))
+        return next((s for s in answer.subscriptions if s.name == SUBSCRIPTION), None)
+
+    async def _forget(self, subscription_id: str) -> None:
+        request = subscriptions_pb2.DeleteSubscriptionRequest(subscription_id=subscription_id)
+        try:
+            await self.connection.run(self.calls.call_for_ever(methods.DELETE_SUBSCRIPTION, request))
+        except OpenIntentError as error:
+            if error.code != "NOT_FOUND":
+                raise
+
+    async def waiting_requests(self) -> AsyncIterator[messages_pb2.InboxItem]:
+        """Gives the requests that wait for an answer of the agent's, oldest first."""
+        cursor: str | None = None
+        while True:
+            request = messages_pb2.GetInboxRequest(agent_id=self.agent_id, limit=_PAGE, cursor=cursor)
+            page = await self.connection.run(self.calls.call_for_ever(methods.GET_INBOX, request))
+            for item in page.items:
+                if item.message.message_type == messages_pb2.MESSAGE_TYPE_REQUEST:
+                    yield item
+            if not page.HasField("next_cursor"):
+                return
+            cursor = page.next_cursor

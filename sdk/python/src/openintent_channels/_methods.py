@@ -1,0 +1,78 @@
+"""The server's methods that this package calls, with their requests and answers. A test holds them against the protos."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from google.protobuf.message import Message as Wire
+
+from ._generated import agents_pb2, channels_pb2, intents_pb2, messages_pb2, subscriptions_pb2
+
+Asked = TypeVar("Asked", bound=Wire)
+Answer = TypeVar("Answer", bound=Wire)
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Generic[Asked, Answer]):
+    """One method: its service, its name, and its messages. A streaming one answers with many."""
+
+    service: str
+    name: str
+    asked: type[Asked]
+    answer: type[Answer]
+    streams: bool = False
+
+    @property
+    def path(self) -> str:
+        """Its path on the wire."""
+        return f"/openintent.v1.{self.service}/{self.name}"
+
+
+_INTENTS, _CHANNELS, _MESSAGES = "IntentService", "ChannelService", "MessageService"
+_AGENTS, _SUBSCRIPTIONS = "AgentService", "SubscriptionService"
+
+CREATE_INTENT = Method(_INTENTS, "CreateIntent", intents_pb2.CreateIntentRequest, intents_pb2.Intent)
+GET_INTENT = Method(_INTENTS, "GetIntent", intents_pb2.GetIntentRequest, intents_pb2.Intent)
+SET_INTENT_STATUS = Method(_INTENTS, "SetIntentStatus", intents_pb2.SetIntentStatusRequest, intents_pb2.Intent)
+
+CREATE_CHANNEL = Method(_CHANNELS, "CreateChannel", channels_pb2.CreateChannelRequest, channels_pb2.Channel)
+LIST_CHANNELS = Method(_CHANNELS, "ListChannels", channels_pb2.ListChannelsRequest, channels_pb2.ListChannelsResponse)
+GET_CHANNEL = Method(_CHANNELS, "GetChannel", channels_pb2.GetChannelRequest, channels_pb2.Channel)
+UPDATE_CHANNEL = Method(_CHANNELS, "UpdateChannel", channels_pb2.UpdateChannelRequest, channels_pb2.Channel)
+
+SEND_MESSAGE = Method(_MESSAGES, "SendMessage", messages_pb2.SendMessageRequest, messages_pb2.Message)
+REPLY_MESSAGE = Method(_MESSAGES, "ReplyMessage", messages_pb2.ReplyMessageRequest, messages_pb2.Message)
+LIST_MESSAGES = Method(_MESSAGES, "ListMessages", messages_pb2.ListMessagesRequest, messages_pb2.ListMessagesResponse)
+GET_MESSAGE = Method(_MESSAGES, "GetMessage", messages_pb2.GetMessageRequest, messages_pb2.Message)
+UPDATE_MESSAGE = Method(_MESSAGES, "UpdateMessage", messages_pb2.UpdateMessageRequest, messages_pb2.Message)
+ASK = Method(_MESSAGES, "Ask", messages_pb2.AskRequest, messages_pb2.Message)
+ASK_ALL = Method(_MESSAGES, "AskAll", messages_pb2.AskAllRequest, messages_pb2.AskAllResponse)
+AWAIT_RESPONSES = Method(
+    _MESSAGES, "AwaitResponses", messages_pb2.AwaitResponsesRequest, messages_pb2.AwaitResponsesResponse
+)
+GET_INBOX = Method(_MESSAGES, "GetInbox", messages_pb2.GetInboxRequest, messages_pb2.Inbox)
+SUBSCRIBE = Method(_MESSAGES, "Subscribe", messages_pb2.SubscribeRequest, messages_pb2.SubscribeResponse, streams=True)
+
+UPSERT_AGENT = Method(_AGENTS, "UpsertAgent", agents_pb2.RegisterAgentRequest, agents_pb2.Agent)
+HEARTBEAT = Method(_AGENTS, "Heartbeat", agents_pb2.HeartbeatRequest, agents_pb2.HeartbeatResponse)
+UPDATE_AGENT_STATUS = Method(_AGENTS, "UpdateAgentStatus", agents_pb2.UpdateAgentStatusRequest, agents_pb2.Agent)
+
+CREATE_SUBSCRIPTION = Method(
+    _SUBSCRIPTIONS, "CreateSubscription", subscriptions_pb2.CreateSubscriptionRequest, subscriptions_pb2.Subscription
+)
+LIST_SUBSCRIPTIONS = Method(
+    _SUBSCRIPTIONS, "ListSubscriptions", subscriptions_pb2.ListSubscriptionsRequest,
+    subscriptions_pb2.ListSubscriptionsResponse,
+)
+DELETE_SUBSCRIPTION = Method(
+    _SUBSCRIPTIONS, "DeleteSubscription", subscriptions_pb2.DeleteSubscriptionRequest,
+    subscriptions_pb2.DeleteSubscriptionResponse,
+)
+STREAM_DELIVERIES = Method(
+    _SUBSCRIPTIONS, "StreamDeliveries", subscriptions_pb2.StreamDeliveriesRequest,
+    subscriptions_pb2.SubscriptionDelivery, streams=True,
+)
+ACKNOWLEDGE_DELIVERIES = Method(
+    _SUBSCRIPTIONS, "AcknowledgeDeliveries", subscriptions_pb2.AcknowledgeDeliveriesRequest, subscriptions_pb2.Subscription
+)

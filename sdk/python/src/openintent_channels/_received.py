@@ -1,0 +1,45 @@
+"""Messages as an agent's handlers get them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .models import Message
+
+Reply = Callable[[Any, Mapping[str, Any] | None], Awaitable[Message]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedMessage(Message):
+    """A message with where it comes from. `attempt` tells how often it was delivered, from 1; `id` tells repetitions
+    apart."""
+
+    is_message: ClassVar[bool] = True
+
+    intent_id: str
+    channel_name: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentMessage(ReceivedMessage):
+    """A message for an async handler."""
+
+    answer: Reply = field(repr=False, compare=False)
+
+    async def reply(self, payload: Any, metadata: Mapping[str, Any] | None = None) -> Message:
+        """Answers at once, before or beside what the handler returns."""
+        return await self.answer(payload, metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockingAgentMessage(ReceivedMessage):
+    """A message for a plain handler, which runs in a thread."""
+
+    answer: Callable[[Any, Mapping[str, Any] | None], Message] = field(repr=False, compare=False)
+
+    def reply(self, payload: Any, metadata: Mapping[str, Any] | None = None) -> Message:
+        """Answers at once, before or beside what the handler returns."""
+        return self.answer(payload, metadata)

@@ -1,0 +1,73 @@
+"""When a failed call is made again, and after how long. Nothing here waits or reads a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .errors import AbortedError, OpenIntentError, UnavailableError
+
+FIRST_WAIT = 0.1
+LONGEST_WAIT = 5.0
+
+PATIENCE = 30.0
+"""How many seconds a call without a deadline of its own is tried for."""
+
+_NOT_CONNECTED = "failed to connect to all addresses"
+
+
+def is_passing(error: OpenIntentError) -> bool:
+    """Whether the same call may fare better in a moment."""
+    return isinstance(error, UnavailableError) or isinstance(error, AbortedError) and not error.reason
+
+
+def never_began(error: OpenIntentError) -> bool:
+    """Whether the call surely had no effect, so that even one that may not happen twice can be made again."""
+    if not isinstance(error, UnavailableError):
+        return False
+    if error.reason:
+        return error.reason != "OUTCOME_UNKNOWN"
+    return error.message.startswith(_NOT_CONNECTED)
+
+
+@dataclass(slots=True)
+class Waits:
+    """The waits between the attempts of one call: doubling from 100 ms to 5 s, each between half and the whole of that, and
+    at least what the server asks for. `random` gives numbers from 0 to 1."""
+
+    random: Callable[[], float]
+    attempts: int = 0
+
+    def after(self, error: OpenIntentError | None = None) -> float:
+        """Gives the seconds to wait after one more failure."""
+        whole: float = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(self.attempts, 16))
+        self.attempts += 1
+        wait = whole * (0.5 + 0.5 * self.random())
+        return max(wait, (error.retry_after if error else None) or 0.0)
+
+    def succeeded(self) -> None:
+        """Begins with the short waits again."""
+        self.attempts = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment by which a call is over, on a clock that only runs forward; None: never."""
+
+    clock: Callable[[], float]
+    at: float | None
+
+    @classmethod
+    def within(cls, clock: Callable[[], float], seconds: float | None) -> Deadline:
+        """Gives the deadline so many seconds from now."""
+        return cls(clock, None if seconds is None else clock() + seconds)
+
+    @property
+    def remaining(self) -> float | None:
+        """The seconds that are left, 0 when there are none; None: for ever."""
+        return None if self.at is None else max(0.0, self.at - self.clock())
+
+    def allows(self, wait: float) -> bool:
+        """Whether there is time left after waiting so long."""
+        remaining = self.remaining
+        return remaining is None or wait < remaining

@@ -1,0 +1,27 @@
+"""All rules of a client, put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._asking import Asking
+from ._calls import Calls
+from ._channels import Channels, Intents
+from ._following import Following
+from ._messages import Messages
+from ._retrying import PATIENCE
+from ._settings import Settings
+from ._tracing import Tracing
+
+
+class Rules:
+    """What a client does, whichever way it is carried out."""
+
+    def __init__(self, settings: Settings, patience: float | None, tracer_provider: Any) -> None:
+        self.calls = Calls(sender=settings.sender, patience=PATIENCE if patience is None else patience)
+        self.tracing = Tracing(tracer_provider)
+        self.messages = Messages(self.calls, self.tracing)
+        self.asking = Asking(self.calls, self.tracing)
+        self.channels = Channels(self.calls)
+        self.intents = Intents(self.calls)
+        self.following = Following(self.calls)

@@ -1,0 +1,223 @@
+"""An agent at work: it receives, handles at most so many messages at once, answers, acknowledges, and leaves in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from . import _methods as methods
+from ._effects import Accepted, Open, Receive, Stream
+from ._generated import messages_pb2, subscriptions_pb2
+from ._handling import Handling
+from ._membership import Membership, ends_agent, logger
+from ._work import Work
+from .errors import OpenIntentError
+
+_POSITION = "openintent-position"
+_ENDED = ("SUBSCRIPTION_ENDED", "SUBSCRIPTION_NOT_FOUND")
+_LEAST_OUTSTANDING, _MOST_OUTSTANDING = 100, 1_000
+_FAREWELL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message with where it came from."""
+
+    wire: messages_pb2.Message
+    intent_id: str
+    channel_name: str
+    position: int | None
+    attempt: int
+
+
+class Runtime:
+    """One run of an agent. What is received is begun in the order of its coming; what ends any of its tasks with an error
+    ends the run with that error."""
+
+    def __init__(self, membership: Membership, handling: Handling, concurrency: int, drain_seconds: float) -> None:
+        self._membership = membership
+        self._connection = membership.connection
+        self._calls = membership.calls
+        self._handling = handling
+        self._concurrency = concurrency
+        self._drain_seconds = drain_seconds
+        self._work = Work()
+        self._queue: asyncio.Queue[Received] = asyncio.Queue()
+        self._places = asyncio.Semaphore(concurrency)
+        self._receiving = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._finished = asyncio.Event()
+        self._deregister = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Registers, subscribes, takes up what waits in the inbox, and returns once deliveries come."""
+        await self._membership.register()
+        subscription = await self._membership.subscribe()
+        async for item in self._membership.waiting_requests():
+            self._take(Received(item.message, item.intent_id, item.channel_name, None, 1), None)
+        parts: list[Coroutine[Any, Any, None]] = [
+            self._begin_for_ever(),
+            self._receive_for_ever(subscription),
+            self._membership.beat_for_ever(),
+            self._acknowledge_for_ever(),
+        ]
+        self._tasks = [asyncio.ensure_future(part) for part in parts]
+        await self._until(self._receiving)
+
+    async def until_left(self) -> None:
+        """Waits until somebody asks the agent to leave, or a failure ends it."""
+        await self._until(self._leaving)
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether somebody asked the agent to leave."""
+        return self._leaving.is_set()
+
+    def leave(self, deregister: bool) -> None:
+        """Asks the agent to leave."""
+        self._deregister = self._deregister or deregister
+        self._leaving.set()
+
+    async def drain(self) -> None:
+        """Takes nothing new, lets the running handlers finish within the agreed time, and tells the server what is done."""
+        receiving, acknowledging = self._tasks[:3], self._tasks[3:]
+        await _end(*receiving)
+        departed = asyncio.ensure_future(self._membership.depart(False))
+        if self._running:
+            await asyncio.wait(self._running, timeout=self._drain_seconds)
+        await _end(*self._running)
+        await _end(*acknowledging)
+        try:
+            await asyncio.wait_for(self._farewell(departed), _FAREWELL_SECONDS)
+        except asyncio.TimeoutError:
+            logger.warning("%s left without the server's hearing of all it did", self._membership.agent_id)
+        self._handling.close()
+
+    async def _farewell(self, departed: asyncio.Future[None]) -> None:
+        try:
+            await self._acknowledge()
+        except OpenIntentError as error:
+            logger.warning("%s could not acknowledge its last deliveries: %s", self._membership.agent_id, error)
+        await departed
+        if self._deregister:
+            await self._membership.depart(True)
+
+    async def _until(self, event: asyncio.Event) -> None:
+        """Waits for the event, or for the first task that fails, whose error is raised."""
+        awaited = asyncio.ensure_future(event.wait())
+        try:
+            await asyncio.wait([awaited, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            awaited.cancel()
+        for task in self._tasks:
+            if task.done():
+                task.result()
+
+    async def _receive_for_ever(self, subscription: str) -> None:
+        """Streams deliveries, on a new stream whenever one is lost."""
+        waits = self._calls.waits()
+        outstanding = min(_MOST_OUTSTANDING, max(_LEAST_OUTSTANDING, 2 * self._concurrency))
+        while True:
+            request = subscriptions_pb2.StreamDeliveriesRequest(
+                subscription_id=subscription, max_outstanding=outstanding
+            )
+            stream: Stream = await self._connection.perform(Open(methods.STREAM_DELIVERIES, request))
+            try:
+                if _POSITION in await self._connection.perform(Accepted(stream)):
+                    waits.succeeded()
+                    self._receiving.set()
+                while (delivery := await self._connection.perform(Receive(stream))) is not None:
+                    self._accept(delivery)
+                wait = waits.after()
+            except OpenIntentError as error:
+                if ends_agent(error):
+                    raise
+                wait = waits.after(error)
+                if error.reason in _ENDED:
+                    await self._membership.register()
+                    subscription = await self._membership.subscribe()
+                else:
+                    logger.info("%s lost its stream and opens another: %s", self._membership.agent_id, error)
+            finally:
+                stream.cancel()
+            await asyncio.sleep(wait)
+
+    def _accept(self, delivery: subscriptions_pb2.SubscriptionDelivery) -> None:
+        """Takes a delivery up, or passes it over when it is none for handlers."""
+        numbered = (delivery.subscription_id, delivery.number)
+        if not delivery.HasField("message"):
+            self._work.pass_over(numbered)
+            self._done()
+            return
+        self._take(
+            Received(
+                delivery.message, delivery.intent_id, delivery.channel_name, delivery.position, delivery.attempt
+            ),
+            numbered,
+        )
+
+    def _take(self, received: Received, numbered: tuple[str, int] | None) -> None:
+        wire = received.wire
+        own = wire.sender == self._membership.agent_id or wire.message_type == messages_pb2.MESSAGE_TYPE_RESPONSE
+        if own or not self._handling.handles(received.channel_name):
+            self._work.pass_over(numbered)
+        elif self._work.admit(wire.id, numbered):
+            self._queue.put_nowait(received)
+        self._done()
+
+    async def _begin_for_ever(self) -> None:
+        """Begins what waits, in order, whenever a place is free."""
+        while True:
+            received = await self._queue.get()
+            await self._places.acquire()
+            task = asyncio.ensure_future(self._handle(received))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+
+    async def _handle(self, received: Received) -> None:
+        message_id = received.wire.id
+        try:
+            await self._handling.handle(received)
+        except OpenIntentError as error:
+            logger.warning("the answer to %s could not be stored: %s", message_id, error)
+            self._work.drop(message_id)
+        except BaseException:
+            self._work.drop(message_id)
+            raise
+        else:
+            self._work.finish(message_id)
+            self._done()
+        finally:
+            self._places.release()
+
+    def _done(self) -> None:
+        self._finished.set()
+
+    async def _acknowledge_for_ever(self) -> None:
+        while True:
+            await self._finished.wait()
+            self._finished.clear()
+            await self._acknowledge()
+
+    async def _acknowledge(self) -> None:
+        """Tells the server which deliveries are done with. Those that it does not take come again, and are passed over."""
+        while (page := self._work.acknowledgeable()) is not None:
+            subscription, numbers = page
+            request = subscriptions_pb2.AcknowledgeDeliveriesRequest(subscription_id=subscription, numbers=numbers)
+            try:
+                await self._connection.run(self._calls.call_for_ever(methods.ACKNOWLEDGE_DELIVERIES, request))
+            except OpenIntentError as error:
+                if error.code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
+                    raise
+                logger.warning("deliveries %s could not be acknowledged: %s", numbers, error)
+
+
+async def _end(*tasks: asyncio.Future[None]) -> None:
+    """Cancels tasks and waits for their ends, whatever those are."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,72 @@
+"""Where the server is and who the client is: arguments before the environment, the environment before the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_DEFAULT_SERVER = "127.0.0.1:50051"
+
+# What a connection is set to. gRPC's own pauses between attempts to connect grow to two minutes; ours stay below the waits
+# between the attempts of a call. A ping tells a dead connection from a quiet one; the server allows one each 10 seconds.
+CHANNEL_OPTIONS: tuple[tuple[str, int | str], ...] = (
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.primary_user_agent", "openintent-channels-python"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to reach the server, and as whom."""
+
+    target: str
+    tls: bool
+    api_key: str | None
+    agent_id: str | None
+
+    @property
+    def sender(self) -> str:
+        """Whom the server takes this client for, as far as that can be told: a key without an agent is the operator's."""
+        return self.agent_id or "operator"
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What every call carries."""
+        pairs = []
+        if self.api_key is not None:
+            pairs.append(("x-api-key", self.api_key))
+        if self.agent_id is not None:
+            pairs.append(("x-agent-id", self.agent_id))
+        return tuple(pairs)
+
+
+def resolve(
+    environment: Mapping[str, str],
+    server: str | None,
+    api_key: str | None,
+    agent_id: str | None,
+    tls: bool | None,
+) -> Settings:
+    """Settles the settings. `server` is `host:port`; with `https://` before it TLS is on, with `http://` it is off, unless
+    `tls` says otherwise. Empty text in the environment counts as unset."""
+    server = server or environment.get("OPENINTENT_SERVER") or _DEFAULT_SERVER
+    scheme, separator, rest = server.partition("://")
+    if separator and scheme in ("http", "https"):
+        server = rest.rstrip("/")
+        if tls is None:
+            tls = scheme == "https"
+    if tls is None:
+        tls = environment.get("OPENINTENT_TLS", "").lower() in ("1", "true", "yes")
+    return Settings(
+        target=server,
+        tls=tls,
+        api_key=api_key or environment.get("OPENINTENT_API_KEY") or None,
+        agent_id=agent_id or environment.get("OPENINTENT_AGENT_ID") or None,
+    )

@@ -1,0 +1,44 @@
+"""Turns the status of a call, as gRPC gives it, into an error of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import grpc
+from google.protobuf import any_pb2
+from google.protobuf.message import DecodeError
+from google.rpc import error_details_pb2, status_pb2
+
+from .errors import BY_CODE, BY_REASON, OpenIntentError, Violation
+
+_DETAILS = "grpc-status-details-bin"
+
+
+def error_of(code: grpc.StatusCode, text: str | None, trailers: Iterable[tuple[str, str | bytes]] | None) -> OpenIntentError:
+    """Gives the error for a status. What its details do not say, or say in a form unknown here, is left empty."""
+    reason, metadata, violations, retry_after = "", {}, [], None
+    for detail in _details(trailers):
+        info, fields, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
+        if detail.Unpack(info):
+            reason, metadata = info.reason, dict(info.metadata)
+        elif detail.Unpack(fields):
+            violations += [Violation(bad.field, bad.description) for bad in fields.field_violations]
+        elif detail.Unpack(retry):
+            retry_after = retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
+    name = code.name
+    kind = BY_REASON.get(reason) or BY_CODE.get(name, OpenIntentError)
+    return kind(
+        text or name, code=name, reason=reason, metadata=metadata, violations=violations, retry_after=retry_after
+    )
+
+
+def _details(trailers: Iterable[tuple[str, str | bytes]] | None) -> Iterable[any_pb2.Any]:
+    """Gives the details that the trailers hold; those of a proxy that garbles them count as none."""
+    for key, value in trailers or ():
+        if key == _DETAILS and isinstance(value, bytes):
+            try:
+                status = status_pb2.Status.FromString(value)
+                return tuple(status.details)
+            except DecodeError:
+                return ()
+    return ()

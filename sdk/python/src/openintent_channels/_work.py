@@ -1,0 +1,59 @@
+"""Which messages an agent works on, and which deliveries are done with. Nothing here waits."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+
+Delivery = tuple[str, int]
+"""A subscription's id and the number of one of its deliveries."""
+
+_REMEMBERED = 10_000
+_PAGE = 1_000
+
+
+@dataclass(slots=True)
+class Work:
+    """Tells repetitions apart, so that within one process a message is handled once: by its id, of which the newest that are
+    done with are remembered. A delivery of a message that is being handled is done with when that is."""
+
+    _open: dict[str, list[Delivery]] = field(default_factory=dict)
+    _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    _acknowledged: deque[Delivery] = field(default_factory=deque)
+
+    def admit(self, message_id: str, delivery: Delivery | None) -> bool:
+        """Takes note of a delivery, or with None of a message that was found otherwise. True when it is to be handled."""
+        if message_id in self._done:
+            self.pass_over(delivery)
+            return False
+        fresh = message_id not in self._open
+        deliveries = self._open.setdefault(message_id, [])
+        if delivery is not None:
+            deliveries.append(delivery)
+        return fresh
+
+    def pass_over(self, delivery: Delivery | None) -> None:
+        """Notes that a delivery needs no handling."""
+        if delivery is not None:
+            self._acknowledged.append(delivery)
+
+    def finish(self, message_id: str) -> None:
+        """Notes that a message is handled and its answer stored."""
+        self._acknowledged.extend(self._open.pop(message_id, ()))
+        self._done[message_id] = None
+        if len(self._done) > _REMEMBERED:
+            self._done.popitem(last=False)
+
+    def drop(self, message_id: str) -> None:
+        """Forgets a message whose handling came to nothing: it will be delivered again."""
+        self._open.pop(message_id, None)
+
+    def acknowledgeable(self) -> tuple[str, list[int]] | None:
+        """Takes the next deliveries that are done with: up to 1,000 of one subscription. None when there are none."""
+        if not self._acknowledged:
+            return None
+        subscription = self._acknowledged[0][0]
+        numbers: list[int] = []
+        while self._acknowledged and self._acknowledged[0][0] == subscription and len(numbers) < _PAGE:
+            numbers.append(self._acknowledged.popleft()[1])
+        return subscription, numbers

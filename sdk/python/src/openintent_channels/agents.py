@@ -1,0 +1,233 @@
+"""Agents: programs that answer. A class with handlers, decorated with `Agent`, is one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+from ._handlers import Handler, handlers_of, on_message
+from ._handling import Answers, Handling
+from ._membership import Membership
+from ._received import AgentMessage, BlockingAgentMessage, ReceivedMessage
+from ._runtime import Runtime
+from .async_client import AsyncChannels, AsyncOpenIntentClient
+from .workflows import bind, load_workflow
+
+C = TypeVar("C", bound=type)
+
+__all__ = ["Agent", "AgentBase", "AgentMessage", "BlockingAgentMessage", "ReceivedMessage", "on_message"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """How an agent runs."""
+
+    agent_id: str
+    role: str | None
+    name: str | None
+    capabilities: tuple[str, ...]
+    register: bool
+    concurrency: int
+    drain_seconds: float
+    server: str | None
+    api_key: str | None
+    tls: bool | None
+    tracer_provider: Any
+
+
+class _Run:
+    """`run` of an agent, of its class as of an instance: a class makes its instance without arguments."""
+
+    def __get__(self, instance: AgentBase | None, owner: type[AgentBase]) -> Callable[..., None]:
+        def run(*, server: str | None = None, api_key: str | None = None, tls: bool | None = None) -> None:
+            """Runs the agent until SIGINT or SIGTERM, or until `leave`. Raises the error that ended it."""
+            agent = owner() if instance is None else instance
+            asyncio.run(agent._serve_with_signals(server, api_key, tls))
+
+        return run
+
+
+class AgentBase:
+    """What `Agent` makes of a class. A class may name it as its base, so that type checkers see these members too."""
+
+    _options: _Options
+    _client: AsyncOpenIntentClient | None = None
+    _runtime: Runtime | None = None
+
+    run = _Run()
+
+    @property
+    def client(self) -> AsyncOpenIntentClient:
+        """The agent's own client, while it runs. RuntimeError otherwise."""
+        if self._client is None:
+            raise RuntimeError("the agent's client is there while the agent runs")
+        return self._client
+
+    @property
+    def channels(self) -> AsyncChannels:
+        """The channels, by name, as `client.channels`."""
+        return self.client.channels
+
+    async def serve(
+        self, *, server: str | None = None, api_key: str | None = None, tls: bool | None = None
+    ) -> None:
+        """Runs the agent until it is cancelled or asked to leave. Arguments go before those of the decorator. Raises the
+        error that ended it: UnauthenticatedError, PermissionDeniedError or InvalidArgumentError."""
+        await self._start(server, api_key, tls)
+        await self._stay()
+
+    def leave(self, deregister: bool = False) -> None:
+        """Asks the running agent to leave in order. With `deregister` it leaves for good: what waits for it expires. To be
+        called in the agent's event loop."""
+        if self._runtime is not None:
+            self._runtime.leave(deregister)
+
+    async def __aenter__(self) -> AgentBase:
+        """Starts the agent; it receives from then on."""
+        await self._start(None, None, None)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leaves. Raises the error that ended the agent meanwhile, if any."""
+        self.leave()
+        await self._stay()
+
+    def _own_handlers(self) -> list[Handler]:
+        return handlers_of(self)
+
+    async def _start(self, server: str | None, api_key: str | None, tls: bool | None) -> None:
+        if self._runtime is not None:
+            raise RuntimeError("the agent runs already")
+        options, handlers = self._options, self._own_handlers()
+        client = AsyncOpenIntentClient(
+            server or options.server,
+            api_key=api_key or options.api_key,
+            agent_id=options.agent_id,
+            tls=options.tls if tls is None else tls,
+            tracer_provider=options.tracer_provider,
+        )
+        connection, rules = client._connection, client._rules
+        membership = Membership(
+            connection, rules.calls, options.agent_id, options.role, options.name, options.capabilities,
+            registers=options.register or options.role is not None,
+        )
+        answers = Answers(connection, rules.calls, rules.tracing)
+        handling = Handling(handlers, answers, rules.tracing, options.concurrency)
+        self._client, self._runtime = client, Runtime(membership, handling, options.concurrency, options.drain_seconds)
+        try:
+            await self._runtime.start()
+        except BaseException:
+            await self._stop()
+            raise
+
+    async def _stay(self) -> None:
+        """Waits for the end of the run, and ends it in order."""
+        try:
+            if self._runtime is not None:
+                await self._runtime.until_left()
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
+        client, runtime = self._client, self._runtime
+        try:
+            if runtime is not None:
+                await runtime.drain()
+        finally:
+            self._client = self._runtime = None
+            if client is not None:
+                await client.close()
+
+    async def _serve_with_signals(self, server: str | None, api_key: str | None, tls: bool | None) -> None:
+        """Serves; a first SIGINT or SIGTERM asks the agent to leave, a second one ends it at once."""
+        serving = asyncio.ensure_future(self.serve(server=server, api_key=api_key, tls=tls))
+
+        def stop() -> None:
+            if self._runtime is None or self._runtime.is_leaving:
+                serving.cancel()
+            else:
+                self.leave()
+
+        if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with contextlib.suppress(NotImplementedError):  # Windows: KeyboardInterrupt ends the run
+                    loop.add_signal_handler(number, stop)
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
+
+
+class Agent:
+    """Makes a class an agent: `@Agent("data-agent", role="data")`.
+
+    `role` is the role that it takes, `name` and `capabilities` describe it to others. `register=False` leaves out the
+    agent's record, unless there is a role, which needs one. At most `concurrency` handlers run at once. On leaving, running
+    handlers have `drain_seconds`. `server`, `api_key` and `tls` are as in OpenIntentClient.
+    """
+
+    def __init__(
+        self,
+        agent_id: str,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        capabilities: Sequence[str] = (),
+        register: bool = True,
+        concurrency: int = 16,
+        drain_seconds: float = 10,
+        server: str | None = None,
+        api_key: str | None = None,
+        tls: bool | None = None,
+        tracer_provider: Any = None,
+    ) -> None:
+        if not isinstance(agent_id, str) or not agent_id:
+            raise TypeError('Agent takes the agent\'s id: write @Agent("my-agent")')
+        if concurrency < 1:
+            raise ValueError("concurrency is at least 1")
+        self._options = _Options(
+            agent_id, role, name, tuple(capabilities), register, concurrency, drain_seconds, server, api_key, tls,
+            tracer_provider,
+        )
+
+    def __call__(self, cls: C) -> C:
+        """Gives the class as an agent: itself where it is an AgentBase, or else one that is both."""
+        if issubclass(cls, AgentBase):
+            cls._options = self._options
+            return cls
+        members = {
+            "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__,
+            "_options": self._options,
+        }
+        made: Any = type(cls)
+        return cast(C, made(cls.__name__, (cls, AgentBase), members))
+
+    @classmethod
+    def from_workflow(
+        cls, path: str | os.PathLike[str], agent_id: str, handlers: object | Mapping[str, Callable[..., Any]], **options: Any
+    ) -> AgentBase:
+        """Makes an agent of a workflow file: each entry of `agents.AGENT_ID.on_message` is bound to the member of
+        `handlers`, an object or a mapping, that has the entry's name. WorkflowError names what is missing. `options` are
+        Agent's."""
+        bound = [Handler.of(channel, function) for channel, function in bind(load_workflow(path), agent_id, handlers)]
+        agent = _WorkflowAgent(bound)
+        agent._options = cls(agent_id, **options)._options
+        return agent
+
+
+class _WorkflowAgent(AgentBase):
+    """An agent whose handlers a workflow file names."""
+
+    def __init__(self, handlers: list[Handler]) -> None:
+        self._bound = handlers
+
+    def _own_handlers(self) -> list[Handler]:
+        return self._bound

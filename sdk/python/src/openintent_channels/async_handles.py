@@ -1,0 +1,100 @@
+"""The handle of a channel, for asyncio. `handles` has the same for blocking programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ._awaiting import AsyncIteration
+from ._channel_fields import ChannelFields
+from .models import Channel, Message
+
+if TYPE_CHECKING:
+    from .async_client import AsyncOpenIntentClient
+
+
+class AsyncChannelHandle(ChannelFields):
+    """A channel with what can be done on it. Its fields are those of the channel when it was last read."""
+
+    def __init__(self, client: AsyncOpenIntentClient, channel: Channel) -> None:
+        super().__init__(channel)
+        self._client = client
+
+    async def ask(
+        self,
+        to: str,
+        payload: Any,
+        timeout: float = 30,
+        *,
+        sender: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Message:
+        """Asks and gives the first response, as the client's `ask` does."""
+        return await self._client.ask(self.id, to, payload, timeout, sender=sender, metadata=metadata)
+
+    async def ask_all(
+        self,
+        to: str,
+        payload: Any,
+        timeout: float = 30,
+        min_responses: int | None = None,
+        *,
+        sender: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> list[Message]:
+        """Asks and gathers the responses, as the client's `ask_all` does."""
+        return await self._client.ask_all(self.id, to, payload, timeout, min_responses, sender=sender, metadata=metadata)
+
+    def ask_all_iter(
+        self,
+        to: str,
+        payload: Any,
+        timeout: float = 30,
+        min_responses: int | None = None,
+        *,
+        sender: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> AsyncIteration[Message]:
+        """Asks and gives responses as they arrive, as the client's `ask_all_iter` does."""
+        return self._client.ask_all_iter(self.id, to, payload, timeout, min_responses, sender=sender, metadata=metadata)
+
+    async def send(
+        self,
+        payload: Any,
+        to: str | None = None,
+        message_type: str = "notify",
+        expires_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        sender: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Message:
+        """Sends a message."""
+        return await self._client.send_message(
+            self.id, payload, to, message_type, expires_at, metadata, sender=sender, idempotency_key=idempotency_key
+        )
+
+    async def notify(self, to: str, payload: Any, *, metadata: Mapping[str, Any] | None = None) -> Message:
+        """Tells an agent or a role something that needs no answer."""
+        return await self.send(payload, to, "notify", metadata=metadata)
+
+    async def broadcast(self, payload: Any, *, metadata: Mapping[str, Any] | None = None) -> Message:
+        """Tells every participant something."""
+        return await self.send(payload, None, "broadcast", metadata=metadata)
+
+    def messages(self, after: int | None = None, include_own: bool = True) -> AsyncIteration[Message]:
+        """Follows the channel until it is closed and drained: from when the iteration begins (at the first `anext`, or on
+        entering `async with`), or from behind a message's `position`. A lost connection is resumed, and nothing comes
+        twice."""
+        return self._client.follow(self.id, after, include_own)
+
+    async def close(self) -> Channel:
+        """Closes the channel."""
+        self._channel = await self._client.close_channel(self.id)
+        return self._channel
+
+    async def refresh(self) -> Channel:
+        """Reads the channel again."""
+        self._channel = await self._client.get_channel(self.id)
+        return self._channel
