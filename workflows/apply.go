@@ -1,0 +1,217 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Clients are what a file is applied through. Their calls carry the identity of whoever applies it.
+type Clients struct {
+	Intents  openintentv1.IntentServiceClient
+	Channels openintentv1.ChannelServiceClient
+}
+
+// Options say where and how a file is applied.
+type Options struct {
+	// IntentID goes before the intent that the file names.
+	IntentID string
+	// Agent is whom the clients act as, as far as that is known: only intents that this agent made are taken for the
+	// workflow's. Empty: whoever made them.
+	Agent string
+	// DryRun only finds out what would be done.
+	DryRun bool
+}
+
+// IntentResult says which intent has the channels.
+type IntentResult struct {
+	Action Action `json:"action"`
+	// ID is empty for an intent that a dry run would make.
+	ID    string `json:"id,omitempty"`
+	Title string `json:"title"`
+}
+
+// String says it in one line.
+func (r IntentResult) String() string {
+	sign := "="
+	if r.Action == ActionCreate {
+		sign = "+"
+	}
+	if r.ID == "" {
+		return fmt.Sprintf("%s intent (%s)", sign, r.Title)
+	}
+	return fmt.Sprintf("%s intent %s (%s)", sign, r.ID, r.Title)
+}
+
+// Result is what was done; of a dry run, what would be done.
+type Result struct {
+	DryRun bool `json:"dry_run"`
+	// Intent is nil when none was found or made.
+	Intent *IntentResult `json:"intent"`
+	// Channels in the order of the file. Of a channel whose change failed half-way, what was done.
+	Channels []Change `json:"channels"`
+}
+
+// CallError is a call that failed. Unwrap gives the call's own error, with its code.
+type CallError struct {
+	// Doing says what the call was for, with the place in the file where one is the cause.
+	Doing string
+	cause error
+}
+
+func (e *CallError) Error() string { return e.Doing + ": " + status.Convert(e.cause).Message() }
+
+// Unwrap gives the call's own error.
+func (e *CallError) Unwrap() error { return e.cause }
+
+// anySize is for answers that may be larger than gRPC's default: channels with many members, intents with large states.
+// The server bounds them.
+var anySize = grpc.MaxCallRecvMsgSize(math.MaxInt32)
+
+// application is a file being applied.
+type application struct {
+	clients Clients
+	file    *File
+	options Options
+}
+
+// Apply brings the intent's channels to what the file says. With an error comes what was done before it.
+func Apply(ctx context.Context, clients Clients, file *File, options Options) (*Result, error) {
+	a := &application{clients, file, options}
+	result := &Result{DryRun: options.DryRun, Channels: []Change{}}
+	intent, err := a.intent(ctx)
+	if err != nil {
+		return result, err
+	}
+	result.Intent = intent
+	var open []*openintentv1.Channel
+	if intent.Action == ActionNone {
+		if open, err = a.openChannels(ctx, intent.ID); err != nil {
+			return result, err
+		}
+	}
+	changes, problems := Compare(file, open)
+	if err := problems.orNil(); err != nil {
+		return result, err
+	}
+	if options.DryRun {
+		result.Channels = append(result.Channels, changes...)
+		return result, nil
+	}
+	for _, change := range changes {
+		done, err := a.carryOut(ctx, intent.ID, change)
+		if err == nil || done.Action != ActionNone {
+			result.Channels = append(result.Channels, done)
+		}
+		if err != nil {
+			at := Problem{File: file.Name, Position: change.wanted.At, Text: "channel " + quoted(change.Name)}
+			return result, &CallError{Doing: at.Error(), cause: err}
+		}
+	}
+	return result, nil
+}
+
+func (a *application) openChannels(ctx context.Context, intentID string) ([]*openintentv1.Channel, error) {
+	listed, err := a.clients.Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{
+		IntentId: intentID, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN.Enum(),
+	}, anySize)
+	if err != nil {
+		return nil, &CallError{Doing: "intent " + quoted(intentID), cause: err}
+	}
+	return listed.GetChannels(), nil
+}
+
+// carryOut makes one change and gives what of it was done.
+func (a *application) carryOut(ctx context.Context, intentID string, change Change) (done Change, err error) {
+	switch change.Action {
+	case ActionCreate:
+		return a.create(ctx, intentID, change)
+	case ActionUpdate:
+		return a.update(ctx, change)
+	default:
+		return change, nil
+	}
+}
+
+// create makes a channel. If somebody else made it in the meantime, it is brought to what the file says.
+func (a *application) create(ctx context.Context, intentID string, change Change) (done Change, err error) {
+	wanted := change.wanted
+	req := &openintentv1.CreateChannelRequest{
+		IntentId: intentID, Name: wanted.Name, Members: wanted.Members, MemberPolicy: wanted.Policy.Enum(), Options: wanted.options(),
+	}
+	if wanted.TaskID != "" {
+		req.TaskId = &wanted.TaskID
+	}
+	created, err := a.clients.Channels.CreateChannel(ctx, req, anySize)
+	switch {
+	case err == nil:
+		change.ID = created.GetId()
+		return change, nil
+	case status.Code(err) != codes.AlreadyExists:
+		return Change{Action: ActionNone}, err
+	}
+	open, listErr := a.openChannels(ctx, intentID)
+	if listErr != nil {
+		return Change{Action: ActionNone}, listErr
+	}
+	for _, existing := range open {
+		if existing.GetName() == wanted.Name && existing.GetTaskId() == wanted.TaskID {
+			return a.carryOut(ctx, intentID, difference(wanted, existing))
+		}
+	}
+	return Change{Action: ActionNone}, err
+}
+
+// update changes an open channel: first it lets in, last it shuts out, so that nobody who is to take part is ever out.
+func (a *application) update(ctx context.Context, change Change) (done Change, err error) {
+	done = change
+	done.Action, done.Settings, done.Added, done.Removed = ActionNone, []Setting{}, []string{}, []string{}
+	if len(change.Added) > 0 {
+		req := &openintentv1.AddChannelMembersRequest{ChannelId: change.ID, Members: change.Added}
+		if _, err := a.clients.Channels.AddChannelMembers(ctx, req, anySize); err != nil {
+			return done, err
+		}
+		done.Action, done.Added = ActionUpdate, change.Added
+	}
+	if len(change.Settings) > 0 {
+		if _, err := a.clients.Channels.UpdateChannel(ctx, change.request(), anySize); err != nil {
+			return done, err
+		}
+		done.Action, done.Settings = ActionUpdate, change.Settings
+	}
+	for _, member := range change.Removed {
+		req := &openintentv1.RemoveChannelMemberRequest{ChannelId: change.ID, AgentId: member}
+		if _, err := a.clients.Channels.RemoveChannelMember(ctx, req, anySize); err != nil {
+			return done, err
+		}
+		done.Action, done.Removed = ActionUpdate, append(done.Removed, member)
+	}
+	return done, nil
+}
+
+// request names the settings that change and no others.
+func (c Change) request() *openintentv1.UpdateChannelRequest {
+	mask := &fieldmaskpb.FieldMask{}
+	for _, setting := range c.Settings {
+		path := setting.Name
+		if path != settingPolicy {
+			path = "options." + path
+		}
+		mask.Paths = append(mask.Paths, path)
+	}
+	return &openintentv1.UpdateChannelRequest{
+		Channel:    &openintentv1.Channel{Id: c.ID, MemberPolicy: c.wanted.Policy, Options: c.wanted.options()},
+		UpdateMask: mask,
+	}
+}
+
+func (c Channel) options() *openintentv1.ChannelOptions {
+	return &openintentv1.ChannelOptions{Audit: &c.Audit, TtlSeconds: c.TTLSeconds, MaxMessages: &c.MaxMessages}
+}

@@ -1,0 +1,200 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Action is what is done, or would be done, to an intent or a channel.
+type Action string
+
+const (
+	// ActionCreate makes it.
+	ActionCreate Action = "create"
+	// ActionUpdate changes what differs.
+	ActionUpdate Action = "update"
+	// ActionNone leaves it as it is, which is as the file says.
+	ActionNone Action = "none"
+)
+
+// Names of settings, as files and answers have them.
+const (
+	settingPolicy      = "member_policy"
+	settingAudit       = "audit"
+	settingTTL         = "ttl_seconds"
+	settingMaxMessages = "max_messages"
+	settingTask        = "task_id"
+)
+
+// Setting is one setting of a channel that changes. From is nil for a channel that is made; a nil on either side otherwise
+// means that there is none.
+type Setting struct {
+	Name string `json:"name"`
+	From any    `json:"from"`
+	To   any    `json:"to"`
+}
+
+// Change is the difference between a channel of a file and the open channel of that name.
+type Change struct {
+	Action Action `json:"action"`
+	Name   string `json:"name"`
+	// ID is empty for a channel that does not exist yet.
+	ID string `json:"id,omitempty"`
+	// Settings that change; for a channel that is made, all that it has.
+	Settings []Setting `json:"settings"`
+	// Added and Removed are members, in the order of the file and of the channel.
+	Added   []string `json:"members_added"`
+	Removed []string `json:"members_removed"`
+
+	wanted Channel
+}
+
+// Compare gives what has to change, in the order of the file, for the open channels to become what it says. What can never
+// become so is a problem.
+func Compare(file *File, open []*openintentv1.Channel) (changes []Change, problems Problems) {
+	byName := make(map[string]*openintentv1.Channel, len(open))
+	for _, channel := range open {
+		byName[channel.GetName()] = channel
+	}
+	for _, wanted := range file.Channels {
+		existing := byName[wanted.Name]
+		if existing != nil && existing.GetTaskId() != wanted.TaskID {
+			problems = append(problems, Problem{File: file.Name, Position: wanted.At, Text: fmt.Sprintf(
+				"the open channel %s belongs to %s, and in the file to %s, which cannot be changed; close that channel, or change the file.",
+				quoted(wanted.Name), taskWords(existing.GetTaskId()), taskWords(wanted.TaskID))})
+			continue
+		}
+		changes = append(changes, difference(wanted, existing))
+	}
+	return changes, problems
+}
+
+func taskWords(id string) string {
+	if id == "" {
+		return "no task"
+	}
+	return "task " + shortened(id)
+}
+
+// difference compares one channel; existing is nil when no open channel has the name.
+func difference(wanted Channel, existing *openintentv1.Channel) Change {
+	change := Change{
+		Action: ActionNone, Name: wanted.Name, ID: existing.GetId(),
+		Settings: []Setting{}, Added: []string{}, Removed: []string{}, wanted: wanted,
+	}
+	was := make(map[string]any)
+	if existing != nil {
+		was = settings(existing.GetMemberPolicy(), existing.GetOptions().GetAudit(), existing.GetOptions().TtlSeconds,
+			existing.GetOptions().GetMaxMessages(), existing.GetTaskId())
+	}
+	becomes := settings(wanted.Policy, wanted.Audit, wanted.TTLSeconds, wanted.MaxMessages, wanted.TaskID)
+	for _, name := range []string{settingPolicy, settingAudit, settingTTL, settingMaxMessages, settingTask} {
+		if was[name] != becomes[name] {
+			change.Settings = append(change.Settings, Setting{name, was[name], becomes[name]})
+		}
+	}
+	change.Added = missing(wanted.Members, existing.GetMembers())
+	change.Removed = missing(existing.GetMembers(), wanted.Members)
+	switch {
+	case existing == nil:
+		change.Action = ActionCreate
+	case len(change.Settings)+len(change.Added)+len(change.Removed) > 0:
+		change.Action = ActionUpdate
+	}
+	return change
+}
+
+// settings gives a channel's settings by their names, nil for none.
+func settings(policy openintentv1.MemberPolicy, audit bool, ttl *int64, maxMessages int64, task string) map[string]any {
+	words := map[openintentv1.MemberPolicy]string{
+		openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT: "explicit",
+		openintentv1.MemberPolicy_MEMBER_POLICY_INTENT:   "intent",
+	}
+	values := map[string]any{settingPolicy: words[policy], settingAudit: audit, settingMaxMessages: maxMessages}
+	if ttl != nil {
+		values[settingTTL] = *ttl
+	}
+	if task != "" {
+		values[settingTask] = task
+	}
+	return values
+}
+
+// missing gives what is in the one list and not in the other.
+func missing(from, in []string) []string {
+	known := make(map[string]bool, len(in))
+	for _, name := range in {
+		known[name] = true
+	}
+	return slices.DeleteFunc(append([]string{}, from...), func(name string) bool { return known[name] })
+}
+
+// String says the change in one line.
+func (c Change) String() string {
+	switch c.Action {
+	case ActionCreate:
+		return "+ channel " + c.Name + " (" + strings.Join(c.wanted.words(), ", ") + ")"
+	case ActionUpdate:
+		return "~ channel " + c.Name + ": " + strings.Join(c.words(), "; ")
+	default:
+		return "= channel " + c.Name
+	}
+}
+
+// words say what a channel is, without what it is by default.
+func (c Channel) words() []string {
+	words := []string{fmt.Sprint(settings(c.Policy, false, nil, 0, "")[settingPolicy])}
+	switch len(c.Members) {
+	case 0:
+	case 1:
+		words = append(words, "1 member")
+	default:
+		words = append(words, fmt.Sprintf("%d members", len(c.Members)))
+	}
+	if c.Audit {
+		words = append(words, "audit")
+	}
+	if c.TTLSeconds != nil {
+		words = append(words, fmt.Sprintf("ttl %d s", *c.TTLSeconds))
+	}
+	if c.MaxMessages != defaultMessages {
+		words = append(words, fmt.Sprintf("max %d messages", c.MaxMessages))
+	}
+	if c.TaskID != "" {
+		words = append(words, "task "+c.TaskID)
+	}
+	return words
+}
+
+// maxNamed is how many members a line names; of more it gives the number.
+const maxNamed = 5
+
+// words say what changes.
+func (c Change) words() (words []string) {
+	value := func(of any) string {
+		if of == nil {
+			return "none"
+		}
+		return fmt.Sprint(of)
+	}
+	for _, setting := range c.Settings {
+		words = append(words, fmt.Sprintf("%s %s -> %s", setting.Name, value(setting.From), value(setting.To)))
+	}
+	if members := append(named("+", c.Added), named("-", c.Removed)...); len(members) > 0 {
+		words = append(words, "members "+strings.Join(members, " "))
+	}
+	return words
+}
+
+func named(sign string, members []string) (words []string) {
+	if len(members) > maxNamed {
+		return []string{fmt.Sprintf("%s%d", sign, len(members))}
+	}
+	for _, name := range members {
+		words = append(words, sign+name)
+	}
+	return words
+}
