@@ -2,7 +2,9 @@ package openintent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -25,6 +27,8 @@ type AgentOptions struct {
 	Concurrency int
 	// Drain is how long leaving waits for running handlers; 10 seconds when it is 0.
 	Drain time.Duration
+	// Ready is called once Run receives: what is sent from then on reaches the agent.
+	Ready func()
 	// Log hears of what is not answered: failures of handlers for other messages than requests, lost connections. Without
 	// it slog.Default().
 	Log *slog.Logger
@@ -35,6 +39,15 @@ type Agent struct {
 	client   *Client
 	options  AgentOptions
 	handlers []boundHandler
+
+	mutex   sync.Mutex
+	running *run // nil while it does not run
+}
+
+// run is one Run of an agent.
+type run struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
 }
 
 type boundHandler struct {
@@ -82,4 +95,48 @@ func (a *Agent) matching(channel string) (matching []Handler) {
 		}
 	}
 	return nil
+}
+
+// Run registers the agent, receives and answers until the context ends, and then leaves: it takes nothing new, waits for
+// running handlers as long as Drain says, sends their answers and gives nil. A lost connection is made again for as long as it
+// takes; only what another attempt cannot mend (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument) ends it by
+// itself. Several processes may run one agent: one receives, the others take over when it ends.
+func (a *Agent) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	this := &run{cancel: cancel, ended: make(chan struct{})}
+	a.mutex.Lock()
+	if a.options.ID == "" || a.running != nil {
+		a.mutex.Unlock()
+		return errors.New("an agent needs an id, and runs once at a time")
+	}
+	a.running = this
+	a.mutex.Unlock()
+	defer func() {
+		a.mutex.Lock()
+		a.running = nil
+		a.mutex.Unlock()
+		close(this.ended)
+	}()
+	return newReceiver(a).run(ctx)
+}
+
+// Leave ends Run as its context's end does and waits for it. Deregistering then removes the agent from all channels and
+// expires what is asked of it.
+func (a *Agent) Leave(ctx context.Context, deregister bool) error {
+	a.mutex.Lock()
+	this := a.running
+	a.mutex.Unlock()
+	if this != nil {
+		this.cancel()
+		select {
+		case <-this.ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if !deregister {
+		return nil
+	}
+	return a.deregister(ctx)
 }

@@ -61,6 +61,9 @@ type Following struct {
 	waits    *waits
 }
 
+// errNoBeginning is the fault of a server that is none of ours.
+var errNoBeginning = &Error{Code: "INTERNAL", Message: "The server accepted a stream without saying where it begins."}
+
 type stream = grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
 
 // Follow begins to follow the channel and returns when the server has accepted it: what is sent from then on is yielded by
@@ -141,7 +144,7 @@ func (f *Following) open() error {
 		if _, err := opened.Recv(); err != nil {
 			return err
 		}
-		return &Error{Code: "INTERNAL", Message: "The server accepted a stream without saying where it begins."}
+		return errNoBeginning
 	}
 	if f.position < 0 {
 		f.position = beginning
@@ -209,9 +212,14 @@ func newRecent(size int) *recent {
 	return &recent{known: make(map[string]struct{}), ring: make([]string, size)}
 }
 
+func (r *recent) has(id string) bool {
+	_, known := r.known[id]
+	return known
+}
+
 // add remembers an id; false when it was known.
 func (r *recent) add(id string) bool {
-	if _, known := r.known[id]; known {
+	if r.has(id) {
 		return false
 	}
 	delete(r.known, r.ring[r.next])

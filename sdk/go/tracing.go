@@ -40,3 +40,12 @@ func (c *Client) spanned(
 	facts.Fields["trace_id"] = structpb.NewStringValue(parts[1])
 	return metadata.AppendToOutgoingContext(ctx, "traceparent", traceparent), facts, end
 }
+
+// handlingSpan begins the span of a message's handlers, whose parent is the message's.
+func (c *Client) handlingSpan(ctx context.Context, message *Message) (context.Context, func(error)) {
+	if c.options.Tracer == nil {
+		return ctx, func(error) {}
+	}
+	traceparent, _ := message.Metadata["traceparent"].(string)
+	return c.options.Tracer.Start(ctx, "openintent.handle", traceparent)
+}

@@ -17,3 +17,19 @@ func AskAs[T any](ctx context.Context, channel *Channel, question Question) (T, 
 	}
 	return answer, nil
 }
+
+// HandleAs makes a Handler of a function that takes the payload as a Q and answers with an A. A payload that is no Q is the
+// handler's failure; a nil map or pointer answers nothing.
+func HandleAs[Q, A any](handle func(ctx context.Context, question Q, message *Message) (A, error)) Handler {
+	return func(ctx context.Context, message *Message) (any, error) {
+		var question Q
+		if err := message.Decode(&question); err != nil {
+			return nil, fmt.Errorf("the payload is no %T: %w", question, err)
+		}
+		answer, err := handle(ctx, question, message)
+		if err != nil {
+			return nil, err
+		}
+		return answer, nil
+	}
+}

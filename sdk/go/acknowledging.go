@@ -1,0 +1,103 @@
+package openintent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// acknowledgedAtOnce is how many deliveries one call acknowledges, at most.
+const acknowledgedAtOnce = 1000
+
+// acknowledger tells the server which deliveries are done with, many at a time.
+type acknowledger struct {
+	receiver *receiver
+	wake     chan struct{}
+
+	mutex   sync.Mutex
+	waiting []int64
+	busy    bool
+	idle    chan struct{} // closed when nothing waits any more; nil when nobody asks
+}
+
+func newAcknowledger(r *receiver) *acknowledger {
+	return &acknowledger{receiver: r, wake: make(chan struct{}, 1)}
+}
+
+func (a *acknowledger) add(number int64) {
+	a.mutex.Lock()
+	a.waiting = append(a.waiting, number)
+	a.mutex.Unlock()
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run acknowledges until the context ends. What is not acknowledged then comes again.
+func (a *acknowledger) run(ctx context.Context) {
+	for {
+		for numbers := a.take(); len(numbers) > 0; numbers = a.take() {
+			_, err := persistently(ctx, a.receiver, func(ctx context.Context) (*openintentv1.Subscription, error) {
+				return a.acknowledge(ctx, numbers)
+			})
+			if err != nil && ctx.Err() == nil {
+				a.receiver.log.Warn("an agent could not acknowledge what it did", "agent", a.receiver.agent.options.ID, "error", err)
+			}
+		}
+		select {
+		case <-a.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// acknowledge makes nothing of a refusal that says that the subscription is gone: nothing comes again of it.
+func (a *acknowledger) acknowledge(ctx context.Context, numbers []int64) (*openintentv1.Subscription, error) {
+	acknowledged, err := a.receiver.client.raw.Subscriptions.AcknowledgeDeliveries(ctx, &openintentv1.AcknowledgeDeliveriesRequest{
+		SubscriptionId: a.receiver.subscriptionID(), Numbers: numbers,
+	})
+	if err != nil && !retryable(FromError(err)) {
+		a.receiver.log.Info("a delivery could not be acknowledged", "agent", a.receiver.agent.options.ID, "error", err)
+		return nil, nil
+	}
+	return acknowledged, err
+}
+
+// take gives the next numbers; none when nothing waits.
+func (a *acknowledger) take() []int64 {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	count := min(len(a.waiting), acknowledgedAtOnce)
+	taken := a.waiting[:count:count]
+	a.waiting = a.waiting[count:]
+	a.busy = count > 0
+	if !a.busy && a.idle != nil {
+		close(a.idle)
+		a.idle = nil
+	}
+	return taken
+}
+
+// flush waits until everything is acknowledged, for so long at most.
+func (a *acknowledger) flush(patience time.Duration) {
+	a.mutex.Lock()
+	if !a.busy && len(a.waiting) == 0 {
+		a.mutex.Unlock()
+		return
+	}
+	if a.idle == nil {
+		a.idle = make(chan struct{})
+	}
+	idle := a.idle
+	a.mutex.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
+	}
+}

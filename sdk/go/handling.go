@@ -1,0 +1,205 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// longestFailure is how much of a failure's text is sent.
+const longestFailure = 8 << 10
+
+// dispatch gives messages to their handlers in the order they came, as many at once as the agent handles: first what waits
+// unanswered in the inbox, which is older, then what the stream brings. It returns when the context ends or receiving failed.
+func (r *receiver) dispatch(ctx context.Context) error {
+	if err := r.dispatchInbox(ctx); err != nil {
+		return err
+	}
+	for {
+		select {
+		case this := <-r.pending:
+			if err := r.start(ctx, this); err != nil {
+				return err
+			}
+		case err := <-r.failed:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// dispatchInbox handles the requests that wait for an answer of the agent's, of which the subscription may know nothing.
+func (r *receiver) dispatchInbox(ctx context.Context) error {
+	request := &openintentv1.GetInboxRequest{AgentId: r.agent.options.ID}
+	for {
+		inbox, err := persistently(ctx, r, func(ctx context.Context) (*openintentv1.Inbox, error) {
+			return r.client.raw.Messages.GetInbox(ctx, request)
+		})
+		if err != nil {
+			return err
+		}
+		for _, item := range inbox.GetItems() {
+			if item.GetMessage().GetMessageType() != openintentv1.MessageType_MESSAGE_TYPE_REQUEST {
+				continue
+			}
+			message := r.client.message(item.GetMessage())
+			message.IntentID, message.ChannelName, message.Attempt = item.GetIntentId(), item.GetChannelName(), 1
+			if this := r.begin(message, 0); this == nil {
+				continue
+			} else if err := r.start(ctx, this); err != nil {
+				return err
+			}
+		}
+		if request.Cursor = inbox.NextCursor; request.Cursor == nil {
+			return nil
+		}
+	}
+}
+
+// start waits for a free place and begins to handle a message there. It returns when the first handler is about to be
+// called, so that messages start in their order.
+func (r *receiver) start(ctx context.Context, this *job) error {
+	select {
+	case r.slots <- struct{}{}:
+	case err := <-r.failed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	started := make(chan struct{})
+	r.working.Go(func() {
+		defer func() { <-r.slots }()
+		close(started)
+		r.finish(this, r.handle(this.message))
+	})
+	<-started
+	return nil
+}
+
+// handle calls the handlers of a message and sends their answer. It gives false when the answer is neither stored nor
+// refused, because the agent has left.
+func (r *receiver) handle(message *Message) bool {
+	ctx, end := r.client.handlingSpan(r.life, message)
+	answer, err := r.call(ctx, message)
+	end(err)
+	switch {
+	case r.life.Err() != nil:
+		return false
+	case message.MessageType != Request && err != nil:
+		r.log.Error("a handler failed", "agent", r.agent.options.ID, "message", message.ID, "channel", message.ChannelName, "error", err)
+		return true
+	case message.MessageType != Request || err == nil && answer == nil:
+		return true
+	case err != nil:
+		return r.answer(message, failureOf(err))
+	}
+	return r.answer(message, Reply{Payload: answer})
+}
+
+// call calls all handlers of a message and gives the first result that is not nil, or the first failure where there is none.
+func (r *receiver) call(ctx context.Context, message *Message) (answer any, failure error) {
+	for _, handle := range r.agent.matching(message.ChannelName) {
+		result, err := protected(ctx, handle, message)
+		switch {
+		case err != nil && failure == nil:
+			failure = err
+		case err == nil && answer == nil && !isNil(result):
+			answer = result
+		}
+	}
+	if answer != nil && failure != nil {
+		r.log.Error("a handler failed beside one that answered", "agent", r.agent.options.ID, "message", message.ID, "error", failure)
+		failure = nil
+	}
+	return answer, failure
+}
+
+// panicked is the failure of a handler that panicked.
+type panicked struct{ value any }
+
+func (p panicked) Error() string { return fmt.Sprint(p.value) }
+
+func protected(ctx context.Context, handle Handler, message *Message) (answer any, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			answer, err = nil, panicked{value}
+		}
+	}()
+	return handle(ctx, message)
+}
+
+// isNil tells whether a result is nothing, be it a nil map or pointer.
+func isNil(result any) bool {
+	value := reflect.ValueOf(result)
+	switch value.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Map, reflect.Pointer, reflect.Interface:
+		return value.IsNil()
+	}
+	return false
+}
+
+// answer sends a reply under a key of the message's own, so that a repetition after a crash answers once. A reply that
+// cannot be sent as it is becomes a failure.
+func (r *receiver) answer(message *Message, reply Reply) bool {
+	reply.IdempotencyKey = "sdk-reply-" + message.ID
+	err := r.reply(message, reply)
+	if errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrResourceExhausted) {
+		failure := failureOf(err)
+		failure.IdempotencyKey = reply.IdempotencyKey
+		err = r.reply(message, failure)
+	}
+	switch {
+	case err == nil || errors.Is(err, ErrAlreadyExists): // another answer under this key was stored before
+	case r.life.Err() != nil:
+		return false
+	default:
+		r.log.Warn("an answer was refused", "agent", r.agent.options.ID, "message", message.ID, "error", err)
+	}
+	return true
+}
+
+// reply is tried for as long as the agent lives: the question's own time decides when it is too late.
+func (r *receiver) reply(message *Message, reply Reply) error {
+	for {
+		_, err := r.client.ReplyTo(r.life, message.ChannelID, message.ID, reply)
+		if !retryable(err) || r.life.Err() != nil {
+			return err
+		}
+	}
+}
+
+// failureOf is the response of a handler that failed.
+func failureOf(err error) Reply {
+	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	if len(text) > longestFailure {
+		text = strings.ToValidUTF8(text[:longestFailure], "")
+	}
+	return Reply{
+		Payload:  map[string]any{"error": map[string]any{"type": kindOf(err), "message": text}},
+		Metadata: map[string]any{failureMark: true},
+	}
+}
+
+// kindOf names an error's type without its package; the anonymous ones of the standard library are an "Error".
+func kindOf(err error) string {
+	kind := fmt.Sprintf("%T", err)
+	kind = kind[strings.LastIndexByte(kind, '.')+1:]
+	switch kind {
+	case "errorString", "wrapError", "wrapErrors", "joinError":
+		return "Error"
+	case "panicked":
+		return "Panic"
+	}
+	return kind
+}

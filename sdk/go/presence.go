@@ -1,0 +1,68 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	// defaultHeartbeat is how often an agent says that it lives when the server names no interval.
+	defaultHeartbeat = 30 * time.Second
+	// farewellPatience bounds what is told on leaving.
+	farewellPatience = 2 * time.Second
+)
+
+// register tells the server of the agent, and gives the interval of its heartbeats.
+func (r *receiver) register(ctx context.Context) (time.Duration, error) {
+	options := r.agent.options
+	registered, err := persistently(ctx, r, func(ctx context.Context) (*openintentv1.Agent, error) {
+		return r.client.raw.Agents.UpsertAgent(ctx, &openintentv1.RegisterAgentRequest{
+			AgentId: &options.ID, RoleId: optional(options.Role), Capabilities: options.Capabilities,
+		})
+	})
+	if seconds := registered.GetHeartbeatConfig().GetIntervalSeconds(); seconds > 0 {
+		return time.Duration(seconds) * time.Second, err
+	}
+	return defaultHeartbeat, err
+}
+
+// heartbeats says that the agent lives, until the context ends. A server that has given the agent up is told of it again.
+func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
+	for pause(ctx, interval) == nil {
+		err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE)
+		if errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound) {
+			_, err = r.register(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.log.Warn("an agent could not say that it lives", "agent", r.agent.options.ID, "error", err)
+		}
+	}
+}
+
+func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatus) error {
+	_, err := repeated(ctx, r.client, func(ctx context.Context) (*openintentv1.HeartbeatResponse, error) {
+		return r.client.raw.Agents.Heartbeat(ctx, &openintentv1.HeartbeatRequest{AgentId: r.agent.options.ID, Status: &status})
+	})
+	return err
+}
+
+// sayFarewell tells that the agent is draining.
+func (r *receiver) sayFarewell(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewellPatience)
+	defer cancel()
+	if err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_DRAINING); err != nil {
+		r.log.Warn("an agent could not say that it leaves", "agent", r.agent.options.ID, "error", err)
+	}
+}
+
+func (a *Agent) deregister(ctx context.Context) error {
+	_, err := repeated(ctx, a.client, func(ctx context.Context) (*emptypb.Empty, error) {
+		return a.client.raw.Agents.DeregisterAgent(ctx, &openintentv1.DeregisterAgentRequest{AgentId: a.options.ID})
+	})
+	return err
+}

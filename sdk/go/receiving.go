@@ -1,0 +1,331 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	// subscriptionName is the agent's durable subscription, the same in the SDKs of all languages.
+	subscriptionName = "sdk"
+	// acknowledgeSeconds and maxAttempts fit handlers that take long: a new stream begins with everything unacknowledged, so
+	// a crash need not wait for that time.
+	acknowledgeSeconds = 3600
+	maxAttempts        = 20
+	// leastOutstanding and mostOutstanding bound what is received ahead of the handlers.
+	leastOutstanding = 100
+	mostOutstanding  = 1000
+	// handledMemory is how many messages are remembered as handled, so that a repetition is left out.
+	handledMemory = 10_000
+)
+
+// receiver is one run of an agent: a stream of deliveries, the handlers at work, and the acknowledgement of what is done.
+type receiver struct {
+	agent  *Agent
+	client *Client
+	log    *slog.Logger
+
+	// life ends after the handlers did: streams, answers and acknowledgements go on while the agent drains.
+	life   context.Context
+	end    context.CancelFunc
+	failed chan error
+
+	subscription atomic.Value // its id, a string; "" while it is not known
+	pending      chan *job    // from the stream, in its order
+	slots        chan struct{}
+	working      sync.WaitGroup
+	done         *acknowledger
+
+	mutex   sync.Mutex
+	known   map[string]*job // being handled, or waiting for it, by message id
+	handled *recent
+}
+
+// job is a message to be handled, with the deliveries that it came by.
+type job struct {
+	message *Message
+	numbers []int64
+}
+
+func newReceiver(a *Agent) *receiver {
+	return &receiver{
+		agent: a, client: a.client, log: a.options.Log,
+		failed: make(chan error, 1), pending: make(chan *job, mostOutstanding),
+		slots: make(chan struct{}, a.options.Concurrency),
+		known: make(map[string]*job), handled: newRecent(handledMemory),
+	}
+}
+
+// run receives until the context ends or something failed for good, and leaves.
+func (r *receiver) run(ctx context.Context) error {
+	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
+	var helping sync.WaitGroup
+	defer helping.Wait()
+	defer r.end()
+
+	interval := defaultHeartbeat
+	if !r.agent.options.WithoutRegistering {
+		var err error
+		if interval, err = r.register(ctx); err != nil {
+			return ended(ctx, err)
+		}
+	}
+	stream, err := r.connect(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	r.done = newAcknowledger(r)
+	helping.Go(func() { r.done.run(r.life) })
+	helping.Go(func() { r.receive(stream) })
+	if !r.agent.options.WithoutRegistering {
+		helping.Go(func() { r.heartbeats(ctx, interval) })
+	}
+	if r.agent.options.Ready != nil {
+		r.agent.options.Ready()
+	}
+	err = r.dispatch(ctx)
+	r.leave()
+	return ended(ctx, err)
+}
+
+// ended makes nothing of the error of a context that ended: that is how an agent is stopped.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// persistently makes a call as often as it takes. Only a context's end, and what another attempt cannot mend, end it.
+func persistently[T any](ctx context.Context, r *receiver, call func(context.Context) (T, error)) (T, error) {
+	for waits := newWaits(); ; {
+		result, err := call(ctx)
+		if err == nil {
+			return result, nil
+		}
+		err = FromError(err)
+		if ctx.Err() != nil || final(err) {
+			return result, err
+		}
+		wait := waits.next(err)
+		r.log.Warn("an agent is refused and tries again", "agent", r.agent.options.ID, "error", err, "after", wait)
+		if err := pause(ctx, wait); err != nil {
+			return result, err
+		}
+	}
+}
+
+// final tells whether no other attempt can mend an error.
+func final(err error) bool {
+	return errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied) || errors.Is(err, ErrInvalidArgument)
+}
+
+type deliveries = grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery]
+
+// connect opens the stream of the subscription, which it makes if need be. The context bounds the attempts alone: the stream
+// goes on for as long as the receiver lives.
+func (r *receiver) connect(ctx context.Context) (deliveries, error) {
+	return persistently(ctx, r, func(ctx context.Context) (deliveries, error) {
+		if r.subscriptionID() == "" {
+			id, err := r.subscribe(ctx)
+			if err != nil {
+				return nil, err
+			}
+			r.subscription.Store(id)
+		}
+		stream, err := r.open(ctx)
+		if err = FromError(err); errors.Is(err, ErrNotFound) || errors.Is(err, ErrFailedPrecondition) {
+			r.subscription.Store("") // it is gone, or ended with the agent's deregistration
+		}
+		return stream, err
+	})
+}
+
+func (r *receiver) subscriptionID() string {
+	id, _ := r.subscription.Load().(string)
+	return id
+}
+
+// open opens the stream and returns once the server has accepted it.
+func (r *receiver) open(ctx context.Context) (deliveries, error) {
+	opened, cancel := context.WithCancel(r.life)
+	unbound := context.AfterFunc(ctx, cancel)
+	outstanding := int32(min(max(2*r.agent.options.Concurrency, leastOutstanding), mostOutstanding))
+	stream, err := r.client.raw.Subscriptions.StreamDeliveries(opened, &openintentv1.StreamDeliveriesRequest{
+		SubscriptionId: r.subscriptionID(), MaxOutstanding: &outstanding,
+	})
+	if err == nil {
+		err = accepted(stream)
+	}
+	if !unbound() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	context.AfterFunc(stream.Context(), cancel)
+	return stream, nil
+}
+
+// accepted waits until the server has taken a stream up, or gives its refusal.
+func accepted(stream deliveries) error {
+	header, err := stream.Header()
+	if err != nil {
+		return err
+	}
+	if _, ok := beginningOf(header); ok {
+		return nil
+	}
+	if _, err := stream.Recv(); err != nil {
+		return err
+	}
+	return errNoBeginning
+}
+
+// subscribe finds the agent's subscription or makes it. One that has ended, with an earlier life of the agent, is made anew.
+func (r *receiver) subscribe(ctx context.Context) (string, error) {
+	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
+	made, err := r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
+		Name: &name, SubscriberId: &r.agent.options.ID, EventTypes: []string{"channel_message"},
+		AcknowledgeSeconds: &seconds, MaxAttempts: &attempts,
+	})
+	if !errors.Is(FromError(err), ErrAlreadyExists) {
+		return made.GetId(), err
+	}
+	listed, err := r.client.raw.Subscriptions.ListSubscriptions(ctx, &openintentv1.ListSubscriptionsRequest{
+		SubscriberId: &r.agent.options.ID,
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, subscription := range listed.GetSubscriptions() {
+		switch {
+		case subscription.GetName() != name:
+		case subscription.GetActive():
+			return subscription.GetId(), nil
+		default:
+			_, err := r.client.raw.Subscriptions.DeleteSubscription(ctx, &openintentv1.DeleteSubscriptionRequest{
+				SubscriptionId: subscription.GetId(),
+			})
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+	return "", &Error{Code: "ABORTED", Message: "The agent's subscription has ended and is made anew."}
+}
+
+// receive takes what the stream brings, and opens it again when it is lost, until the receiver's life ends.
+func (r *receiver) receive(stream deliveries) {
+	for waits := newWaits(); ; {
+		delivery, err := stream.Recv()
+		if err == nil {
+			waits.again()
+			r.take(delivery)
+			continue
+		}
+		if err = FromError(err); r.life.Err() != nil {
+			return
+		}
+		if !final(err) {
+			r.log.Info("an agent lost its stream and opens it again", "agent", r.agent.options.ID, "error", err)
+			if pause(r.life, waits.next(err)) != nil {
+				return
+			}
+			stream, err = r.connect(r.life)
+		}
+		if err != nil {
+			select {
+			case r.failed <- err:
+			default:
+			}
+			return
+		}
+	}
+}
+
+// take hands a delivery to the handlers, unless it is none of theirs or a repetition.
+func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
+	m := delivery.GetMessage()
+	if m == nil || m.GetMessageType() == openintentv1.MessageType_MESSAGE_TYPE_RESPONSE ||
+		m.GetSender() == r.agent.options.ID {
+		r.done.add(delivery.GetNumber())
+		return
+	}
+	message := r.client.message(m)
+	message.IntentID, message.ChannelName = delivery.GetIntentId(), delivery.GetChannelName()
+	message.Position, message.Attempt = delivery.GetPosition(), int(delivery.GetAttempt())
+	if job := r.begin(message, delivery.GetNumber()); job != nil {
+		select {
+		case r.pending <- job:
+		case <-r.life.Done():
+		}
+	}
+}
+
+// begin makes a job of a message, with the number of its delivery or 0; nil when the message is being handled or has been.
+func (r *receiver) begin(message *Message, number int64) *job {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	this, known := r.known[message.ID]
+	handled := r.handled.has(message.ID)
+	if !known && !handled {
+		this = &job{message: message}
+		r.known[message.ID] = this
+	}
+	switch {
+	case number == 0:
+	case handled:
+		r.done.add(number)
+	default:
+		this.numbers = append(this.numbers, number)
+	}
+	if known || handled {
+		return nil
+	}
+	return this
+}
+
+// finish acknowledges a job. One that was not done is forgotten, so that it is handled when it comes again.
+func (r *receiver) finish(this *job, done bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.known, this.message.ID)
+	if !done {
+		return
+	}
+	r.handled.add(this.message.ID)
+	for _, number := range this.numbers {
+		r.done.add(number)
+	}
+}
+
+// leave waits for the handlers at work and for what is to be sent of them.
+func (r *receiver) leave() {
+	if !r.agent.options.WithoutRegistering {
+		r.working.Go(func() { r.sayFarewell(r.life) })
+	}
+	drained := make(chan struct{})
+	go func() {
+		r.working.Wait()
+		close(drained)
+	}()
+	timer := time.NewTimer(r.agent.options.Drain)
+	defer timer.Stop()
+	select {
+	case <-drained:
+		r.done.flush(farewellPatience)
+	case <-timer.C:
+		r.log.Warn("an agent leaves before all its handlers ended", "agent", r.agent.options.ID)
+	}
+	r.end()
+}
