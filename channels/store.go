@@ -78,10 +78,13 @@ func (row channelRow) rules(intentID string) Rules {
 	return rules
 }
 
+// Located gives the key of a channel's id without reading it, if it is at hand; keys never change.
+func (s *Service) Located(channelID string) (key Key, ok bool) { return s.keys.Get(channelID) }
+
 // Locate gives the key of a channel's id, and ErrChannelNotFound for an id that was never given out. It knows nothing
 // of deletion: ask Rules.
 func (s *Service) Locate(tx *database.Tx, channelID string) (Key, error) {
-	if key, ok := s.keys.Get(channelID); ok {
+	if key, ok := s.Located(channelID); ok {
 		return key, nil
 	}
 	if _, err := ulid.ParseStrict(strings.TrimPrefix(channelID, idPrefix)); err != nil {

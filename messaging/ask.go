@@ -41,7 +41,7 @@ type answers struct {
 // ask sends a request and waits for its responses. minimum is how many are enough; none wanted means the whole time.
 // With fewer by the deadline it gives what came.
 func (s *Service) ask(ctx context.Context, d *draft, minimum int) (answers, error) {
-	listening := s.hub.listen(requestTopic(d.id), closingTopic(d.channel), intentTopic(d.intentNo))
+	listening := s.hub.listenFor(d.sender, requestTopic(d.id), closingTopic(d.channel), intentTopic(d.intentNo))
 	defer listening.close()
 	request, replayed, err := s.writer.submit(ctx, d)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) ask(ctx context.Context, d *draft, minimum int) (answers, erro
 
 // awaitResponses gives the responses to an earlier request, waiting for the wanted number if asked to.
 func (s *Service) awaitResponses(ctx context.Context, q question, wait time.Duration) (answers, error) {
-	listening := s.hub.listen(requestTopic(q.id), closingTopic(q.key), intentTopic(q.key.IntentNo))
+	listening := s.hub.listenFor(q.asker, requestTopic(q.id), closingTopic(q.key), intentTopic(q.key.IntentNo))
 	defer listening.close()
 	q.deadline = s.db.Now().Add(wait)
 	return s.await(ctx, listening, q, true)

@@ -28,6 +28,8 @@ type batch struct {
 	heads     intents.Heads
 	counts    map[channels.Key]*channels.Count
 	presences map[string]agents.Presence
+	// named are the agents whose records were read, in order: who is not among the presences has none.
+	named     []string
 	requests  map[string]*Message
 	keys      map[keyPlace]keyRecord
 	// found holds messages of an earlier attempt whose commit succeeded after all.
@@ -123,6 +125,7 @@ func (b *batch) read() error {
 		}
 		if messageIDForm.MatchString(d.correlationID) {
 			correlations = append(correlations, d.correlationID)
+			names = append(names, b.hub.waitingFor(requestTopic(d.correlationID))...)
 		}
 	}
 	intentNos, names = distinct(intentNos), distinct(names)
@@ -142,7 +145,7 @@ func (b *batch) read() error {
 		return err
 	}
 	var err error
-	b.presences = presences
+	b.presences, b.named = presences, names
 	if b.heads, err = heads(); err != nil {
 		return err
 	}

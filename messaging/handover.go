@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"openintent/agents"
+	"openintent/caller"
 	"openintent/channels"
 	"openintent/intents"
 )
@@ -153,19 +154,19 @@ func (b *batch) handovers(heard []any) map[any]*handover {
 	}
 	given := make(map[any]*handover, len(heard))
 	byChannel := make(map[channels.Key]*handover)
-	b.eachStored(func(m *Message, _ *draft) {
+	b.eachStored(func(m *Message) {
 		_, followed := listened[m.channel()]
 		_, awaited := listened[requestTopic(m.CorrelationID)]
 		if (followed || awaited) && byChannel[m.channel()] == nil {
 			byChannel[m.channel()] = b.handover(m.channel())
 		}
 	})
-	b.eachStored(func(m *Message, d *draft) {
+	b.eachStored(func(m *Message) {
 		h := byChannel[m.channel()]
 		if h == nil {
 			return
 		}
-		b.hand(h, m, d)
+		b.hand(h, m)
 		given[m.channel()] = h
 		if m.CorrelationID != "" {
 			given[requestTopic(m.CorrelationID)] = h
@@ -174,12 +175,12 @@ func (b *batch) handovers(heard []any) map[any]*handover {
 	return given
 }
 
-// eachStored calls fn for each message that this transaction has stored, in order, with its draft.
-func (b *batch) eachStored(fn func(m *Message, d *draft)) {
+// eachStored calls fn for each message that this transaction has stored, in order.
+func (b *batch) eachStored(fn func(m *Message)) {
 	for i, s := range b.submissions {
 		out := b.outcomes[i]
 		if out.message != nil && !out.replayed && b.found[s.draft.id] == nil {
-			fn(out.message, s.draft)
+			fn(out.message)
 		}
 	}
 }
@@ -192,24 +193,25 @@ func (b *batch) handover(key channels.Key) *handover {
 	}
 }
 
-// hand adds a message, and the records that were read for its draft: those of its sender and of the agent that the draft
-// named. Whom a response goes to its draft did not say.
-func (b *batch) hand(h *handover, m *Message, d *draft) {
+// hand adds a message, with the records of its sender and its addressee.
+func (b *batch) hand(h *handover, m *Message) {
 	h.messages = append(h.messages, m)
 	h.bytes += m.size()
-	h.presences[m.Sender] = b.presence(m.Sender)
-	if _, read := b.presences[m.Target]; read || isAgent(m.Target) && m.Type != TypeResponse {
-		h.presences[m.Target] = b.presence(m.Target)
+	for _, agent := range []string{m.Sender, m.Target} {
+		if presence, known := b.presence(agent); known {
+			h.presences[agent] = presence
+		}
 	}
 	if request := b.requests[m.CorrelationID]; request != nil && request.Open {
 		h.answered[m.CorrelationID] = struct{}{}
 	}
 }
 
-// presence gives an agent's record as the batch has read it, empty but for the id when there is none.
-func (b *batch) presence(agent string) agents.Presence {
-	if read, found := b.presences[agent]; found {
-		return read
+// presence gives an agent's record, if the batch has read it. The operator has none.
+func (b *batch) presence(agent string) (presence agents.Presence, known bool) {
+	if presence, known = b.presences[agent]; known {
+		return presence, true
 	}
-	return agents.Presence{AgentID: agent}
+	_, known = slices.BinarySearch(b.named, agent)
+	return agents.Presence{AgentID: agent}, known || agent == caller.Operator
 }

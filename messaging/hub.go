@@ -29,6 +29,8 @@ type listener struct {
 	// woken, when set, is called instead. It holds up all wake-ups, so it does not block, and it calls nothing of the hub.
 	woken func()
 
+	// agent is for whom an answer is awaited; empty for other parties.
+	agent string
 	hands hands
 }
 
@@ -47,8 +49,11 @@ func newHub() *hub { return &hub{listeners: make(map[any]map[*listener]struct{})
 
 // listen begins listening under the topics; a topic may be listened for before the thing it names exists. Call close
 // when done.
-func (h *hub) listen(topics ...any) *listener {
-	l := &listener{hub: h, wake: make(chan struct{}, 1)}
+func (h *hub) listen(topics ...any) *listener { return h.listenFor("", topics...) }
+
+// listenFor is listen for an agent's sake, whose record may be needed to hand it what comes.
+func (h *hub) listenFor(agent string, topics ...any) *listener {
+	l := &listener{hub: h, agent: agent, wake: make(chan struct{}, 1)}
 	l.also(topics...)
 	return l
 }
@@ -124,6 +129,18 @@ func (h *hub) wakeWith(stored func(heard []any) map[any]*handover, topics ...any
 	if h.tell != nil {
 		h.tell(topics)
 	}
+}
+
+// waitingFor gives the agents for whom what the topic names is awaited here.
+func (h *hub) waitingFor(topic any) (agentIDs []string) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for l := range h.listeners[topic] {
+		if l.agent != "" {
+			agentIDs = append(agentIDs, l.agent)
+		}
+	}
+	return agentIDs
 }
 
 // heard gives those of the topics that somebody here listens under.

@@ -165,6 +165,9 @@ func (s *Service) Stop() {
 
 // locate finds a channel by id.
 func (s *Service) locate(ctx context.Context, channelID string) (key channels.Key, err error) {
+	if key, known := s.channels.Located(channelID); known {
+		return key, nil
+	}
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		key, err = s.channels.Locate(tx, channelID)
 		return err

@@ -17,6 +17,13 @@ type validator struct {
 	rules protovalidate.Validator
 }
 
+// freeForm is the type of payloads and of whatever else takes any JSON object. No rules can be about what is in one.
+const freeForm protoreflect.FullName = "google.protobuf.Struct"
+
+// outsideFreeForm keeps the validator from walking through every value of a payload.
+var outsideFreeForm = protovalidate.WithFilter(protovalidate.FilterFunc(
+	func(_ protoreflect.Message, about protoreflect.Descriptor) bool { return about.Parent().FullName() != freeForm }))
+
 // newValidator compiles the rules of all methods' requests, so that no call pays for it and a bad rule stops the start.
 func newValidator(methods map[string]*method) (*validator, error) {
 	var inputs []protoreflect.MessageDescriptor
@@ -34,7 +41,7 @@ func newValidator(methods map[string]*method) (*validator, error) {
 
 // check refuses a request that breaks its rules, naming every bad field.
 func (v *validator) check(request proto.Message) error {
-	err := v.rules.Validate(request)
+	err := v.rules.Validate(request, outsideFreeForm)
 	if err == nil {
 		return nil
 	}
