@@ -1,0 +1,92 @@
+"""Those who act in a scenario, each with a client: blocking ones, whose calls run in threads, and asynchronous ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any
+
+from openintent_channels import (
+    AsyncChannelHandle,
+    AsyncOpenIntentClient,
+    Channel,
+    ChannelHandle,
+    Message,
+    OpenIntentClient,
+)
+
+Take = Callable[[Message], None]
+
+
+class AsyncActor:
+    """One who acts through the asynchronous client."""
+
+    def __init__(self, server: str, api_key: str, agent_id: str | None) -> None:
+        self.client = AsyncOpenIntentClient(server, api_key=api_key, agent_id=agent_id)
+
+    async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Calls a method of the client or of a handle of its."""
+        return await function(*arguments, **named)
+
+    async def gather(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
+        """Calls a method that gives an iteration, and gathers all that it gives."""
+        return [value async for value in function(*arguments, **named)]
+
+    def handle(self, channel: Channel) -> Any:
+        """Gives a handle of a channel that is known."""
+        return AsyncChannelHandle(self.client, channel)
+
+    async def follow(self, handle: Any, take: Take) -> Awaitable[None]:
+        """Begins following. What it gives ends with the following, with its error if there is one."""
+        following = handle.messages()
+        await following.started()
+
+        async def go_on() -> None:
+            async for message in following:
+                take(message)
+
+        return asyncio.ensure_future(go_on())
+
+    async def close(self) -> None:
+        """Ends the client."""
+        await self.client.close()
+
+
+class BlockingActor:
+    """One who acts through the blocking client."""
+
+    def __init__(self, server: str, api_key: str, agent_id: str | None, threads: Executor) -> None:
+        self.client = OpenIntentClient(server, api_key=api_key, agent_id=agent_id)
+        self._threads = threads
+
+    async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Calls a method of the client or of a handle of its."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *arguments, **named))
+
+    async def gather(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
+        """Calls a method that gives an iteration, and gathers all that it gives."""
+        return list(await self.call(lambda: list(function(*arguments, **named))))
+
+    def handle(self, channel: Channel) -> Any:
+        """Gives a handle of a channel that is known."""
+        return ChannelHandle(self.client, channel)
+
+    async def follow(self, handle: Any, take: Take) -> Awaitable[None]:
+        """Begins following. What it gives ends with the following, with its error if there is one."""
+        loop, following = asyncio.get_running_loop(), handle.messages()
+        await self.call(following.started)
+
+        def go_on() -> None:
+            for message in following:
+                loop.call_soon_threadsafe(take, message)
+
+        return asyncio.ensure_future(self.call(go_on))
+
+    async def close(self) -> None:
+        """Ends the client, and with it what waits in threads."""
+        self.client.close()
+
+
+Actor = AsyncActor | BlockingActor

@@ -1,0 +1,121 @@
+"""The agents of scenarios: what their handlers do, and how often they were called."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any
+
+from openintent_channels import Agent, AgentBase, AgentMessage, BlockingAgentMessage, OpenIntentClient, on_message
+from scenarios.references import Names
+from scenarios.stage import Stage
+
+
+class Gates:
+    """Gates at which handlers wait until a step opens them."""
+
+    def __init__(self) -> None:
+        self._gates: dict[str, threading.Event] = {}
+        self._lock = threading.Lock()
+
+    def of(self, name: str) -> threading.Event:
+        """Gives the gate of that name."""
+        with self._lock:
+            return self._gates.setdefault(name, threading.Event())
+
+    def open_all(self) -> None:
+        """Opens all gates, so that nobody waits any more."""
+        for gate in self._gates.values():
+            gate.set()
+
+
+class Calls:
+    """Which messages an agent's handlers were called for."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ids: set[str] = set()
+        self._changed = asyncio.Condition()
+
+    def note(self, message_id: str) -> None:
+        """Notes a call, from any thread."""
+        self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self._add(message_id)))
+
+    async def _add(self, message_id: str) -> None:
+        async with self._changed:
+            self._ids.add(message_id)
+            self._changed.notify_all()
+
+    async def reach(self, count: int) -> None:
+        """Waits until there were calls for so many different messages."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: len(self._ids) >= count)
+
+
+class Cast:
+    """Makes agents as scenario files describe them: with async handlers, or with plain ones, which run in threads."""
+
+    def __init__(self, stage: Stage, names: Names, gates: Gates, threads: Executor, blocking: bool) -> None:
+        self._stage = stage
+        self._names = names
+        self._gates = gates
+        self._threads = threads
+        self._blocking = blocking
+        self.calls: dict[str, Calls] = {}
+
+    def make(self, said: dict[str, Any]) -> AgentBase:
+        """Makes an agent. Its calls are counted on from those of an earlier one of its name."""
+        calls = self.calls.setdefault(said["id"], Calls())
+        make = self._plain if self._blocking else self._async
+        members: dict[str, Any] = {
+            f"handler_{i}": on_message(handler.get("channel"))(make(handler, calls))
+            for i, handler in enumerate(said.get("handlers", []))
+        }
+        decorate = Agent(
+            self._names.unique(said["id"]),
+            role=self._names.unique(said.get("role")),
+            concurrency=said.get("concurrency", 16),
+            server=self._stage.server,
+            api_key=self._stage.api_key,
+        )
+        agent: AgentBase = decorate(type("ScenarioAgent", (AgentBase,), members))()
+        return agent
+
+    def _async(self, does: dict[str, Any], calls: Calls) -> Callable[..., Any]:
+        async def handle(agent: AgentBase, message: AgentMessage) -> Any:
+            calls.note(message.id)
+            if "gate" in does:
+                await asyncio.get_running_loop().run_in_executor(self._threads, self._gates.of(does["gate"]).wait)
+            if "ask" not in does:
+                return _result(does, message.payload)
+            channel = await agent.channels.open(does["ask"]["channel"], message.intent_id)
+            answer = await channel.ask(self._names.unique(does["ask"]["to"]), does["ask"]["payload"], timeout=20)
+            return answer.payload
+
+        return handle
+
+    def _plain(self, does: dict[str, Any], calls: Calls) -> Callable[..., Any]:
+        def handle(agent: AgentBase, message: BlockingAgentMessage) -> Any:
+            calls.note(message.id)
+            if "gate" in does:
+                self._gates.of(does["gate"]).wait()
+            if "ask" not in does:
+                return _result(does, message.payload)
+            with OpenIntentClient(
+                self._stage.server, api_key=self._stage.api_key, agent_id=agent.client.agent_id
+            ) as client:
+                channel = client.channels.open(does["ask"]["channel"], message.intent_id)
+                to = self._names.unique(does["ask"]["to"])
+                return channel.ask(to, does["ask"]["payload"], timeout=20).payload
+
+        return handle
+
+
+def _result(does: dict[str, Any], payload: dict[str, Any]) -> Any:
+    if "fail" in does:
+        raise RuntimeError(does["fail"])
+    if does.get("echo"):
+        return {"echo": payload}
+    return does.get("reply")

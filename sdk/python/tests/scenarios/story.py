@@ -1,0 +1,92 @@
+"""Scenario files: reading them, and refusing what this suite does not know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+DIRECTORY = Path(__file__).resolve().parents[4] / "sdk" / "scenarios"
+
+_FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
+_AGENT = {"id", "role", "concurrency", "handlers"}
+_HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask"}
+_STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
+_ERROR = {"class", "reason", "message_contains", "message_id"}
+
+_ASK = {"channel", "to", "payload", "timeout", "min_responses"}
+_CHANNEL = {"channel", "members", "member_policy", "options"}
+_SEND = {"channel", "to", "payload", "message_type", "metadata", "expires_in", "sender"}
+STEPS: dict[str, set[str]] = {
+    "create_channel": _CHANNEL,
+    "open": _CHANNEL,
+    "close_channel": {"channel"},
+    "get_channel": {"channel"},
+    "list_channels": {"channel"},
+    "send": _SEND,
+    "notify": _SEND,
+    "broadcast": _SEND,
+    "ask": _ASK - {"min_responses"},
+    "ask_all": _ASK,
+    "ask_all_iter": _ASK,
+    "resume_ask": {"channel", "message", "timeout"},
+    "reply": {"channel", "message", "payload", "metadata"},
+    "list_messages": {"channel", "since", "to", "limit", "message_type"},
+    "get_message": {"channel", "message"},
+    "mark_read": {"channel", "message"},
+    "follow": {"channel"},
+    "followed": {"follow", "count"},
+    "follow_ends": {"follow"},
+    "wait": {"background"},
+    "wait_handled": {"agent", "count"},
+    "start_agent": {"agent"},
+    "stop_agent": {"agent"},
+    "release": {"gate"},
+    "set_status": {"status"},
+    "set_access": {"default_policy", "entries"},
+    "remove_member": {"channel", "agent"},
+    "restart": set(),
+    "kill": set(),
+    "move": set(),
+    "use_replica": {"client", "replica"},
+}
+"""What each step takes."""
+
+Story = dict[str, Any]
+
+
+def read_all() -> list[Story]:
+    """Reads all scenarios: those that disturb servers last."""
+    stories = [read(path) for path in sorted(DIRECTORY.glob("*.yaml"))]
+    return sorted(stories, key=lambda story: bool(story.get("disturbs")))
+
+
+def read(path: Path) -> Story:
+    """Reads one scenario. ValueError for a field or step that this suite does not know."""
+    story: Story = yaml.safe_load(path.read_text(encoding="utf-8"))
+    _check(story, _FILE, path.name)
+    for agent in story.get("agents", []):
+        check_agent(agent, path.name)
+    for i, step in enumerate(story["steps"]):
+        where = f"{path.name}: step {i + 1}"
+        _check(step, _STEP, where)
+        if step["do"] not in STEPS:
+            raise ValueError(f"{where}: unknown step {step['do']!r}")
+        _check(step.get("with") or {}, STEPS[step["do"]], where)
+        _check(step.get("expect_error") or {}, _ERROR, where)
+        if step["do"] == "start_agent":
+            check_agent(step["with"]["agent"], where)
+    return {**story, "file": path.name}
+
+
+def check_agent(agent: dict[str, Any], where: str) -> None:
+    """Refuses an agent with fields that this suite does not know."""
+    _check(agent, _AGENT, where)
+    for handler in agent.get("handlers", []):
+        _check(handler, _HANDLER, where)
+
+
+def _check(said: dict[str, Any], known: set[str], where: str) -> None:
+    if unknown := set(said) - known:
+        raise ValueError(f"{where}: unknown {', '.join(sorted(map(str, unknown)))}")
