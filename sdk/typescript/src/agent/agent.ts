@@ -1,0 +1,213 @@
+import { installedTracing, OpenIntentClient, type ClientOptions } from "../grpc/client.js";
+import { GrpcAgentServer } from "../grpc/agent-server.js";
+import { linkedAbort, sleep, systemClock } from "../clock.js";
+import { badField } from "../errors.js";
+import { noTracing, type Tracing } from "../tracing.js";
+import { loadWorkflow } from "../workflow.js";
+import { Answering } from "./answering.js";
+import { Handlers, type Handler } from "./message.js";
+import { persist } from "./persisting.js";
+import { Presence } from "./presence.js";
+import { Receiving } from "./receiving.js";
+import type { AgentServer, Received } from "./server.js";
+
+/** What an agent is and how it works. The server and the key are as for a client. */
+export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
+  /** The agent's id; the client of its handlers acts as it. */
+  id: string;
+  /** The role it takes: what is sent to `role:...` reaches it, too. */
+  role?: string;
+  /** A name for people. */
+  name?: string;
+  /** Whether to register the agent and to send heartbeats; true unless given. With a role it is always registered. */
+  register?: boolean;
+  /** How many handlers run at once at most; 16 unless given. */
+  concurrency?: number;
+  /** How long leaving waits for running handlers, in seconds; 10 unless given. */
+  drainSeconds?: number;
+  /** Told of what went wrong and is nobody else's to know; writes to the console unless given. */
+  onError?: (error: unknown, received?: Received) => void;
+  /** For tests: the server. */
+  agentServer?: AgentServer;
+}
+
+/** The signals on which an agent that nobody else ends leaves. */
+const endings = ["SIGINT", "SIGTERM"] as const;
+
+/**
+ * An agent: a program that answers. Add handlers, then `run` it.
+ *
+ * Each message that is addressed to the agent, to its role or to everybody is handled at least once; after a crash it may be
+ * handled again, with the same `message.id`.
+ */
+export class Agent {
+  /** The client that acts as this agent, for its handlers. */
+  readonly client: OpenIntentClient;
+  readonly id: string;
+  readonly #options: AgentOptions;
+  readonly #server: AgentServer;
+  readonly #tracing: Tracing;
+  readonly #handlers = new Handlers();
+  #running: { leave: () => void; ended: Promise<void> } | null = null;
+  #receives: () => void = () => {};
+  #receiving = new Promise<void>((resolve) => (this.#receives = resolve));
+
+  constructor(options: AgentOptions) {
+    if (!options.id) {
+      throw badField("id", "must name the agent");
+    }
+    const { concurrency = 16, drainSeconds = 10 } = options;
+    if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
+      throw badField("concurrency", "must be a whole number of 1 or more");
+    }
+    if (!(drainSeconds >= 0)) {
+      throw badField("drain_seconds", "must be a number of 0 or more");
+    }
+    this.id = options.id;
+    this.#options = options;
+    this.#tracing = options.tracing ?? installedTracing() ?? noTracing;
+    this.client = new OpenIntentClient({ ...options, agentId: options.id, tracing: this.#tracing });
+    this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options);
+  }
+
+  /**
+   * Makes the agent that a workflow file describes. `handlers` holds, under the names of the file, what takes its messages: an
+   * object's methods, or a Map.
+   *
+   * @throws InvalidArgumentError when the file has no such agent, or names a handler that is missing
+   */
+  static async fromWorkflow(
+    path: string,
+    agentId: string,
+    handlers: object,
+    options: Omit<AgentOptions, "id"> = {},
+  ): Promise<Agent> {
+    const described = (await loadWorkflow(path)).agents[agentId];
+    if (described === undefined) {
+      throw badField("agent_id", `must be one of the workflow's agents, and ${JSON.stringify(agentId)} is none`);
+    }
+    const agent = new Agent({ ...(described.role !== null && { role: described.role }), ...options, id: agentId });
+    for (const { channel, handler } of described.onMessage) {
+      const bound = handlerNamed(handlers, handler);
+      if (bound === undefined) {
+        throw badField("handlers", `must have ${JSON.stringify(handler)}, which the workflow names for ${agentId}`);
+      }
+      agent.#handlers.add(channel ?? undefined, bound);
+    }
+    return agent;
+  }
+
+  /** Adds a handler for the channels of this name. */
+  onMessage<T = any>(channel: string, handler: Handler<T>): this;
+  /** Adds a handler for the messages that no handler of a channel is for. */
+  onMessage<T = any>(handler: Handler<T>): this;
+  onMessage(channelOrHandler: string | Handler, handler?: Handler): this {
+    if (typeof channelOrHandler === "string") {
+      this.#handlers.add(channelOrHandler, handler!);
+    } else {
+      this.#handlers.add(undefined, channelOrHandler);
+    }
+    return this;
+  }
+
+  /**
+   * Runs the agent until the signal aborts or `leave` is called; without a signal, until SIGINT or SIGTERM. It then takes
+   * nothing new, waits up to `drainSeconds` for running handlers and sends their answers. Lost connections are made again for
+   * ever.
+   *
+   * @throws UnauthenticatedError, PermissionDeniedError or InvalidArgumentError when the server refuses the agent
+   */
+  async run(options: { signal?: AbortSignal } = {}): Promise<void> {
+    if (this.#running !== null) {
+      throw new Error("The agent runs already.");
+    }
+    const leaving = linkedAbort(options.signal);
+    const leave = (): void => leaving.abort(new Error("The agent leaves."));
+    if (options.signal === undefined) {
+      endings.forEach((name) => process.once(name, leave));
+    }
+    const ended = this.#run(leaving.signal);
+    this.#running = { leave, ended };
+    try {
+      await ended;
+    } finally {
+      this.#running = null;
+      this.#receiving = new Promise((resolve) => (this.#receives = resolve));
+      leaving.release();
+      endings.forEach((name) => process.off(name, leave));
+    }
+  }
+
+  /**
+   * Returns once the running agent is registered and receives: it is there for whoever looks for its role. When the run fails
+   * before, it throws that.
+   */
+  async started(): Promise<void> {
+    await (this.#running === null ? this.#receiving : Promise.race([this.#receiving, this.#running.ended]));
+  }
+
+  /**
+   * Ends a run as its signal does, and returns when it has ended. `deregister` then takes the agent out of service: it leaves
+   * its channels, and what waits for it expires.
+   */
+  async leave(options: { deregister?: boolean; signal?: AbortSignal } = {}): Promise<void> {
+    this.#running?.leave();
+    await this.#running?.ended;
+    if (options.deregister) {
+      const signal = options.signal ?? new AbortController().signal;
+      await persist(this.#clock, signal, (attempt) => this.#server.deregister(attempt));
+    }
+  }
+
+  get #clock(): NonNullable<AgentOptions["clock"]> {
+    return this.#options.clock ?? systemClock;
+  }
+
+  async #run(leaving: AbortSignal): Promise<void> {
+    const { register = true, role, concurrency = 16, drainSeconds = 10 } = this.#options;
+    const end = new AbortController();
+    const stopping = linkedAbort(leaving);
+    const failed = (error: unknown, received?: Received): void => this.#failed(error, received);
+    const presence = register || role !== undefined ? new Presence(this.#server, this.#clock) : null;
+    const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, failed);
+    const handle = (received: Received): Promise<void> => answering.handle(received);
+    const receivingOptions = { agentId: this.id, concurrency, handle, failed, accepted: () => this.#receives() };
+    const receiving = new Receiving(this.#server, this.#clock, receivingOptions, end.signal);
+    try {
+      await presence?.register(stopping.signal);
+      const parts = [receiving.run(stopping.signal), ...(presence ? [presence.keep(stopping.signal)] : [])];
+      try {
+        await Promise.all(parts);
+      } finally {
+        stopping.abort();
+        await Promise.allSettled(parts);
+      }
+    } catch (error) {
+      if (!leaving.aborted) {
+        throw error;
+      }
+    } finally {
+      const patience = sleep(this.#clock, drainSeconds * 1000, end.signal).catch(() => {});
+      const finished = Promise.all([presence?.drain(), receiving.finished()]);
+      await Promise.race([finished, patience]);
+      end.abort(new Error("The agent has ended."));
+      stopping.release();
+      this.client.close();
+    }
+  }
+
+  #failed(error: unknown, received?: Received): void {
+    if (this.#options.onError) {
+      this.#options.onError(error, received);
+      return;
+    }
+    const about = received === undefined ? "" : `, message ${received.message.id}`;
+    console.error(`openintent agent ${this.id}${about}:`, error);
+  }
+}
+
+/** The handler of a name, bound to the object that has it. */
+function handlerNamed(handlers: object, name: string): Handler | undefined {
+  const found: unknown = handlers instanceof Map ? handlers.get(name) : (handlers as Record<string, unknown>)[name];
+  return typeof found === "function" ? (found.bind(handlers) as Handler) : undefined;
+}

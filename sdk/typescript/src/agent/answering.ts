@@ -1,0 +1,136 @@
+import type { Client } from "../client.js";
+import { AlreadyExistsError, isRetryable, OpenIntentError } from "../errors.js";
+import { toJsonObject, type JsonObject } from "../json.js";
+import { inSpan, type Tracing } from "../tracing.js";
+import type { Message } from "../types.js";
+import type { Handlers, ReceivedMessage } from "./message.js";
+import type { Received } from "./server.js";
+
+/** What came of handling a message: what is to be answered, if anything. */
+type Outcome = { answer: JsonObject; metadata?: JsonObject } | null;
+
+/** Hands messages to handlers and sends what they answer. */
+export class Answering {
+  constructor(
+    private readonly client: Client,
+    private readonly handlers: Handlers,
+    private readonly tracing: Tracing,
+    /** Ends what is still to be sent when the agent waits no more. */
+    private readonly signal: AbortSignal,
+    private readonly failed: (error: unknown, received: Received) => void,
+  ) {}
+
+  /**
+   * Handles one message. When it returns, the handlers have returned and the answer is stored, or can never be. When the
+   * agent ends before, it throws, and the message is to be handled again.
+   */
+  async handle(received: Received): Promise<void> {
+    const { message } = received;
+    const attributes = { "openintent.channel": message.channelId, "openintent.message": message.id };
+    const { traceparent } = message.metadata;
+    const parent = typeof traceparent === "string" ? traceparent : undefined;
+    const span = this.tracing.start("openintent.handle", "server", attributes, parent);
+    await inSpan(span, async () => {
+      const replies = new Replies(this.client, message, this.signal);
+      const outcome = await this.#run(received, replies);
+      if (outcome !== null && message.messageType === "request") {
+        await this.#answer(received, replies, outcome);
+      }
+    });
+  }
+
+  /** Runs the handlers in turn. The first result, or failure, answers; later failures are only told of. */
+  async #run(received: Received, replies: Replies): Promise<Outcome> {
+    const message = this.#offer(received, replies);
+    let outcome: Outcome = null;
+    for (const handler of this.handlers.for(received.channelName)) {
+      try {
+        const result = await handler(message);
+        if (result !== null && result !== undefined && outcome === null) {
+          outcome = { answer: toJsonObject(result, "the handler's result") };
+        }
+      } catch (error) {
+        if (outcome === null && received.message.messageType === "request") {
+          outcome = failureOf(error);
+        } else {
+          this.failed(error, received);
+        }
+      }
+    }
+    return outcome;
+  }
+
+  #offer({ message, intentId, channelName, position, attempt }: Received, replies: Replies): ReceivedMessage {
+    return {
+      ...message,
+      intentId,
+      channelName,
+      position,
+      attempt,
+      signal: this.signal,
+      reply: (payload, options = {}) => replies.send(payload, options.metadata),
+    };
+  }
+
+  /** Stores an answer, for as long as it takes. One that the server refuses is told to the asker as a failure. */
+  async #answer(received: Received, replies: Replies, outcome: NonNullable<Outcome>): Promise<void> {
+    try {
+      await replies.send(outcome.answer, outcome.metadata);
+    } catch (error) {
+      if (!(error instanceof OpenIntentError)) {
+        throw error;
+      }
+      this.failed(error, received);
+      if (["INVALID_ARGUMENT", "RESOURCE_EXHAUSTED"].includes(error.code)) {
+        const { answer, metadata } = failureOf(error);
+        await replies.send(answer, metadata).catch((again: unknown) => {
+          this.signal.throwIfAborted();
+          this.failed(again, received);
+        });
+      }
+    }
+  }
+}
+
+/** The answers to one request. Their keys follow from its id, so that after a crash each is sent once. */
+class Replies {
+  #sent = 0;
+
+  constructor(
+    private readonly client: Client,
+    private readonly request: Message,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Sends an answer, for as long as it takes; null when another was sent in its place before a crash. */
+  async send(payload: object, metadata: object | undefined): Promise<Message | null> {
+    const { id, channelId } = this.request;
+    const nth = ++this.#sent;
+    const idempotencyKey = nth === 1 ? `sdk-reply-${id}` : `sdk-reply-${id}-${nth}`;
+    for (;;) {
+      try {
+        return await this.client.replyTo(channelId, id, payload, { metadata, idempotencyKey, signal: this.signal });
+      } catch (error) {
+        this.signal.throwIfAborted();
+        if (error instanceof AlreadyExistsError) {
+          return null;
+        }
+        if (!isRetryable(error)) {
+          throw error;
+        }
+      }
+    }
+  }
+}
+
+/** The answer that says that a handler failed. */
+function failureOf(error: unknown): NonNullable<Outcome> {
+  const type = error instanceof Error ? typeOf(error) : typeof error;
+  const message = error instanceof Error ? error.message : String(error);
+  return { answer: { error: { type, message } }, metadata: { openintent_error: true } };
+}
+
+/** The name of an error's type; classes that extend Error often leave its `name` as it is. */
+function typeOf(error: Error): string {
+  return error.name === "Error" ? error.constructor.name : error.name;
+}

@@ -1,0 +1,33 @@
+import { linkedAbort, sleep, type Clock } from "../clock.js";
+import { OpenIntentError } from "../errors.js";
+import { backoff, defaultPatience, ranOut } from "../retry.js";
+import type { Attempt } from "../transport.js";
+
+/** Codes that no waiting changes: they end an agent with their error. */
+const final = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT"]);
+
+/** Whether a failure is one that trying again cannot mend. */
+export function isFinal(error: unknown): boolean {
+  return !(error instanceof OpenIntentError) || final.has(error.code);
+}
+
+/** Makes a call for ever, until it succeeds, fails for good, or the signal aborts. */
+export async function persist<T>(clock: Clock, signal: AbortSignal, call: (attempt: Attempt) => Promise<T>): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    signal.throwIfAborted();
+    const linked = linkedAbort(signal);
+    const stop = clock.after(defaultPatience, () => linked.abort(ranOut()));
+    try {
+      return await call({ signal: linked.signal, timeoutMs: defaultPatience });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isFinal(error)) {
+        throw error;
+      }
+      await sleep(clock, backoff(clock, failures, error as OpenIntentError), signal);
+    } finally {
+      stop();
+      linked.release();
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { sleep, type Clock } from "../clock.js";
+import { FailedPreconditionError, NotFoundError } from "../errors.js";
+import { persist } from "./persisting.js";
+import type { AgentServer } from "./server.js";
+
+/** How long the last word of an agent that leaves may take, in milliseconds. */
+const lastWord = 2_000;
+
+/** Keeps an agent registered and heard of. */
+export class Presence {
+  #interval = 0;
+
+  constructor(
+    private readonly server: AgentServer,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Registers the agent, however long that takes. */
+  async register(signal: AbortSignal): Promise<void> {
+    this.#interval = await persist(this.clock, signal, (attempt) => this.server.register(attempt));
+  }
+
+  /**
+   * Sends heartbeats at the interval that the server names, until the signal aborts. An agent that the server has given up
+   * meanwhile is registered again.
+   */
+  async keep(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.clock, this.#interval, signal);
+      this.#interval = await persist(this.clock, signal, async (attempt) => {
+        try {
+          return await this.server.heartbeat("active", attempt);
+        } catch (error) {
+          if (error instanceof FailedPreconditionError || error instanceof NotFoundError) {
+            return this.server.register(attempt);
+          }
+          throw error;
+        }
+      });
+    }
+  }
+
+  /** Tells once that the agent is draining; that it does not get through matters little. */
+  async drain(): Promise<void> {
+    const controller = new AbortController();
+    const stop = this.clock.after(lastWord, () => controller.abort());
+    await this.server.heartbeat("draining", { signal: controller.signal, timeoutMs: lastWord }).catch(() => {});
+    stop();
+  }
+}

@@ -1,0 +1,197 @@
+import { linkedAbort, sleep, type Clock } from "../clock.js";
+import { FailedPreconditionError, isRetryable, NotFoundError } from "../errors.js";
+import { RecentIds } from "../recent.js";
+import { backoff } from "../retry.js";
+import { Acknowledging } from "./acknowledging.js";
+import { isForHandlers } from "./message.js";
+import { isFinal, persist } from "./persisting.js";
+import type { AgentServer, AgentSubscription, Delivery, Received } from "./server.js";
+import { Workers } from "./workers.js";
+
+/** How many handled messages are remembered, to tell repetitions by. */
+const remembered = 10_000;
+
+/** How long the stream may bring its own before the rest of the inbox is looked at, in milliseconds. */
+const streamFirst = 1_000;
+
+export interface ReceivingOptions {
+  agentId: string;
+  concurrency: number;
+  /** Handles one message; when it throws, the message is to come again. */
+  handle(received: Received): Promise<void>;
+  failed(error: unknown): void;
+  /** Called whenever the server accepted to deliver. */
+  accepted(): void;
+}
+
+/**
+ * Receives an agent's messages: what waits in its inbox at the start, and what its durable subscription delivers. Each is
+ * handled once in this process, and its delivery acknowledged after that.
+ */
+export class Receiving {
+  readonly #workers: Workers;
+  readonly #done = new RecentIds(remembered);
+  /** Deliveries that wait for a message's handling to end, by the message's id. */
+  readonly #underWay = new Map<string, { acknowledging: Acknowledging; number: number }[]>();
+  #acknowledging: Acknowledging | null = null;
+  #begun = false;
+
+  constructor(
+    private readonly server: AgentServer,
+    private readonly clock: Clock,
+    private readonly options: ReceivingOptions,
+    /** Ends what is still to be acknowledged when the agent waits no more. */
+    private readonly end: AbortSignal,
+  ) {
+    this.#workers = new Workers(options.concurrency);
+  }
+
+  /** Receives until the signal aborts or it fails for good, and then takes nothing new. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        const subscription = await this.#subscription(signal);
+        await this.#receive(subscription, signal);
+      }
+    } finally {
+      this.#workers.stop();
+    }
+  }
+
+  /** Returns once everything that was begun is handled and acknowledged. */
+  async finished(): Promise<void> {
+    await this.#workers.idle();
+    await this.#acknowledging?.flushed();
+  }
+
+  /** Makes the subscription, or finds it. One that has ended is made anew. */
+  #subscription(signal: AbortSignal): Promise<AgentSubscription> {
+    return persist(this.clock, signal, async (attempt) => {
+      for (;;) {
+        const made = (await this.server.createSubscription(attempt)) ?? (await this.server.findSubscription(attempt));
+        if (made?.active) {
+          return made;
+        }
+        if (made !== undefined) {
+          await this.server.deleteSubscription(made.id, attempt);
+        }
+      }
+    });
+  }
+
+  /** Receives over a subscription until it ends, connecting again as often as need be. */
+  async #receive(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
+    const acknowledging = new Acknowledging(this.server, this.clock, subscription.id, this.end, this.options.failed);
+    this.#acknowledging = acknowledging;
+    const first = !this.#begun;
+    this.#begun = true;
+    if (first) {
+      // What is older than the subscription comes before all that it brings.
+      await this.#takeInbox(signal, ({ message }) => message.createdAt < subscription.createdAt);
+    }
+    const inbox = linkedAbort(signal);
+    let inboxLeft = first;
+    const accepted = (): void => {
+      this.options.accepted();
+      if (inboxLeft) {
+        inboxLeft = false;
+        void this.#takeRest(inbox.signal);
+      }
+    };
+    try {
+      for (let failures = 0; ; ) {
+        try {
+          for await (const delivery of this.#deliveries(subscription.id, accepted, signal)) {
+            failures = 0;
+            this.#take(delivery, acknowledging);
+          }
+        } catch (error) {
+          signal.throwIfAborted();
+          if (error instanceof NotFoundError || isEnded(error)) {
+            return;
+          }
+          if (isFinal(error) || error instanceof FailedPreconditionError) {
+            throw error;
+          }
+          await sleep(this.clock, backoff(this.clock, ++failures, isRetryable(error) ? error : undefined), signal);
+        }
+      }
+    } finally {
+      inbox.abort();
+      inbox.release();
+    }
+  }
+
+  async *#deliveries(id: string, accepted: () => void, signal: AbortSignal): AsyncGenerator<Delivery, void> {
+    const connection = linkedAbort(signal);
+    const maxOutstanding = Math.min(1000, Math.max(100, 2 * this.options.concurrency));
+    try {
+      yield* this.server.deliveries(id, maxOutstanding, accepted, { signal: connection.signal });
+    } finally {
+      connection.abort();
+      connection.release();
+    }
+  }
+
+  /** Takes what the subscription did not bring: requests from before a role was taken or access was granted. */
+  async #takeRest(signal: AbortSignal): Promise<void> {
+    try {
+      await sleep(this.clock, streamFirst, signal);
+      await this.#takeInbox(signal, () => true);
+    } catch (error) {
+      if (!signal.aborted) {
+        this.options.failed(error);
+      }
+    }
+  }
+
+  async #takeInbox(signal: AbortSignal, wanted: (received: Received) => boolean): Promise<void> {
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await persist(this.clock, signal, (attempt) => this.server.inbox(cursor, attempt));
+      for (const received of page.requests.filter(wanted)) {
+        await this.#workers.room(this.options.concurrency);
+        signal.throwIfAborted();
+        if (!this.#done.has(received.message.id) && !this.#underWay.has(received.message.id)) {
+          this.#begin(received, []);
+        }
+      }
+      cursor = page.nextCursor;
+    }
+  }
+
+  /** Takes a delivery. A repetition of what is being handled waits for that; of what was handled, is done with. */
+  #take({ number, received }: Delivery, acknowledging: Acknowledging): void {
+    const id = received?.message.id;
+    const underWay = id === undefined ? undefined : this.#underWay.get(id);
+    if (underWay !== undefined) {
+      underWay.push({ acknowledging, number });
+    } else if (received === null || this.#done.has(id!) || !isForHandlers(received, this.options.agentId)) {
+      acknowledging.done(number);
+    } else {
+      this.#begin(received, [{ acknowledging, number }]);
+    }
+  }
+
+  #begin(received: Received, deliveries: { acknowledging: Acknowledging; number: number }[]): void {
+    const { id } = received.message;
+    this.#underWay.set(id, deliveries);
+    this.#workers.add(async () => {
+      try {
+        await this.options.handle(received);
+        this.#done.add(id);
+        deliveries.forEach(({ acknowledging, number }) => acknowledging.done(number));
+      } catch (error) {
+        if (!this.end.aborted) {
+          this.options.failed(error); // It stays unacknowledged, and comes again.
+        }
+      } finally {
+        this.#underWay.delete(id);
+      }
+    });
+  }
+}
+
+/** Whether a subscription has ended, as by its agent's deregistration, and is to be made anew. */
+function isEnded(error: unknown): boolean {
+  return error instanceof FailedPreconditionError && error.reason === "SUBSCRIPTION_ENDED";
+}

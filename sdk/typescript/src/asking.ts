@@ -1,0 +1,202 @@
+import { badField, errorFrom, OpenIntentError, RemoteError } from "./errors.js";
+import { toJsonObject, type JsonObject } from "./json.js";
+import { newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
+import type { Settings } from "./settings.js";
+import { inSpan, traced, type Span, type Trace } from "./tracing.js";
+import type { AskRequest, Transport } from "./transport.js";
+import type { Message } from "./types.js";
+
+/** How a question is asked. `timeout` is how long to wait for answers, in seconds: 30 unless given, 600 at most. */
+export interface AskOptions extends CallOptions {
+  /** Facts about the message. */
+  metadata?: object;
+  /** The asking agent; the operator alone may name another than its own. */
+  sender?: string;
+}
+
+export interface AskAllOptions extends AskOptions {
+  /** How many responses are enough; absent: whatever comes within the time. */
+  minResponses?: number;
+}
+
+const defaultWindow = 30;
+/** The longest that the server waits in one call, in seconds. */
+const longestWait = 600;
+/** Enough for one look, in seconds. */
+const shortestWindow = 0.001;
+/** How much longer than its window the responses to a request are waited for, in seconds: the server ends it by its clock. */
+const beyondWindow = 1;
+
+/** Asking, over any transport. */
+export class Asking {
+  constructor(
+    private readonly transport: Transport,
+    private readonly settings: Settings,
+  ) {}
+
+  async ask(channelId: string, to: string, payload: object, options: AskOptions): Promise<Message> {
+    const window = options.timeout ?? defaultWindow;
+    return inSpan(this.span(channelId, to), async (trace) => {
+      const request = questionOf(channelId, to, payload, window, options, trace);
+      const retrying = { ...options, timeout: window, waits: true, traceparent: trace?.traceparent };
+      return answerOf(await this.retried(retrying, (attempt) => this.transport.ask(request, attempt)));
+    });
+  }
+
+  async askAll(channelId: string, to: string, payload: object, options: AskAllOptions): Promise<Message[]> {
+    const window = options.timeout ?? defaultWindow;
+    return inSpan(this.span(channelId, to), (trace) => {
+      const request = { ...questionOf(channelId, to, payload, window, options, trace), ...enough(options) };
+      const retrying = { ...options, timeout: window, waits: true, traceparent: trace?.traceparent };
+      return this.retried(retrying, (attempt) => this.transport.askAll(request, attempt));
+    });
+  }
+
+  /**
+   * Yields responses as they come. The question is sent when the first is asked for. The server keeps the window; the
+   * request is known by its first response, whose correlation it is.
+   */
+  async *askAllIter(channelId: string, to: string, payload: object, options: AskAllOptions): AsyncGenerator<Message, void> {
+    const { clock } = this.settings;
+    const window = options.timeout ?? defaultWindow;
+    const deadline = clock.now() + (window + beyondWindow) * 1000;
+    const wanted = options.minResponses ?? Infinity;
+    const span = this.span(channelId, to);
+    let failure: unknown;
+    try {
+      const request = { ...questionOf(channelId, to, payload, window, options, span.trace), ...enough(options), minResponses: 1 };
+      const retrying: RetryOptions = { ...options, timeout: window, waits: true, traceparent: span.trace?.traceparent };
+      let responses = await span.run(() => this.retried(retrying, (attempt) => this.transport.askAll(request, attempt)));
+      for (let given = 0; responses.length > given; ) {
+        for (const response of responses.slice(given)) {
+          yield response;
+          if (++given >= wanted) {
+            return;
+          }
+        }
+        const messageId = responses[0]!.correlationId!;
+        responses = await this.await(channelId, messageId, deadline, given + 1, retrying);
+      }
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      span.end(failure);
+    }
+  }
+
+  /** Waits for the first response to an earlier request of the caller's. */
+  async resumeAsk(channelId: string, messageId: string, options: CallOptions): Promise<Message> {
+    const window = options.timeout ?? defaultWindow;
+    const deadline = this.settings.clock.now() + window * 1000;
+    const responses = await this.await(channelId, messageId, deadline, 1, { ...options, timeout: window });
+    if (responses[0] !== undefined) {
+      return answerOf(responses[0]);
+    }
+    throw await this.whyUnanswered(channelId, messageId, options);
+  }
+
+  /**
+   * Waits until there are as many responses as wanted, or the deadline is reached, or the server says before that no more
+   * can come. At the deadline it still looks once.
+   */
+  private async await(
+    channelId: string,
+    messageId: string,
+    deadline: number,
+    wanted: number,
+    options: RetryOptions,
+  ): Promise<Message[]> {
+    const { clock } = this.settings;
+    const left = (): number => Math.max(0, (deadline - clock.now()) / 1000);
+    for (;;) {
+      const remaining = left();
+      const retrying = { ...options, timeout: Math.max(remaining, shortestWindow), waits: true };
+      const responses = await this.retried(retrying, (attempt) =>
+        this.transport.awaitResponses(channelId, messageId, Math.min(left(), longestWait), wanted, attempt),
+      ).catch((error: unknown) => {
+        throw naming(error, messageId);
+      });
+      const whole = remaining > longestWait && remaining - left() >= longestWait - 1;
+      if (responses.length >= wanted || !whole) {
+        return responses;
+      }
+    }
+  }
+
+  /** The error for a question that has no response: its time ran out, or its channel closed before. */
+  private async whyUnanswered(channelId: string, messageId: string, options: CallOptions): Promise<Error> {
+    const look = { signal: options.signal };
+    const channel = await this.retried(look, (attempt) => this.transport.getChannel(channelId, attempt));
+    const known = { metadata: { message_id: messageId } };
+    if (channel.status === "closed") {
+      const request = await this.retried(look, (attempt) => this.transport.getMessage(channelId, messageId, attempt)).catch(
+        () => null,
+      );
+      if (request?.expiresAt == null || channel.closedAt == null || channel.closedAt <= request.expiresAt) {
+        const message = "The channel was closed before a response came.";
+        return errorFrom({ code: "FAILED_PRECONDITION", reason: "CHANNEL_CLOSED", message, ...known });
+      }
+    }
+    const message = "No response came before the time ran out.";
+    return errorFrom({ code: "DEADLINE_EXCEEDED", reason: "MESSAGE_TIMEOUT", message, ...known });
+  }
+
+  private span(channelId: string, to: string): Span {
+    return this.settings.tracing.start("openintent.ask", "client", { "openintent.channel": channelId, "openintent.to": to });
+  }
+
+  private retried<T>(options: RetryOptions, call: Parameters<typeof withRetry<T>>[2]): Promise<T> {
+    return withRetry(this.settings.clock, options, call);
+  }
+}
+
+function questionOf(
+  channelId: string,
+  to: string,
+  payload: object,
+  timeoutSeconds: number,
+  options: AskOptions,
+  trace: Trace | null,
+): AskRequest {
+  return {
+    channelId,
+    to,
+    payload: toJsonObject(payload, "payload"),
+    metadata: traced(metadataOf(options.metadata), trace),
+    timeoutSeconds,
+    ...(options.sender !== undefined && { sender: options.sender }),
+    // Made once, so that every attempt asks the same question.
+    idempotencyKey: newKey(),
+  };
+}
+
+export function metadataOf(metadata: object | undefined): JsonObject {
+  return metadata === undefined ? {} : toJsonObject(metadata, "metadata");
+}
+
+function enough(options: AskAllOptions): { minResponses?: number } {
+  const { minResponses } = options;
+  if (minResponses !== undefined && !(Number.isInteger(minResponses) && minResponses >= 1)) {
+    throw badField("min_responses", "must be a whole number of 1 or more");
+  }
+  return minResponses === undefined ? {} : { minResponses };
+}
+
+/** The response, unless it says that the responder's handler failed. */
+function answerOf(response: Message): Message {
+  if (response.isError) {
+    throw new RemoteError(response);
+  }
+  return response;
+}
+
+/** Adds the request's id to an error that lacks it. */
+function naming(error: unknown, messageId: string): unknown {
+  if (!(error instanceof OpenIntentError) || error.messageId !== null) {
+    return error;
+  }
+  const { code, reason, message, violations, retryDelayMs, cause } = error;
+  const metadata = { ...error.metadata, message_id: messageId };
+  return errorFrom({ code, reason, message, metadata, violations, retryDelayMs, cause });
+}

@@ -1,0 +1,95 @@
+import type { Client } from "./client.js";
+import { AlreadyExistsError, ChannelNameTakenError } from "./errors.js";
+import { ChannelHandle } from "./handle.js";
+import { withRetry, type CallOptions } from "./retry.js";
+import type { Settings } from "./settings.js";
+import type { Attempt, CreateChannelRequest, Transport } from "./transport.js";
+import type { Channel, ChannelOptions, MemberPolicy } from "./types.js";
+
+export interface CreateChannelOptions extends CallOptions {
+  /** Listed members; they decide only under the `explicit` policy. */
+  members?: readonly string[];
+  /** `intent` unless given. */
+  memberPolicy?: MemberPolicy;
+  options?: Partial<ChannelOptions>;
+  /** A task of the same intent; the channel closes when it ends. */
+  taskId?: string;
+}
+
+/** How often `open` looks again when others create and close channels of the same name meanwhile. */
+const openAttempts = 5;
+
+/** The channels of intents, by name. */
+export class ChannelDirectory {
+  readonly #client: Client;
+  readonly #transport: Transport;
+  readonly #settings: Settings;
+
+  constructor(client: Client, transport: Transport, settings: Settings) {
+    this.#client = client;
+    this.#transport = transport;
+    this.#settings = settings;
+  }
+
+  /**
+   * Gets the intent's open channel of this name or, when there is none, creates it with the options. Of two that do so at
+   * once both get the same.
+   */
+  async open(name: string, intentId: string, options: CreateChannelOptions = {}): Promise<ChannelHandle> {
+    const { signal, timeout } = options;
+    const deadline = timeout === undefined ? undefined : this.#settings.clock.now() + timeout * 1000;
+    const remaining = (): CallOptions => ({
+      signal,
+      timeout: deadline === undefined ? undefined : Math.max(0.001, (deadline - this.#settings.clock.now()) / 1000),
+    });
+    for (let tries = 1; ; tries++) {
+      const found = await withRetry(this.#settings.clock, remaining(), (attempt) => this.#find(name, intentId, attempt));
+      if (found) {
+        return new ChannelHandle(this.#client, found);
+      }
+      try {
+        return new ChannelHandle(this.#client, await this.create(intentId, name, { ...options, ...remaining() }));
+      } catch (error) {
+        if (!(error instanceof ChannelNameTakenError) || tries === openAttempts) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /** Creates a channel. When an attempt's answer was lost, it looks whether the channel is there now. */
+  create(intentId: string, name: string, options: CreateChannelOptions): Promise<Channel> {
+    const { signal, timeout, members = [], memberPolicy = "intent", options: settings = {}, taskId } = options;
+    const request: CreateChannelRequest = { intentId, name, members, memberPolicy, options: settings, ...(taskId && { taskId }) };
+    return withRetry(this.#settings.clock, { signal, timeout }, async (attempt, before) => {
+      try {
+        return await this.#transport.createChannel(request, attempt);
+      } catch (error) {
+        const made = error instanceof AlreadyExistsError && before > 0 ? await this.#find(name, intentId, attempt) : undefined;
+        if (made !== undefined && this.#isMadeFrom(made, request)) {
+          return made;
+        }
+        throw error;
+      }
+    });
+  }
+
+  async #find(name: string, intentId: string, attempt: Attempt): Promise<Channel | undefined> {
+    const channels = await this.#transport.listChannels(intentId, attempt);
+    return channels.find((channel) => channel.name === name && channel.status === "open");
+  }
+
+  /** Whether a channel is what an earlier attempt of this client's made. */
+  #isMadeFrom(channel: Channel, request: CreateChannelRequest): boolean {
+    const { agentId } = this.#settings;
+    const asked = Object.entries(request.options) as [keyof ChannelOptions, unknown][];
+    return (
+      (agentId === undefined || channel.createdBy === agentId) &&
+      channel.taskId === (request.taskId ?? null) &&
+      channel.memberPolicy === request.memberPolicy &&
+      channel.members.length === request.members.length &&
+      channel.members.every((member, i) => member === request.members[i]) &&
+      asked.every(([name, value]) => value === undefined || channel.options[name] === value)
+    );
+  }
+}

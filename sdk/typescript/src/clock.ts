@@ -1,0 +1,70 @@
+/** What this package knows of time, so that tests can have their own. */
+export interface Clock {
+  /** Milliseconds since some moment; never goes back. */
+  now(): number;
+  /** Calls back once after a time in milliseconds, unless the returned function was called before. */
+  after(milliseconds: number, then: () => void): () => void;
+  /** A number from 0 up to, without, 1. */
+  random(): number;
+}
+
+/** The longest time that a timer of the platform can wait, in milliseconds; about 24 days. */
+const longestTimer = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  after(milliseconds, then) {
+    const timer = setTimeout(then, Math.min(milliseconds, longestTimer));
+    return () => clearTimeout(timer);
+  },
+  random: () => Math.random(),
+};
+
+/** Waits, or throws the signal's reason as soon as it aborts. */
+export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const stop = clock.after(milliseconds, () => {
+      signal?.removeEventListener("abort", aborted);
+      resolve();
+    });
+    function aborted(): void {
+      stop();
+      reject(signal?.reason);
+    }
+    signal?.addEventListener("abort", aborted, { once: true });
+  });
+}
+
+/** An abort signal that follows others and can be aborted by itself; `release` lets go of the others. */
+export interface LinkedAbort {
+  readonly signal: AbortSignal;
+  abort(reason?: unknown): void;
+  release(): void;
+}
+
+/** Makes a signal that aborts as soon as one of the given does. */
+export function linkedAbort(...signals: (AbortSignal | undefined)[]): LinkedAbort {
+  const controller = new AbortController();
+  const released: (() => void)[] = [];
+  for (const signal of signals) {
+    if (signal === undefined) {
+      continue;
+    }
+    if (signal.aborted) {
+      controller.abort(signal.reason);
+      break;
+    }
+    const follow = (): void => controller.abort(signal.reason);
+    signal.addEventListener("abort", follow, { once: true });
+    released.push(() => signal.removeEventListener("abort", follow));
+  }
+  return {
+    signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
+    release: () => released.splice(0).forEach((release) => release()),
+  };
+}

@@ -1,0 +1,187 @@
+import type { Message } from "./types.js";
+
+/** A canonical gRPC code by name. */
+export type Code =
+  | "CANCELLED"
+  | "UNKNOWN"
+  | "INVALID_ARGUMENT"
+  | "DEADLINE_EXCEEDED"
+  | "NOT_FOUND"
+  | "ALREADY_EXISTS"
+  | "PERMISSION_DENIED"
+  | "RESOURCE_EXHAUSTED"
+  | "FAILED_PRECONDITION"
+  | "ABORTED"
+  | "OUT_OF_RANGE"
+  | "UNIMPLEMENTED"
+  | "INTERNAL"
+  | "UNAVAILABLE"
+  | "DATA_LOSS"
+  | "UNAUTHENTICATED";
+
+/** What is wrong with one field of a request. */
+export interface Violation {
+  readonly field: string;
+  readonly description: string;
+}
+
+/** What a transport knows of a failure, whichever way it came. */
+export interface Failure {
+  code: Code;
+  /** The server's stable word; empty when the failure is none of the server's. */
+  reason?: string;
+  message: string;
+  metadata?: Readonly<Record<string, string>>;
+  violations?: readonly Violation[];
+  /** How long to wait at least before trying again, in milliseconds. */
+  retryDelayMs?: number;
+  cause?: unknown;
+}
+
+/** The base of every error of this package. Branch on its class, or on `reason`; `message` is for people. */
+export class OpenIntentError extends Error {
+  /** The canonical gRPC code's name, the same over REST. */
+  readonly code: Code;
+  /** The server's stable UPPER_SNAKE word; empty when the failure is none of the server's. */
+  readonly reason: string;
+  /** Facts that some reasons carry, as `message_id`. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** What is wrong with which field; empty unless the server said so. */
+  readonly violations: readonly Violation[];
+  /** The message that the failure is about, as an ask's request; null when it is about none, or it is not known. */
+  readonly messageId: string | null;
+  /** How long the server asked to wait before trying again, in milliseconds; 0 when it did not. */
+  readonly retryDelayMs: number;
+
+  constructor(failure: Failure) {
+    super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
+    this.name = new.target.name;
+    this.code = failure.code;
+    this.reason = failure.reason ?? "";
+    this.metadata = failure.metadata ?? {};
+    this.violations = failure.violations ?? [];
+    this.messageId = this.metadata["message_id"] ?? null;
+    this.retryDelayMs = failure.retryDelayMs ?? 0;
+  }
+}
+
+export class InvalidArgumentError extends OpenIntentError {}
+export class UnauthenticatedError extends OpenIntentError {}
+export class PermissionDeniedError extends OpenIntentError {}
+export class NotFoundError extends OpenIntentError {}
+export class AlreadyExistsError extends OpenIntentError {}
+export class FailedPreconditionError extends OpenIntentError {}
+export class AbortedError extends OpenIntentError {}
+export class ResourceExhaustedError extends OpenIntentError {}
+export class UnavailableError extends OpenIntentError {}
+
+/** A wait or a deadline ran out: the server's (`messageId` names the request, which has expired) or this client's. */
+export class MessageTimeoutError extends OpenIntentError {}
+
+/** The channel is closed and takes no more. */
+export class ChannelClosedError extends FailedPreconditionError {}
+/** The intent is completed or abandoned. */
+export class IntentEndedError extends FailedPreconditionError {}
+/** It is too late to answer the message or to mark it read. */
+export class MessageExpiredError extends FailedPreconditionError {}
+
+export class ChannelNotFoundError extends NotFoundError {}
+/** There is no such message, or none that this client's agent may see. */
+export class MessageNotFoundError extends NotFoundError {}
+export class IntentNotFoundError extends NotFoundError {}
+
+/** The channel is for its members, and this client's agent is none. */
+export class NotAMemberError extends PermissionDeniedError {}
+/** The channel is for its members, and the addressed agent is none. */
+export class TargetNotAMemberError extends PermissionDeniedError {}
+/** A call named another sender than the client's agent; only the operator may. */
+export class SenderMismatchError extends PermissionDeniedError {}
+
+/** An open channel of the intent has the name. */
+export class ChannelNameTakenError extends AlreadyExistsError {}
+
+/** The responder's handler failed; `message` is its text. */
+export class RemoteError extends OpenIntentError {
+  /** The name of the handler's error's type. */
+  readonly type: string;
+  /** The response that says so. */
+  readonly response: Message;
+
+  constructor(response: Message) {
+    const { type, text } = handlerFailure(response);
+    super({
+      code: "UNKNOWN",
+      reason: "HANDLER_FAILED",
+      message: text,
+      metadata: response.correlationId === null ? {} : { message_id: response.correlationId },
+    });
+    this.type = type;
+    this.response = response;
+  }
+}
+
+function handlerFailure(response: Message): { type: string; text: string } {
+  const error = response.payload["error"];
+  const said = typeof error === "object" && error !== null && !Array.isArray(error) ? error : {};
+  return {
+    type: typeof said["type"] === "string" ? said["type"] : "",
+    text: typeof said["message"] === "string" ? said["message"] : "The responder's handler failed.",
+  };
+}
+
+type ErrorClass = new (failure: Failure) => OpenIntentError;
+
+const byReason: Readonly<Record<string, ErrorClass>> = {
+  MESSAGE_TIMEOUT: MessageTimeoutError,
+  CHANNEL_CLOSED: ChannelClosedError,
+  INTENT_ENDED: IntentEndedError,
+  MESSAGE_EXPIRED: MessageExpiredError,
+  CHANNEL_NOT_FOUND: ChannelNotFoundError,
+  MESSAGE_NOT_FOUND: MessageNotFoundError,
+  INTENT_NOT_FOUND: IntentNotFoundError,
+  NOT_A_MEMBER: NotAMemberError,
+  TARGET_NOT_A_MEMBER: TargetNotAMemberError,
+  SENDER_MISMATCH: SenderMismatchError,
+  CHANNEL_NAME_TAKEN: ChannelNameTakenError,
+};
+
+const byCode: Partial<Record<Code, ErrorClass>> = {
+  INVALID_ARGUMENT: InvalidArgumentError,
+  UNAUTHENTICATED: UnauthenticatedError,
+  PERMISSION_DENIED: PermissionDeniedError,
+  NOT_FOUND: NotFoundError,
+  ALREADY_EXISTS: AlreadyExistsError,
+  FAILED_PRECONDITION: FailedPreconditionError,
+  ABORTED: AbortedError,
+  RESOURCE_EXHAUSTED: ResourceExhaustedError,
+  UNAVAILABLE: UnavailableError,
+  DEADLINE_EXCEEDED: MessageTimeoutError,
+};
+
+/** Makes the error of a failure: of the class of its reason or, where there is none, of its code. */
+export function errorFrom(failure: Failure): OpenIntentError {
+  const known = byReason[failure.reason ?? ""] ?? byCode[failure.code] ?? OpenIntentError;
+  return new known(failure);
+}
+
+/** Tells whether trying again may help and, under the same idempotency key, does no harm. */
+export function isRetryable(error: unknown): error is OpenIntentError {
+  return (
+    error instanceof OpenIntentError && (error.code === "UNAVAILABLE" || (error.code === "ABORTED" && error.reason === ""))
+  );
+}
+
+/** The error for an argument that is refused before anything is sent. */
+export function badField(field: string, description: string): OpenIntentError {
+  return errorFrom({
+    code: "INVALID_ARGUMENT",
+    reason: "INVALID_FIELD",
+    message: `${field} ${description}.`,
+    violations: [{ field, description }],
+  });
+}
+
+/** The error for a connection that could not be made or was lost. */
+export function connectionLost(message: string, cause?: unknown): OpenIntentError {
+  return errorFrom({ code: "UNAVAILABLE", message, cause });
+}

@@ -1,0 +1,150 @@
+import { linkedAbort, sleep } from "./clock.js";
+import { ChannelClosedError, connectionLost, isRetryable } from "./errors.js";
+import { RecentIds } from "./recent.js";
+import { backoff, checkTimeout, ranOut, type CallOptions } from "./retry.js";
+import type { Settings } from "./settings.js";
+import type { Followed, Transport } from "./transport.js";
+import type { ChannelMessage } from "./types.js";
+
+/** What of a channel is followed. `timeout` bounds the whole following, in seconds; without it there is no end. */
+export interface FollowOptions extends CallOptions {
+  /** Go on after this position; absent: from now on; 0: from the beginning. */
+  after?: number;
+  /** Whether the messages of the client's own agent come too; true unless given. Without an agent, the operator's are own. */
+  includeOwn?: boolean;
+}
+
+/** How many ids are remembered to tell repetitions by, where positions do not. */
+const remembered = 10_000;
+
+/**
+ * The messages of a channel as they come, as an async iterator. It ends when the channel is closed and everything was
+ * given. A lost connection is made again, after the last position; no message comes twice. Other failures end it with their
+ * error.
+ */
+export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
+  readonly #transport: Transport;
+  readonly #settings: Settings;
+  readonly #channelId: string;
+  readonly #options: FollowOptions;
+  readonly #left = new AbortController();
+  readonly #seen = new RecentIds(remembered);
+  readonly #source: AsyncGenerator<ChannelMessage<T>, void>;
+  #position: number | undefined;
+  #first: Promise<IteratorResult<ChannelMessage<T>, void>> | null = null;
+  #accept: () => void = () => {};
+  readonly #accepted = new Promise<void>((resolve) => (this.#accept = resolve));
+
+  constructor(transport: Transport, settings: Settings, channelId: string, options: FollowOptions) {
+    checkTimeout(options.timeout);
+    this.#transport = transport;
+    this.#settings = settings;
+    this.#channelId = channelId;
+    this.#options = options;
+    this.#position = options.after;
+    this.#source = this.#follow();
+  }
+
+  /** Where the following stands: to go on later, follow `after` it. Undefined before the server accepted. */
+  get position(): number | undefined {
+    return this.#position;
+  }
+
+  /**
+   * Begins to follow, if it has not begun, and returns once the server has accepted: what is sent from then on comes. The
+   * first `next` begins by itself.
+   */
+  async started(): Promise<this> {
+    if (this.#first === null) {
+      this.#first = this.#source.next();
+      this.#first.catch(() => {}); // It is for `next` to throw.
+    }
+    await Promise.race([this.#accepted, this.#first]);
+    return this;
+  }
+
+  next(): Promise<IteratorResult<ChannelMessage<T>, void>> {
+    const first = this.#first;
+    if (first !== null && first !== taken) {
+      this.#first = taken;
+      return first;
+    }
+    this.#first = taken;
+    return this.#source.next();
+  }
+
+  /** Leaves the channel; a `next` that waits ends. */
+  async return(): Promise<IteratorResult<ChannelMessage<T>, void>> {
+    this.#left.abort();
+    await this.#source.return();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async *#follow(): AsyncGenerator<ChannelMessage<T>, void> {
+    const { clock } = this.#settings;
+    const whole = linkedAbort(this.#options.signal, this.#left.signal);
+    const { timeout } = this.#options;
+    const stop = timeout === undefined ? () => {} : clock.after(timeout * 1000, () => whole.abort(ranOut()));
+    try {
+      for (let failures = 0; ; ) {
+        try {
+          for await (const followed of this.#connection(whole.signal)) {
+            failures = 0;
+            if (this.#isNew(followed)) {
+              yield followed.message as ChannelMessage<T>;
+            }
+          }
+        } catch (error) {
+          whole.signal.throwIfAborted();
+          if (!isRetryable(error)) {
+            throw error;
+          }
+          await sleep(clock, backoff(clock, ++failures, error), whole.signal);
+        }
+      }
+    } catch (error) {
+      if (!this.#left.signal.aborted && !(error instanceof ChannelClosedError)) {
+        throw error;
+      }
+    } finally {
+      stop();
+      whole.release();
+    }
+  }
+
+  /** One connection: what comes until it is lost, which it always ends by saying. */
+  async *#connection(signal: AbortSignal): AsyncGenerator<Followed, void> {
+    const connection = linkedAbort(signal);
+    try {
+      const accepted = (position: number): void => {
+        this.#position ??= position;
+        this.#accept();
+      };
+      const attempt = { signal: connection.signal, accepted };
+      for await (const followed of this.#transport.follow(this.#channelId, this.#position, attempt)) {
+        this.#position = followed.position;
+        yield followed;
+      }
+      throw connectionLost("The stream ended without a reason.");
+    } finally {
+      connection.abort();
+      connection.release();
+    }
+  }
+
+  /** Whether something came that its reader wants and has not had. */
+  #isNew({ message }: Followed): boolean {
+    if (message === null) {
+      return false;
+    }
+    const own = message.sender === (this.#settings.agentId ?? "operator");
+    return this.#seen.add(message.id) && (this.#options.includeOwn !== false || !own);
+  }
+}
+
+/** Stands for a first result that was given. */
+const taken = Promise.resolve({ done: true as const, value: undefined });

@@ -1,0 +1,114 @@
+import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { AgentServer, AgentSubscription, Delivery, InboxPage, Received } from "../agent/server.js";
+import { AlreadyExistsError } from "../errors.js";
+import { AgentStatus } from "../generated/openintent/v1/agents_pb.js";
+import { MessageType } from "../generated/openintent/v1/messages_pb.js";
+import type { Subscription, SubscriptionDelivery } from "../generated/openintent/v1/subscriptions_pb.js";
+import type { Attempt } from "../transport.js";
+import type { GrpcConnection } from "./connection.js";
+import { toMessage } from "./convert.js";
+
+/** The name of the subscription over which this package's agents receive, in all its languages. */
+const subscriptionName = "sdk";
+
+/** Long, since a new stream begins with everything that is not acknowledged: a crash need not wait for it. */
+const acknowledgeSeconds = 3600;
+const maxAttempts = 20;
+const inboxPage = 100;
+
+/** Serves an agent's runtime over gRPC. */
+export class GrpcAgentServer implements AgentServer {
+  constructor(
+    private readonly connection: GrpcConnection,
+    private readonly agent: { readonly id: string; readonly role?: string; readonly name?: string },
+  ) {}
+
+  async register(attempt: Attempt): Promise<number> {
+    const wire = { agentId: this.agent.id, roleId: this.agent.role, name: this.agent.name };
+    const record = await this.connection.call(attempt, (options) => this.connection.agents.upsertAgent(wire, options));
+    return (record.heartbeatConfig?.intervalSeconds ?? 30) * 1000;
+  }
+
+  async heartbeat(status: "active" | "draining", attempt: Attempt): Promise<number> {
+    const wire = { agentId: this.agent.id, status: status === "draining" ? AgentStatus.DRAINING : AgentStatus.ACTIVE };
+    const answer = await this.connection.call(attempt, (options) => this.connection.agents.heartbeat(wire, options));
+    if (!answer.nextHeartbeatAt || !answer.serverTimestamp) {
+      return 30_000;
+    }
+    return Math.max(1000, timestampMs(answer.nextHeartbeatAt) - timestampMs(answer.serverTimestamp));
+  }
+
+  async deregister(attempt: Attempt): Promise<void> {
+    const wire = { agentId: this.agent.id };
+    await this.connection.call(attempt, (options) => this.connection.agents.deregisterAgent(wire, options));
+  }
+
+  async createSubscription(attempt: Attempt): Promise<AgentSubscription | undefined> {
+    const wire = { name: subscriptionName, eventTypes: ["channel_message"], acknowledgeSeconds, maxAttempts };
+    try {
+      const made = await this.connection.call(attempt, (options) =>
+        this.connection.subscriptions.createSubscription(wire, options),
+      );
+      return toSubscription(made);
+    } catch (error) {
+      if (error instanceof AlreadyExistsError) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  async findSubscription(attempt: Attempt): Promise<AgentSubscription | undefined> {
+    const { subscriptions } = await this.connection.call(attempt, (options) =>
+      this.connection.subscriptions.listSubscriptions({ subscriberId: this.agent.id }, options),
+    );
+    const found = subscriptions.find((subscription) => subscription.name === subscriptionName);
+    return found && toSubscription(found);
+  }
+
+  async deleteSubscription(subscriptionId: string, attempt: Attempt): Promise<void> {
+    await this.connection.call(attempt, (options) =>
+      this.connection.subscriptions.deleteSubscription({ subscriptionId }, options),
+    );
+  }
+
+  async *deliveries(
+    subscriptionId: string,
+    maxOutstanding: number,
+    accepted: () => void,
+    attempt: Attempt,
+  ): AsyncGenerator<Delivery, void> {
+    const stream = this.connection.stream(attempt, (options) =>
+      this.connection.subscriptions.streamDeliveries({ subscriptionId, maxOutstanding }, { ...options, onHeader: accepted }),
+    );
+    for await (const delivery of stream) {
+      yield { number: Number(delivery.number), received: receivedBy(delivery) };
+    }
+  }
+
+  async acknowledge(subscriptionId: string, numbers: readonly number[], attempt: Attempt): Promise<void> {
+    const wire = { subscriptionId, numbers: numbers.map(BigInt) };
+    await this.connection.call(attempt, (options) => this.connection.subscriptions.acknowledgeDeliveries(wire, options));
+  }
+
+  async inbox(cursor: string | undefined, attempt: Attempt): Promise<InboxPage> {
+    const wire = { agentId: this.agent.id, limit: inboxPage, cursor };
+    const page = await this.connection.call(attempt, (options) => this.connection.messages.getInbox(wire, options));
+    const requests: Received[] = [];
+    for (const { message, intentId, channelName } of page.items) {
+      if (message?.messageType === MessageType.REQUEST) {
+        requests.push({ message: toMessage(message), intentId, channelName, position: null, attempt: 1 });
+      }
+    }
+    return { requests, nextCursor: page.nextCursor };
+  }
+}
+
+function toSubscription({ id, createdAt, active }: Subscription): AgentSubscription {
+  return { id, createdAt: createdAt ? timestampDate(createdAt) : new Date(0), active };
+}
+
+function receivedBy(delivery: SubscriptionDelivery): Received | null {
+  const { message, intentId, channelName, position, attempt } = delivery;
+  return message ? { message: toMessage(message), intentId, channelName, position: Number(position), attempt } : null;
+}

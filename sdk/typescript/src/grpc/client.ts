@@ -1,0 +1,36 @@
+import { createRequire } from "node:module";
+import { Client } from "../client.js";
+import { grpcUrl, settle, type ConnectOptions } from "../settings.js";
+import { openTelemetry, type OpenTelemetryApi, type Tracing } from "../tracing.js";
+import { GrpcConnection } from "./connection.js";
+import { GrpcTransport } from "./transport.js";
+
+/** How a client of the gRPC server connects. What is not given is taken from the environment. */
+export interface ClientOptions extends ConnectOptions {
+  /** `host:port`, or a URL (`OPENINTENT_SERVER`); `127.0.0.1:50051` unless given. */
+  server?: string;
+  /** Whether the connection is encrypted (`OPENINTENT_TLS=1`); a server given as `https://...` is, too. */
+  tls?: boolean;
+}
+
+/** A client over gRPC. It connects when it is first used, and when it is idle it does not keep the program running. */
+export class OpenIntentClient extends Client {
+  /** For the agent runtime of this package. */
+  readonly connection: GrpcConnection;
+
+  constructor(options: ClientOptions = {}) {
+    const settings = settle({ ...options, tracing: options.tracing ?? installedTracing() });
+    const connection = new GrpcConnection(grpcUrl(options.server, options.tls), settings);
+    super(new GrpcTransport(connection), settings);
+    this.connection = connection;
+  }
+}
+
+/** Tracing with the program's own OpenTelemetry, when it has one. */
+export function installedTracing(): Tracing | undefined {
+  try {
+    return openTelemetry(createRequire(import.meta.url)("@opentelemetry/api") as OpenTelemetryApi);
+  } catch {
+    return undefined;
+  }
+}

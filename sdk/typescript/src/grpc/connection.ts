@@ -1,0 +1,65 @@
+import { createClient, type CallOptions as ConnectCallOptions, type Client as ServiceClient } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { AgentService } from "../generated/openintent/v1/agents_pb.js";
+import { ChannelService } from "../generated/openintent/v1/channels_pb.js";
+import { IntentService } from "../generated/openintent/v1/intents_pb.js";
+import { MessageService } from "../generated/openintent/v1/messages_pb.js";
+import { SubscriptionService } from "../generated/openintent/v1/subscriptions_pb.js";
+import { connectionLost } from "../errors.js";
+import { identity, type Settings } from "../settings.js";
+import type { Attempt } from "../transport.js";
+import { grpcError } from "./failure.js";
+
+/** How long a connection may be quiet before it is asked whether it lives, in milliseconds; the server allows 10 s. */
+const quietFor = 20_000;
+const answerWithin = 10_000;
+
+/** One connection to a gRPC server, with the clients of its services. It is made when it is needed, again and again. */
+export class GrpcConnection {
+  readonly agents: ServiceClient<typeof AgentService>;
+  readonly channels: ServiceClient<typeof ChannelService>;
+  readonly intents: ServiceClient<typeof IntentService>;
+  readonly messages: ServiceClient<typeof MessageService>;
+  readonly subscriptions: ServiceClient<typeof SubscriptionService>;
+  readonly #sessions: Http2SessionManager;
+  readonly #headers: Record<string, string>;
+
+  constructor(url: string, settings: Settings) {
+    this.#sessions = new Http2SessionManager(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin });
+    this.#headers = identity(settings);
+    const transport = createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions });
+    this.agents = createClient(AgentService, transport);
+    this.channels = createClient(ChannelService, transport);
+    this.intents = createClient(IntentService, transport);
+    this.messages = createClient(MessageService, transport);
+    this.subscriptions = createClient(SubscriptionService, transport);
+  }
+
+  /** Makes a call as one attempt. What it throws is this package's error, or the reason of the attempt's signal. */
+  async call<T>(attempt: Attempt, make: (options: ConnectCallOptions) => Promise<T>): Promise<T> {
+    try {
+      return await make(this.options(attempt));
+    } catch (thrown) {
+      throw grpcError(thrown, attempt.signal);
+    }
+  }
+
+  /** Opens a stream as one attempt. It ends only by throwing. */
+  async *stream<T>(attempt: Attempt, open: (options: ConnectCallOptions) => AsyncIterable<T>): AsyncGenerator<T, void> {
+    try {
+      yield* open(this.options(attempt));
+    } catch (thrown) {
+      throw grpcError(thrown, attempt.signal);
+    }
+    throw connectionLost("The stream ended without a reason.");
+  }
+
+  private options(attempt: Attempt): ConnectCallOptions {
+    const headers = { ...this.#headers, ...(attempt.traceparent !== undefined && { traceparent: attempt.traceparent }) };
+    return { signal: attempt.signal, headers, ...(attempt.timeoutMs !== undefined && { timeoutMs: attempt.timeoutMs }) };
+  }
+
+  close(): void {
+    this.#sessions.abort();
+  }
+}

@@ -1,0 +1,115 @@
+import { timestampDate, timestampFromDate, type Timestamp } from "@bufbuild/protobuf/wkt";
+import { ChannelStatus as WireChannelStatus, MemberPolicy as WirePolicy, type Channel as WireChannel } from "../generated/openintent/v1/channels_pb.js";
+import { IntentStatus as WireIntentStatus, type Intent as WireIntent } from "../generated/openintent/v1/intents_pb.js";
+import { MessageStatus as WireStatus, MessageType as WireType, type Message as WireMessage } from "../generated/openintent/v1/messages_pb.js";
+import { saysFailure, type Channel, type Intent, type IntentStatus, type MemberPolicy, type Message, type MessageStatus, type MessageType } from "../types.js";
+
+export const messageTypes: Readonly<Record<MessageType, WireType>> = {
+  request: WireType.REQUEST,
+  response: WireType.RESPONSE,
+  notify: WireType.NOTIFY,
+  broadcast: WireType.BROADCAST,
+};
+
+const messageStatuses: Readonly<Record<MessageStatus, WireStatus>> = {
+  pending: WireStatus.PENDING,
+  delivered: WireStatus.DELIVERED,
+  read: WireStatus.READ,
+  expired: WireStatus.EXPIRED,
+};
+
+export const memberPolicies: Readonly<Record<MemberPolicy, WirePolicy>> = {
+  explicit: WirePolicy.EXPLICIT,
+  intent: WirePolicy.INTENT,
+};
+
+export const intentStatuses: Readonly<Record<IntentStatus, WireIntentStatus>> = {
+  draft: WireIntentStatus.DRAFT,
+  active: WireIntentStatus.ACTIVE,
+  blocked: WireIntentStatus.BLOCKED,
+  completed: WireIntentStatus.COMPLETED,
+  abandoned: WireIntentStatus.ABANDONED,
+  suspended_awaiting_input: WireIntentStatus.SUSPENDED_AWAITING_INPUT,
+};
+
+/** The word for a number of the wire. One that is not known yet gets the first word of none, in lower case. */
+function wordOf<W extends string>(words: Readonly<Record<W, number>>, value: number): W {
+  for (const [word, number] of Object.entries(words) as [W, number][]) {
+    if (number === value) {
+      return word;
+    }
+  }
+  return "unknown" as W;
+}
+
+function dateOf(time: Timestamp | undefined): Date | null {
+  return time === undefined ? null : timestampDate(time);
+}
+
+function requiredDate(time: Timestamp | undefined): Date {
+  return dateOf(time) ?? new Date(0);
+}
+
+export function timestamp(date: Date | undefined): Timestamp | undefined {
+  return date === undefined ? undefined : timestampFromDate(date);
+}
+
+export function toMessage(wire: WireMessage): Message {
+  const messageType = wordOf(messageTypes, wire.messageType);
+  const metadata = wire.metadata ?? {};
+  return {
+    id: wire.id,
+    channelId: wire.channelId,
+    sender: wire.sender,
+    to: wire.to ?? null,
+    messageType,
+    correlationId: wire.correlationId ?? null,
+    payload: wire.payload ?? {},
+    metadata,
+    status: wordOf(messageStatuses, wire.status),
+    createdAt: requiredDate(wire.createdAt),
+    expiresAt: dateOf(wire.expiresAt),
+    readAt: dateOf(wire.readAt),
+    isError: saysFailure(messageType, metadata),
+  };
+}
+
+export function toChannel(wire: WireChannel): Channel {
+  return {
+    id: wire.id,
+    intentId: wire.intentId,
+    taskId: wire.taskId ?? null,
+    name: wire.name,
+    createdBy: wire.createdBy,
+    members: wire.members,
+    memberPolicy: wordOf(memberPolicies, wire.memberPolicy),
+    options: {
+      audit: wire.options?.audit ?? false,
+      ttlSeconds: wire.options?.ttlSeconds === undefined ? null : Number(wire.options.ttlSeconds),
+      maxMessages: Number(wire.options?.maxMessages ?? 1000),
+    },
+    status: wire.status === WireChannelStatus.OPEN ? "open" : "closed",
+    createdAt: requiredDate(wire.createdAt),
+    closedAt: dateOf(wire.closedAt),
+    messageCount: Number(wire.messageCount),
+    lastMessageAt: dateOf(wire.lastMessageAt),
+  };
+}
+
+export function toIntent(wire: WireIntent): Intent {
+  return {
+    id: wire.id,
+    title: wire.title,
+    description: wire.description,
+    status: wordOf(intentStatuses, wire.status),
+    createdBy: wire.createdBy,
+    constraints: wire.constraints ?? {},
+    state: wire.state ?? {},
+    confidence: wire.confidence,
+    version: Number(wire.version),
+    parentIntentId: wire.parentIntentId ?? null,
+    dependsOn: wire.dependsOn,
+    createdAt: requiredDate(wire.createdAt),
+    updatedAt: requiredDate(wire.updatedAt),
+  };
+}

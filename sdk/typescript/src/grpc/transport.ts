@@ -1,0 +1,170 @@
+import { ChannelStatus } from "../generated/openintent/v1/channels_pb.js";
+import { MessageStatus, type SubscribeResponse } from "../generated/openintent/v1/messages_pb.js";
+import type {
+  AskAllRequest,
+  AskRequest,
+  Attempt,
+  CreateChannelRequest,
+  CreateIntentRequest,
+  Followed,
+  FollowAttempt,
+  ListMessagesRequest,
+  ReplyRequest,
+  SendRequest,
+  Transport,
+} from "../transport.js";
+import type { Channel, Intent, IntentStatus, Message } from "../types.js";
+import type { GrpcConnection } from "./connection.js";
+import { intentStatuses, memberPolicies, messageTypes, timestamp, toChannel, toIntent, toMessage } from "./convert.js";
+
+/** The header in which the server says where a stream begins. */
+const positionHeader = "openintent-position";
+
+/** Reaches the server over gRPC. */
+export class GrpcTransport implements Transport {
+  constructor(private readonly connection: GrpcConnection) {}
+
+  async createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel> {
+    const { audit, ttlSeconds, maxMessages } = request.options;
+    const wire = {
+      intentId: request.intentId,
+      name: request.name,
+      members: [...request.members],
+      memberPolicy: memberPolicies[request.memberPolicy] ?? badWord,
+      options: {
+        audit,
+        ttlSeconds: ttlSeconds == null ? undefined : BigInt(ttlSeconds),
+        maxMessages: maxMessages === undefined ? undefined : BigInt(maxMessages),
+      },
+      taskId: request.taskId,
+    };
+    return toChannel(await this.connection.call(attempt, (options) => this.connection.channels.createChannel(wire, options)));
+  }
+
+  async listChannels(intentId: string, attempt: Attempt): Promise<Channel[]> {
+    const { channels } = await this.connection.call(attempt, (options) =>
+      this.connection.channels.listChannels({ intentId }, options),
+    );
+    return channels.map(toChannel);
+  }
+
+  async getChannel(channelId: string, attempt: Attempt): Promise<Channel> {
+    return toChannel(
+      await this.connection.call(attempt, (options) => this.connection.channels.getChannel({ channelId }, options)),
+    );
+  }
+
+  async closeChannel(channelId: string, attempt: Attempt): Promise<Channel> {
+    const wire = { channel: { id: channelId, status: ChannelStatus.CLOSED }, updateMask: { paths: ["status"] } };
+    return toChannel(await this.connection.call(attempt, (options) => this.connection.channels.updateChannel(wire, options)));
+  }
+
+  async sendMessage(request: SendRequest, attempt: Attempt): Promise<Message> {
+    const wire = {
+      ...request,
+      messageType: messageTypes[request.messageType] ?? badWord,
+      expiresAt: timestamp(request.expiresAt),
+    };
+    return toMessage(await this.connection.call(attempt, (options) => this.connection.messages.sendMessage(wire, options)));
+  }
+
+  async replyMessage(request: ReplyRequest, attempt: Attempt): Promise<Message> {
+    return toMessage(
+      await this.connection.call(attempt, (options) => this.connection.messages.replyMessage({ ...request }, options)),
+    );
+  }
+
+  async listMessages(request: ListMessagesRequest, attempt: Attempt): Promise<Message[]> {
+    const messageType = request.messageType && (messageTypes[request.messageType] ?? badWord);
+    const { messages } = await this.connection.call(attempt, (options) =>
+      this.connection.messages.listMessages({ ...request, messageType }, options),
+    );
+    return messages.map(toMessage);
+  }
+
+  async getMessage(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {
+    return toMessage(
+      await this.connection.call(attempt, (options) => this.connection.messages.getMessage({ channelId, messageId }, options)),
+    );
+  }
+
+  async markRead(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {
+    const wire = { channelId, messageId, status: MessageStatus.READ };
+    return toMessage(await this.connection.call(attempt, (options) => this.connection.messages.updateMessage(wire, options)));
+  }
+
+  async ask(request: AskRequest, attempt: Attempt): Promise<Message> {
+    return toMessage(await this.connection.call(attempt, (options) => this.connection.messages.ask({ ...request }, options)));
+  }
+
+  async askAll(request: AskAllRequest, attempt: Attempt): Promise<Message[]> {
+    const { responses } = await this.connection.call(attempt, (options) =>
+      this.connection.messages.askAll({ ...request }, options),
+    );
+    return responses.map(toMessage);
+  }
+
+  async awaitResponses(
+    channelId: string,
+    messageId: string,
+    waitSeconds: number,
+    minResponses: number,
+    attempt: Attempt,
+  ): Promise<Message[]> {
+    const wire = { channelId, messageId, waitSeconds, minResponses };
+    const { responses } = await this.connection.call(attempt, (options) =>
+      this.connection.messages.awaitResponses(wire, options),
+    );
+    return responses.map(toMessage);
+  }
+
+  async createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent> {
+    const wire = {
+      ...request,
+      dependsOn: [...(request.dependsOn ?? [])],
+      status: request.status && (intentStatuses[request.status] ?? badWord),
+    };
+    return toIntent(await this.connection.call(attempt, (options) => this.connection.intents.createIntent(wire, options)));
+  }
+
+  async getIntent(intentId: string, attempt: Attempt): Promise<Intent> {
+    return toIntent(await this.connection.call(attempt, (options) => this.connection.intents.getIntent({ intentId }, options)));
+  }
+
+  async setIntentStatus(intentId: string, status: IntentStatus, version: number, attempt: Attempt): Promise<Intent> {
+    const wire = { intentId, status: intentStatuses[status] ?? badWord, expectedVersion: BigInt(version) };
+    return toIntent(await this.connection.call(attempt, (options) => this.connection.intents.setIntentStatus(wire, options)));
+  }
+
+  async *follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncGenerator<Followed, void> {
+    const request = {
+      scope: { case: "channelId" as const, value: channelId },
+      afterPosition: after === undefined ? undefined : BigInt(after),
+    };
+    const onHeader = (header: Headers): void => {
+      const position = header.get(positionHeader);
+      if (position !== null) {
+        attempt.accepted(Number(position));
+      }
+    };
+    const stream = this.connection.stream(attempt, (options) =>
+      this.connection.messages.subscribe(request, { ...options, onHeader }),
+    );
+    for await (const delivery of stream) {
+      yield toFollowed(delivery);
+    }
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+}
+
+/** A number that no word has: the server refuses it and says so. */
+const badWord = -1;
+
+function toFollowed(delivery: SubscribeResponse): Followed {
+  const position = Number(delivery.position);
+  const { message, intentId, channelName } = delivery;
+  return { position, message: message ? { ...toMessage(message), intentId, channelName, position } : null };
+}

@@ -1,0 +1,81 @@
+import type { AskAllOptions, AskOptions } from "./asking.js";
+import type { Client, SendOptions } from "./client.js";
+import type { Following, FollowOptions } from "./following.js";
+import type { JsonObject } from "./json.js";
+import type { CallOptions } from "./retry.js";
+import type { Channel, ChannelMessage, ChannelOptions, ChannelStatus, MemberPolicy, Message } from "./types.js";
+
+/** A channel to talk on, with the channel's fields as they were when the handle was made. */
+export class ChannelHandle implements Channel {
+  readonly #client: Client;
+  readonly id: string;
+  readonly intentId: string;
+  readonly taskId: string | null;
+  readonly name: string;
+  readonly createdBy: string;
+  readonly members: readonly string[];
+  readonly memberPolicy: MemberPolicy;
+  readonly options: ChannelOptions;
+  readonly status: ChannelStatus;
+  readonly createdAt: Date;
+  readonly closedAt: Date | null;
+  readonly messageCount: number;
+  readonly lastMessageAt: Date | null;
+
+  constructor(client: Client, channel: Channel) {
+    this.#client = client;
+    this.id = channel.id;
+    this.intentId = channel.intentId;
+    this.taskId = channel.taskId;
+    this.name = channel.name;
+    this.createdBy = channel.createdBy;
+    this.members = channel.members;
+    this.memberPolicy = channel.memberPolicy;
+    this.options = channel.options;
+    this.status = channel.status;
+    this.createdAt = channel.createdAt;
+    this.closedAt = channel.closedAt;
+    this.messageCount = channel.messageCount;
+    this.lastMessageAt = channel.lastMessageAt;
+  }
+
+  /** Asks an agent or a `role:...` and gives the first response; see `Client.ask`. */
+  ask<T = JsonObject>(to: string, payload: object, options: AskOptions = {}): Promise<Message<T>> {
+    return this.#client.ask<T>(this.id, to, payload, options);
+  }
+
+  /** Asks and gives all responses of the window; see `Client.askAll`. */
+  askAll<T = JsonObject>(to: string, payload: object, options: AskAllOptions = {}): Promise<Message<T>[]> {
+    return this.#client.askAll<T>(this.id, to, payload, options);
+  }
+
+  /** Asks and yields responses as they come; see `Client.askAllIter`. */
+  askAllIter<T = JsonObject>(to: string, payload: object, options: AskAllOptions = {}): AsyncGenerator<Message<T>, void> {
+    return this.#client.askAllIter<T>(this.id, to, payload, options);
+  }
+
+  /** Tells an agent or a `role:...` something that needs no answer. */
+  notify(to: string, payload: object, options: Omit<SendOptions, "to" | "messageType"> = {}): Promise<Message> {
+    return this.send(payload, { ...options, to, messageType: "notify" });
+  }
+
+  /** Tells every participant of the channel something. */
+  broadcast(payload: object, options: Omit<SendOptions, "to" | "messageType"> = {}): Promise<Message> {
+    return this.send(payload, { ...options, messageType: "broadcast" });
+  }
+
+  /** Sends a message of any type. */
+  send(payload: object, options: SendOptions = {}): Promise<Message> {
+    return this.#client.sendMessage(this.id, payload, options);
+  }
+
+  /** Follows the channel, from now on unless `after` says otherwise. */
+  messages<T = JsonObject>(options: FollowOptions = {}): Following<T> & AsyncIterableIterator<ChannelMessage<T>> {
+    return this.#client.follow<T>(this.id, options);
+  }
+
+  /** Closes the channel; closing a closed one is no error. */
+  close(options: CallOptions = {}): Promise<Channel> {
+    return this.#client.closeChannel(this.id, options);
+  }
+}

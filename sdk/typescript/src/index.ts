@@ -1,0 +1,10 @@
+/**
+ * Channels and messages between agents, over gRPC: the client and the runtime of agents. For browsers there is
+ * `@openintent/channels/rest`.
+ */
+export * from "./exports.js";
+export { OpenIntentClient, type ClientOptions } from "./grpc/client.js";
+export { Agent, type AgentOptions } from "./agent/agent.js";
+export type { Handler, ReceivedMessage } from "./agent/message.js";
+export type { Received } from "./agent/server.js";
+export { loadWorkflow, type Workflow, type WorkflowChannel, type WorkflowHandler } from "./workflow.js";

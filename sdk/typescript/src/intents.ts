@@ -1,0 +1,72 @@
+import { AbortedError } from "./errors.js";
+import { toJsonObject } from "./json.js";
+import { withRetry, type CallOptions } from "./retry.js";
+import type { Settings } from "./settings.js";
+import type { Transport } from "./transport.js";
+import type { Intent, IntentStatus } from "./types.js";
+
+export interface CreateIntentOptions extends CallOptions {
+  description?: string;
+  /** `draft` unless given. */
+  status?: IntentStatus;
+  constraints?: object;
+  state?: object;
+  parentIntentId?: string;
+  /** Intents that must be completed before this one. */
+  dependsOn?: readonly string[];
+}
+
+/** How often a status is set anew when others change the intent meanwhile. */
+const statusAttempts = 10;
+
+/** The little of intents that conversations need. */
+export class IntentDirectory {
+  readonly #transport: Transport;
+  readonly #settings: Settings;
+
+  constructor(transport: Transport, settings: Settings) {
+    this.#transport = transport;
+    this.#settings = settings;
+  }
+
+  /** Creates an intent. This is not tried again when its answer is lost, since that could make two. */
+  create(title: string, options: CreateIntentOptions = {}): Promise<Intent> {
+    const { signal, timeout, constraints, state, ...plain } = options;
+    const request = {
+      title,
+      ...plain,
+      ...(constraints !== undefined && { constraints: toJsonObject(constraints, "constraints") }),
+      ...(state !== undefined && { state: toJsonObject(state, "state") }),
+    };
+    return withRetry(this.#settings.clock, { signal, timeout, repeatable: false }, (attempt) =>
+      this.#transport.createIntent(request, attempt),
+    );
+  }
+
+  get(intentId: string, options: CallOptions = {}): Promise<Intent> {
+    return withRetry(this.#settings.clock, options, (attempt) => this.#transport.getIntent(intentId, attempt));
+  }
+
+  /**
+   * Moves an intent along its lifecycle, whatever its version is now. `completed` and `abandoned` close its channels.
+   *
+   * @throws InvalidArgumentError when it cannot go from its status to that one
+   */
+  setStatus(intentId: string, status: IntentStatus, options: CallOptions = {}): Promise<Intent> {
+    return withRetry(this.#settings.clock, options, async (attempt, before) => {
+      for (let tries = 1; ; tries++) {
+        const intent = await this.#transport.getIntent(intentId, attempt);
+        if (before > 0 && intent.status === status) {
+          return intent; // An earlier attempt did it, and its answer was lost.
+        }
+        try {
+          return await this.#transport.setIntentStatus(intentId, status, intent.version, attempt);
+        } catch (error) {
+          if (!(error instanceof AbortedError) || error.reason === "" || tries === statusAttempts) {
+            throw error;
+          }
+        }
+      }
+    });
+  }
+}

@@ -1,0 +1,73 @@
+import { badField } from "./errors.js";
+
+/** A value that JSON can hold. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** A JSON object: what payloads, metadata and states are on the wire. */
+export interface JsonObject {
+  [name: string]: JsonValue;
+}
+
+/** How deep the server lets objects be nested. */
+const maxDepth = 64;
+
+/**
+ * Gives the plain JSON object of a payload, as JSON.stringify would write it. What JSON.stringify would drop or change in
+ * silence (NaN, infinities, functions, symbols) is refused with its place, and so is anything but an object.
+ *
+ * @throws InvalidArgumentError
+ */
+export function toJsonObject(value: unknown, field: string): JsonObject {
+  const plain = toJson(value, field, 0);
+  if (plain === null || typeof plain !== "object" || Array.isArray(plain)) {
+    throw badField(field, "must be an object; wrap other values in one");
+  }
+  return plain;
+}
+
+/** Tells whether a value is a plain object that may stand as metadata or the like. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function toJson(value: unknown, path: string, depth: number): JsonValue {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      if (!Number.isFinite(value)) {
+        throw badField(path, "must be a finite number");
+      }
+      return value;
+    case "object":
+      break;
+    default:
+      throw badField(path, `cannot be a ${typeof value}; JSON has none`);
+  }
+  if (value === null) {
+    return null;
+  }
+  if (depth > maxDepth) {
+    throw badField(path, `is nested deeper than ${maxDepth} levels, or holds itself`);
+  }
+  if ("toJSON" in value && typeof value.toJSON === "function") {
+    return toJson(value.toJSON(), path, depth + 1);
+  }
+  if (Array.isArray(value)) {
+    return value.map((item, i) => (item === undefined ? null : toJson(item, `${path}[${i}]`, depth + 1)));
+  }
+  const plain: JsonObject = {};
+  for (const [name, member] of Object.entries(value)) {
+    if (member !== undefined) {
+      // An assignment to __proto__ would change the object's prototype and not its members.
+      Object.defineProperty(plain, name, {
+        value: toJson(member, `${path}.${name}`, depth + 1),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    }
+  }
+  return plain;
+}

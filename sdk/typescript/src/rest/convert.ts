@@ -1,0 +1,91 @@
+import { connectionLost } from "../errors.js";
+import { isObject, type JsonObject } from "../json.js";
+import { saysFailure, type Channel, type Intent, type Message, type MessageType } from "../types.js";
+
+type Wire = Record<string, any>;
+
+function object(value: unknown): Wire {
+  if (!isObject(value)) {
+    throw connectionLost("The answer is not what the server sends; is something else at this address?");
+  }
+  return value;
+}
+
+/** Reads a list, each entry of which is read by `each`. */
+export function list<T>(value: unknown, each: (item: unknown) => T): T[] {
+  if (!Array.isArray(value)) {
+    throw connectionLost("The answer is not what the server sends; is something else at this address?");
+  }
+  return value.map(each);
+}
+
+function date(value: unknown): Date | null {
+  return typeof value === "string" ? new Date(value) : null;
+}
+
+function requiredDate(value: unknown): Date {
+  return date(value) ?? new Date(0);
+}
+
+export function toMessage(value: unknown): Message {
+  const wire = object(value);
+  const messageType = wire["message_type"] as MessageType;
+  const metadata = (wire["metadata"] ?? {}) as JsonObject;
+  return {
+    id: wire["id"],
+    channelId: wire["channel_id"],
+    sender: wire["sender"],
+    to: wire["to"] ?? null,
+    messageType,
+    correlationId: wire["correlation_id"] ?? null,
+    payload: wire["payload"] ?? {},
+    metadata,
+    status: wire["status"],
+    createdAt: requiredDate(wire["created_at"]),
+    expiresAt: date(wire["expires_at"]),
+    readAt: date(wire["read_at"]),
+    isError: saysFailure(messageType, metadata),
+  };
+}
+
+export function toChannel(value: unknown): Channel {
+  const wire = object(value);
+  return {
+    id: wire["id"],
+    intentId: wire["intent_id"],
+    taskId: wire["task_id"] ?? null,
+    name: wire["name"],
+    createdBy: wire["created_by"],
+    members: wire["members"] ?? [],
+    memberPolicy: wire["member_policy"],
+    options: {
+      audit: wire["options"]?.["audit"] ?? false,
+      ttlSeconds: wire["options"]?.["ttl_seconds"] ?? null,
+      maxMessages: wire["options"]?.["max_messages"] ?? 1000,
+    },
+    status: wire["status"],
+    createdAt: requiredDate(wire["created_at"]),
+    closedAt: date(wire["closed_at"]),
+    messageCount: wire["message_count"] ?? 0,
+    lastMessageAt: date(wire["last_message_at"]),
+  };
+}
+
+export function toIntent(value: unknown): Intent {
+  const wire = object(value);
+  return {
+    id: wire["id"],
+    title: wire["title"],
+    description: wire["description"] ?? "",
+    status: wire["status"],
+    createdBy: wire["created_by"],
+    constraints: wire["constraints"] ?? {},
+    state: wire["state"] ?? {},
+    confidence: wire["confidence"] ?? 0,
+    version: wire["version"],
+    parentIntentId: wire["parent_intent_id"] ?? null,
+    dependsOn: wire["depends_on"] ?? [],
+    createdAt: requiredDate(wire["created_at"]),
+    updatedAt: requiredDate(wire["updated_at"]),
+  };
+}

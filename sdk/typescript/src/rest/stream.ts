@@ -1,0 +1,79 @@
+import { linkedAbort, type Clock } from "../clock.js";
+import { connectionLost, errorFrom } from "../errors.js";
+import type { Followed, FollowAttempt } from "../transport.js";
+import { toMessage } from "./convert.js";
+import { EventReader, type StreamEvent } from "./events.js";
+import { fetchError, problemError } from "./failure.js";
+
+/** After how long a silence a stream counts as lost, in milliseconds; the server sends a comment every 15 s. */
+const longestSilence = 45_000;
+
+/**
+ * Reads a channel's server-sent events until the stream says why it ended, which is thrown. `open` makes the request, whose
+ * answer's body is read; a silent stream is given up.
+ */
+export async function* readStream(
+  clock: Clock,
+  attempt: FollowAttempt,
+  open: (signal: AbortSignal) => Promise<Response>,
+): AsyncGenerator<Followed, void> {
+  const linked = linkedAbort(attempt.signal);
+  let stop = (): void => {};
+  const heard = (): void => {
+    stop();
+    stop = clock.after(longestSilence, () => linked.abort(connectionLost("The stream fell silent.")));
+  };
+  try {
+    heard();
+    const body = (await open(linked.signal)).body;
+    if (body === null) {
+      throw connectionLost("The stream has no body.");
+    }
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    const events = new EventReader();
+    let begun = false;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        throw connectionLost("The stream ended without a reason.");
+      }
+      heard();
+      for (const event of events.push(decoder.decode(value, { stream: true }))) {
+        if (!begun && event.id !== undefined) {
+          begun = true;
+          attempt.accepted(Number(event.id));
+        }
+        yield* followedBy(event);
+      }
+    }
+  } catch (thrown) {
+    throw fetchError(thrown, linked.signal);
+  } finally {
+    stop();
+    linked.abort();
+    linked.release();
+  }
+}
+
+/** What an event brings to who follows a channel. @throws the failure that it tells of. */
+function* followedBy({ id, event, data }: StreamEvent): Generator<Followed, void> {
+  const position = Number(id ?? NaN);
+  switch (event) {
+    case "":
+      yield { position, message: null };
+      break;
+    case "channel_message": {
+      const wire = JSON.parse(data);
+      const place = { intentId: wire["intent_id"], channelName: wire["channel_name"], position };
+      yield { position, message: { ...toMessage(wire), ...place } };
+      break;
+    }
+    case "channel_closed":
+      throw errorFrom({ code: "FAILED_PRECONDITION", reason: "CHANNEL_CLOSED", message: "The channel is closed." });
+    case "error": {
+      const problem = JSON.parse(data);
+      throw problemError(Number(problem["status"]), problem, null);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import { identity, type Settings } from "../settings.js";
+import type {
+  AskAllRequest,
+  AskRequest,
+  Attempt,
+  CreateChannelRequest,
+  CreateIntentRequest,
+  Followed,
+  FollowAttempt,
+  ListMessagesRequest,
+  ReplyRequest,
+  SendRequest,
+  Transport,
+} from "../transport.js";
+import type { Channel, Intent, IntentStatus, Message } from "../types.js";
+import { list, toChannel, toIntent, toMessage } from "./convert.js";
+import { fetchError, problemError } from "./failure.js";
+import { readStream } from "./stream.js";
+
+/** The platform's fetch, or one that behaves as it does. */
+export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
+
+interface Call {
+  method: "GET" | "POST" | "PATCH";
+  path: string;
+  body?: Record<string, unknown>;
+  query?: Record<string, string | number | undefined>;
+  headers?: Record<string, string>;
+}
+
+/** Reaches the server over REST, with fetch. */
+export class RestTransport implements Transport {
+  readonly #headers: Record<string, string>;
+
+  constructor(
+    private readonly url: string,
+    private readonly settings: Settings,
+    private readonly fetch: Fetch,
+  ) {
+    this.#headers = identity(settings);
+  }
+
+  async createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel> {
+    const { audit, ttlSeconds, maxMessages } = request.options;
+    const body = {
+      name: request.name,
+      members: request.members,
+      member_policy: request.memberPolicy,
+      options: { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages },
+      task_id: request.taskId,
+    };
+    return toChannel(await this.#call(attempt, { method: "POST", path: path`intents/${request.intentId}/channels`, body }));
+  }
+
+  async listChannels(intentId: string, attempt: Attempt): Promise<Channel[]> {
+    return list(await this.#call(attempt, { method: "GET", path: path`intents/${intentId}/channels` }), toChannel);
+  }
+
+  async getChannel(channelId: string, attempt: Attempt): Promise<Channel> {
+    return toChannel(await this.#call(attempt, { method: "GET", path: path`channels/${channelId}` }));
+  }
+
+  async closeChannel(channelId: string, attempt: Attempt): Promise<Channel> {
+    const body = { status: "closed" };
+    return toChannel(await this.#call(attempt, { method: "PATCH", path: path`channels/${channelId}`, body }));
+  }
+
+  async sendMessage(request: SendRequest, attempt: Attempt): Promise<Message> {
+    const body = {
+      sender: request.sender,
+      to: request.to,
+      message_type: request.messageType,
+      correlation_id: request.correlationId,
+      payload: request.payload,
+      metadata: request.metadata,
+      expires_at: request.expiresAt?.toISOString(),
+    };
+    const headers = { "idempotency-key": request.idempotencyKey };
+    const place = path`channels/${request.channelId}/messages`;
+    return toMessage(await this.#call(attempt, { method: "POST", path: place, body, headers }));
+  }
+
+  async replyMessage(request: ReplyRequest, attempt: Attempt): Promise<Message> {
+    const body = { sender: request.sender, payload: request.payload, metadata: request.metadata };
+    const headers = { "idempotency-key": request.idempotencyKey };
+    const place = path`channels/${request.channelId}/messages/${request.messageId}/reply`;
+    return toMessage(await this.#call(attempt, { method: "POST", path: place, body, headers }));
+  }
+
+  async listMessages(request: ListMessagesRequest, attempt: Attempt): Promise<Message[]> {
+    const { since, to, limit, messageType, correlationId } = request;
+    const query = { since, to, limit, message_type: messageType, correlation_id: correlationId };
+    return list(await this.#call(attempt, { method: "GET", path: path`channels/${request.channelId}/messages`, query }), toMessage);
+  }
+
+  async getMessage(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {
+    return toMessage(await this.#call(attempt, { method: "GET", path: path`channels/${channelId}/messages/${messageId}` }));
+  }
+
+  async markRead(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {
+    const place = path`channels/${channelId}/messages/${messageId}`;
+    return toMessage(await this.#call(attempt, { method: "PATCH", path: place, body: { status: "read" } }));
+  }
+
+  async ask(request: AskRequest, attempt: Attempt): Promise<Message> {
+    return toMessage(await this.#call(attempt, question("ask", request)));
+  }
+
+  async askAll(request: AskAllRequest, attempt: Attempt): Promise<Message[]> {
+    return list(await this.#call(attempt, question("ask_all", request, { min_responses: request.minResponses })), toMessage);
+  }
+
+  async awaitResponses(
+    channelId: string,
+    messageId: string,
+    waitSeconds: number,
+    minResponses: number,
+    attempt: Attempt,
+  ): Promise<Message[]> {
+    const place = path`channels/${channelId}/messages/${messageId}/responses`;
+    const query = { wait_seconds: waitSeconds, min_responses: minResponses };
+    return list(await this.#call(attempt, { method: "GET", path: place, query }), toMessage);
+  }
+
+  async createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent> {
+    const { title, description, status, constraints, state, parentIntentId, dependsOn } = request;
+    const body = { title, description, status, constraints, state, parent_intent_id: parentIntentId, depends_on: dependsOn };
+    return toIntent(await this.#call(attempt, { method: "POST", path: "intents", body }));
+  }
+
+  async getIntent(intentId: string, attempt: Attempt): Promise<Intent> {
+    return toIntent(await this.#call(attempt, { method: "GET", path: path`intents/${intentId}` }));
+  }
+
+  async setIntentStatus(intentId: string, status: IntentStatus, version: number, attempt: Attempt): Promise<Intent> {
+    const headers = { "if-match": String(version) };
+    return toIntent(await this.#call(attempt, { method: "POST", path: path`intents/${intentId}/status`, body: { status }, headers }));
+  }
+
+  follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncIterable<Followed> {
+    const headers = { accept: "text/event-stream", ...(after !== undefined && { "last-event-id": String(after) }) };
+    const call: Call = { method: "GET", path: path`subscribe/channels/${channelId}`, headers };
+    return readStream(this.settings.clock, attempt, (signal) => this.#request({ ...attempt, signal }, call));
+  }
+
+  close(): void {} // Connections are the platform's.
+
+  async #call(attempt: Attempt, call: Call): Promise<unknown> {
+    try {
+      return await (await this.#request(attempt, call)).json();
+    } catch (thrown) {
+      throw fetchError(thrown, attempt.signal);
+    }
+  }
+
+  /** Makes a request and gives its answer when it is one of success. */
+  async #request(attempt: Attempt, { method, path, body, query, headers }: Call): Promise<Response> {
+    const url = new URL(`${this.url}/v1/${path}`, (globalThis as { location?: { href: string } }).location?.href);
+    for (const [name, value] of Object.entries(query ?? {})) {
+      if (value !== undefined) {
+        url.searchParams.set(name, String(value));
+      }
+    }
+    const response = await this.fetch(url.href, {
+      method,
+      headers: { ...this.#headers, ...headers, ...(attempt.traceparent !== undefined && { traceparent: attempt.traceparent }) },
+      signal: attempt.signal,
+      cache: "no-store",
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) {
+      const problem: unknown = await response.json().catch(() => null);
+      throw problemError(response.status, problem, response.headers.get("retry-after"));
+    }
+    return response;
+  }
+}
+
+/** Builds a path of literal parts and ids, which are escaped. */
+function path(parts: TemplateStringsArray, ...ids: string[]): string {
+  return parts.reduce((built, part, i) => built + encodeURIComponent(ids[i - 1]!) + part);
+}
+
+function question(verb: string, request: AskRequest, more?: Record<string, unknown>): Call {
+  const body = {
+    sender: request.sender,
+    to: request.to,
+    payload: request.payload,
+    metadata: request.metadata,
+    timeout_seconds: request.timeoutSeconds,
+    ...more,
+  };
+  const headers = { "idempotency-key": request.idempotencyKey };
+  return { method: "POST", path: path`channels/${request.channelId}/` + verb, body, headers };
+}

@@ -1,0 +1,122 @@
+import type { JsonObject } from "./json.js";
+import type { Channel, ChannelMessage, ChannelOptions, Intent, IntentStatus, MemberPolicy, Message, MessageType } from "./types.js";
+
+/** One attempt at a call. */
+export interface Attempt {
+  /** Ends the attempt; the transport then throws the signal's reason. */
+  readonly signal: AbortSignal;
+  /** How long the attempt may take, in milliseconds; told to the server where the transport can. */
+  readonly timeoutMs?: number;
+  /** The W3C trace context of the span that makes the call. */
+  readonly traceparent?: string;
+}
+
+export interface CreateChannelRequest {
+  intentId: string;
+  name: string;
+  members: readonly string[];
+  memberPolicy: MemberPolicy;
+  options: Partial<ChannelOptions>;
+  taskId?: string;
+}
+
+export interface SendRequest {
+  channelId: string;
+  payload: JsonObject;
+  metadata: JsonObject;
+  messageType: MessageType;
+  to?: string;
+  sender?: string;
+  correlationId?: string;
+  expiresAt?: Date;
+  idempotencyKey: string;
+}
+
+export interface ReplyRequest {
+  channelId: string;
+  messageId: string;
+  payload: JsonObject;
+  metadata: JsonObject;
+  sender?: string;
+  idempotencyKey: string;
+}
+
+export interface AskRequest {
+  channelId: string;
+  to: string;
+  payload: JsonObject;
+  metadata: JsonObject;
+  timeoutSeconds: number;
+  sender?: string;
+  idempotencyKey: string;
+}
+
+export interface AskAllRequest extends AskRequest {
+  minResponses?: number;
+}
+
+export interface ListMessagesRequest {
+  channelId: string;
+  since?: string;
+  to?: string;
+  limit?: number;
+  messageType?: MessageType;
+  correlationId?: string;
+}
+
+export interface CreateIntentRequest {
+  title: string;
+  description?: string;
+  status?: IntentStatus;
+  constraints?: JsonObject;
+  state?: JsonObject;
+  parentIntentId?: string;
+  dependsOn?: readonly string[];
+}
+
+/** What a stream of a channel brings: a message, or only the news that the cursor moved. */
+export interface Followed {
+  readonly position: number;
+  readonly message: ChannelMessage | null;
+}
+
+export interface FollowAttempt extends Attempt {
+  /** Called once, when the server accepted the stream, with the position after which it begins. */
+  accepted(position: number): void;
+}
+
+/**
+ * How a client reaches the server. Each method is one attempt, and throws an OpenIntentError: what to do again, and when,
+ * is decided above it.
+ */
+export interface Transport {
+  createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel>;
+  listChannels(intentId: string, attempt: Attempt): Promise<Channel[]>;
+  getChannel(channelId: string, attempt: Attempt): Promise<Channel>;
+  closeChannel(channelId: string, attempt: Attempt): Promise<Channel>;
+  sendMessage(request: SendRequest, attempt: Attempt): Promise<Message>;
+  replyMessage(request: ReplyRequest, attempt: Attempt): Promise<Message>;
+  listMessages(request: ListMessagesRequest, attempt: Attempt): Promise<Message[]>;
+  getMessage(channelId: string, messageId: string, attempt: Attempt): Promise<Message>;
+  markRead(channelId: string, messageId: string, attempt: Attempt): Promise<Message>;
+  ask(request: AskRequest, attempt: Attempt): Promise<Message>;
+  askAll(request: AskAllRequest, attempt: Attempt): Promise<Message[]>;
+  /** The responses to an earlier request; waits up to `waitSeconds`, 600 at most, while there are fewer than `minResponses`. */
+  awaitResponses(
+    channelId: string,
+    messageId: string,
+    waitSeconds: number,
+    minResponses: number,
+    attempt: Attempt,
+  ): Promise<Message[]>;
+  createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent>;
+  getIntent(intentId: string, attempt: Attempt): Promise<Intent>;
+  setIntentStatus(intentId: string, status: IntentStatus, expectedVersion: number, attempt: Attempt): Promise<Intent>;
+  /**
+   * Follows a channel, from after a position or, without one, from now on. It ends only by throwing: ChannelClosedError
+   * when the channel is closed and everything was given, UnavailableError when the connection was lost.
+   */
+  follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncIterable<Followed>;
+  /** Lets go of connections. */
+  close(): void;
+}

@@ -1,0 +1,98 @@
+import type { JsonObject } from "./json.js";
+
+/** What a message is for: a question, its answer, information for one, or for everybody. */
+export type MessageType = "request" | "response" | "notify" | "broadcast";
+
+/** How far a message came. */
+export type MessageStatus = "pending" | "delivered" | "read" | "expired";
+
+/** Who may take part in a channel: listed members only, or any agent with access to the intent. */
+export type MemberPolicy = "explicit" | "intent";
+
+export type ChannelStatus = "open" | "closed";
+
+export type IntentStatus = "draft" | "active" | "blocked" | "completed" | "abandoned" | "suspended_awaiting_input";
+
+/**
+ * A message on a channel. `T` is the payload's shape as the program knows it; it is not checked.
+ *
+ * Times are exact to the millisecond, while the server's are to the microsecond: go by positions or ids for order.
+ */
+export interface Message<T = JsonObject> {
+  readonly id: string;
+  readonly channelId: string;
+  readonly sender: string;
+  /** An agent, `role:<role_id>`, `*`, or null for everybody. */
+  readonly to: string | null;
+  readonly messageType: MessageType;
+  /** For a response: the request's id. */
+  readonly correlationId: string | null;
+  readonly payload: T;
+  readonly metadata: JsonObject;
+  readonly status: MessageStatus;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly readAt: Date | null;
+  /** Whether it is a response that says that the responder's handler failed: `payload.error.message` has the text. */
+  readonly isError: boolean;
+}
+
+/** A message as a stream brings it. */
+export interface ChannelMessage<T = JsonObject> extends Message<T> {
+  readonly intentId: string;
+  readonly channelName: string;
+  /** The place in the intent's log: follow on `after` this one. */
+  readonly position: number;
+}
+
+/** A channel's settings. */
+export interface ChannelOptions {
+  /** Whether every message is also recorded in the intent's event log. */
+  readonly audit: boolean;
+  /** How long the channel stays open after its last message, in seconds; null: until the intent ends. */
+  readonly ttlSeconds: number | null;
+  /** How many messages are listed; older ones are evicted. */
+  readonly maxMessages: number;
+}
+
+/** A named message stream inside an intent, as it was when it was read. */
+export interface Channel {
+  readonly id: string;
+  readonly intentId: string;
+  readonly taskId: string | null;
+  readonly name: string;
+  readonly createdBy: string;
+  readonly members: readonly string[];
+  readonly memberPolicy: MemberPolicy;
+  readonly options: ChannelOptions;
+  readonly status: ChannelStatus;
+  readonly createdAt: Date;
+  readonly closedAt: Date | null;
+  /** How many messages were ever sent on it. */
+  readonly messageCount: number;
+  readonly lastMessageAt: Date | null;
+}
+
+/** A goal that agents share. */
+export interface Intent {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly status: IntentStatus;
+  readonly createdBy: string;
+  readonly constraints: JsonObject;
+  readonly state: JsonObject;
+  /** How sure its agents are of reaching it, 0 to 100. */
+  readonly confidence: number;
+  /** Starts at 1 and grows with each change of state, status or dependencies. */
+  readonly version: number;
+  readonly parentIntentId: string | null;
+  readonly dependsOn: readonly string[];
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** Tells by its metadata whether a response says that the responder's handler failed. */
+export function saysFailure(messageType: MessageType, metadata: JsonObject): boolean {
+  return messageType === "response" && metadata["openintent_error"] === true;
+}

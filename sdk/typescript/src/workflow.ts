@@ -1,0 +1,138 @@
+import { readFile } from "node:fs/promises";
+import { badField } from "./errors.js";
+import { isObject } from "./json.js";
+import type { MemberPolicy } from "./types.js";
+
+/** A channel as a workflow file describes it. */
+export interface WorkflowChannel {
+  readonly members: readonly string[];
+  readonly memberPolicy: MemberPolicy;
+  readonly audit: boolean;
+  /** In seconds; null: until the intent ends. */
+  readonly ttlSeconds: number | null;
+  /** Null: the server's usual number. */
+  readonly maxMessages: number | null;
+}
+
+/** Which handler takes the messages of which channel. */
+export interface WorkflowHandler {
+  /** The channel's name; null: of those that no other names. */
+  readonly channel: string | null;
+  /** The handler's name. */
+  readonly handler: string;
+}
+
+/** What of a workflow file concerns channels and agents that answer. */
+export interface Workflow {
+  readonly channels: Readonly<Record<string, WorkflowChannel>>;
+  readonly agents: Readonly<Record<string, { readonly role: string | null; readonly onMessage: readonly WorkflowHandler[] }>>;
+}
+
+/**
+ * Reads a workflow file, of either form of header. It needs the package `yaml`.
+ *
+ * @throws InvalidArgumentError that says what is wrong, and where
+ */
+export async function loadWorkflow(path: string): Promise<Workflow> {
+  const text = await readFile(path, "utf8");
+  let yaml: typeof import("yaml");
+  try {
+    yaml = await import("yaml");
+  } catch (cause) {
+    throw new Error("Workflow files need the package yaml: npm install yaml", { cause });
+  }
+  const document = yaml.parseDocument(text, { uniqueKeys: true });
+  const [first] = document.errors;
+  if (first !== undefined) {
+    throw badField(path, `is no valid YAML: ${first.message.split("\n")[0]!.replace(/:$/, "")}`);
+  }
+  return readWorkflow(document.toJS());
+}
+
+/** Reads a workflow from what its YAML holds. What concerns neither channels nor agents is left alone. */
+export function readWorkflow(content: unknown): Workflow {
+  const root = mapping(content, "the file");
+  const channels: Record<string, WorkflowChannel> = {};
+  for (const [name, value] of Object.entries(mapping(root["channels"] ?? {}, "channels"))) {
+    channels[name] = readChannel(mapping(value ?? {}, `channels.${name}`), `channels.${name}`);
+  }
+  const agents: Record<string, Workflow["agents"][string]> = {};
+  for (const [id, value] of Object.entries(mapping(root["agents"] ?? {}, "agents"))) {
+    const place = `agents.${id}`;
+    const agent = mapping(value ?? {}, place);
+    const onMessage = sequence(agent["on_message"] ?? [], `${place}.on_message`).map((entry, i) =>
+      readHandler(entry, `${place}.on_message[${i}]`),
+    );
+    agents[id] = { role: optional(agent["role"], isText, `${place}.role`, "a text"), onMessage };
+  }
+  return { channels, agents };
+}
+
+function readChannel(channel: Record<string, unknown>, place: string): WorkflowChannel {
+  const known = ["members", "member_policy", "audit", "ttl_seconds", "max_messages"];
+  const stranger = Object.keys(channel).find((name) => !known.includes(name));
+  if (stranger !== undefined) {
+    throw badField(`${place}.${stranger}`, `is no setting of a channel; there are ${known.join(", ")}`);
+  }
+  const policy = channel["member_policy"] ?? "intent";
+  if (policy !== "intent" && policy !== "explicit") {
+    throw badField(`${place}.member_policy`, "must be explicit or intent");
+  }
+  return {
+    members: sequence(channel["members"] ?? [], `${place}.members`).map((member, i) => {
+      if (!isText(member)) {
+        throw badField(`${place}.members[${i}]`, "must be an agent's id");
+      }
+      return member;
+    }),
+    memberPolicy: policy,
+    audit: optional(channel["audit"], isFlag, `${place}.audit`, "true or false") ?? false,
+    ttlSeconds: optional(channel["ttl_seconds"], isCount, `${place}.ttl_seconds`, "a whole number above 0"),
+    maxMessages: optional(channel["max_messages"], isCount, `${place}.max_messages`, "a whole number above 0"),
+  };
+}
+
+function readHandler(entry: unknown, place: string): WorkflowHandler {
+  const { channel, handler } = mapping(entry, place);
+  if (!isText(handler)) {
+    throw badField(`${place}.handler`, "must be a handler's name");
+  }
+  return { channel: optional(channel, isText, `${place}.channel`, "a channel's name"), handler };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === "boolean";
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value > 0;
+}
+
+/** A value of the kind that `is` tells, or null when there is none. */
+function optional<T>(value: unknown, is: (value: unknown) => value is T, place: string, kind: string): T | null {
+  if (value === undefined || value === null) {
+    return null;
+  }
+  if (!is(value)) {
+    throw badField(place, `must be ${kind}`);
+  }
+  return value;
+}
+
+function mapping(value: unknown, place: string): Record<string, unknown> {
+  if (!isObject(value)) {
+    throw badField(place, "must be a mapping");
+  }
+  return value;
+}
+
+function sequence(value: unknown, place: string): unknown[] {
+  if (!Array.isArray(value)) {
+    throw badField(place, "must be a list");
+  }
+  return value;
+}

@@ -1,0 +1,72 @@
+import { createClient, type Client as ServiceClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { AccessPolicy, AccessService } from "../../src/generated/openintent/v1/access_pb.js";
+import { ChannelService } from "../../src/generated/openintent/v1/channels_pb.js";
+import { Permission } from "../../src/generated/openintent/v1/common_pb.js";
+import type { Client } from "../../src/client.js";
+import { OpenIntentClient } from "../../src/index.js";
+import { OpenIntentClient as RestClient } from "../../src/rest.js";
+import type { Values } from "./scenario.js";
+
+/** By which of its two transports the package is tried. */
+export type Face = "grpc" | "rest";
+
+/** The servers that the test's environment names. */
+export class Stage {
+  readonly engine = required("OPENINTENT_ENGINE");
+  readonly #servers = [required("OPENINTENT_SERVER"), required("OPENINTENT_REPLICA")] as const;
+  readonly #url = required("OPENINTENT_URL");
+  readonly #apiKey = required("OPENINTENT_API_KEY");
+
+  /** A client on the first or second replica, as an agent or, without one, as the operator. */
+  client(face: Face, agentId: string | undefined, replica = 1): Client {
+    if (face === "rest") {
+      return new RestClient({ url: this.#url, apiKey: this.#apiKey, agentId });
+    }
+    return new OpenIntentClient({ ...this.connection(replica), agentId });
+  }
+
+  connection(replica = 1): { server: string; apiKey: string } {
+    return { server: this.#servers[replica - 1]!, apiKey: this.#apiKey };
+  }
+
+  /** Lets the control do something with the first replica. */
+  async control(what: "restart" | "kill" | "move"): Promise<void> {
+    const answer = await fetch(`${required("OPENINTENT_CONTROL")}/${what}`, { method: "POST" });
+    if (!answer.ok) {
+      throw new Error(`The control refuses to ${what}: ${await answer.text()}`);
+    }
+  }
+
+  async setAccess(intentId: string, fields: Values): Promise<void> {
+    const entries = (fields["entries"] ?? []).map((entry: { agent: string; permission: string }) => ({
+      principalId: entry.agent,
+      permission: Permission[entry.permission.toUpperCase() as keyof typeof Permission],
+    }));
+    const defaultPolicy = fields["default_policy"] === "closed" ? AccessPolicy.CLOSED : AccessPolicy.OPEN;
+    await this.#service(AccessService).setAccessControl({ intentId, defaultPolicy, entries });
+  }
+
+  async removeMember(channelId: string, agentId: string): Promise<void> {
+    await this.#service(ChannelService).removeChannelMember({ channelId, agentId });
+  }
+
+  /** A client of a service as the operator, for what the package does not offer. */
+  #service<S extends typeof AccessService | typeof ChannelService>(service: S): ServiceClient<S> {
+    const key: Parameters<typeof createGrpcTransport>[0]["interceptors"] = [
+      (next) => (request) => {
+        request.header.set("x-api-key", this.#apiKey);
+        return next(request);
+      },
+    ];
+    return createClient(service, createGrpcTransport({ baseUrl: `http://${this.#servers[1]}`, interceptors: key }));
+  }
+}
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) {
+    throw new Error(`${name} is not set; run this by "go run ./e2e/sdks/stage -engine sqlite -- COMMAND".`);
+  }
+  return value;
+}
