@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -58,6 +59,9 @@ type Result struct {
 	// Channels in the order of the file. Of a channel whose change failed half-way, what was done.
 	Channels []Change `json:"channels"`
 }
+
+// ErrIntentEnded is a file applied to an intent that was named and has ended.
+var ErrIntentEnded = errors.New("it has ended and takes no channels; name another intent")
 
 // CallError is a call that failed. Unwrap gives the call's own error, with its code.
 type CallError struct {

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,16 +58,19 @@ type Channel struct {
 	TaskID string
 }
 
+// ErrUnreadable is a file that is not there or cannot be read.
+var ErrUnreadable = errors.New("the workflow file cannot be read")
+
 // Load reads a file. Mistakes in it are Problems.
 func Load(path string) (*File, error) {
 	source, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("the workflow file cannot be read: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	defer source.Close()
+	defer func() { _ = source.Close() }()
 	text, err := io.ReadAll(io.LimitReader(source, maxFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("the workflow file cannot be read: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return Parse(path, text)
 }

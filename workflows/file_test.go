@@ -58,7 +58,7 @@ func TestLoadSaysWhyAFileCannotBeRead(t *testing.T) {
 	_, err := Load(filepath.Join(t.TempDir(), "missing.yaml"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = Load(t.TempDir())
-	require.ErrorContains(t, err, "cannot be read")
+	require.ErrorIs(t, err, ErrUnreadable)
 }
 
 func TestParseTakes(t *testing.T) {

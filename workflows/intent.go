@@ -49,7 +49,7 @@ func (a *application) namedIntent(ctx context.Context, id string) (*IntentResult
 		return nil, &CallError{Doing: "intent " + quoted(id), cause: err}
 	}
 	if ended(intent) {
-		return nil, fmt.Errorf("intent %s has ended and takes no channels; name another one", quoted(id))
+		return nil, fmt.Errorf("intent %s: %w", quoted(id), ErrIntentEnded)
 	}
 	return &IntentResult{ActionNone, intent.GetId(), intent.GetTitle()}, nil
 }

@@ -179,10 +179,10 @@ func isNull(node *yaml.Node) bool {
 
 // kind says in words what a node is.
 func kind(node *yaml.Node) string {
-	switch {
-	case node.Kind == yaml.MappingNode:
+	switch node.Kind {
+	case yaml.MappingNode:
 		return "a mapping"
-	case node.Kind == yaml.SequenceNode:
+	case yaml.SequenceNode:
 		return "a list"
 	}
 	switch tag := node.ShortTag(); tag {

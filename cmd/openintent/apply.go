@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	openintent "openintent/sdk/go"
+	"openintent/workflows"
+)
+
+// applyCommand brings an intent's channels to what a workflow file says.
+type applyCommand struct {
+	connection
+	File   string `arg:"" help:"The workflow file (YAML)."`
+	Intent string `placeholder:"ID" help:"Intent that gets the channels (else the file's, or the one that an earlier run made, or a new one)."`
+	DryRun bool   `help:"Say what would be done, and change nothing."`
+	JSON   bool   `name:"json" help:"Print what is done as one JSON object."`
+}
+
+// Run says what it did, one line for the intent and each channel: + made, ~ changed, = as it was. When it fails half-way
+// it says that, too, and a further run does the rest.
+func (c *applyCommand) Run(ctx context.Context, to terminal) error {
+	file, err := workflows.Load(c.File)
+	if err != nil {
+		return c.failure(err, to)
+	}
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	clients := workflows.Clients{Intents: client.Raw().Intents, Channels: client.Raw().Channels}
+	result, err := workflows.Apply(ctx, clients, file, workflows.Options{
+		IntentID: c.Intent, Agent: client.AgentID(), DryRun: c.DryRun,
+	})
+	if printed := c.print(result, to); printed != nil {
+		return printed
+	}
+	return c.failure(err, to)
+}
+
+func (c *applyCommand) print(result *workflows.Result, to terminal) error {
+	if c.JSON {
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(result); err != nil {
+			return err
+		}
+		_, err := io.WriteString(to.stdout, harmless(text.Bytes()))
+		return err
+	}
+	if result.Intent == nil {
+		return nil
+	}
+	if err := printLine(to, result.Intent.String()); err != nil {
+		return err
+	}
+	for _, change := range result.Channels {
+		if err := printLine(to, change.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failure gives what went wrong its exit code. Of several mistakes in the file each has its own line.
+func (c *applyCommand) failure(err error, to terminal) error {
+	var (
+		problems workflows.Problems
+		call     *workflows.CallError
+		refusal  *openintent.Error
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &problems):
+		for _, problem := range problems {
+			to.note("%s", problem.Error())
+		}
+		return exitError{exitUsage, fmt.Errorf("nothing of %s was applied", c.File)}
+	case errors.Is(err, workflows.ErrIntentEnded):
+		return exitError{exitConflict, err}
+	case errors.Is(err, workflows.ErrUnreadable):
+		return exitError{exitUsage, err}
+	case errors.As(err, &call) && errors.As(openintent.FromError(call.Unwrap()), &refusal):
+		placed := *refusal
+		placed.Message = call.Doing + ": " + placed.Message
+		return &placed
+	}
+	return openintent.FromError(err)
+}
