@@ -22,6 +22,7 @@ type commands struct {
 	Messages  messagesCommand  `cmd:"" group:"Messages" help:"List a channel's messages, and follow it."`
 	Inbox     inboxCommand     `cmd:"" group:"Messages" help:"Show what an agent has to read or to answer."`
 
+	Apply    applyCommand    `cmd:"" group:"Around them" help:"Bring an intent's channels to what a workflow file says."`
 	Channels channelsCommand `cmd:"" group:"Around them" help:"List, create, show and close channels, and change their members."`
 	Intents  intentsCommand  `cmd:"" group:"Around them" help:"List, create and show intents, and change their status."`
 	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show who is registered."`
