@@ -1,7 +1,7 @@
 # The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test torture lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
+.PHONY: help run build test torture soak lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
@@ -10,8 +10,8 @@ GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 ARGS ?=
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
-# How long `torture` breaks things, and the seed of its schedule; 0 picks one.
-DURATION ?= 3m
+# How long `torture` breaks things (3m) and `soak` goes on with each engine (1h), and the seed of its schedule; 0 picks one.
+DURATION ?=
 SEED ?= 0
 
 help: ## List what can be made
@@ -29,7 +29,10 @@ test: check-generated proto-lint proto-breaking lint ## Check everything and run
 
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
 	go test -race -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
-		-torture.duration $(DURATION) -torture.seed $(SEED)
+		-torture.duration $(or $(DURATION),3m) -torture.seed $(SEED)
+
+soak: ## Load a server with each engine for DURATION (an hour) and check that it needs no more in the end than in the beginning
+	scripts/with-postgres.sh go test -count 1 -timeout 0 -v -run TestNothingGrows ./e2e/soak -soak.duration $(or $(DURATION),1h)
 
 lint: ## Vet and lint the Go code, including who may import whom
 	go vet ./...

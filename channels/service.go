@@ -27,6 +27,8 @@ type Config struct {
 	MaxNameLength int
 	// MaxMembers is how many agents a channel lists at most; 10,000 when zero.
 	MaxMembers int
+	// Kept, which only tests set, bounds each cache in entries.
+	Kept int
 }
 
 const (
@@ -76,8 +78,8 @@ func New(cfg Config) *Service {
 		logger:        cfg.Logger,
 		maxNameLength: cmp.Or(cfg.MaxNameLength, defaultMaxNameLength),
 		maxMembers:    cmp.Or(cfg.MaxMembers, defaultMaxMembers),
-		keys:          newKeyCache(),
-		rules:         intents.NewEpochCache[Key, *Rules](keptRules),
+		keys:          newKeyCache(cmp.Or(cfg.Kept, keptKeys)),
+		rules:         intents.NewEpochCache[Key, *Rules](cmp.Or(cfg.Kept, keptRules)),
 	}
 	s.intents.OnTerminal(s.closeForIntent)
 	s.intents.OnSuspending(s.closeForSuspension)
@@ -85,8 +87,8 @@ func New(cfg Config) *Service {
 	return s
 }
 
-func newKeyCache() *lru.Cache[string, Key] {
-	cache, err := lru.New[string, Key](keptKeys)
+func newKeyCache(size int) *lru.Cache[string, Key] {
+	cache, err := lru.New[string, Key](size)
 	if err != nil {
 		panic(err) // only a size that is not positive
 	}

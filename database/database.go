@@ -24,19 +24,22 @@ type Config struct {
 	Clock func() time.Time
 	// Logger gets the statements, without their values, at debug level. Nil discards.
 	Logger *slog.Logger
-	// Hooks inject faults in tests.
+	// Hooks are for tests.
 	Hooks Hooks
 	// MaxConnections bounds the connections. PostgreSQL: 16 by default, half of them for writing and half for reading, at
 	// least one each; SQLite: the readers, 4 by default, besides the one writer.
 	MaxConnections int
 }
 
-// Hooks inject faults into Write. They get the context of the caller.
+// Hooks let tests inject faults into Write and see what the database is asked. They get the context of the caller.
 type Hooks struct {
 	// BeforeCommit returning an error makes the transaction fail before anything is stored.
 	BeforeCommit func(ctx context.Context) error
 	// AfterCommit returning an error makes a stored transaction look as if the acknowledgement was lost.
 	AfterCommit func(ctx context.Context) error
+	// Statement is told of each statement before it runs. What it gives, unless that is nil, is called for each row of the
+	// result; gorm's rows are not counted.
+	Statement func(ctx context.Context, sql string) (row func())
 }
 
 // DB is an open database. It is safe for concurrent use.

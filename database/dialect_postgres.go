@@ -87,7 +87,10 @@ func parsePostgres(address string) (*pgx.ConnConfig, error) {
 		// once, and never for a scan that was cheap only while the table was empty. Compiling such plans never pays.
 		"plan_cache_mode": "force_generic_plan",
 		"enable_seqscan":  "off",
-		"jit":             "off",
+		// Nor by reading all of one table to find some rows of it for another.
+		"enable_hashjoin":  "off",
+		"enable_mergejoin": "off",
+		"jit":              "off",
 	}
 	for name, value := range defaults {
 		_, set := config.RuntimeParams[name]

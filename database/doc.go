@@ -21,6 +21,10 @@
 //
 //	Write --> AfterCommit --> Tell --> [pending, bounded] --> NOTIFY ==> LISTEN --> Heard, or Unheard: look at everything
 //
+// PostgreSQL plans each statement once and for all arguments, by what it has counted. So the sessions' settings leave only
+// plans that go by indexes, the schema hides from it how few rows the usual intent has, and RenewStatistics has growing
+// tables counted early; that every statement then goes by its whole key is tested (e2e/soak).
+//
 // # What holds
 //
 //   - A statement that fails dooms its transaction, on both engines alike: further statements fail and the commit is

@@ -21,10 +21,16 @@ func (tx *Tx) Gorm() *gorm.DB {
 type gormPool struct{ tx *Tx }
 
 // ready opens the transaction if need be, and fails if it cannot go on.
-func (p gormPool) ready() error { return p.tx.runNow(nil) }
+func (p gormPool) ready(query string) error {
+	if err := p.tx.runNow(nil); err != nil {
+		return err
+	}
+	p.tx.observed([]Statement{{SQL: query}})
+	return nil
+}
 
 func (p gormPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	if err := p.ready(); err != nil {
+	if err := p.ready(query); err != nil {
 		return nil, err
 	}
 	statement, err := p.tx.conn.PrepareContext(ctx, query)
@@ -32,7 +38,7 @@ func (p gormPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, 
 }
 
 func (p gormPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if err := p.ready(); err != nil {
+	if err := p.ready(query); err != nil {
 		return nil, err
 	}
 	result, err := p.tx.conn.ExecContext(ctx, query, args...)
@@ -40,7 +46,7 @@ func (p gormPool) ExecContext(ctx context.Context, query string, args ...any) (s
 }
 
 func (p gormPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := p.ready(); err != nil {
+	if err := p.ready(query); err != nil {
 		return nil, err
 	}
 	rows, err := p.tx.conn.QueryContext(ctx, query, args...)
@@ -48,7 +54,7 @@ func (p gormPool) QueryContext(ctx context.Context, query string, args ...any) (
 }
 
 func (p gormPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if err := p.ready(); err != nil {
+	if err := p.ready(query); err != nil {
 		// A sql.Row cannot be made with an error of ours; one from an ended context does as well.
 		ended, cancel := context.WithCancelCause(ctx)
 		cancel(err)

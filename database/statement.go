@@ -2,6 +2,7 @@ package database
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,7 +47,28 @@ func (tx *Tx) runNow(statements []Statement) error {
 	if len(statements) == 0 {
 		return nil
 	}
-	return tx.note(tx.conn.run(tx.ctx, statements))
+	return tx.note(tx.conn.run(tx.ctx, tx.observed(statements)))
+}
+
+// observed lets the hook see the statements and their rows.
+func (tx *Tx) observed(statements []Statement) []Statement {
+	if tx.db.hooks.Statement == nil {
+		return statements
+	}
+	statements = slices.Clone(statements)
+	for i, s := range statements {
+		if s.local != nil {
+			continue
+		}
+		row := tx.db.hooks.Statement(tx.ctx, s.SQL)
+		if scan := s.Scan; scan != nil && row != nil {
+			statements[i].Scan = func(found Row) error {
+				row()
+				return scan(found)
+			}
+		}
+	}
+	return statements
 }
 
 // numbered rewrites the ? of each argument to $1, $2 and so on, leaving quoted texts, quoted names and comments alone.

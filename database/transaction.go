@@ -155,7 +155,7 @@ func (tx *Tx) commit() error {
 		// From here on the caller's context cannot interrupt: a commit cut off is one nobody knows the end of.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), commitPatience)
 		defer cancel()
-		if err := tx.conn.commit(ctx, tx.opened(tx.withCommit)); err != nil {
+		if err := tx.conn.commit(ctx, tx.observed(tx.opened(tx.withCommit))); err != nil {
 			return tx.note(err)
 		}
 	}

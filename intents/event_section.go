@@ -25,10 +25,11 @@ type SectionEvents struct {
 
 // Prepare gives the statement that reads the section, and where it puts the events. It asks nobody's permission.
 func (q Section) Prepare(tx *database.Tx) (*SectionEvents, database.Statement) {
-	where, args := " WHERE e.intent_no = ?", []any{q.IntentNo}
+	where, args, order := " WHERE e.intent_no = ?", []any{q.IntentNo}, "e.position"
 	if q.At != nil {
 		in, argument := tx.In("e.position", q.At)
 		where, args = where+" AND "+in, append(args, argument)
+		order += " + 0" // or PostgreSQL may go through the whole log, which is in this order
 	} else {
 		where, args = where+" AND e.position > ? AND e.position <= ?", append(args, q.After, q.Through)
 	}
@@ -38,7 +39,7 @@ func (q Section) Prepare(tx *database.Tx) (*SectionEvents, database.Statement) {
 	}
 	found := &SectionEvents{}
 	return found, database.Statement{
-		SQL:  "SELECT " + eventColumns + eventTables + where + " ORDER BY e.position LIMIT ?",
+		SQL:  "SELECT " + eventColumns + eventTables + where + " ORDER BY " + order + " LIMIT ?",
 		Args: append(args, q.Limit),
 		Scan: found.scan,
 	}

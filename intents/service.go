@@ -1,6 +1,7 @@
 package intents
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -26,6 +27,8 @@ type Config struct {
 	DB *database.DB
 	// Logger hears of event logs that do not verify; nil discards.
 	Logger *slog.Logger
+	// Kept, which only tests set, bounds each cache in entries.
+	Kept int
 }
 
 // Service answers IntentService, EventService, AccessService and CoordinatorService. Make it with New.
@@ -56,8 +59,8 @@ func New(cfg Config) *Service {
 	s := &Service{
 		db:      cfg.DB,
 		logger:  logger,
-		numbers: newCache[string, int64](keptNumbers),
-		rules:   NewEpochCache[int64, *Rules](keptRules),
+		numbers: newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
+		rules:   NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),
 	}
 	s.db.OnWrite(func(tx *database.Tx) { tx.AfterCommit(func() { s.announce(tx) }) })
 	return s

@@ -43,6 +43,8 @@ type Config struct {
 	// received from other replicas; nil when nobody counts.
 	ObserveBatch         func(size int)
 	ObserveNotifications func(sent, received int)
+	// Kept, which only tests set, bounds each cache in entries.
+	Kept int
 }
 
 const (
@@ -101,6 +103,9 @@ func New(cfg Config) *Service {
 	s.tails = newTails(s)
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
 	s.passes, _ = lru.New[channels.Key, evictionPass](keptPasses) // fails only for a size that is not positive
+	if cfg.Kept > 0 {
+		s.keep(cfg.Kept)
+	}
 	cfg.Channels.OnClosing(s.expireWithChannels)
 	cfg.Channels.OnDeleting(s.scheduleRemoval)
 	cfg.Channels.OnFloorRaised(s.scheduleEviction)
@@ -113,6 +118,14 @@ func New(cfg Config) *Service {
 	cfg.Agents.AfterDeparted(s.finishDeparture)
 	cfg.Agents.OnChanged(func(agentID string) { s.hub.wakeUp(agentTopic(agentID)) })
 	return s
+}
+
+// keep bounds the caches in entries.
+func (s *Service) keep(entries int) {
+	s.passes.Resize(entries)
+	s.offers.written.Resize(entries)
+	s.offers.marked.Resize(entries)
+	s.writer.audiences.stored.Resize(entries)
 }
 
 func orDefault[T comparable](value, fallback T) T {

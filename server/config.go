@@ -45,10 +45,12 @@ type Config struct {
 	Log io.Writer `kong:"-"`
 
 	// What only tests set. Clock gives the time; nil is the production clock. LookAgain is how long a wait or a stream
-	// goes at most without looking; the default when zero. Hooks inject faults into transactions.
+	// goes at most without looking; the default when zero. Hooks inject faults into transactions. Kept bounds each of
+	// the rooms' caches in entries.
 	Clock     func() time.Time `kong:"-"`
 	LookAgain time.Duration    `kong:"-"`
 	Hooks     database.Hooks   `kong:"-"`
+	Kept      int              `kong:"-"`
 }
 
 // DefaultConfig is what a server without any settings runs with.

@@ -40,18 +40,18 @@ type rooms struct {
 func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics, logger *slog.Logger) *rooms {
 	r := &rooms{
 		webhooks: sender,
-		intents:  intents.New(intents.Config{DB: db, Logger: logger}),
+		intents:  intents.New(intents.Config{DB: db, Logger: logger, Kept: cfg.Kept}),
 		agents:   agents.New(agents.Config{DB: db, Logger: logger}),
 	}
 	r.tasks = tasks.New(tasks.Config{DB: db, Intents: r.intents, Logger: logger})
 	r.channels = channels.New(channels.Config{
 		DB: db, Intents: r.intents, Tasks: r.tasks, Logger: logger,
-		MaxNameLength: cfg.MaxNameLength, MaxMembers: cfg.MaxMembers,
+		MaxNameLength: cfg.MaxNameLength, MaxMembers: cfg.MaxMembers, Kept: cfg.Kept,
 	})
 	r.messaging = messaging.New(messaging.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Logger: logger,
 		MaxPayloadBytes: cfg.MaxPayloadBytes, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
-		Notifications: cfg.Notifications, Refusal: refusalForm(logger),
+		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept,
 		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified,
 	})
 	r.subscriptions = subscriptions.New(subscriptions.Config{
@@ -68,6 +68,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("channels", r.channels.Sweep),
 		sweep("messages", r.messaging.Sweep),
 		sweep("subscriptions", r.subscriptions.Sweep),
+		sweep("statistics", db.RenewStatistics),
 	}
 	return r
 }

@@ -2,7 +2,9 @@ package subscriptions
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"openintent/agents"
@@ -127,6 +129,7 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 		return err
 	}
 	seen.epochs = make(map[int64]int64, len(seen.intents))
+	g.forget(seen.intents)
 	for _, head := range heads() {
 		seen.epochs[head.IntentNo] = head.Epoch
 		one := news{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
@@ -138,6 +141,16 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 		}
 	}
 	return nil
+}
+
+// forget drops what is known of intents that reach the subscriber no more. They come rising.
+func (g *gatherer) forget(reaching []int64) {
+	gone := func(intentNo, _ int64) bool {
+		_, still := slices.BinarySearch(reaching, intentNo)
+		return !still
+	}
+	maps.DeleteFunc(g.looked, gone)
+	maps.DeleteFunc(g.refused, gone)
 }
 
 // heldRole is the role that the agent holds now, or "".

@@ -48,6 +48,11 @@ CREATE TABLE dead_letters (
     PRIMARY KEY (intent_no, position, agent_id)
 );
 
+-- As with what belongs to intents before.
+ALTER TABLE offers ALTER COLUMN intent_no SET STATISTICS 0;
+ALTER TABLE channel_offers ALTER COLUMN intent_no SET STATISTICS 0;
+ALTER TABLE dead_letters ALTER COLUMN intent_no SET STATISTICS 0;
+
 -- +goose Down
 DROP INDEX coordinators_agent;
 DROP INDEX intents_creator;

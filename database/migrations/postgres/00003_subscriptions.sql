@@ -71,5 +71,9 @@ CREATE INDEX subscription_deliveries_dead ON subscription_deliveries (subscripti
 CREATE INDEX subscription_deliveries_dead_place ON subscription_deliveries (intent_no, position) WHERE dead_at IS NOT NULL;
 CREATE INDEX subscription_deliveries_log_age ON subscription_deliveries (gathered_at) WHERE due_at IS NULL;
 
+-- One subscription may have as many rows as all others together: the planner is not to go by the usual one.
+ALTER TABLE subscription_positions ALTER COLUMN subscription_no SET STATISTICS 0;
+ALTER TABLE subscription_deliveries ALTER COLUMN subscription_no SET STATISTICS 0;
+
 -- +goose Down
 DROP TABLE subscription_deliveries, subscription_positions, subscriptions;

@@ -1,0 +1,180 @@
+package soak
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/server"
+)
+
+// statements collects the texts of what a database is asked.
+type statements struct {
+	mutex sync.Mutex
+	texts map[string]struct{}
+}
+
+func (s *statements) note(_ context.Context, text string) (row func()) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.texts[text] = struct{}{}
+	return nil
+}
+
+// plannable gives those of the texts that have a plan, in order.
+func (s *statements) plannable() (texts []string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for text := range s.texts {
+		switch word, _, _ := strings.Cut(strings.TrimSpace(text), " "); word {
+		case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH":
+			texts = append(texts, text)
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// node is a part of a plan.
+type node struct {
+	Type      string `json:"Node Type"`
+	Relation  string `json:"Relation Name"`
+	Index     string `json:"Index Name"`
+	Condition string `json:"Index Cond"`
+	Filter    string `json:"Filter"`
+	Plans     []node `json:"Plans"`
+}
+
+func (n node) scans() (found []node) {
+	if n.Index != "" || n.Type == "Seq Scan" {
+		found = append(found, n)
+	}
+	for _, part := range n.Plans {
+		found = append(found, part.scans()...)
+	}
+	return found
+}
+
+// planOf plans a statement as the server does: whatever its arguments.
+func planOf(t *testing.T, conn *sql.Conn, text string) node {
+	t.Helper()
+	ctx := t.Context()
+	parts := strings.Split(text, "?")
+	var numbered strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			fmt.Fprintf(&numbered, "$%d", i)
+		}
+		numbered.WriteString(part)
+	}
+	_, err := conn.ExecContext(ctx, "PREPARE planned AS "+numbered.String())
+	require.NoError(t, err, text)
+	defer func() {
+		_, err := conn.ExecContext(ctx, "DEALLOCATE planned")
+		require.NoError(t, err)
+	}()
+	var arguments int
+	row := conn.QueryRowContext(ctx, "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = 'planned'")
+	require.NoError(t, row.Scan(&arguments))
+	execute := "EXPLAIN (FORMAT JSON) EXECUTE planned"
+	if arguments > 0 {
+		execute += "(NULL" + strings.Repeat(", NULL", arguments-1) + ")"
+	}
+	var explained []byte
+	require.NoError(t, conn.QueryRowContext(ctx, execute).Scan(&explained), text)
+	var plans []struct{ Plan node }
+	require.NoError(t, json.Unmarshal(explained, &plans))
+	return plans[0].Plan
+}
+
+// growing are the tables that grow with what agents do.
+var growing = []string{
+	"messages", "events", "receipts", "offers", "open_requests", "idempotency_keys", "audiences", "subscription_deliveries",
+}
+
+// crowd makes a hundred thousand messages in intents of five each, as many in a single one, and the like of the rest.
+const crowd = `
+INSERT INTO messages (intent_no, position, channel_no, ordinal, id, sender, target, message_type, payload, metadata, created_at)
+	SELECT n, p, 1, p, 'msg_' || n || '_' || p, 'agent-' || (n + p) % 5000, CASE WHEN p % 3 = 0 THEN 'agent-1' END, 'notify', '{}', '{}', p
+	FROM (SELECT 1 + i / 5 AS n, i % 5 AS p FROM generate_series(0, 99999) AS i
+		UNION ALL SELECT 50000, i FROM generate_series(1, 100000) AS i) AS place;
+INSERT INTO events (intent_no, sequence, position, id, event_type, actor, payload, created_at, hash)
+	SELECT intent_no, position, position, 'event' || id, 'comment', sender, '{}', created_at, '' FROM messages;
+INSERT INTO receipts SELECT intent_no, position, 'agent-1', 0 FROM messages WHERE position % 2 = 0;
+INSERT INTO offers SELECT intent_no, position, 'agent-1', 0 FROM messages WHERE position % 2 = 0;
+INSERT INTO open_requests SELECT intent_no, position, 1, sender, 0, CASE WHEN position % 2 = 0 THEN position END
+	FROM messages WHERE position % 10 = 1;
+INSERT INTO idempotency_keys SELECT intent_no, sender, 'channel:1', id, '', position, 'channel', id, NULL, created_at FROM messages;
+INSERT INTO audiences SELECT DISTINCT sender, intent_no, true FROM messages;
+INSERT INTO subscription_deliveries SELECT intent_no % 100, row_number() OVER (PARTITION BY intent_no % 100), intent_no, position,
+	1, 0, 0, CASE WHEN intent_no % 100 > 50 THEN 0 END, NULL, CASE WHEN position % 5 = 0 THEN 0 END FROM messages;
+INSERT INTO intents SELECT i, 'intent' || i, '', '', 'agent-' || i % 12, '{}', '{}', 0, 1, NULL, '[]', NULL, NULL, 0, 0
+	FROM generate_series(1, 20000) AS i;
+INSERT INTO intent_heads SELECT i, 'active', NULL, 0, 5, 5, 1, NULL, 0, 1 FROM generate_series(1, 20000) AS i;
+INSERT INTO channels SELECT i, 1, 'channel' || i, 'n', NULL, '', 'intent', false, NULL, 100, 0 FROM generate_series(1, 20000) AS i;
+INSERT INTO channel_heads SELECT i, 1, 5, 0, 0 FROM generate_series(1, 20000) AS i;
+ANALYZE`
+
+// TestPlansGoByWholeKeys plans every statement that a load makes on a database of very many small intents and a large one.
+func TestPlansGoByWholeKeys(t *testing.T) {
+	found := &statements{texts: make(map[string]struct{})}
+	h := start(t, databasetest.URL(t, database.PostgreSQL), func(cfg *server.Config) { cfg.Hooks.Statement = found.note })
+	l := newLoad(t, h)
+	t.Cleanup(l.followThroughout(t))
+	for number := range 9 {
+		require.NoError(t, l.live(t.Context(), number))
+	}
+	conn := connect(t, databasetest.URL(t, database.PostgreSQL))
+	_, err := conn.ExecContext(t.Context(), crowd)
+	require.NoError(t, err)
+	planned := 0
+	for _, text := range found.plannable() {
+		planned++
+		for _, scan := range planOf(t, conn, text).scans() {
+			if linear(scan) {
+				t.Errorf("this reads rows of %s that it is not about, by %q with the condition %q and the filter %q:\n%s",
+					scan.Relation, scan.Index, scan.Condition, scan.Filter, strings.Join(strings.Fields(text), " "))
+			}
+		}
+	}
+	require.Greater(t, planned, 100)
+}
+
+// few are indexes of which a part that a single column leaves is small: of what waits in a subscription's window, of
+// dead letters, of what was stored in one microsecond.
+var few = []string{"subscription_deliveries_live", "subscription_deliveries_dead_place", "idempotency_keys_age"}
+
+// linear tells whether a scan of a growing table reads all of it, or all of an intent or a subscription, to find some rows.
+func linear(scan node) bool {
+	if slices.Contains(few, scan.Index) && scan.Condition != "" {
+		return false
+	}
+	keyed := strings.Contains(scan.Condition, " AND ") || strings.Contains(scan.Condition, "id = ")
+	return slices.Contains(growing, scan.Relation) && (scan.Condition == "" || !keyed && scan.Filter != "")
+}
+
+func connect(t *testing.T, url string) *sql.Conn {
+	t.Helper()
+	pool, err := sql.Open("pgx", url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	conn, err := pool.Conn(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	for _, setting := range []string{
+		"plan_cache_mode = force_generic_plan", "enable_seqscan = off", "enable_hashjoin = off", "enable_mergejoin = off", "jit = off",
+	} {
+		_, err := conn.ExecContext(t.Context(), "SET "+setting)
+		require.NoError(t, err)
+	}
+	return conn
+}
