@@ -102,23 +102,30 @@ func (p *place) pass(word string) {
 
 // flag finds a flag that is written as --name or -n; nil for none.
 func (p *place) flag(word string) *kong.Flag {
-	for _, group := range p.node.AllFlags(false) {
-		for _, flag := range group {
-			if word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short) {
-				return flag
-			}
+	for _, flag := range p.allFlags() {
+		if word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short) {
+			return flag
 		}
 	}
 	return nil
 }
 
 func (p *place) flags() (found []candidate) {
-	for _, group := range p.node.AllFlags(true) {
-		for _, flag := range group {
+	for _, flag := range p.allFlags() {
+		if !flag.Hidden {
 			found = append(found, candidate{"--" + flag.Name, flag.Help})
 		}
 	}
 	return found
+}
+
+// allFlags gives the flags that may stand here, with those of the verb that is meant when none is named.
+func (p *place) allFlags() []*kong.Flag {
+	flags := slices.Concat(p.node.AllFlags(false)...)
+	if p.node.DefaultCmd != nil {
+		flags = append(flags, p.node.DefaultCmd.Flags...)
+	}
+	return flags
 }
 
 // arguments gives the verbs that may come next, or else the values of the argument that does.

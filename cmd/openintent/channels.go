@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
 	openintentv1 "openintent/gen/openintent/v1"
 	openintent "openintent/sdk/go"
 )
@@ -128,10 +130,12 @@ type channelCloseCommand struct {
 func (c *channelCloseCommand) Run(ctx context.Context, to terminal) error {
 	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
 		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
-			if _, err := client.CloseChannel(ctx, channel.GetId()); err != nil {
-				return nil, err
-			}
-			return channelArgument{Channel: channel.GetId()}.find(ctx, client)
+			return called(client.Raw().Channels.UpdateChannel(ctx, &openintentv1.UpdateChannelRequest{
+				Channel: &openintentv1.Channel{
+					Id: channel.GetId(), Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED,
+				},
+				UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}},
+			}))
 		})
 }
 

@@ -115,6 +115,9 @@ func (t target) at(address string) (target, error) {
 	if err != nil || host == "" || port == "" || strings.ContainsAny(t.server, "/?#@ ") {
 		return target{}, usagef("the server %q must be host:port, http://host:port or https://host:port", address)
 	}
+	if strings.ContainsFunc(t.key+t.agent, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return target{}, usagef("keys and agents that are sent with a call consist of printable ASCII characters")
+	}
 	if t.key == "" && isLoopback(host) {
 		t.key = server.DevelopmentKey
 	}

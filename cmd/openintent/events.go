@@ -97,7 +97,7 @@ func report(form output, to terminal, verified *openintentv1.VerifyEventsRespons
 
 func reportBreaks(to terminal, verified *openintentv1.VerifyEventsResponse) error {
 	if verified.GetValid() {
-		return printLine(to, fmt.Sprintf("%d events, every link and every hash holds", verified.GetEventCount()))
+		return printLine(to, "events verified: "+strconv.FormatInt(verified.GetEventCount(), 10))
 	}
 	printed := newTable("SEQUENCE", "BREAK")
 	for _, broken := range verified.GetBreaks() {

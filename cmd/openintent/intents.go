@@ -59,6 +59,7 @@ type intentCreateCommand struct {
 	Title       string `arg:"" help:"What the agents work on."`
 	Description string `placeholder:"TEXT" help:"More about it."`
 	Parent      string `placeholder:"ID" help:"The intent that it is a part of."`
+	Status      string `enum:",draft,active,blocked,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Its first status: draft, active, blocked or suspended_awaiting_input (draft)."`
 }
 
 // Run prints the new intent's id.
@@ -68,9 +69,13 @@ func (c *intentCreateCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	created, err := called(client.Raw().Intents.CreateIntent(ctx, &openintentv1.CreateIntentRequest{
+	request := &openintentv1.CreateIntentRequest{
 		Title: c.Title, Description: present(c.Description), ParentIntentId: present(c.Parent),
-	}))
+	}
+	if c.Status != "" {
+		request.Status = intentStatus(c.Status).Enum()
+	}
+	created, err := called(client.Raw().Intents.CreateIntent(ctx, request))
 	if err != nil {
 		return err
 	}

@@ -18,12 +18,15 @@ import (
 
 // clearEnvironment takes away settings of the surrounding shell; run takes an empty one for none.
 func clearEnvironment(t *testing.T) {
+	t.Helper()
 	for _, name := range []string{
 		"DATABASE_URL", "HTTP_ADDR", "GRPC_ADDR", "API_KEYS", "API_KEYS_FILE", "TLS_CERT", "TLS_KEY", "LOG_LEVEL",
 		"LOG_FORMAT", "MAX_PAYLOAD_BYTES", "MAX_NAME_LENGTH", "MAX_MEMBERS", "RETENTION", "STOP_TIMEOUT",
+		"SERVER", "API_KEY", "AGENT_ID", "TLS", "CA_FILE", "CONTEXT", "INTENT_ID",
 	} {
 		t.Setenv("OPENINTENT_"+name, "")
 	}
+	t.Setenv("OPENINTENT_CONFIG", filepath.Join(t.TempDir(), "openintent", "config.yaml"))
 }
 
 func TestFlagsDefaultToTheServersDefaults(t *testing.T) {

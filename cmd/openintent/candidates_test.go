@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCandidates(t *testing.T) {
+	clearEnvironment(t)
+	t.Setenv("OPENINTENT_CONFIG", file(t, "contexts: {local: {server: 'a:1'}, prod: {server: 'b:1'}}"))
+	for _, test := range []struct {
+		line string // its words; the last one is completed
+		want []string
+	}{
+		{"no", []string{"notify"}},
+		{"complet", []string{"completion"}},
+		{"channels c", []string{"create", "close"}},
+		{"channels show x s", nil},
+		{"context use ", []string{"local", "prod"}},
+		{"context set p", []string{"prod"}},
+		{"intents --context ", []string{"local", "prod"}},
+		{"intents --context=pr", []string{"--context=prod"}},
+		{"intents --agent c", nil},
+		{"channels list --status ", []string{"open", "closed"}},
+		{"channels --status=o", []string{"--status=open"}},
+		{"intents status ID comp", []string{"completed"}},
+		{"messages --intent I data --ty", []string{"--type"}},
+		{"messages -f --type no", []string{"notify"}},
+		{"ask x y -p context --contex", []string{"--context"}},
+		{"ask -- --contex", nil},
+		{"completion ", []string{"bash", "zsh", "fish"}},
+		{"serve --log-f", []string{"--log-format"}},
+		{"dance ", nil},
+	} {
+		did := at(t, "", append([]string{"complete", "fish", "--"}, strings.Split(test.line, " ")...)...)
+		require.Equal(t, exitOK, did.exit, did.stderr)
+		var got []string
+		for line := range strings.Lines(did.stdout) {
+			text, help, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			require.NotContains(t, help, "\t")
+			got = append(got, text)
+		}
+		require.Equal(t, test.want, got, test.line)
+	}
+	all := at(t, "", "complete", "bash", "--").stdout
+	require.Contains(t, all, "serve\n")
+	require.NotContains(t, all, "complete\n", "what only the scripts use is not offered")
+	require.Contains(t, at(t, "", "complete", "zsh", "--", "cont").stdout, "context:Keep")
+}
+
+// The shell's own function, as a terminal would call it.
+func TestBashCompletes(t *testing.T) {
+	clearEnvironment(t)
+	program := filepath.Join(t.TempDir(), "openintent")
+	built, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	bash := func(words ...string) []string {
+		const script = `PATH="$1:$PATH"; shift; source <(openintent completion bash)
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _openintent; printf '%s\n' "${COMPREPLY[@]}"`
+		arguments := append([]string{"--noprofile", "--norc", "-c", script, "bash", filepath.Dir(program)}, words...)
+		output, err := exec.Command("bash", arguments...).CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		return strings.Split(strings.TrimSpace(string(output)), "\n")
+	}
+	require.Equal(t, []string{"channels", "completion", "context"}, slices.Sorted(slices.Values(bash("openintent", "c"))))
+	require.Equal(t, []string{"closed"}, bash("openintent", "channels", "list", "--status", "c"))
+	require.Equal(t, []string{"closed"}, bash("openintent", "channels", "list", "--status", "=", "c"),
+		"bash parts words at the equals sign")
+	require.Equal(t, []string{"open", "closed"}, bash("openintent", "channels", "list", "--status", "="))
+}
+
+func TestScriptsAreScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		did := at(t, "", "completion", shell)
+		require.Equal(t, exitOK, did.exit)
+		require.Contains(t, did.stdout, "openintent complete "+shell+" -- ")
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			require.NotEqual(t, "bash", shell, "bash is needed for the tests")
+			continue // the other shells are looked at where they are installed
+		}
+		checked, err := exec.Command(path, "-n", file(t, did.stdout)).CombinedOutput()
+		require.NoError(t, err, "%s", checked)
+	}
+	require.Equal(t, exitUsage, at(t, "", "completion", "tcsh").exit)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"net"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+func TestExitCodesOfRefusals(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		alice.does(t, "channels", "create", "closed")
+		alice.does(t, "channels", "close", "closed")
+		alice.does(t, "channels", "create", "private", "-m", "alice")
+		t.Setenv("OPENINTENT_SERVER", alice.server.GRPCAddress())
+		t.Setenv("OPENINTENT_API_KEY", harness.Key)
+		t.Setenv("OPENINTENT_AGENT_ID", "alice")
+		for _, test := range []struct {
+			exit      int
+			says      string
+			arguments []string
+		}{
+			{exitUsage, "[INVALID_FIELD]", []string{"channels", "create", "a/b"}},
+			{exitUsage, "give the payload once", []string{"notify", "data", "bob"}},
+			{exitUsage, "unknown flag", []string{"notify", "data", "bob", "--colour"}},
+			{exitUsage, "expected: openintent ask", []string{"ask", "data"}},
+			{exitUsage, "--min-responses goes with --all", []string{"ask", "data", "bob", "{}", "--min-responses", "2"}},
+			{exitUsage, "--no-wait", []string{"ask", "data", "bob", "{}", "--no-wait", "--all"}},
+			{exitUsage, "--expires", []string{"ask", "data", "bob", "{}", "--expires", "1m"}},
+			{exitUsage, "no channel, payload", []string{"ask", "data", "bob", "{}", "--resume", "msg_1"}},
+			{exitUsage, "chan_.../msg_...", []string{"ask", "--resume", "msg_01M7YCHKJSE27KAQBVEVPX64D7"}},
+			{exitUsage, "names no message", []string{"reply", "data/msg_1", "{}"}},
+			{exitUsage, "--to does not go with --follow", []string{"messages", "data", "--follow", "--to", "bob"}},
+			{exitUsage, "is no channel's id", []string{"messages", "data", "--intent", ""}},
+			{exitUsage, "above zero", []string{"ask", "data", "bob", "{}", "--timeout", "0s"}},
+			{exitTimeout, "[MESSAGE_TIMEOUT]", []string{"ask", "data", "bob", "{}", "--timeout", "10ms"}},
+			{exitTimeout, "nobody answered", []string{"ask", "data", "role:none", "{}", "--timeout", "10ms", "--all"}},
+			{exitNotFound, `no channel "none" [CHANNEL_NOT_FOUND]`, []string{"messages", "none"}},
+			{exitNotFound, "[CHANNEL_NOT_FOUND]", []string{"channels", "show", "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS"}},
+			{exitNotFound, "[INTENT_NOT_FOUND]", []string{"intents", "show", "908dffff-d872-4f18-8eb7-7b918ea4c9b5"}},
+			{exitNotFound, "waits in the inbox of alice", []string{"reply", "msg_01M7YCHKJSE27KAQBVEVPX64D7", "{}"}},
+			{exitRefused, "[TARGET_NOT_A_MEMBER]", []string{"notify", "private", "bob", "{}"}},
+			{exitRefused, "[API_KEY_UNKNOWN]", []string{"intents", "--api-key", "other"}},
+			{exitUnavailable, "cannot be reached", []string{"intents", "--server", "127.0.0.1:1"}},
+			{exitUnavailable, "cannot be reached", []string{"intents", "--tls"}},
+			{exitConflict, "[CHANNEL_CLOSED]", []string{"notify", "closed", "bob", "{}"}},
+			{exitConflict, "[CHANNEL_NAME_TAKEN]", []string{"channels", "create", "data"}},
+		} {
+			did := at(t, "", test.arguments...)
+			require.Equal(t, test.exit, did.exit, "%s: %s", test.arguments, did.stderr)
+			require.Contains(t, did.stderr, test.says, test.arguments)
+			require.Empty(t, did.stdout)
+		}
+		require.Contains(t, bob.refused(t, exitRefused, "notify", "private", "alice", "{}"), "[NOT_A_MEMBER]")
+		operator := shell{server: alice.server}
+		require.Contains(t, operator.refused(t, exitUsage, "inbox"), "name the agent")
+	})
+}
+
+func TestAnInterruptedAskSaysSo(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		ctx, cancel := context.WithCancel(t.Context())
+		asking := alice.begin(ctx, "ask", "data", "bob", "{}")
+		bob.does(t, "inbox", "--wait", "1m")
+		cancel()
+		require.Equal(t, outcome{exit: exitInterrupted, stderr: "openintent: interrupted\n"}, asking.end(t))
+	})
+}
+
+// brokenLog serves an event log that somebody has tampered with.
+type brokenLog struct {
+	openintentv1.UnimplementedEventServiceServer
+}
+
+func (brokenLog) VerifyEvents(
+	_ context.Context, request *openintentv1.VerifyEventsRequest,
+) (*openintentv1.VerifyEventsResponse, error) {
+	return &openintentv1.VerifyEventsResponse{
+		IntentId: request.GetIntentId(), EventCount: 3, Breaks: []*openintentv1.ChainBreak{{Sequence: 2, Reason: "hash\x1b[1m"}},
+	}, nil
+}
+
+func TestABrokenLogIsAnExitCode(t *testing.T) {
+	clearEnvironment(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := grpc.NewServer()
+	openintentv1.RegisterEventServiceServer(server, brokenLog{})
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	verify := []string{"events", "verify", "--server", listener.Addr().String(), "--intent", "i"}
+	require.Equal(t, outcome{
+		exitBroken, "SEQUENCE  BREAK\n2         hash\\u001b[1m\n", "openintent: the event log of i does not verify\n",
+	}, at(t, "", verify...))
+	did := at(t, "", append(verify, "--json")...)
+	require.Equal(t, exitBroken, did.exit)
+	require.Contains(t, did.stdout, `"breaks":[{"sequence":2,"reason":"hash\u001b[1m"}]`)
+}
+
+// A payload can neither move the cursor nor pass for another row.
+func TestHostileTextsStayOnTheirLine(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		const hostile = "\x1b[2K\rTIME root * broadcast\n\u202e\u009b1A"
+		mallory := shell{server: alice.server, agent: "mallory"}
+		mallory.does(t, "notify", "data", "bob", "--text", hostile)
+		mallory.does(t, "channels", "create", "in\u202evisible")
+		for _, arguments := range [][]string{{"messages", "data"}, {"inbox"}, {"channels"}, {"messages", "data", "--json"}, {"inbox", "--json"}} {
+			printed := bob.does(t, arguments...)
+			require.Equal(t, 0, len(regexp.MustCompile(`[\x00-\x09\x0b-\x1f\x7f\x{80}-\x{9f}\x{202e}]`).FindAllString(printed, -1)), printed)
+		}
+		require.Equal(t, 1, rows(bob.does(t, "messages", "data")))
+	})
+}
+
+// The table in the help is the one that scripts rely on.
+func TestHelpListsTheExitCodes(t *testing.T) {
+	help := at(t, "", "--help").stdout
+	for _, line := range []string{
+		"0  done", "3  the time ran out", "8  an event log does not verify", "9  too late or taken", "130  interrupted",
+	} {
+		require.Contains(t, help, line)
+	}
+}

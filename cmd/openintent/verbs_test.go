@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+)
+
+// onChannel runs a test against a server of each engine, with an intent of alice's that OPENINTENT_INTENT_ID names and a
+// channel "data" on it.
+func onChannel(t *testing.T, test func(t *testing.T, alice, bob shell)) {
+	clearEnvironment(t)
+	harness.Each(t, func(t *testing.T, h *harness.Server) { withData(t, h, test) })
+}
+
+// onSQLite is onChannel on one engine alone, for what the engine has no part in.
+func onSQLite(t *testing.T, test func(t *testing.T, alice, bob shell)) {
+	clearEnvironment(t)
+	withData(t, harness.Start(t, harness.Options{}), test)
+}
+
+func withData(t *testing.T, h *harness.Server, test func(t *testing.T, alice, bob shell)) {
+	alice, bob := shell{server: h, agent: "alice"}, shell{server: h, agent: "bob"}
+	t.Setenv("OPENINTENT_INTENT_ID", alice.does(t, "intents", "create", "Research", "--status", "active"))
+	alice.does(t, "channels", "create", "data")
+	test(t, alice, bob)
+}
+
+func TestAskPrintsTheAnswer(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		asking := alice.begin(t.Context(), "ask", "data", "bob", `{"question": "which?"}`)
+		inbox := bob.does(t, "inbox", "--wait", "1m")
+		require.Equal(t, "MESSAGE SENDER TO TYPE CHANNEL READ EXPIRES PAYLOAD\n"+
+			`msg-1 alice bob request data TIME {"question":"which?"}`, squeezed(masked(inbox)))
+		request := idForm.FindString(inbox)
+		require.Equal(t, "chan-1/msg-2", masked(bob.does(t, "reply", request, "-p", "answer=v2.3", "-p", "rows:=3")))
+		answered := asking.end(t)
+		require.Equal(t, exitOK, answered.exit, answered.stderr)
+		require.Equal(t, `{"answer":"v2.3","rows":3}`+"\n", answered.stdout)
+		require.Equal(t, "MESSAGE SENDER TO TYPE CHANNEL READ EXPIRES PAYLOAD", squeezed(bob.does(t, "inbox")),
+			"what was answered is out of the inbox")
+	})
+}
+
+func TestAskAllPrintsAnswersAsTheyCome(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		asking := alice.begin(t.Context(),
+			"ask", "data", "bob", "--text", "Merge it?", "--all", "--min-responses", "2", "--timeout", "1m")
+		request := idForm.FindString(bob.does(t, "inbox", "--wait", "1m"))
+		reference := bob.does(t, "reply", request, `{"vote": 1}`)
+		require.Equal(t, "SENDER  PAYLOAD", asking.line(t))
+		require.Equal(t, `bob     {"vote":1}`, asking.line(t))
+		channel, _, _ := strings.Cut(reference, "/")
+		bob.does(t, "reply", channel+"/"+request, `{"vote": 2}`)
+		require.Equal(t, `bob     {"vote":2}`, asking.line(t))
+		require.Equal(t, outcome{}, asking.end(t))
+	})
+}
+
+func TestAskLaterAndResume(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		asked := alice.does(t, "ask", "data", "bob", "--text", "When?", "--no-wait", "--expires", "1h")
+		require.Contains(t, alice.refused(t, exitTimeout, "ask", "--resume", asked, "--timeout", "1ms"), "[MESSAGE_TIMEOUT]")
+		bob.does(t, "reply", asked, `{"when": "now"}`)
+		require.Equal(t, `{"when":"now"}`, alice.does(t, "ask", "--resume", asked))
+		require.Equal(t, "SENDER  PAYLOAD\n"+`bob     {"when":"now"}`,
+			alice.does(t, "ask", "--resume", asked, "--all", "--min-responses", "1"))
+	})
+}
+
+func TestAHandlersFailureIsAnExitCode(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		asking := alice.begin(t.Context(), "ask", "data", "bob", "{}")
+		request := idForm.FindString(bob.does(t, "inbox", "--wait", "1m"))
+		bob.does(t, "reply", request, `{"error": {"type": "KeyError", "message": "no \u001b[31msuch\nsheet"}}`,
+			"--metadata", `{"openintent_error": true}`)
+		failed := asking.end(t)
+		require.Equal(t, exitRemote, failed.exit)
+		require.Equal(t, `openintent: bob failed: no \u001b[31msuch sheet [HANDLER_FAILED]`+"\n", failed.stderr)
+		require.Empty(t, failed.stdout)
+	})
+}
+
+func TestMessagesAreListed(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		first := alice.does(t, "notify", "data", "bob", "--text", "one")
+		alice.does(t, "notify", "data", "*", "--text", "two")
+		bob.does(t, "broadcast", "data", "@"+file(t, `{"n": 3}`))
+		alice.stdin = `{"n": 4}`
+		alice.does(t, "notify", "data", "role:reviewer", "-")
+		require.Equal(t, `TIME SENDER TO TYPE STATUS PAYLOAD
+TIME alice bob notify delivered {"text":"one"}
+TIME alice * notify delivered {"text":"two"}
+TIME bob * broadcast delivered {"n":3}
+TIME alice role:reviewer notify delivered {"n":4}`, squeezed(masked(alice.does(t, "messages", "data"))))
+
+		_, id, _ := strings.Cut(first, "/")
+		require.Equal(t, 3, rows(alice.does(t, "messages", "data", "--since", id)))
+		require.Equal(t, 1, rows(alice.does(t, "messages", "data", "--since", id, "--limit", "1")))
+		require.Equal(t, 4, rows(alice.does(t, "messages", "data", "--since", "1h")))
+		require.Equal(t, 1, rows(alice.does(t, "messages", "data", "--type", "broadcast")))
+		require.Equal(t, 0, rows(alice.does(t, "messages", "data", "--limit", "0")))
+		require.Equal(t, 2, rows(alice.does(t, "messages", "data", "--to", "bob")), "to it and to everybody, not its own")
+		require.Contains(t, alice.does(t, "messages", "data", "--limit", "4", "--ids"), first)
+	})
+}
+
+// rows counts the rows of a table.
+func rows(printed string) int { return strings.Count(printed, "\n") }
+
+func TestFollowPrintsWhatWasAndWhatComes(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		alice.does(t, "notify", "data", "*", "--text", "before")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		following := bob.begin(ctx, "messages", "data", "--follow")
+		require.Contains(t, following.line(t), "PAYLOAD")
+		require.Contains(t, following.line(t), "before")
+		alice.does(t, "notify", "data", "*", "--text", "after")
+		require.Contains(t, following.line(t), "after")
+		cancel()
+		require.Equal(t, outcome{}, following.end(t), "Ctrl-C is the way to end it")
+
+		until := bob.begin(t.Context(), "messages", "data", "--follow", "--type", "broadcast", "--json", "--limit", "0")
+		alice.does(t, "notify", "data", "*", "--text", "of another type")
+		alice.does(t, "broadcast", "data", "--text", "wanted", "--idempotency-key", "once")
+		require.Contains(t, until.line(t), `"payload":{"text":"wanted"}`)
+		alice.does(t, "channels", "close", "data")
+		require.Equal(t, outcome{stderr: "the channel is closed\n"}, until.end(t))
+		require.Equal(t, 3, rows(bob.does(t, "messages", "data", "--follow", "--limit", "3")), "of a closed channel, what there is")
+	})
+}
+
+func TestChannelsAreLookedAfter(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, _ shell) {
+		require.Equal(t, "chan-1", masked(alice.does(t, "channels", "create", "team", "-m", "alice", "-m", "bob", "--ttl", "1h")))
+		require.Equal(t, `CHANNEL STATUS POLICY MESSAGES LAST NAME
+chan-1 open intent 0 data
+chan-2 open explicit 0 team`, squeezed(masked(alice.does(t, "channels"))))
+		alice.does(t, "channels", "add", "team", "carol", "dave")
+		alice.does(t, "channels", "remove", "team", "bob", "carol")
+		require.Equal(t, `channel  chan-1
+name     team
+intent   intent-2
+status   open
+policy   explicit
+members  alice, dave
+ttl      1h0m0s
+keeps    1000 messages
+sent     0 messages
+created  TIME by alice`, masked(alice.does(t, "channels", "show", "team")))
+		require.Contains(t, alice.does(t, "channels", "close", "team"), "status   closed")
+		require.Equal(t, 1, rows(alice.does(t, "channels", "list", "--status", "closed")))
+		require.Contains(t, alice.does(t, "channels", "show", "team"), "closed ", "a closed channel is found when no open one has the name")
+		alice.does(t, "notify", "new", "*", "--text", "first", "--create")
+		require.Contains(t, alice.does(t, "channels", "show", "new"), "sent          1 messages")
+	})
+}
+
+func TestIntentsAgentsAndEvents(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		_, err := alice.server.As("bob").Agents.RegisterAgent(t.Context(), registration("bob", "data"))
+		require.NoError(t, err)
+		require.Equal(t, "INTENT STATUS CREATED BY CREATED TITLE\nintent-1 active alice TIME Research",
+			squeezed(masked(alice.does(t, "intents"))))
+		require.Equal(t, "AGENT ROLE STATUS HEARTBEAT CAPABILITIES\nbob data active TIME",
+			squeezed(masked(alice.does(t, "agents", "--role", "data"))))
+		require.Contains(t, bob.does(t, "agents", "show", "bob"), "role        data\n")
+		id := idForm.FindString(alice.does(t, "intents"))
+		require.Contains(t, alice.does(t, "intents", "status", id, "completed", "--reason", "done"), "status   completed")
+		require.Contains(t, alice.does(t, "intents", "show", id), "title    Research")
+		require.Equal(t, `SEQUENCE TIME TYPE ACTOR PAYLOAD
+1 TIME intent_created alice {"status":"active","title":"Research"}`, squeezed(masked(alice.does(t, "events", "--after", "0", "--limit", "1"))))
+		require.Equal(t, "events verified: 2", alice.does(t, "events", "verify"))
+	})
+}
+
+// What --json prints is what the REST API answers.
+func TestJSONIsTheRESTForm(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		sent := alice.does(t, "notify", "data", "bob", "--text", "x < y\u202e", "--metadata", `{"k": [1, null]}`, "--json")
+		rest := alice.server.As("alice")
+		var message struct {
+			ID        string `json:"id"`
+			ChannelID string `json:"channel_id"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(sent), &message))
+		answer := rest.REST(t, "GET", "/v1/channels/"+message.ChannelID+"/messages/"+message.ID, "")
+		require.JSONEq(t, string(answer.Body), sent)
+		answer = rest.REST(t, "GET", "/v1/channels/"+message.ChannelID, "")
+		require.JSONEq(t, string(answer.Body), alice.does(t, "channels", "show", "data", "--json"))
+		for _, line := range strings.Split(bob.does(t, "inbox", "--json")+"\n"+alice.does(t, "events", "--json")+"\n"+
+			alice.does(t, "intents", "--json")+"\n"+alice.does(t, "channels", "--json"), "\n") {
+			require.True(t, json.Valid([]byte(line)), line)
+			require.Equal(t, escaped(line), line, "nothing that a terminal could act upon")
+		}
+	})
+}
+
+func TestInboxMarksRead(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		for range 3 {
+			alice.does(t, "notify", "data", "bob", "{}")
+		}
+		did := bob.run(t.Context(), "inbox", "--limit", "2", "--mark-read")
+		require.Equal(t, "3 unread, 0 to answer\n", did.stderr)
+		require.Equal(t, 3, rows(did.stdout), "a heading and two rows")
+		require.Equal(t, 1, rows(bob.does(t, "inbox")), "the third is left")
+		bob.does(t, "inbox", "--mark-read")
+		nothing := bob.run(t.Context(), "inbox", "--wait", "1ms", "--json")
+		require.Equal(t, outcome{exitTimeout, "", "openintent: nothing came in time\n"}, nothing)
+	})
+}
