@@ -58,7 +58,8 @@ func (h *Head) Locked() bool { return h.locked }
 // Copy gives the head as it is now, to be kept beyond the transaction: a copy hands out nothing.
 func (h *Head) Copy() Head {
 	kept := *h
-	kept.ledger, kept.locked, kept.pending, kept.named = nil, false, nil, nil
+	kept.ledger, kept.pending, kept.named = nil, nil, nil
+	kept.locked, kept.dirty, kept.raised, kept.grown = false, false, false, false
 	return kept
 }
 

@@ -29,9 +29,9 @@ type batch struct {
 	counts    map[channels.Key]*channels.Count
 	presences map[string]agents.Presence
 	// named are the agents whose records were read, in order: who is not among the presences has none.
-	named     []string
-	requests  map[string]*Message
-	keys      map[keyPlace]keyRecord
+	named    []string
+	requests map[string]*Message
+	keys     map[keyPlace]keyRecord
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*Message
 

@@ -38,6 +38,26 @@
 // read before rules changed is read again. Who comes to hold a role, or to take part in a channel, gets the open requests
 // that lie behind its cursor (backfill.go).
 //
+// A wake-up for what this replica's own writer has committed brings what was stored along (handover.go), so that a stream of
+// a channel and whoever waits for an answer need not read what was in the writer's hands a moment before:
+//
+//	commit known ──> handover ──> hands, bounded ──> does it follow on what was seen? ──> sight, answer
+//	                                   └─ too much       └─ no, or not certain ──────────> look
+//
+// A handover is a cache and never truth: it stands for a look of the moment of its commit, and losing it costs one look. It
+// is taken only by who can tell from it alone what a look would have shown:
+//
+//   - It begins right after the last message that was seen, so nothing that another replica stored lies in between; an
+//     asker takes it only when its request was unanswered under the lock until then.
+//   - The epoch is the one whose rules are known. The head was read and written under the lock, so closing, revocation and
+//     membership cannot have passed unseen before the commit.
+//   - The viewer's sight does not hang on agents' records that may have changed: messages to one agent, whose sender and
+//     addressee were read under the lock and are as they were; and where membership is not listed, those to everyone.
+//   - It is of a moment ago, and the commit's outcome is certain.
+//
+// Any other wake-up asks for a look, also when it comes together with a handover; and the slow timer looks however much was
+// handed over meanwhile.
+//
 // What wakes here wakes on the other replicas too (relay.go). Each wake-up's topics travel as one notification, after the
 // commit; one that came from elsewhere is not told again:
 //
