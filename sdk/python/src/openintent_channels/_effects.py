@@ -9,8 +9,6 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from google.protobuf.message import Message as Wire
-
 from ._methods import Method
 
 T = TypeVar("T")
@@ -30,7 +28,7 @@ class Invoke:
     """Make one attempt of a call, within so many seconds (None: without bound). Results in the answer."""
 
     method: Method[Any, Any]
-    request: Wire
+    request: Any
     timeout: float | None
     metadata: tuple[tuple[str, str], ...] = ()
 
@@ -47,7 +45,7 @@ class Open:
     """Begin a streaming call. Results in a Stream, at once."""
 
     method: Method[Any, Any]
-    request: Wire
+    request: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,65 @@
+"""A status becomes the error of its reason, or else of its code, with all that its details say."""
+
+import grpc
+import pytest
+from google.protobuf.any_pb2 import Any
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+
+from openintent_channels import errors
+from openintent_channels._statuses import error_of
+
+
+def trailers(*details: Message) -> list[tuple[str, str | bytes]]:
+    status = status_pb2.Status()
+    for detail in details:
+        packed = Any()
+        packed.Pack(detail)
+        status.details.append(packed)
+    return [("grpc-status-details-bin", status.SerializeToString())]
+
+
+def info(reason: str, **metadata: str) -> error_details_pb2.ErrorInfo:
+    return error_details_pb2.ErrorInfo(reason=reason, domain="openintent", metadata=metadata)
+
+
+@pytest.mark.parametrize(("reason", "kind"), errors.BY_REASON.items())
+def test_each_reason_has_its_class(reason: str, kind: type[errors.OpenIntentError]) -> None:
+    error = error_of(grpc.StatusCode.UNKNOWN, "text", trailers(info(reason)))
+    assert type(error) is kind
+    assert error.reason == reason
+
+
+@pytest.mark.parametrize(("code", "kind"), errors.BY_CODE.items())
+def test_each_code_has_its_class(code: str, kind: type[errors.OpenIntentError]) -> None:
+    error = error_of(grpc.StatusCode[code], "text", trailers(info("SOMETHING_NEW")))
+    assert type(error) is kind
+    assert (error.code, error.reason) == (code, "SOMETHING_NEW")
+
+
+def test_details_are_read() -> None:
+    bad = error_details_pb2.BadRequest(
+        field_violations=[error_details_pb2.BadRequest.FieldViolation(field="to", description="it is empty")]
+    )
+    retry = error_details_pb2.RetryInfo(retry_delay=Duration(seconds=1, nanos=500_000_000))
+    error = error_of(
+        grpc.StatusCode.UNAVAILABLE, "busy", trailers(info("WRITE_QUEUE_FULL", message_id="msg_1"), bad, retry)
+    )
+    assert error.violations == (errors.Violation("to", "it is empty"),)
+    assert error.retry_after == 1.5
+    assert error.message_id == "msg_1"
+    assert str(error) == "busy (WRITE_QUEUE_FULL)"
+
+
+@pytest.mark.parametrize("given", [None, [], [("grpc-status-details-bin", b"\xff\xff")], [("other", "x")]])
+def test_without_details_the_code_decides(given: list[tuple[str, str | bytes]] | None) -> None:
+    error = error_of(grpc.StatusCode.NOT_FOUND, None, given)
+    assert type(error) is errors.NotFoundError
+    assert (error.reason, error.message, error.message_id) == ("", "NOT_FOUND", None)
+
+
+def test_a_timeout_is_a_timeout_error() -> None:
+    error = error_of(grpc.StatusCode.DEADLINE_EXCEEDED, "late", None)
+    assert isinstance(error, TimeoutError)
+    assert isinstance(error, errors.MessageTimeoutError)

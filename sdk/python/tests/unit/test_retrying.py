@@ -1,0 +1,106 @@
+"""Waits, deadlines, and what is worth another attempt."""
+
+import pytest
+
+from openintent_channels._methods import CREATE_INTENT, GET_CHANNEL
+from openintent_channels._retrying import Deadline, Waits, is_passing, never_began
+from openintent_channels.errors import AbortedError, MessageTimeoutError, NotFoundError, OpenIntentError, UnavailableError
+from unit.playing import Player, away
+
+ABSENT = NotFoundError("absent", code="NOT_FOUND")
+
+
+def test_waits_double_up_to_five_seconds() -> None:
+    longest = Waits(random=lambda: 1.0)
+    assert [longest.after() for _ in range(8)] == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+    shortest = Waits(random=lambda: 0.0)
+    assert [shortest.after() for _ in range(8)] == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.5, 2.5]
+
+
+def test_a_wait_is_at_least_what_the_server_asks_for() -> None:
+    waits = Waits(random=lambda: 0.0)
+    assert waits.after(away(retry_after=3.0)) == 3.0
+    assert waits.after(away(retry_after=0.01)) == 0.1
+
+
+def test_waits_are_short_again_after_a_success() -> None:
+    waits = Waits(random=lambda: 1.0)
+    waits.after()
+    waits.after()
+    waits.succeeded()
+    assert waits.after() == 0.1
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        (away(), True),
+        (away("SERVER_STOPPING"), True),
+        (AbortedError("lost a race"), True),
+        (AbortedError("stale", reason="VERSION_MISMATCH"), False),
+        (MessageTimeoutError("late"), False),
+        (ABSENT, False),
+    ],
+)
+def test_what_passes(error: OpenIntentError, passes: bool) -> None:
+    assert is_passing(error) is passes
+
+
+@pytest.mark.parametrize(
+    ("error", "surely"),
+    [
+        (away("SERVER_STOPPING"), True),
+        (away("OUTCOME_UNKNOWN"), False),
+        (away(), False),
+        (UnavailableError("failed to connect to all addresses; last error: refused"), True),
+        (ABSENT, False),
+    ],
+)
+def test_what_surely_had_no_effect(error: OpenIntentError, surely: bool) -> None:
+    assert never_began(error) is surely
+
+
+def test_a_deadline_counts_down_and_never_below_zero() -> None:
+    now = [10.0]
+    deadline = Deadline.within(lambda: now[0], 5)
+    assert deadline.remaining == 5
+    assert deadline.allows(4.9)
+    assert not deadline.allows(5)
+    now[0] = 20
+    assert deadline.remaining == 0
+    assert Deadline.within(lambda: now[0], None).remaining is None
+
+
+def test_a_call_is_made_again_until_it_succeeds() -> None:
+    player = Player.of(away(), away("SERVER_STOPPING", retry_after=1.0), "answer")
+    assert player.play(player.calls().call(GET_CHANNEL, GET_CHANNEL.asked())) == "answer"
+    assert player.pauses == [0.1, 1.0]
+    assert [invoked.timeout for invoked in player.invoked] == [30.0, 29.9, 28.9]
+
+
+def test_a_call_for_good_is_not_made_again() -> None:
+    player = Player.of(ABSENT)
+    with pytest.raises(NotFoundError):
+        player.play(player.calls().call(GET_CHANNEL, GET_CHANNEL.asked()))
+    assert player.pauses == []
+
+
+def test_patience_bounds_a_call() -> None:
+    player = Player.of(*[away()] * 100)
+    with pytest.raises(UnavailableError):
+        player.play(player.calls(patience=2).call(GET_CHANNEL, GET_CHANNEL.asked()))
+    assert sum(player.pauses) < 2
+    assert player.pauses == [0.1, 0.2, 0.4, 0.8]
+
+
+def test_an_effect_that_may_not_happen_twice_is_not_repeated_blindly() -> None:
+    player = Player.of(away())
+    with pytest.raises(UnavailableError):
+        player.play(player.calls().call(CREATE_INTENT, CREATE_INTENT.asked(), retried=never_began))
+    assert len(player.invoked) == 1
+
+
+def test_a_call_for_ever_outlasts_silence() -> None:
+    player = Player.of(*[away()] * 50, MessageTimeoutError("silent", code="DEADLINE_EXCEEDED"), "answer")
+    assert player.play(player.calls().call_for_ever(GET_CHANNEL, GET_CHANNEL.asked())) == "answer"
+    assert sum(player.pauses) > 200
