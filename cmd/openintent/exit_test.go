@@ -117,13 +117,3 @@ func TestHostileTextsStayOnTheirLine(t *testing.T) {
 		require.Equal(t, 1, rows(bob.does(t, "messages", "data")))
 	})
 }
-
-// The table in the help is the one that scripts rely on.
-func TestHelpListsTheExitCodes(t *testing.T) {
-	help := at(t, "", "--help").stdout
-	for _, line := range []string{
-		"0  done", "3  the time ran out", "8  an event log does not verify", "9  too late or taken", "130  interrupted",
-	} {
-		require.Contains(t, help, line)
-	}
-}

@@ -13,7 +13,7 @@ import (
 const root = "../.."
 
 // documents are the pages whose snippets are run, each from top to bottom against a server of its own.
-var documents = []string{"README.md", "docs/rest.md", "docs/delivery.md", "docs/workflows.md"}
+var documents = []string{"README.md", "docs/rest.md", "docs/delivery.md", "docs/cli.md", "docs/workflows.md"}
 
 // snippet is a block of shell commands in a document, with the output that the document shows behind it.
 type snippet struct {

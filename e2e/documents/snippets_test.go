@@ -103,7 +103,7 @@ func compactJSON(text string) (string, error) {
 
 var (
 	idForm   = regexp.MustCompile(`\b(chan|msg|task|sub)_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
-	timeForm = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z`)
+	timeForm = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d\.\d{6}Z| \d\d:\d\d:\d\d)`)
 	hashForm = regexp.MustCompile(`sha256:[A-Za-z0-9_-]{43}`)
 )
 
