@@ -6,6 +6,8 @@ import (
 	"iter"
 	"time"
 
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -176,7 +178,7 @@ func (c *Client) GetChannel(ctx context.Context, channelID string) (*Channel, er
 func (c *Client) CloseChannel(ctx context.Context, channelID string) (*Channel, error) {
 	request := &openintentv1.UpdateChannelRequest{Channel: &openintentv1.Channel{
 		Id: channelID, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED,
-	}}
+	}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}}}
 	channel, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Channel, error) {
 		return c.raw.Channels.UpdateChannel(ctx, request)
 	})

@@ -47,7 +47,7 @@ type IntentOptions struct {
 	Title       string
 	Description string
 	State       map[string]any
-	// Status is IntentActive when it is empty.
+	// Status is IntentDraft when it is empty.
 	Status IntentStatus
 }
 

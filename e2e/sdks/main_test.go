@@ -1,0 +1,9 @@
+package sdks_test
+
+import (
+	"testing"
+
+	"openintent/e2e/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }

@@ -1,0 +1,96 @@
+package scenarios
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// File is one scenario.
+type File struct {
+	Name     string         `yaml:"name"`
+	Engines  []string       `yaml:"engines"`
+	Disturbs bool           `yaml:"disturbs"`
+	Intent   map[string]any `yaml:"intent"`
+	Agents   []AgentFacts   `yaml:"agents"`
+	Steps    []Step         `yaml:"steps"`
+}
+
+// AgentFacts describe an agent of the SDK's runtime.
+type AgentFacts struct {
+	ID          string         `yaml:"id"`
+	Role        string         `yaml:"role"`
+	Concurrency int            `yaml:"concurrency"`
+	Handlers    []HandlerFacts `yaml:"handlers"`
+}
+
+// HandlerFacts say what a handler does.
+type HandlerFacts struct {
+	Channel string         `yaml:"channel"`
+	Gate    string         `yaml:"gate"`
+	Reply   map[string]any `yaml:"reply"`
+	Echo    bool           `yaml:"echo"`
+	Fail    string         `yaml:"fail"`
+	Nothing bool           `yaml:"nothing"`
+	Ask     *AskFacts      `yaml:"ask"`
+}
+
+// AskFacts are what a handler asks another agent.
+type AskFacts struct {
+	Channel string         `yaml:"channel"`
+	To      string         `yaml:"to"`
+	Payload map[string]any `yaml:"payload"`
+}
+
+// Step is one thing that somebody does.
+type Step struct {
+	As          string         `yaml:"as"`
+	Do          string         `yaml:"do"`
+	With        map[string]any `yaml:"with"`
+	Expect      any            `yaml:"expect"`
+	ExpectError *ErrorFacts    `yaml:"expect_error"`
+	Save        string         `yaml:"save"`
+	Background  string         `yaml:"background"`
+	Repeat      int            `yaml:"repeat"`
+	Parallel    int            `yaml:"parallel"`
+}
+
+// ErrorFacts are what a failure must be.
+type ErrorFacts struct {
+	Class           string `yaml:"class"`
+	Reason          string `yaml:"reason"`
+	MessageContains string `yaml:"message_contains"`
+	MessageID       string `yaml:"message_id"`
+}
+
+// Files reads all scenarios of a folder, in the order of their files' names.
+func Files(folder string) ([]*File, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil || len(paths) == 0 {
+		return nil, fmt.Errorf("there are no scenarios in %s: %w", folder, err)
+	}
+	sort.Strings(paths)
+	files := make([]*File, len(paths))
+	for i, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = &File{}
+		if err := strictly(text, files[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return files, nil
+}
+
+// strictly reads YAML and refuses fields that the value has no place for.
+func strictly(text []byte, into any) error {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	return decoder.Decode(into)
+}
