@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from . import _methods as methods
 from ._awaiting import AwaitingConnection
 from ._calls import Calls
+from ._effects import Pause
 from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
 from ._retrying import is_passing
 from .errors import AlreadyExistsError, OpenIntentError
@@ -57,7 +57,7 @@ class Membership:
     async def beat_for_ever(self) -> None:
         """Says at the server's interval that the agent lives. One that was taken for dead registers again."""
         while self.registers:
-            await asyncio.sleep(self.interval)
+            await self.connection.perform(Pause(self.interval))
             try:
                 beat = await self._beat(agents_pb2.AGENT_STATUS_ACTIVE)
             except OpenIntentError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _methods as methods
-from ._effects import Accepted, Open, Receive, Stream
+from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
 from ._handling import Handling
 from ._membership import Membership, ends_agent, logger
@@ -144,7 +144,7 @@ class Runtime:
                     logger.info("%s lost its stream and opens another: %s", self._membership.agent_id, error)
             finally:
                 stream.cancel()
-            await asyncio.sleep(wait)
+            await self._connection.perform(Pause(wait))
 
     def _accept(self, delivery: subscriptions_pb2.SubscriptionDelivery) -> None:
         """Takes a delivery up, or passes it over when it is none for handlers."""

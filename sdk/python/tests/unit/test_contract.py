@@ -1,0 +1,71 @@
+"""What is written by hand agrees with the protos, the two clients with each other, and neither disturbs other packages."""
+
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from openintent_channels import (
+    AsyncChannelHandle,
+    AsyncOpenIntentClient,
+    ChannelHandle,
+    OpenIntentClient,
+    _methods,
+    async_client,
+    client,
+)
+from openintent_channels._generated import agents_pb2, channels_pb2, intents_pb2, messages_pb2, subscriptions_pb2
+
+PROTOS: dict[str, ModuleType] = {
+    "IntentService": intents_pb2,
+    "ChannelService": channels_pb2,
+    "MessageService": messages_pb2,
+    "AgentService": agents_pb2,
+    "SubscriptionService": subscriptions_pb2,
+}
+METHODS = [value for value in vars(_methods).values() if isinstance(value, _methods.Method)]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.path)
+def test_methods_are_those_of_the_protos(method: _methods.Method[Any, Any]) -> None:
+    descriptor = PROTOS[method.service].DESCRIPTOR.services_by_name[method.service].methods_by_name[method.name]
+    assert method.path == f"/{descriptor.containing_service.full_name}/{descriptor.name}"
+    assert method.asked.DESCRIPTOR is descriptor.input_type
+    assert method.answer.DESCRIPTOR is descriptor.output_type
+    assert method.streams == descriptor.server_streaming
+    assert not descriptor.client_streaming
+
+
+@pytest.mark.parametrize(
+    ("blocking", "awaiting"),
+    [
+        (OpenIntentClient, AsyncOpenIntentClient),
+        (ChannelHandle, AsyncChannelHandle),
+        (client.Channels, async_client.AsyncChannels),
+        (client.Intents, async_client.AsyncIntents),
+    ],
+)
+def test_both_clients_have_the_same_methods(blocking: type, awaiting: type) -> None:
+    def methods(kind: type) -> dict[str, list[str]]:
+        members = inspect.getmembers(kind, inspect.isfunction)
+        return {n: [str(p) for p in inspect.signature(f).parameters.values()] for n, f in members if not n.startswith("_")}
+
+    assert methods(blocking) == methods(awaiting)
+    assert methods(blocking)
+
+
+def test_nothing_of_others_is_registered() -> None:
+    program = """
+import openintent_channels
+from google.protobuf import descriptor_pool
+for name in ("buf/validate/validate.proto", "google/api/annotations.proto", "google/api/field_behavior.proto"):
+    try:
+        descriptor_pool.Default().FindFileByName(name)
+    except KeyError:
+        continue
+    raise SystemExit(name + " is registered")
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, env={"PYTHONPATH": ":".join(sys.path)})

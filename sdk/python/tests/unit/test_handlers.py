@@ -1,0 +1,106 @@
+"""Handlers are found in order, matched by channel, and called with what their parameters ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from openintent_channels import AgentMessage, PayloadError, RemoteError, on_message
+from openintent_channels._handlers import Handler, answer_of, failure_of, handlers_of, matching
+
+
+@dataclass
+class Question:
+    n: int
+
+
+class Base:
+    @on_message(channel="a")
+    async def first(self, message: AgentMessage) -> None: ...
+
+    @on_message(channel="a")
+    @on_message(channel="b")
+    def second(self, message: Any) -> None: ...
+
+
+class Derived(Base):
+    @on_message()
+    async def rest(self, message: Any) -> None: ...
+
+    @on_message(channel="c")
+    async def typed(self, question: Question, message: AgentMessage, more: int = 0) -> None: ...
+
+    @on_message(channel="d")
+    async def plain(self, payload: dict[str, Any]) -> None: ...
+
+    async def first(self, message: AgentMessage) -> None: ...  # no longer a handler
+
+
+HANDLERS = handlers_of(Derived())
+
+
+def names(channel: str) -> list[str]:
+    return [handler.function.__name__ for handler in matching(HANDLERS, channel)]
+
+
+def test_handlers_are_found() -> None:
+    assert [(h.channel, h.function.__name__) for h in HANDLERS] == [
+        ("a", "second"), ("b", "second"), (None, "rest"), ("c", "typed"), ("d", "plain"),
+    ]
+    assert [h.channel for h in handlers_of(Base())] == ["a", "a", "b"]
+
+
+def test_those_without_a_channel_take_what_nobody_else_takes() -> None:
+    assert names("a") == ["second"]
+    assert names("elsewhere") == ["rest"]
+    assert matching(handlers_of(Base()), "elsewhere") == []
+
+
+def test_parameters_are_filled_by_their_types() -> None:
+    message: Any = SimpleNamespace(payload={"n": 5})
+    assert matching(HANDLERS, "c")[0].arguments(message) == [Question(5), message]
+    assert matching(HANDLERS, "d")[0].arguments(message) == [{"n": 5}]
+    assert matching(HANDLERS, "a")[0].arguments(message) == [message]
+
+
+def test_a_payload_of_another_form_is_refused() -> None:
+    with pytest.raises(PayloadError, match=r"payload\.n"):
+        matching(HANDLERS, "c")[0].arguments(SimpleNamespace(payload={}))
+
+
+def test_async_and_plain_are_told_apart() -> None:
+    assert [h.is_async for h in HANDLERS] == [False, False, True, True, True]
+
+
+def test_an_annotation_that_means_nothing_is_refused_at_the_start() -> None:
+    async def handler(message: "Missing") -> None: ...  # type: ignore[name-defined]  # noqa: F821, UP037
+
+    with pytest.raises(TypeError, match="Missing"):
+        Handler.of(None, handler)
+
+
+def test_a_forgotten_pair_of_brackets_is_told() -> None:
+    with pytest.raises(TypeError, match=r"@on_message\(\)"):
+        on_message(lambda message: None)  # type: ignore[arg-type]
+
+
+def test_results_become_answers() -> None:
+    assert answer_of(None) is None
+    answer = answer_of(Question(3))
+    assert answer is not None
+    assert (answer.payload, answer.failed) == ({"n": 3}, False)
+    with pytest.raises(PayloadError, match="result"):
+        answer_of("text")
+
+
+def test_failures_become_answers() -> None:
+    failure = failure_of(KeyError("table"))
+    assert failure.failed
+    assert failure.payload == {"error": {"type": "KeyError", "message": "'table'"}}
+    response: Any = SimpleNamespace(correlation_id=None)
+    passed_on = failure_of(RemoteError("no such table", type="KeyError", response=response))
+    assert passed_on.payload == {"error": {"type": "RemoteError", "message": "no such table"}}
+    assert len(failure_of(ValueError("x" * 100_000)).payload["error"]["message"]) == 8_192

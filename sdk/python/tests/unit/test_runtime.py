@@ -1,0 +1,308 @@
+"""An agent answers, acknowledges only what is done, bounds its work, and leaves in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+
+import pytest
+
+from openintent_channels import AgentMessage, BlockingAgentMessage
+from openintent_channels._generated import agents_pb2, messages_pb2, subscriptions_pb2
+from openintent_channels.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    MessageExpiredError,
+    OpenIntentError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+)
+from unit.fake_server import FakeServer, delivery, message, runtime
+from unit.playing import away
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def in_loop(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    @wraps(test)
+    def run() -> None:
+        async def bounded() -> None:
+            await asyncio.wait_for(test(), 60)
+
+        asyncio.run(bounded())
+
+    del run.__wrapped__  # pytest looks for the parameters of what is wrapped
+    return run
+
+
+async def echo(message: AgentMessage) -> dict[str, Any]:
+    return {"echo": message.payload, "from": message.sender}
+
+
+def refusal(kind: type[OpenIntentError], code: str, reason: str = "") -> OpenIntentError:
+    return kind("refused", code=code, reason=reason)
+
+
+@in_loop
+async def test_a_request_is_answered_and_then_acknowledged() -> None:
+    server = FakeServer()
+    agent = runtime(server, echo)
+    await agent.start()
+    server.deliver(delivery(1, message("m1", n=1)))
+    await server.until_acknowledged(1)
+    assert server.replies() == [("m1", "sdk-reply-m1", {"echo": {"n": 1}, "from": "asker"})]
+    names = [name for name, _ in server.told]
+    assert names.index("ReplyMessage") < names.index("AcknowledgeDeliveries")
+    await agent.drain()
+
+
+@in_loop
+async def test_the_start_registers_subscribes_and_takes_up_the_inbox() -> None:
+    server = FakeServer()
+    notify = message("told", messages_pb2.MESSAGE_TYPE_NOTIFY)
+    server.inbox = [messages_pb2.InboxItem(message=m, channel_name="talk") for m in (notify, message("waiting"))]
+    agent = runtime(server, echo)
+    await agent.start()
+    await server.until_said("ReplyMessage")
+    names = [name for name, _ in server.told]
+    assert names[:3] == ["UpsertAgent", "CreateSubscription", "GetInbox"]
+    (subscription,) = server.said("CreateSubscription")
+    assert (subscription.name, subscription.acknowledge_seconds, subscription.max_attempts) == ("sdk", 3600, 20)
+    server.deliver(delivery(5, message("waiting")))
+    await server.until_acknowledged(5)
+    assert [id for id, _, _ in server.replies()] == ["waiting"]
+    await agent.drain()
+
+
+@in_loop
+async def test_what_is_not_for_handlers_is_acknowledged() -> None:
+    server = FakeServer()
+    agent = runtime(server, echo)
+    await agent.start()
+    event = subscriptions_pb2.SubscriptionDelivery(subscription_id="sub_1", number=1)
+    response = message("r", messages_pb2.MESSAGE_TYPE_RESPONSE)
+    server.deliver(event, delivery(2, response), delivery(3, message("own", sender="me")))
+    await server.until_acknowledged(1, 2, 3)
+    assert server.replies() == []
+    await agent.drain()
+
+
+@in_loop
+async def test_what_a_handler_gives_for_a_notify_is_ignored() -> None:
+    server = FakeServer()
+    agent = runtime(server, echo)
+    await agent.start()
+    server.deliver(delivery(1, message("m", messages_pb2.MESSAGE_TYPE_NOTIFY)))
+    await server.until_acknowledged(1)
+    assert server.replies() == []
+    await agent.drain()
+
+
+@in_loop
+async def test_the_first_result_answers_and_failures_are_told() -> None:
+    async def silent(message: AgentMessage) -> None: ...
+
+    def fails(message: BlockingAgentMessage) -> None:
+        raise KeyError("table")
+
+    server = FakeServer()
+    agent = runtime(server, silent, fails, echo)
+    await agent.start()
+    server.deliver(delivery(1))
+    await server.until_acknowledged(1)
+    assert server.replies() == [("m1", "sdk-reply-m1", {"error": {"type": "KeyError", "message": "'table'"}})]
+    (reply,) = server.said("ReplyMessage")
+    assert reply.metadata.fields["openintent_error"].bool_value
+    await agent.drain()
+
+
+@in_loop
+async def test_early_and_further_answers_have_keys_of_their_own() -> None:
+    async def chatty(message: AgentMessage) -> dict[str, Any]:
+        await message.reply({"n": 1})
+        await message.reply({"n": 2})
+        return {"n": 3}
+
+    def blocking(message: BlockingAgentMessage) -> None:
+        message.reply({"n": 4})
+
+    server = FakeServer()
+    agent = runtime(server, chatty, blocking)
+    await agent.start()
+    server.deliver(delivery(1))
+    await server.until_acknowledged(1)
+    keys = {key: payload["n"] for _, key, payload in server.replies()}
+    assert keys == {"sdk-reply-m1-1": 1, "sdk-reply-m1-2": 2, "sdk-reply-m1": 3, "sdk-reply-m1-3": 4}
+    await agent.drain()
+
+
+@in_loop
+async def test_an_answer_is_stored_however_long_the_server_is_away() -> None:
+    server = FakeServer()
+    server.failing["ReplyMessage"] = [away() for _ in range(100)]
+    agent = runtime(server, echo)
+    await agent.start()
+    server.deliver(delivery(1))
+    await server.until_acknowledged(1)
+    assert {key for _, key, _ in server.replies()} == {"sdk-reply-m1"}
+    assert len(server.replies()) == 101
+    await agent.drain()
+
+
+@in_loop
+async def test_answered_already_and_too_late_are_done_with() -> None:
+    server = FakeServer()
+    server.failing["ReplyMessage"] = [
+        refusal(AlreadyExistsError, "ALREADY_EXISTS", "IDEMPOTENCY_KEY_REUSED"),
+        refusal(MessageExpiredError, "FAILED_PRECONDITION", "MESSAGE_EXPIRED"),
+    ]
+    agent = runtime(server, echo)
+    await agent.start()
+    server.deliver(delivery(1), delivery(2))
+    await server.until_acknowledged(1, 2)
+    assert len(server.replies()) == 2
+    await agent.drain()
+
+
+@in_loop
+async def test_an_answer_that_is_too_large_is_told_as_a_failure() -> None:
+    server = FakeServer()
+    server.failing["ReplyMessage"] = [refusal(ResourceExhaustedError, "RESOURCE_EXHAUSTED", "PAYLOAD_TOO_LARGE")]
+    agent = runtime(server, echo)
+    await agent.start()
+    server.deliver(delivery(1))
+    await server.until_acknowledged(1)
+    assert server.replies()[1][2]["error"]["type"] == "ResourceExhaustedError"
+    await agent.drain()
+
+
+@in_loop
+async def test_work_is_bounded_and_begins_in_order() -> None:
+    begun: list[str] = []
+    gate = asyncio.Event()
+    second = asyncio.Event()
+
+    async def slow(message: AgentMessage) -> None:
+        begun.append(message.id)
+        if len(begun) == 2:
+            second.set()
+        await gate.wait()
+
+    server = FakeServer()
+    agent = runtime(server, slow, concurrency=2)
+    await agent.start()
+    server.deliver(*[delivery(n) for n in range(1, 6)])
+    await second.wait()
+    assert begun == ["m1", "m2"]
+    gate.set()
+    await server.until_acknowledged(1, 2, 3, 4, 5)
+    assert begun == ["m1", "m2", "m3", "m4", "m5"]
+    await agent.drain()
+
+
+@in_loop
+async def test_a_repetition_is_handled_once_and_a_lost_stream_is_opened_again() -> None:
+    calls: list[str] = []
+    gate = asyncio.Event()
+
+    async def slow(message: AgentMessage) -> dict[str, Any]:
+        calls.append(message.id)
+        await gate.wait()
+        return {}
+
+    server = FakeServer()
+    agent = runtime(server, slow)
+    await agent.start()
+    server.deliver(delivery(1), away("SERVER_STOPPING"))
+    await server.until_said("StreamDeliveries", 2)
+    server.deliver(delivery(1), delivery(2))
+    gate.set()
+    await server.until(lambda: {1, 2} <= set(server.acknowledged()))
+    assert sorted(calls) == ["m1", "m2"]
+    await agent.drain()
+
+
+@in_loop
+async def test_an_ended_subscription_is_made_anew() -> None:
+    server = FakeServer()
+    agent = runtime(server, echo)
+    await agent.start()
+    server.deliver(refusal(FailedPreconditionError, "FAILED_PRECONDITION", "SUBSCRIPTION_ENDED"))
+    await server.until_said("StreamDeliveries", 2)
+    assert server.said("StreamDeliveries")[-1].subscription_id == "sub_2"
+    assert len(server.said("UpsertAgent")) == 2
+    await agent.drain()
+
+
+@in_loop
+async def test_an_agent_that_was_taken_for_dead_registers_again() -> None:
+    server = FakeServer()
+    agent = runtime(server, echo)
+    await agent.start()
+    server.failing["Heartbeat"] = [refusal(FailedPreconditionError, "FAILED_PRECONDITION", "AGENT_GONE")]
+    server.beat()
+    await server.until_said("UpsertAgent", 2)
+    server.beat()
+    await server.until_said("Heartbeat", 2)
+    await agent.drain()
+
+
+@in_loop
+async def test_lost_rights_end_the_agent_with_their_error() -> None:
+    server = FakeServer()
+    agent = runtime(server, echo)
+    await agent.start()
+    server.deliver(refusal(PermissionDeniedError, "PERMISSION_DENIED"))
+    with pytest.raises(PermissionDeniedError):
+        await agent.until_left()
+    await agent.drain()
+
+
+@in_loop
+async def test_leaving_lets_running_handlers_finish_and_takes_nothing_new() -> None:
+    running, gate = asyncio.Event(), asyncio.Event()
+
+    async def slow(message: AgentMessage) -> dict[str, Any]:
+        running.set()
+        await gate.wait()
+        return {"done": True}
+
+    server = FakeServer()
+    agent = runtime(server, slow, concurrency=1)
+    await agent.start()
+    server.deliver(delivery(1), delivery(2))
+    await running.wait()
+    agent.leave(False)
+    await agent.until_left()
+    leaving = asyncio.ensure_future(agent.drain())
+    await server.until_said("Heartbeat")
+    assert server.said("Heartbeat")[0].status == agents_pb2.AGENT_STATUS_DRAINING
+    gate.set()
+    await leaving
+    assert server.acknowledged() == [1]
+    assert [id for id, _, _ in server.replies()] == ["m1"]
+
+
+@in_loop
+async def test_what_does_not_finish_in_time_is_left_for_the_next_start() -> None:
+    running, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def endless(message: AgentMessage) -> None:
+        running.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    server = FakeServer()
+    agent = runtime(server, endless, drain_seconds=0)
+    await agent.start()
+    server.deliver(delivery(1))
+    await running.wait()
+    agent.leave(True)
+    await agent.drain()
+    assert cancelled.is_set()
+    assert server.acknowledged() == []
+    assert server.said("UpdateAgentStatus")[0].status == agents_pb2.AGENT_STATUS_DEREGISTERED
