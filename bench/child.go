@@ -36,6 +36,8 @@ type consumption struct {
 	// Before and After are the processor time so far, before and after this was found out.
 	Before, After time.Duration
 	Goroutines    int
+	// Allocations is how often memory was allocated so far, Allocated how much, in bytes.
+	Allocations, Allocated uint64
 }
 
 // serveChild is what the child process runs: until its standard input ends, which it does with its parent.
@@ -66,7 +68,7 @@ func consumed() consumption {
 	runtime.ReadMemStats(&memory)
 	return consumption{
 		InUse: int64(memory.HeapInuse + memory.StackInuse), Resident: resident(), Goroutines: runtime.NumGoroutine(),
-		Before: before, After: processor(),
+		Before: before, After: processor(), Allocations: memory.Mallocs, Allocated: memory.TotalAlloc,
 	}
 }
 

@@ -27,21 +27,49 @@ type comparison struct {
 	// postgres finds the processes of PostgreSQL.
 	postgres func() []int
 	figures  *figures
+	// started is when the measuring began, and expected about how long it takes in all.
+	started  time.Time
+	expected time.Duration
 	// leftOut says what was not measured, and why.
 	leftOut []string
 }
 
-// comparisonParts are what can be measured by itself, in order.
-var comparisonParts = []struct {
+// comparisonPart can be measured by itself.
+type comparisonPart struct {
 	name string
 	run  func(*comparison, context.Context) error
-}{
-	{"send", (*comparison).sends},
-	{"ask", (*comparison).asks},
-	{"disk", (*comparison).slowDisk},
-	{"fanout", (*comparison).fanOuts},
-	{"options", (*comparison).options},
-	{"growth", (*comparison).growth},
+	// figures is about how many figures a round takes, and apart how long everything around them takes in all.
+	figures func(*comparison) int
+	apart   func(*comparison) time.Duration
+}
+
+// comparisonParts are in the order in which they are measured.
+var comparisonParts = []comparisonPart{
+	{"send", (*comparison).sends,
+		func(c *comparison) int { return (11+4*len(c.engines))*len(c.callers) + 2*len(c.engines) }, starting(20 * time.Second)},
+	{"ask", (*comparison).asks,
+		func(c *comparison) int { return 1 + (6+len(c.engines))*len(c.askers()) }, starting(10 * time.Second)},
+	{"disk", (*comparison).slowDisk,
+		func(c *comparison) int { return 3 * len(c.callers) }, starting(10 * time.Second)},
+	{"fanout", (*comparison).fanOuts,
+		func(c *comparison) int { return (1 + len(c.engines)) * len(c.streams) }, starting(20 * time.Second)},
+	{"options", (*comparison).options,
+		func(c *comparison) int { return 2*len(c.engines) + 2 }, starting(30 * time.Second)},
+	{"growth", (*comparison).growth, (*comparison).growthFigures, (*comparison).filling},
+}
+
+func starting(takes time.Duration) func(*comparison) time.Duration {
+	return func(*comparison) time.Duration { return takes }
+}
+
+// chosen are the parts to be measured.
+func (c *comparison) chosen() []comparisonPart {
+	return slices.DeleteFunc(slices.Clone(comparisonParts), func(p comparisonPart) bool { return !slices.Contains(c.only, p.name) })
+}
+
+// takes is about how long a part takes.
+func (c *comparison) takes(p comparisonPart) time.Duration {
+	return time.Duration(c.rounds*p.figures(c))*c.duration + p.apart(c)
 }
 
 // compare runs the comparison that the arguments ask for.
@@ -93,18 +121,50 @@ func (c *comparison) run(ctx context.Context) (err error) {
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
-	started := time.Now()
 	machine := describeMachine(ctx, c)
-	for _, part := range comparisonParts {
-		if !slices.Contains(c.only, part.name) {
+	for _, part := range c.chosen() {
+		fmt.Fprintf(os.Stderr, "%-8s takes about %s\n", part.name, c.takes(part).Round(time.Second))
+		c.expected += c.takes(part)
+	}
+	fmt.Fprintf(os.Stderr, "%-8s takes about %s\n", "all", c.expected.Round(time.Second))
+	c.started = time.Now()
+	failed := c.measure(ctx)
+	return errors.Join(failed, c.report(machine))
+}
+
+// measure measures one part after the other. One that fails does not keep the others from being measured; what it has
+// measured until then counts.
+func (c *comparison) measure(ctx context.Context) error {
+	var failures []error
+	for _, part := range c.chosen() {
+		if ctx.Err() != nil {
+			c.leaveOut(part.name + ", as the run was interrupted")
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "%s after %s\n", part.name, time.Since(started).Round(time.Second))
-		if err := part.run(c, ctx); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
+		c.say(part.name + " begins")
+		if err := c.measurePart(ctx, part); err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", part.name, err))
+			c.leaveOut(fmt.Sprintf("what was still to be measured of %s when it failed: %v", part.name, err))
 		}
 	}
-	return c.report(machine, started)
+	return errors.Join(failures...)
+}
+
+// measurePart gives a part several times as long as it should take, and then up: something in it hangs.
+func (c *comparison) measurePart(ctx context.Context, part comparisonPart) error {
+	patience := 4*c.takes(part) + 2*time.Minute
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it was not done after %s", patience))
+	defer cancel()
+	err := part.run(c, ctx)
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}
+
+// say tells whoever waits how far the run has come.
+func (c *comparison) say(what string) {
+	fmt.Fprintf(os.Stderr, "%6s of about %s: %s\n", time.Since(c.started).Round(time.Second), c.expected.Round(time.Second), what)
 }
 
 // prepare builds the other servers.
@@ -154,6 +214,9 @@ func (c *closers) close() {
 // take lets contestants take turns at each number of callers.
 func (c *comparison) take(ctx context.Context, callers []int, contests []contest) error {
 	for _, n := range callers {
+		if len(contests) > 0 {
+			c.say(fmt.Sprintf("%s at %d, %d contestants", contests[0].what, n, len(contests)))
+		}
 		for _, contest := range contests {
 			if err := c.takeOne(ctx, n, contest); err != nil {
 				return err

@@ -52,7 +52,7 @@ var sections = []section{
 }
 
 // report writes the results, and prints them.
-func (c *comparison) report(machine []fact, started time.Time) error {
+func (c *comparison) report(machine []fact) error {
 	if err := os.MkdirAll(c.output, 0o755); err != nil { //nolint:gosec // results are for everybody
 		return err
 	}
@@ -64,7 +64,7 @@ func (c *comparison) report(machine []fact, started time.Time) error {
 	fmt.Fprintf(&page, "# Results\n\nMade by `make bench-compare` on %s, in %s: every figure measured for %s in each of %d rounds, the "+
 		"contestants taking turns. Figures are medians over the rounds, with the lowest and the highest; servers, databases and load share "+
 		"the machine. Compare within the run: absolute figures are of this machine.\n\n",
-		started.UTC().Format(time.DateTime+" UTC"), time.Since(started).Round(time.Second), c.duration, c.rounds)
+		c.started.UTC().Format(time.DateTime+" UTC"), time.Since(c.started).Round(time.Second), c.duration, c.rounds)
 	facts := make([][]string, len(machine))
 	for i, f := range machine {
 		facts[i] = []string{f.name, f.value}

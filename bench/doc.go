@@ -9,6 +9,7 @@
 //     once for all streams.
 //   - latency: from a send to its recipient's stream, on one replica and across two on one PostgreSQL.
 //   - notifications: sends while a second replica listens, with and without notifications.
+//   - allocations: what a send makes the server allocate, over gRPC and REST, beside a server that stores nothing.
 //   - memory: what idle streams cost the server, beside gRPC streams of a server that does nothing. The server says itself
 //     what it uses, in a process of its own after collecting garbage, so nothing of the clients is in it.
 //

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -85,6 +86,18 @@ type grower struct {
 
 // largest bounds what grows; shorter runs have less of everything.
 func (c *comparison) largest() int { return max(10, min(10_000, c.messages/10)) }
+
+// growthFigures is about how many figures a round of growth takes.
+func (c *comparison) growthFigures() int {
+	of := 3*len(tens(1, c.largest())) + len(tens(1, c.messages/10)) + 4*len(tens(shortHistory, c.messages))
+	return of*len(c.engines) + 1
+}
+
+// filling is about how long it takes to make everything large that is to be.
+func (c *comparison) filling() time.Duration {
+	messages := c.messages + len(tens(1, c.messages/10))*c.messages/100
+	return time.Duration(len(c.engines)) * (time.Duration(messages)*25*time.Microsecond + time.Duration(c.largest())*2*time.Millisecond)
+}
 
 func (g *grower) sizes() []int { return tens(1, max(g.largest(), g.messages/10)) }
 

@@ -124,13 +124,13 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 	if err != nil {
 		return err
 	}
-	statement, heads := intents.PrepareHeads(tx, seen.intents)
-	if err := tx.Pipeline(statement); err != nil {
+	states, read := intents.PrepareStates(tx, seen.intents)
+	if err := tx.Pipeline(read); err != nil {
 		return err
 	}
 	seen.epochs = make(map[int64]int64, len(seen.intents))
 	g.forget(seen.intents)
-	for _, head := range heads() {
+	for _, head := range *states {
 		seen.epochs[head.IntentNo] = head.Epoch
 		one := news{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
 		if epoch, refused := g.refused[one.intentNo]; refused && epoch == one.epoch {

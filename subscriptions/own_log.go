@@ -3,6 +3,8 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -32,16 +34,21 @@ func (s *Service) followAgent(
 	if err := mayFollow(by, agentID); err != nil {
 		return err
 	}
-	own, err := s.ownLog(ctx, agentID)
-	if err != nil {
-		return err
-	}
 	f := &follower{
-		receiver: s.newReceiver(own), filter: filter,
-		send: func(response *openintentv1.SubscribeResponse) error { return sending(send(response)) },
+		filter: filter, send: func(response *openintentv1.SubscribeResponse) error { return sending(send(response)) },
 	}
-	defer f.close()
-	if err := f.begin(ctx, after); err != nil {
+	err := apart(func() error {
+		own, err := s.ownLog(ctx, agentID)
+		if err != nil {
+			return err
+		}
+		f.receiver = s.newReceiver(own)
+		return f.begin(ctx, after)
+	})
+	if f.receiver != nil {
+		defer f.close()
+	}
+	if err != nil {
 		return err
 	}
 	if err := admitted(f.number); err != nil {
@@ -97,6 +104,21 @@ type follower struct {
 	numbered map[int64]messaging.Entry
 }
 
+// apart does something deep on a goroutine of its own and waits for it: the stack that it needs goes with it, instead of
+// staying with each of very many streams that then wait for long.
+func apart(do func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil { // nobody above would contain it here
+				done <- fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+			}
+		}()
+		done <- do()
+	}()
+	return <-done
+}
+
 // begin finds the cursor's place. From now on means after everything that is stored by now: it is numbered first, for the
 // agent's other streams may not have seen it.
 func (f *follower) begin(ctx context.Context, after *int64) error {
@@ -133,7 +155,7 @@ func (f *follower) run(ctx context.Context) error {
 	wait := f.service.lookAgain
 	for {
 		before := f.number
-		err := f.turn(ctx)
+		err := apart(func() error { return f.turn(ctx) })
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"openintent/intents"
 	"openintent/messaging"
 	"openintent/webhooks"
 )
@@ -44,7 +45,7 @@ type poster struct {
 	examining int
 	lanes     map[string]*lane
 	// heads are how the followed intents' heads stood at the last survey, or when they came to be followed.
-	heads map[int64]headState
+	heads map[int64]intents.State
 }
 
 // followed is a subscription whose deliveries are posted. What is below busy belongs to who is busy with it.
@@ -82,7 +83,7 @@ func newPoster(s *Service, encode func(proto.Message) ([]byte, error)) *poster {
 	p := &poster{
 		service: s, encode: encode, poke: make(chan struct{}, 1),
 		followed: make(map[int64]*followed), byIntent: make(map[int64]map[*followed]struct{}), lanes: make(map[string]*lane),
-		heads: make(map[int64]headState),
+		heads: make(map[int64]intents.State),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p

@@ -10,9 +10,6 @@ import (
 	"openintent/intents"
 )
 
-// headState is what of an intent's head tells whether its followers have to look again.
-type headState struct{ lastPosition, epoch int64 }
-
 // headsAtOnce bounds of how many intents one statement reads the heads.
 const headsAtOnce = 5000
 
@@ -60,16 +57,16 @@ func (p *poster) noteHeads(ctx context.Context, intentNos []int64) error {
 	return nil
 }
 
-func (p *poster) readHeads(ctx context.Context, intentNos []int64) (map[int64]headState, error) {
-	states := make(map[int64]headState, len(intentNos))
+func (p *poster) readHeads(ctx context.Context, intentNos []int64) (map[int64]intents.State, error) {
+	states := make(map[int64]intents.State, len(intentNos))
 	for some := range slices.Chunk(intentNos, headsAtOnce) {
 		err := p.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
-			statement, read := intents.PrepareHeads(tx, some)
-			if err := tx.Pipeline(statement); err != nil {
+			found, read := intents.PrepareStates(tx, some)
+			if err := tx.Pipeline(read); err != nil {
 				return err
 			}
-			for _, head := range read() {
-				states[head.IntentNo] = headState{head.LastPosition, head.Epoch}
+			for _, state := range *found {
+				states[state.IntentNo] = state
 			}
 			return nil
 		})

@@ -19,7 +19,9 @@
 // steps of 10 ms, divided by the messages; the load's is not in it, except for the bare insert, which is server and load in
 // one. The results say of each contestant what is synced when it acknowledges: figures of unlike promises are no race.
 //
-// What cannot be started here (no gcc, no pgbench, no Python) is left out, and the results say so.
+// What cannot be started here (no gcc, no pgbench, no Python) is left out, and the results say so. A part that fails, or hangs,
+// does not keep the others from being measured: its results are those until then, the run says why, and ends with an error.
+// It says beforehand about how long it takes, and goes on saying how far it has come.
 //
 // # The peers
 //
