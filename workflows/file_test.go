@@ -209,19 +209,20 @@ func numbered(text string, count int) string {
 
 func TestParseFindsWhereAFileStopsBeingYAML(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"a tab":                   {begin + "channels:\n\ta: {}\nb: 1\n", "3:1: this is not YAML (found character that cannot start any token)"},
-		"indentation":             {begin + "channels:\n  a: {}\n b: {}\n  c: {}\nd: 1\n", "4:2: this is not YAML (did not find expected key)"},
-		"two colons":              {begin + "channels:\n  a: b: c\nd: 1\n", "3:7: this is not YAML (mapping values are not allowed in this context)"},
-		"a list among keys":       {begin + "channels: {}\n- a\nb: 1\n", "3:1: this is not YAML (did not find expected key)"},
-		"an open bracket":         {begin + "channels:\n  a: {members: [b, c}\nb: 1\nc: 2\n", "3:17: this is not YAML (did not find expected ',' or ']')"},
-		"an open quote":           {begin + "intent: {title: \"T}\nb: 1\n\nc: 2\n", "2:17: this is not YAML (found unexpected end of stream)"},
-		"text behind a quote":     {begin + "intent:\n  title: 'é' T\nb: 1\n", "3:14: this is not YAML (did not find expected key)"},
-		"a key without a colon":   {begin + "channels\nb: 1\nc: 2\n", "2:1: this is not YAML (could not find expected ':')"},
-		"an unknown anchor":       {begin + "channels: {a: *defaults, b: {}}\nc: 1\n", "2:23: this is not YAML (unknown anchor 'defaults' referenced)"},
-		"a reserved character":    {begin + "channels:\n  a: @b\nb: 1\n", "3:6: this is not YAML (found character that cannot start any token)"},
-		"a control character":     {begin + "channels:\r\n  é: \x01\nb: 1\n", "3:6: this is not YAML (control characters are not allowed)"},
-		"something behind an end": {begin + "...\n}\n", "3:1: this is not YAML (did not find expected <document start>)"},
-		"in the only line":        {"{version: '1.0'", "1:2: this is not YAML (did not find expected ',' or '}')"},
+		"a tab":                    {begin + "channels:\n\ta: {}\nb: 1\n", "3:1: this is not YAML (found character that cannot start any token)"},
+		"indentation":              {begin + "channels:\n  a: {}\n b: {}\n  c: {}\nd: 1\n", "4:2: this is not YAML (did not find expected key)"},
+		"two colons":               {begin + "channels:\n  a: b: c\nd: 1\n", "3:7: this is not YAML (mapping values are not allowed in this context)"},
+		"a list among keys":        {begin + "channels: {}\n- a\nb: 1\n", "3:1: this is not YAML (did not find expected key)"},
+		"an open bracket":          {begin + "channels:\n  a: {members: [b, c}\nb: 1\nc: 2\n", "3:17: this is not YAML (did not find expected ',' or ']')"},
+		"an open quote":            {begin + "intent: {title: \"T}\nb: 1\n\nc: 2\n", "2:17: this is not YAML (found unexpected end of stream)"},
+		"text behind a quote":      {begin + "intent:\n  title: 'é' T\nb: 1\n", "3:14: this is not YAML (did not find expected key)"},
+		"a key without a colon":    {begin + "channels\nb: 1\nc: 2\n", "2:1: this is not YAML (could not find expected ':')"},
+		"an unknown anchor":        {begin + "channels: {a: *defaults, b: {}}\nc: 1\n", "2:23: this is not YAML (unknown anchor 'defaults' referenced)"},
+		"a reserved character":     {begin + "channels:\n  a: @b\nb: 1\n", "3:6: this is not YAML (found character that cannot start any token)"},
+		"a control character":      {begin + "channels:\r\n  é: \x01\nb: 1\n", "3:6: this is not YAML (control characters are not allowed)"},
+		"something behind an end":  {begin + "...\n}\n", "3:1: this is not YAML (did not find expected <document start>)"},
+		"behind a byte order mark": {"\ufeff{version: '1.0'", "1:2: this is not YAML (did not find expected ',' or '}')"},
+		"in the only line":         {"{version: '1.0'", "1:2: this is not YAML (did not find expected ',' or '}')"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("w.yaml", []byte(c.text))
