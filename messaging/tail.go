@@ -239,17 +239,21 @@ func (t *tail) take(seen *sight) *sight {
 	if look {
 		return nil
 	}
+	latest := seen
 	for _, stored := range given {
-		next := t.scope.take(t.service, seen, stored)
-		if next == nil {
-			return nil
+		next := t.scope.take(t.service, latest, stored)
+		if look = next == nil; look {
+			break
 		}
-		if next != seen {
-			t.publish(next)
-		}
-		seen = next
+		latest = next
 	}
-	return seen
+	if latest != seen {
+		t.publish(latest) // once, so that the followers are not woken for each
+	}
+	if look {
+		return nil
+	}
+	return latest
 }
 
 // nextChange is when access may change by time alone; zero when nothing is known to.
