@@ -20,6 +20,22 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
+/** What is to be called when a signal aborts: the platform warns of many listeners on one signal, so each gets one. */
+const followers = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Calls back once when the signal aborts, unless the returned function was called before. It has not aborted yet. */
+function onAbort(signal: AbortSignal, then: () => void): () => void {
+  let own = followers.get(signal);
+  if (own === undefined) {
+    const made = new Set<() => void>();
+    own = made;
+    followers.set(signal, made);
+    signal.addEventListener("abort", () => [...made].forEach((follow) => follow()), { once: true });
+  }
+  own.add(then);
+  return () => own.delete(then);
+}
+
 /** Waits, or throws the signal's reason as soon as it aborts. */
 export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -28,14 +44,13 @@ export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal):
       return;
     }
     const stop = clock.after(milliseconds, () => {
-      signal?.removeEventListener("abort", aborted);
+      release?.();
       resolve();
     });
-    function aborted(): void {
+    const release = signal && onAbort(signal, () => {
       stop();
-      reject(signal?.reason);
-    }
-    signal?.addEventListener("abort", aborted, { once: true });
+      reject(signal.reason);
+    });
   });
 }
 
@@ -58,9 +73,7 @@ export function linkedAbort(...signals: (AbortSignal | undefined)[]): LinkedAbor
       controller.abort(signal.reason);
       break;
     }
-    const follow = (): void => controller.abort(signal.reason);
-    signal.addEventListener("abort", follow, { once: true });
-    released.push(() => signal.removeEventListener("abort", follow));
+    released.push(onAbort(signal, () => controller.abort(signal.reason)));
   }
   return {
     signal: controller.signal,

@@ -78,7 +78,7 @@ export interface OpenTelemetryApi<C = any> {
 const kinds = { server: 1, client: 2 } as const;
 const failed = 2;
 
-/** Traces with OpenTelemetry: `openTelemetry(await import("@opentelemetry/api"))`. */
+/** Traces with OpenTelemetry; `api` is the package `@opentelemetry/api`. */
 export function openTelemetry(api: OpenTelemetryApi): Tracing {
   const tracer = api.trace.getTracer("@openintent/channels");
   return {

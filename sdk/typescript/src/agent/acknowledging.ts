@@ -25,7 +25,7 @@ export class Acknowledging {
   /** Says that a delivery is done with. */
   done(number: number): void {
     this.#numbers.push(number);
-    this.#flushing ??= this.#flush().finally(() => (this.#flushing = null));
+    this.#flushing ??= this.#flush();
   }
 
   /** Returns once everything that is done is acknowledged, or given up. */
@@ -54,5 +54,6 @@ export class Acknowledging {
         }
       }
     }
+    this.#flushing = null; // In the same step in which nothing was left, so that nothing is left behind.
   }
 }

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ChannelClosedError, errorFrom, MessageTimeoutError, RemoteError } from "../../src/errors.js";
+import type { AskRequest } from "../../src/transport.js";
+import { channel, fakeClient, FakeClock, lost, message } from "./fakes.js";
+
+const response = (id: string): ReturnType<typeof message> => message(id, { messageType: "response", correlationId: "msg_q" });
+
+test("every attempt at an ask is the same question", async () => {
+  const asked: AskRequest[] = [];
+  const client = fakeClient({
+    async ask(request) {
+      asked.push(request);
+      if (asked.length < 3) {
+        throw lost();
+      }
+      return response("msg_r");
+    },
+  });
+  const answer = await client.ask("chan_1", "data", { n: 1 }, { timeout: 7, metadata: { tag: "x" } });
+  assert.equal(answer.id, "msg_r");
+  assert.deepEqual(asked[1], asked[0]);
+  assert.deepEqual(asked[2], asked[0]);
+  const { channelId, to, payload, metadata, timeoutSeconds } = asked[0]!;
+  assert.deepEqual({ channelId, to, payload, metadata, timeoutSeconds }, {
+    channelId: "chan_1",
+    to: "data",
+    payload: { n: 1 },
+    metadata: { tag: "x" },
+    timeoutSeconds: 7,
+  });
+});
+
+test("a failed handler's answer is a RemoteError of ask, and a response like others of ask_all", async () => {
+  const failed = message("msg_r", { isError: true, payload: { error: { type: "E", message: "broken" } } });
+  const client = fakeClient({ ask: async () => failed, askAll: async () => [failed] });
+  await assert.rejects(client.ask("chan_1", "data", {}), (error) => error instanceof RemoteError && error.message === "broken");
+  assert.deepEqual(await client.askAll("chan_1", "data", {}), [failed]);
+});
+
+test("responses are yielded as they come, until no more can", async () => {
+  const waits: [number, number][] = [];
+  const pages = [[response("a"), response("b")], [response("a"), response("b"), response("c")], [response("a"), response("b"), response("c")]];
+  const client = fakeClient({
+    async askAll(request) {
+      assert.equal(request.minResponses, 1);
+      return [response("a")];
+    },
+    async awaitResponses(_, messageId, waitSeconds, minResponses) {
+      assert.equal(messageId, "msg_q");
+      waits.push([Math.round(waitSeconds), minResponses]);
+      return pages[waits.length - 1]!;
+    },
+  });
+  const came = [];
+  for await (const { id } of client.askAllIter("chan_1", "role:x", {}, { timeout: 10 })) {
+    came.push(id);
+  }
+  assert.deepEqual(came, ["a", "b", "c"]);
+  assert.deepEqual(waits, [[11, 2], [11, 3], [11, 4]]);
+});
+
+test("the iterator ends when enough came, and when nobody answered", async () => {
+  const client = fakeClient({ askAll: async ({ to }) => (to === "role:x" ? [response("a"), response("b")] : []) });
+  const came = [];
+  for await (const { id } of client.askAllIter("chan_1", "role:x", {}, { minResponses: 1 })) {
+    came.push(id);
+  }
+  for await (const { id } of client.askAllIter("chan_1", "role:nobody", {})) {
+    came.push(id);
+  }
+  assert.deepEqual(came, ["a"]);
+});
+
+test("a resumed question tells a closed channel from a time that ran out", async () => {
+  const expiresAt = new Date(5_000);
+  const resume = (fields: Parameters<typeof channel>[1]): Promise<unknown> =>
+    fakeClient({
+      awaitResponses: async () => [],
+      getChannel: async () => channel("c", fields),
+      getMessage: async () => message("msg_q", { messageType: "request", expiresAt }),
+    }).resumeAsk("chan_1", "msg_q", { timeout: 1 });
+  const named = (kind: unknown) => (error: unknown) => error instanceof (kind as typeof MessageTimeoutError) && error.messageId === "msg_q";
+  await assert.rejects(resume({}), named(MessageTimeoutError));
+  await assert.rejects(resume({ status: "closed", closedAt: new Date(4_000) }), named(ChannelClosedError));
+  await assert.rejects(resume({ status: "closed", closedAt: new Date(6_000) }), named(MessageTimeoutError));
+});
+
+test("a resumed question waits longer than the server does in one call, and its errors name it", async () => {
+  const clock = new FakeClock();
+  const waits: number[] = [];
+  const client = fakeClient(
+    {
+      async awaitResponses(_channel, _message, waitSeconds) {
+        waits.push(waitSeconds);
+        clock.time += waitSeconds * 1000;
+        return waits.length === 3 ? [response("a")] : [];
+      },
+    },
+    clock,
+  );
+  assert.equal((await client.resumeAsk("chan_1", "msg_q", { timeout: 1500 })).id, "a");
+  assert.deepEqual(waits, [600, 600, 300]);
+
+  const refusing = fakeClient({
+    async awaitResponses() {
+      throw errorFrom({ code: "PERMISSION_DENIED", reason: "NOT_THE_ASKER", message: "no", metadata: { more: "x" } });
+    },
+  });
+  await assert.rejects(refusing.resumeAsk("chan_1", "msg_q"), { messageId: "msg_q", reason: "NOT_THE_ASKER" });
+});
+
+test("min_responses must be a count", async () => {
+  await assert.rejects(fakeClient({}).askAll("chan_1", "x", {}, { minResponses: 0 }), { code: "INVALID_ARGUMENT" });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ChannelNameTakenError, errorFrom } from "../../src/errors.js";
+import type { Channel } from "../../src/types.js";
+import { channel, fakeClient, lost } from "./fakes.js";
+
+const taken = errorFrom({ code: "ALREADY_EXISTS", reason: "CHANNEL_NAME_TAKEN", message: "taken" });
+
+test("open gets the open channel of the name, not a closed one or another", async () => {
+  const client = fakeClient({
+    listChannels: async () => [channel("other"), channel("talk", { id: "chan_2" }), channel("talk", { id: "chan_0", status: "closed" })],
+  });
+  assert.equal((await client.channels.open("talk", "intent")).id, "chan_2");
+});
+
+test("of two that open at once both get the same", async () => {
+  const made: Channel[] = [];
+  let looks = 0;
+  const client = fakeClient({
+    listChannels: async () => (looks++ === 0 ? [] : made),
+    async createChannel() {
+      made.push(channel("talk", { id: "chan_theirs", createdBy: "another" }));
+      throw taken;
+    },
+  });
+  assert.equal((await client.channels.open("talk", "intent")).id, "chan_theirs");
+});
+
+test("a creation whose answer was lost is found again, but not another's channel", async () => {
+  const create = async (there: Channel): Promise<Channel> => {
+    let calls = 0;
+    return fakeClient({
+      async createChannel() {
+        throw calls++ === 0 ? lost() : taken;
+      },
+      listChannels: async () => [there],
+    }).createChannel("intent", "talk", { members: ["a"], memberPolicy: "explicit", options: { audit: true } });
+  };
+  const options = { audit: true, ttlSeconds: null, maxMessages: 1000 };
+  const ours = channel("talk", { members: ["a"], memberPolicy: "explicit", options });
+  assert.equal((await create(ours)).id, ours.id);
+  for (const theirs of [{ createdBy: "another" }, { members: ["b"] }, { options: { ...options, audit: false } }]) {
+    await assert.rejects(create({ ...ours, ...theirs }), ChannelNameTakenError);
+  }
+});
+
+test("a name that is taken at once is refused", async () => {
+  const client = fakeClient({
+    async createChannel() {
+      throw taken;
+    },
+  });
+  await assert.rejects(client.createChannel("intent", "talk"), ChannelNameTakenError);
+});
+
+test("an intent's status is set on its version of the moment, and a lost answer is looked for", async () => {
+  const statuses = ["draft", "draft", "completed"] as const;
+  const versions: number[] = [];
+  let looks = 0;
+  const intent = (): any => ({ id: "intent", status: statuses[looks], version: 7 + looks++ });
+  const client = fakeClient({
+    getIntent: async () => intent(),
+    async setIntentStatus(_intent, _status, version) {
+      versions.push(version);
+      throw versions.length === 1 ? errorFrom({ code: "ABORTED", reason: "VERSION_MISMATCH", message: "" }) : lost();
+    },
+  });
+  assert.equal((await client.intents.setStatus("intent", "completed")).status, "completed");
+  assert.deepEqual(versions, [7, 8]);
+});

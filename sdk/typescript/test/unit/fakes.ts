@@ -1,0 +1,119 @@
+import { Client } from "../../src/client.js";
+import type { Clock } from "../../src/clock.js";
+import { connectionLost } from "../../src/errors.js";
+import { settle } from "../../src/settings.js";
+import type { Followed, Transport } from "../../src/transport.js";
+import type { Channel, ChannelMessage, Message } from "../../src/types.js";
+
+/** A clock that jumps to the next timer whenever nothing else happens. */
+export class FakeClock implements Clock {
+  time = 0;
+  /** The waits, in milliseconds, that were made and not taken back. */
+  readonly waits: number[] = [];
+  #timers: { at: number; milliseconds: number; then: () => void }[] = [];
+  #pumping = false;
+
+  now(): number {
+    return this.time;
+  }
+
+  random(): number {
+    return 0.5;
+  }
+
+  after(milliseconds: number, then: () => void): () => void {
+    const timer = { at: this.time + milliseconds, milliseconds, then };
+    this.#timers.push(timer);
+    this.#pump();
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  #pump(): void {
+    if (this.#pumping) {
+      return;
+    }
+    this.#pumping = true;
+    setImmediate(() => {
+      this.#pumping = false;
+      const next = this.#timers.sort((a, b) => a.at - b.at).shift();
+      if (next !== undefined) {
+        this.time = Math.max(this.time, next.at);
+        this.waits.push(next.milliseconds);
+        next.then();
+        this.#pump();
+      }
+    });
+  }
+}
+
+/** A transport of which only the given methods may be called. */
+export function fakeTransport(methods: Partial<Transport>): Transport {
+  return new Proxy(methods, {
+    get(target, name) {
+      return (
+        target[name as keyof Transport] ??
+        (() => {
+          throw new Error(`${String(name)} was not expected`);
+        })
+      );
+    },
+  }) as Transport;
+}
+
+class FakeClient extends Client {
+  constructor(transport: Transport, clock: Clock, agentId: string | undefined) {
+    super(transport, settle({ clock, agentId }));
+  }
+}
+
+export function fakeClient(methods: Partial<Transport>, clock: Clock = new FakeClock(), agentId: string | undefined = "asker"): Client {
+  return new FakeClient(fakeTransport(methods), clock, agentId);
+}
+
+export function message(id: string, fields: Partial<Message> = {}): Message {
+  return {
+    id,
+    channelId: "chan_1",
+    sender: "responder",
+    to: "asker",
+    messageType: "notify",
+    correlationId: null,
+    payload: {},
+    metadata: {},
+    status: "delivered",
+    createdAt: new Date(1_000),
+    expiresAt: null,
+    readAt: null,
+    isError: false,
+    ...fields,
+  };
+}
+
+export function channel(name: string, fields: Partial<Channel> = {}): Channel {
+  return {
+    id: "chan_1",
+    intentId: "intent",
+    taskId: null,
+    name,
+    createdBy: "asker",
+    members: [],
+    memberPolicy: "intent",
+    options: { audit: false, ttlSeconds: null, maxMessages: 1000 },
+    status: "open",
+    createdAt: new Date(0),
+    closedAt: null,
+    messageCount: 0,
+    lastMessageAt: null,
+    ...fields,
+  };
+}
+
+export function followed(position: number, id: string, fields: Partial<Message> = {}): Followed {
+  const whole: ChannelMessage = { ...message(id, fields), position, intentId: "intent", channelName: "c" };
+  return { position, message: whole };
+}
+
+/** The failure of a lost connection. */
+export const lost = (): Error => connectionLost("lost");

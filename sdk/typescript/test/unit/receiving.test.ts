@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Receiving } from "../../src/agent/receiving.js";
+import type { AgentServer, Delivery, InboxPage, Received } from "../../src/agent/server.js";
+import { errorFrom } from "../../src/errors.js";
+import type { Attempt } from "../../src/transport.js";
+import type { Message } from "../../src/types.js";
+import { Gate } from "../scenarios/waiting.js";
+import { FakeClock, lost, message } from "./fakes.js";
+
+function received(id: string, fields: Partial<Message> = {}): Received {
+  const whole = message(id, { messageType: "request", sender: "asker", to: "me", ...fields });
+  return { message: whole, intentId: "intent", channelName: "c", position: 1, attempt: 1 };
+}
+
+const delivery = (number: number, id: string, fields: Partial<Message> = {}): Delivery => ({ number, received: received(id, fields) });
+
+/** A server whose streams bring what is given, one after the other; the last one leaves the agent. */
+class FakeServer implements AgentServer {
+  acknowledged: number[] = [];
+  opened: string[] = [];
+  subscriptions = 0;
+  inboxPages: InboxPage[] = [];
+  active = true;
+  readonly leaving = new AbortController();
+  #inboxLooks = 0;
+  #exhausted = false;
+
+  constructor(private readonly streams: (Delivery | Error)[][]) {}
+
+  async register(): Promise<number> {
+    return 30_000;
+  }
+  async heartbeat(): Promise<number> {
+    return 30_000;
+  }
+  async deregister(): Promise<void> {}
+  async createSubscription(): Promise<{ id: string; createdAt: Date; active: boolean }> {
+    const made = { id: `sub_${++this.subscriptions}`, createdAt: new Date(2_000), active: this.active };
+    this.active = true;
+    return made;
+  }
+  async findSubscription(): Promise<undefined> {
+    return undefined;
+  }
+  async deleteSubscription(): Promise<void> {}
+  async *deliveries(id: string, _max: number, accepted: () => void, attempt: Attempt): AsyncGenerator<Delivery, void> {
+    this.opened.push(id);
+    accepted();
+    for (const item of this.streams.shift() ?? []) {
+      if (item instanceof Error) {
+        throw item;
+      }
+      yield item;
+    }
+    this.#exhausted = true;
+    this.#leaveOnceGiven();
+    await new Promise((_, reject) => attempt.signal.addEventListener("abort", () => reject(attempt.signal.reason)));
+  }
+  async acknowledge(_id: string, numbers: readonly number[]): Promise<void> {
+    this.acknowledged.push(...numbers);
+  }
+  /** Lets the agent leave when it has been given everything, and what follows from that has happened. */
+  #leaveOnceGiven(): void {
+    if (this.#exhausted && this.#inboxLooks >= 2) {
+      setImmediate(() => this.leaving.abort());
+    }
+  }
+  async inbox(): Promise<InboxPage> {
+    this.#inboxLooks++;
+    this.#leaveOnceGiven();
+    return this.inboxPages.shift() ?? { requests: [], nextCursor: undefined };
+  }
+}
+
+async function play(
+  server: FakeServer,
+  handle: (received: Received) => Promise<void>,
+  concurrency = 16,
+): Promise<{ failures: unknown[] }> {
+  const failures: unknown[] = [];
+  const options = { agentId: "me", concurrency, handle, failed: (error: unknown) => failures.push(error), accepted: () => {} };
+  const receiving = new Receiving(server, new FakeClock(), options, new AbortController().signal);
+  try {
+    await receiving.run(server.leaving.signal);
+  } catch (error) {
+    if (!server.leaving.signal.aborted) {
+      throw error;
+    }
+  }
+  await receiving.finished();
+  return { failures };
+}
+
+test("each message is handled once, and every delivery of it acknowledged", async () => {
+  const server = new FakeServer([
+    [delivery(1, "a"), delivery(2, "b"), delivery(3, "a"), lost()],
+    [delivery(1, "a"), delivery(2, "b"), delivery(3, "a"), delivery(4, "c")],
+  ]);
+  const handled: string[] = [];
+  await play(server, async ({ message }) => void handled.push(message.id));
+  assert.deepEqual(handled.sort(), ["a", "b", "c"]);
+  assert.deepEqual([...new Set(server.acknowledged)].sort(), [1, 2, 3, 4]);
+});
+
+test("responses, the agent's own messages and events are done with unhandled", async () => {
+  const server = new FakeServer([
+    [delivery(1, "r", { messageType: "response" }), delivery(2, "o", { sender: "me" }), { number: 3, received: null }],
+  ]);
+  await play(server, async () => assert.fail("nothing is to be handled"));
+  assert.deepEqual(server.acknowledged, [1, 2, 3]);
+});
+
+test("messages start in order, at most so many at once, and are acknowledged only when handled", async () => {
+  const server = new FakeServer([[1, 2, 3, 4].map((n) => delivery(n, `m${n}`))]);
+  const started: string[] = [];
+  const gate = new Gate();
+  let running = 0;
+  await play(
+    server,
+    async ({ message }) => {
+      started.push(message.id);
+      assert.ok(++running <= 2);
+      if (started.length === 2) {
+        assert.deepEqual(server.acknowledged, []);
+        gate.open();
+      }
+      await gate.opened;
+      running--;
+    },
+    2,
+  );
+  assert.deepEqual(started, ["m1", "m2", "m3", "m4"]);
+  assert.deepEqual(server.acknowledged.sort(), [1, 2, 3, 4]);
+});
+
+test("what could not be handled is told of, stays unacknowledged, and is handled when it comes again", async () => {
+  const server = new FakeServer([[delivery(1, "a"), delivery(2, "b")], []]);
+  const { failures } = await play(server, async ({ message }) => {
+    if (message.id === "a") {
+      throw new Error("no answer stored");
+    }
+  });
+  assert.equal(failures.length, 1);
+  assert.deepEqual(server.acknowledged, [2]);
+});
+
+test("of the inbox, what is older than the subscription comes first, and what the stream brings is not handled twice", async () => {
+  const server = new FakeServer([[delivery(1, "new")]]);
+  const requests = [received("old", { createdAt: new Date(1_000) }), received("new", { createdAt: new Date(3_000) })];
+  const rest = [...requests, received("granted", { createdAt: new Date(2_500) })];
+  server.inboxPages = [
+    { requests, nextCursor: undefined },
+    { requests: rest, nextCursor: undefined },
+  ];
+  const handled: string[] = [];
+  await play(server, async ({ message }) => void handled.push(message.id));
+  assert.deepEqual(handled, ["old", "new", "granted"]);
+});
+
+test("a subscription that ended is made anew; what no waiting mends ends it", async () => {
+  const ended = errorFrom({ code: "FAILED_PRECONDITION", reason: "SUBSCRIPTION_ENDED", message: "" });
+  const server = new FakeServer([[ended], [delivery(1, "a")]]);
+  server.active = false;
+  await play(server, async () => {});
+  assert.deepEqual(server.opened, ["sub_2", "sub_3"]);
+  for (const code of ["UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT"] as const) {
+    await assert.rejects(play(new FakeServer([[errorFrom({ code, message: "" })]]), async () => {}), { code });
+  }
+});
