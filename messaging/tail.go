@@ -241,7 +241,7 @@ func (t *tail) take(seen *sight) *sight {
 	}
 	latest := seen
 	for _, stored := range given {
-		next := t.scope.take(t.service, latest, stored)
+		next := t.takeOne(latest, stored)
 		if look = next == nil; look {
 			break
 		}
@@ -254,6 +254,17 @@ func (t *tail) take(seen *sight) *sight {
 		return nil
 	}
 	return latest
+}
+
+// takeOne gives the sight that follows by one handover; nil when the tail is to look.
+func (t *tail) takeOne(seen *sight, stored *handover) (next *sight) {
+	defer func() {
+		if cause := recover(); cause != nil { // nobody above would contain it
+			t.service.logger.Error("panic while taking what was handed over", "cause", cause)
+			next = nil
+		}
+	}()
+	return t.scope.take(t.service, seen, stored)
 }
 
 // nextChange is when access may change by time alone; zero when nothing is known to.
