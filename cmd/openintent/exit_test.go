@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,7 +111,7 @@ func TestHostileTextsStayOnTheirLine(t *testing.T) {
 		mallory.does(t, "channels", "create", "in\u202evisible")
 		for _, arguments := range [][]string{{"messages", "data"}, {"inbox"}, {"channels"}, {"messages", "data", "--json"}, {"inbox", "--json"}} {
 			printed := bob.does(t, arguments...)
-			require.Equal(t, 0, len(regexp.MustCompile(`[\x00-\x09\x0b-\x1f\x7f\x{80}-\x{9f}\x{202e}]`).FindAllString(printed, -1)), printed)
+			require.NotRegexp(t, `[\x00-\x09\x0b-\x1f\x7f\x{80}-\x{9f}\x{202e}]`, printed)
 		}
 		require.Equal(t, 1, rows(bob.does(t, "messages", "data")))
 	})

@@ -84,9 +84,9 @@ func (c *broadcastCommand) Run(ctx context.Context, to terminal) error {
 // send makes the message before it looks for anybody to take it.
 func send(
 	ctx context.Context, to terminal, connection connection, form output, channel channelArgument, create bool,
-	make func() (openintent.Draft, error),
+	draftOf func() (openintent.Draft, error),
 ) error {
-	draft, err := make()
+	draft, err := draftOf()
 	if err != nil {
 		return err
 	}
