@@ -1,4 +1,5 @@
-// Program openintent is the OpenIntent server: channels and messages between agents, over gRPC and REST.
+// Program openintent is the OpenIntent server, channels and messages between agents over gRPC and REST, and the command line
+// that speaks to servers.
 package main
 
 import (
