@@ -35,6 +35,7 @@ export class Receiving {
   readonly #underWay = new Map<string, { acknowledging: Acknowledging; number: number }[]>();
   #acknowledging: Acknowledging | null = null;
   #begun = false;
+  #restLeft = true;
 
   constructor(
     private readonly server: AgentServer,
@@ -83,42 +84,34 @@ export class Receiving {
   async #receive(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
     const acknowledging = new Acknowledging(this.server, this.clock, subscription.id, this.end, this.options.failed);
     this.#acknowledging = acknowledging;
-    const first = !this.#begun;
-    this.#begun = true;
-    if (first) {
+    if (!this.#begun) {
+      this.#begun = true;
       // What is older than the subscription comes before all that it brings.
       await this.#takeInbox(signal, ({ message }) => message.createdAt < subscription.createdAt);
     }
-    const inbox = linkedAbort(signal);
-    let inboxLeft = first;
     const accepted = (): void => {
       this.options.accepted();
-      if (inboxLeft) {
-        inboxLeft = false;
-        void this.#takeRest(inbox.signal);
+      if (this.#restLeft) {
+        this.#restLeft = false;
+        void this.#takeRest(signal);
       }
     };
-    try {
-      for (let failures = 0; ; ) {
-        try {
-          for await (const delivery of this.#deliveries(subscription.id, accepted, signal)) {
-            failures = 0;
-            this.#take(delivery, acknowledging);
-          }
-        } catch (error) {
-          signal.throwIfAborted();
-          if (error instanceof NotFoundError || isEnded(error)) {
-            return;
-          }
-          if (isFinal(error) || error instanceof FailedPreconditionError) {
-            throw error;
-          }
-          await sleep(this.clock, backoff(this.clock, ++failures, isRetryable(error) ? error : undefined), signal);
+    for (let failures = 0; ; ) {
+      try {
+        for await (const delivery of this.#deliveries(subscription.id, accepted, signal)) {
+          failures = 0;
+          this.#take(delivery, acknowledging);
         }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof NotFoundError || isEnded(error)) {
+          return;
+        }
+        if (isFinal(error) || error instanceof FailedPreconditionError) {
+          throw error;
+        }
+        await sleep(this.clock, backoff(this.clock, ++failures, isRetryable(error) ? error : undefined), signal);
       }
-    } finally {
-      inbox.abort();
-      inbox.release();
     }
   }
 
