@@ -19,16 +19,22 @@ func TestGoTellsTheScenarios(t *testing.T) {
 	require.NoError(t, err)
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
-			stage := sdks.StartStage(t, engine)
-			found := make(map[string]string)
-			for _, setting := range stage.Environment() {
-				name, value, _ := strings.Cut(setting, "=")
-				found[name] = value
-			}
+			environment := sdks.StartStage(t, engine).Environment()
 			scenarios.Run(t, scenarios.Servers{
-				Server: found["OPENINTENT_SERVER"], Replica: found["OPENINTENT_REPLICA"], Key: found["OPENINTENT_API_KEY"],
-				Control: found["OPENINTENT_CONTROL"], Engine: found["OPENINTENT_ENGINE"],
+				Server: setting(environment, "OPENINTENT_SERVER"), Replica: setting(environment, "OPENINTENT_REPLICA"),
+				Key: setting(environment, "OPENINTENT_API_KEY"), Control: setting(environment, "OPENINTENT_CONTROL"),
+				Engine: setting(environment, "OPENINTENT_ENGINE"),
 			}, files)
 		})
 	}
+}
+
+// setting finds the value of a variable; the last counts.
+func setting(environment []string, name string) (value string) {
+	for _, entry := range environment {
+		if found, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = found
+		}
+	}
+	return value
 }

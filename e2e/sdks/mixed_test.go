@@ -1,0 +1,131 @@
+package sdks_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/e2e/sdks"
+	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
+)
+
+// A program in Python asks, one in TypeScript answers, and one in Go follows the channel and verifies the log of the intent.
+func TestThreeLanguagesOnOneChannel(t *testing.T) {
+	python := prepared(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
+	entry, err := filepath.Abs(filepath.Join(builtTypeScript(t), "dist/index.js"))
+	require.NoError(t, err)
+	packages, err := filepath.Abs(filepath.Join(root, "sdk/python/src"))
+	require.NoError(t, err)
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) { converse(t, engine, python, packages, entry) })
+	}
+}
+
+// questions is how many the asker asks; the responder fails at the one numbered three.
+const questions = "6"
+
+func converse(t *testing.T, engine database.Engine, python, packages, entry string) {
+	environment := append(os.Environ(), sdks.StartStage(t, engine).Environment()...)
+	environment = append(environment, "PYTHONPATH="+packages)
+	auditor, err := openintent.Dial(openintent.Options{
+		Server: setting(environment, "OPENINTENT_SERVER"), APIKey: setting(environment, "OPENINTENT_API_KEY"),
+	})
+	require.NoError(t, err)
+	defer auditor.Close()
+	ctx := t.Context()
+	intent, err := auditor.CreateIntent(ctx, openintent.IntentOptions{Title: "Sums"})
+	require.NoError(t, err)
+	channel, err := auditor.Open(ctx, intent.ID, "sums", openintent.ChannelOptions{Audit: true})
+	require.NoError(t, err)
+	following, err := channel.Follow(ctx, openintent.FollowOptions{})
+	require.NoError(t, err)
+	defer following.Close()
+
+	leave := start(t, environment, "node", "mixed/responder.mjs", entry)
+	asker := command(".", "", "mixed/asker.py", intent.ID, "sums", "typescript-responder", questions)
+	asker.Path, asker.Args[0], asker.Env = python, python, environment
+	var refusal bytes.Buffer
+	asker.Stderr = &refusal
+	output, err := asker.Output()
+	require.NoError(t, err, refusal.String())
+	leave()
+	require.NoError(t, channel.Close(ctx))
+
+	require.Equal(t, `{"answer": {"double": 0.0, "text": "gr\u00f6\u00dfer als \ud83d\ude00?"}}`, firstLine(t, output))
+	require.Equal(t, `{"failure": "three is too many"}`, string(bytes.Split(output, []byte("\n"))[3]))
+
+	// What the auditor saw on the channel is what stands in the log, in the same order, and the log's chain holds.
+	var seen, logged []string
+	for message, err := range following.Messages() {
+		require.NoError(t, err)
+		seen = append(seen, message.ID)
+	}
+	require.Len(t, seen, 12)
+	kind, order, limit := "channel_message", "asc", int32(1000)
+	events, err := auditor.Raw().Events.ListEvents(ctx, &openintentv1.ListEventsRequest{
+		IntentId: intent.ID, EventType: &kind, Order: &order, Limit: &limit,
+	})
+	require.NoError(t, err)
+	for _, event := range events.GetEvents() {
+		logged = append(logged, messageIn(t, event))
+	}
+	require.Equal(t, seen, logged)
+	verified, err := auditor.Raw().Events.VerifyEvents(ctx, &openintentv1.VerifyEventsRequest{IntentId: intent.ID})
+	require.NoError(t, err)
+	require.True(t, verified.GetValid(), "%v", verified.GetBreaks())
+}
+
+// start starts a program of this folder, and gives what tells it to leave and waits for its end.
+func start(t *testing.T, environment []string, program string, arguments ...string) (leave func()) {
+	t.Helper()
+	responder := exec.Command(program, arguments...)
+	var said bytes.Buffer
+	responder.Env, responder.Stdout, responder.Stderr = environment, &said, &said
+	require.NoError(t, responder.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- responder.Wait() }()
+	t.Cleanup(func() { _ = responder.Process.Kill() })
+	return func() {
+		t.Helper()
+		require.NoError(t, responder.Process.Signal(syscall.SIGTERM))
+		select {
+		case err := <-ended:
+			require.NoError(t, err, "the responder failed; it said:\n%s", &said)
+		case <-time.After(patience):
+			t.Fatal("the responder did not leave in time")
+		}
+	}
+}
+
+func firstLine(t *testing.T, output []byte) string {
+	t.Helper()
+	line, _, found := bytes.Cut(output, []byte("\n"))
+	require.True(t, found)
+	return string(line)
+}
+
+// messageIn gives the id of the message whose copy an event is.
+func messageIn(t *testing.T, event *openintentv1.Event) string {
+	t.Helper()
+	text, err := event.GetPayload().MarshalJSON()
+	require.NoError(t, err)
+	var copied struct {
+		MessageID string `json:"message_id"`
+		ID        string `json:"id"`
+	}
+	require.NoError(t, json.Unmarshal(text, &copied))
+	if copied.MessageID != "" {
+		return copied.MessageID
+	}
+	return copied.ID
+}

@@ -1,0 +1,36 @@
+package sdks_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/e2e/sdks"
+)
+
+// The first program of the Go SDK's README runs as it stands there and prints what the README says.
+func TestTheFirstAskInGo(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "sdk/go/README.md"))
+	require.NoError(t, err)
+	program := regexp.MustCompile("(?s)```go\n(package main.*?)```").FindSubmatch(text)
+	said := regexp.MustCompile("It prints `([^`]+)`").FindSubmatch(text)
+	require.NotNil(t, program)
+	require.NotNil(t, said)
+
+	// The file stands within the module, where the import is found.
+	folder, err := os.MkdirTemp(".", "first-ask-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
+	file := filepath.Join(folder, "main.go")
+	require.NoError(t, os.WriteFile(file, program[1], 0o600))
+
+	run := command(".", "go", "run", file)
+	run.Env = append(os.Environ(), sdks.StartStage(t, database.SQLite).Environment()...)
+	output, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	require.Equal(t, string(said[1])+"\n", string(output))
+}
