@@ -22,7 +22,9 @@ const freeForm protoreflect.FullName = "google.protobuf.Struct"
 
 // outsideFreeForm keeps the validator from walking through every value of a payload.
 var outsideFreeForm = protovalidate.WithFilter(protovalidate.FilterFunc(
-	func(_ protoreflect.Message, about protoreflect.Descriptor) bool { return about.Parent().FullName() != freeForm }))
+	func(_ protoreflect.Message, about protoreflect.Descriptor) bool {
+		return about.Parent().FullName() != freeForm
+	}))
 
 // newValidator compiles the rules of all methods' requests, so that no call pays for it and a bad rule stops the start.
 func newValidator(methods map[string]*method) (*validator, error) {
