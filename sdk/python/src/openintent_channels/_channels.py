@@ -106,7 +106,7 @@ class Channels:
 
 @dataclass(slots=True)
 class Intents:
-    """The rules of intents. Their changes carry no key, so they are made again only where the last attempt surely had no
+    """The rules of intents. A creation carries no key, so it is made again only where the last attempt surely had no
     effect."""
 
     calls: Calls
@@ -139,13 +139,31 @@ class Intents:
         return intent_of((yield from self.calls.call(methods.GET_INTENT, request)))
 
     def set_status(self, intent_id: str, status: str, reason: str | None) -> Steps[Intent]:
-        """Moves an intent along its lifecycle."""
-        request = intents_pb2.SetIntentStatusRequest(
-            intent_id=intent_id,
-            status=number(intents_pb2.IntentStatus, "INTENT_STATUS_", status, "status"),
-            reason=reason,
-        )
-        return intent_of((yield from self.calls.call(methods.SET_INTENT_STATUS, request, retried=never_began)))
+        """Moves an intent along its lifecycle, from the version that it has. When somebody else changes it meanwhile, the
+        newer version is moved. When an attempt's outcome is unknown and the intent then has the status, that attempt did
+        it."""
+        wanted = number(intents_pb2.IntentStatus, "INTENT_STATUS_", status, "status")
+        lost: list[OpenIntentError] = []
+
+        def passing(error: OpenIntentError) -> bool:
+            if is_passing(error) and not never_began(error):
+                lost.append(error)
+            return is_passing(error)
+
+        while True:
+            current = yield from self.get(intent_id)
+            request = intents_pb2.SetIntentStatusRequest(
+                intent_id=intent_id, expected_version=current.version, status=wanted, reason=reason
+            )
+            try:
+                return intent_of((yield from self.calls.call(methods.SET_INTENT_STATUS, request, retried=passing)))
+            except OpenIntentError as error:
+                if lost:
+                    current = yield from self.get(intent_id)
+                    if current.status == status:
+                        return current
+                if error.reason != "VERSION_MISMATCH":
+                    raise
 
 
 def _options(said: Options | None) -> channels_pb2.ChannelOptions | None:

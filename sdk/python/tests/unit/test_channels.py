@@ -1,12 +1,12 @@
-"""Channels are opened once, whoever comes first, and a lost creation is found again."""
+"""Channels are opened once, whoever comes first; a lost creation or change of status is found again."""
 
 from typing import Any
 
 import pytest
 
-from openintent_channels._channels import Channels
-from openintent_channels._generated import channels_pb2
-from openintent_channels.errors import ChannelNameTakenError, InvalidArgumentError
+from openintent_channels._channels import Channels, Intents
+from openintent_channels._generated import channels_pb2, intents_pb2
+from openintent_channels.errors import AbortedError, ChannelNameTakenError, InvalidArgumentError, UnavailableError
 from unit.playing import Player, away
 
 TAKEN = ChannelNameTakenError("taken", code="ALREADY_EXISTS", reason="CHANNEL_NAME_TAKEN")
@@ -71,3 +71,43 @@ def test_unknown_words_are_refused_before_the_wire() -> None:
         create(player, {"audti": True})
     with pytest.raises(InvalidArgumentError, match="member_policy: it must be one of explicit, intent"):
         player.play(Channels(player.calls()).create("i", "talk", [], "everyone", None, None))
+
+
+MISMATCH = AbortedError("stale", code="ABORTED", reason="VERSION_MISMATCH")
+REFUSED = InvalidArgumentError("no such transition", code="INVALID_ARGUMENT", reason="INVALID_TRANSITION")
+
+
+def intent(version: int, status: intents_pb2.IntentStatus = intents_pb2.INTENT_STATUS_DRAFT) -> intents_pb2.Intent:
+    return intents_pb2.Intent(id="i", version=version, status=status)
+
+
+ACTIVE = intents_pb2.INTENT_STATUS_ACTIVE
+
+
+def set_status(player: Player) -> Any:
+    return player.play(Intents(player.calls()).set_status("i", "active", None))
+
+
+def test_a_status_is_set_from_the_version_that_is_there() -> None:
+    player = Player.of(intent(3), MISMATCH, intent(4), intent(5, ACTIVE))
+    assert set_status(player).version == 5
+    assert [i.request.expected_version for i in player.invoked if hasattr(i.request, "expected_version")] == [3, 4]
+
+
+@pytest.mark.parametrize("second", [MISMATCH, REFUSED])
+def test_a_status_that_was_set_though_the_answer_was_lost_is_found(second: Exception) -> None:
+    assert set_status(Player.of(intent(3), away(), second, intent(4, ACTIVE))).version == 4
+
+
+def test_a_refused_status_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError):
+        set_status(Player.of(intent(3, ACTIVE), REFUSED))
+    with pytest.raises(InvalidArgumentError):
+        set_status(Player.of(intent(3), away(), REFUSED, intent(3)))
+
+
+def test_an_intent_is_not_created_twice() -> None:
+    player = Player.of(away("SERVER_STOPPING"), away())
+    with pytest.raises(UnavailableError):
+        player.play(Intents(player.calls()).create("t", None, None, None, None, None, []))
+    assert len(player.invoked) == 2
