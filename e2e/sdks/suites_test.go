@@ -52,6 +52,7 @@ func tell(t *testing.T, folder, program string, arguments ...string) {
 	t.Helper()
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel() // most of a suite's time is waiting
 			suite := command(folder, program, arguments...)
 			suite.Env = append(os.Environ(), sdks.StartStage(t, engine).Environment()...)
 			if output, err := suite.CombinedOutput(); err != nil {

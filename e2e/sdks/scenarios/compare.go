@@ -133,8 +133,8 @@ func isOfClass(class string, err error) (bool, error) {
 	case "":
 		return true, nil
 	case "OpenIntentError":
-		var any *openintent.Error
-		return errors.As(err, &any), nil
+		var refusal *openintent.Error
+		return errors.As(err, &refusal), nil
 	case "MessageTimeoutError":
 		var late *openintent.MessageTimeoutError
 		return errors.As(err, &late), nil

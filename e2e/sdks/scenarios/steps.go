@@ -160,7 +160,7 @@ func (s *story) followed(_ act, f facts) (any, error) {
 	return append([]any{}, following.messages...), following.err
 }
 
-func (s *story) startedAgent(a act, f facts) (any, error) {
+func (s *story) startedAgent(a act, _ facts) (any, error) {
 	var wanted AgentFacts
 	text, err := yaml.Marshal(s.plain(a.with["agent"]))
 	if err == nil {
