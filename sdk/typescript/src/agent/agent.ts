@@ -79,7 +79,7 @@ export class Agent {
   static async fromWorkflow(
     path: string,
     agentId: string,
-    handlers: object,
+    handlers: Record<string, Handler> | Map<string, Handler> | object,
     options: Omit<AgentOptions, "id"> = {},
   ): Promise<Agent> {
     const described = (await loadWorkflow(path)).agents[agentId];

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+// The snippets of the README compile under strict rules and run against the stage's server.
+
+const run = promisify(execFile);
+const packageFolder = fileURLToPath(new URL("../../../", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "openintent-readme-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const readme = readFileSync(join(packageFolder, "README.md"), "utf8");
+const blocks = (language: string): string[] =>
+  [...readme.matchAll(new RegExp("^```" + language + "\\n(.*?)^```", "gms"))].map(([, code]) => code!);
+
+/** The addresses that the README has, as those of the stage. */
+function staged(code: string): string {
+  const { OPENINTENT_SERVER: server, OPENINTENT_URL: url, OPENINTENT_API_KEY: key } = process.env;
+  return code
+    .replaceAll("127.0.0.1:50051", server!)
+    .replaceAll("http://127.0.0.1:8000", url!)
+    .replaceAll("dev-key-001", key!);
+}
+
+const expected: [string, RegExp][] = [
+  ["first ask", /^Which schema\? v2\.3$/m],
+  ["talking", /writer \{ section: 1, state: 'drafted' \}\nwriter \{ state: 'going home' \}/],
+  ["agents", /^$/],
+  ["errors", /^NOT_FOUND CHANNEL_NOT_FOUND /m],
+  ["browsers", /\{ percent: 100 \}/],
+  ["typed payloads", /^orders-2$/m],
+  ["workflow files", /\[ 'sections' \]/],
+];
+
+test("the README's snippets compile and run", { timeout: 120_000 }, async (context) => {
+  mkdirSync(join(folder, "node_modules", "@openintent"), { recursive: true });
+  symlinkSync(packageFolder, join(folder, "node_modules", "@openintent", "channels"));
+  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+  writeFileSync(join(folder, "workflow.yaml"), blocks("yaml")[0]!);
+  const snippets = blocks("ts");
+  assert.equal(snippets.length, expected.length);
+  snippets.forEach((code, i) => writeFileSync(join(folder, `snippet${i}.ts`), staged(code)));
+  const compiler = join(packageFolder, "node_modules", "typescript", "bin", "tsc");
+  const types = join(packageFolder, "node_modules", "@types");
+  const rules = ["--strict", "--target", "es2022", "--module", "nodenext", "--typeRoots", types, "--types", "node"];
+  const files = snippets.map((_, i) => `snippet${i}.ts`);
+  await run(process.execPath, [compiler, ...rules, ...files], { cwd: folder }).catch((error: { stdout: string }) =>
+    assert.fail(error.stdout),
+  );
+  for (const [i, [name, output]] of expected.entries()) {
+    await context.test(name, async () => {
+      assert.match(name === "agents" ? await leaveOnSignal(`snippet${i}.js`) : await outputOf(`snippet${i}.js`), output);
+    });
+  }
+});
+
+/** What a program prints; it must end by itself, and well. */
+async function outputOf(file: string): Promise<string> {
+  const { stdout } = await run(process.execPath, [file], { cwd: folder });
+  return stdout;
+}
+
+/** Runs a program that ends on SIGTERM, which it gets once its agent is known to the server. */
+async function leaveOnSignal(file: string): Promise<string> {
+  const program = spawn(process.execPath, [file], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  program.stdout.on("data", (text) => (output += text));
+  const ended = new Promise<number | null>((resolve) => program.once("exit", resolve));
+  const { OPENINTENT_URL: url, OPENINTENT_API_KEY: key } = process.env;
+  for (let known = false; !known; ) {
+    const answer = await fetch(`${url}/v1/agents/reviewer-1/inbox`, { headers: { "x-api-key": key!, "x-agent-id": "reviewer-1" } });
+    const record = await fetch(`${url}/v1/agents/reviewer-1`, { headers: { "x-api-key": key! } });
+    known = answer.ok && record.ok;
+    assert.equal(program.exitCode, null, "it ended by itself");
+  }
+  program.kill("SIGTERM");
+  assert.equal(await ended, 0);
+  const record = await fetch(`${url}/v1/agents/reviewer-1`, { headers: { "x-api-key": key! } });
+  assert.equal(((await record.json()) as { status: string }).status, "draining");
+  return output;
+}
