@@ -24,7 +24,7 @@ import (
 
 const (
 	// livesAtOnce is how many lives are under way at a time.
-	livesAtOnce = 6
+	livesAtOnce = 4
 	// agents is how many agents there are; each life is led by one of them and talks to the next two.
 	agents = 12
 	// helpers is the role that all agents hold.
