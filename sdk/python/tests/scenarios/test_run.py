@@ -1,0 +1,105 @@
+"""An agent as a program: `run` until a signal, `serve` until its task is cancelled. Each time it leaves in order."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openintent_channels import Agent, AgentBase, AgentMessage, OpenIntentClient, UnauthenticatedError, on_message
+from scenarios.stage import Stage
+
+PROGRAM = """
+import sys
+from openintent_channels import Agent, on_message
+
+@Agent(sys.argv[1])
+class Program:
+    @on_message()
+    def answer(self, message):
+        return {"echo": message.payload}
+
+Program.run()
+print("left in order")
+"""
+
+
+def ask(agent_id: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """Asks an agent, which may only be about to start."""
+    stage = Stage.from_environment()
+    with OpenIntentClient(stage.server, api_key=stage.api_key) as client:
+        channel = client.channels.open("program", client.intents.create("Run a program").id)
+        return channel.ask(agent_id, payload, timeout=30).payload
+
+
+def status(agent_id: str) -> str:
+    return str(Stage.from_environment().rest("GET", f"/v1/agents/{agent_id}", None)["status"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_program_runs_until_a_signal(number: signal.Signals, tmp_path: Path) -> None:
+    path, agent_id = tmp_path / "program.py", f"program-{uuid.uuid4().hex[:10]}"
+    path.write_text(PROGRAM, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", str(path), agent_id], env=environment, stdout=subprocess.PIPE, text=True
+    ) as program:
+        try:
+            assert ask(agent_id, {"n": 1}) == {"echo": {"n": 1}}
+            assert status(agent_id) == "active"
+            program.send_signal(number)
+            out, _ = program.communicate(timeout=30)
+        finally:
+            program.kill()
+    assert (program.returncode, out) == (0, "left in order\n")
+    assert status(agent_id) == "draining"
+
+
+def make(agent_id: str, api_key: str) -> AgentBase:
+    @Agent(agent_id, server=Stage.from_environment().server, api_key=api_key)
+    class Served(AgentBase):
+        @on_message()
+        async def answer(self, message: AgentMessage) -> dict[str, Any]:
+            return {"by": self.client.agent_id}
+
+    return Served()
+
+
+def test_serving_ends_with_its_task() -> None:
+    agent_id = f"served-{uuid.uuid4().hex[:10]}"
+
+    async def serve() -> None:
+        agent = make(agent_id, Stage.from_environment().api_key)
+        serving = asyncio.ensure_future(agent.serve())
+        assert await asyncio.to_thread(ask, agent_id, {}) == {"by": agent_id}
+        serving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await serving
+        with pytest.raises(RuntimeError, match="while the agent runs"):
+            _ = agent.client
+
+    asyncio.run(serve())
+    assert status(agent_id) == "draining"
+
+
+def test_leaving_for_good_deregisters() -> None:
+    agent_id = f"leaving-{uuid.uuid4().hex[:10]}"
+
+    async def serve() -> None:
+        async with make(agent_id, Stage.from_environment().api_key) as agent:
+            agent.leave(deregister=True)
+
+    asyncio.run(serve())
+    assert status(agent_id) == "deregistered"
+
+
+def test_an_unknown_key_ends_the_agent() -> None:
+    with pytest.raises(UnauthenticatedError):
+        make("nobody", "no-such-key").run()
