@@ -1,0 +1,160 @@
+package sdks_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
+)
+
+// running is an agent at work.
+type running struct {
+	*openintent.Agent
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// runAgent runs an agent whose handler answers with what is given, and returns when it receives.
+func runAgent(t *testing.T, client *openintent.Client, id string, handle openintent.Handler) *running {
+	t.Helper()
+	ready := make(chan struct{})
+	agent := client.Agent(openintent.AgentOptions{ID: id, Role: "role-of-" + id, Ready: func() { close(ready) }})
+	agent.OnMessage("", handle)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{agent, cancel, make(chan error, 1)}
+	go func() { r.ended <- agent.Run(ctx) }()
+	select {
+	case <-ready:
+	case err := <-r.ended:
+		t.Fatalf("the agent ended with %v", err)
+	}
+	return r
+}
+
+func (r *running) leave(t *testing.T) {
+	t.Helper()
+	r.cancel()
+	require.NoError(t, <-r.ended)
+}
+
+func answering(by string) openintent.Handler {
+	return func(context.Context, *openintent.Message) (any, error) { return map[string]any{"by": by}, nil }
+}
+
+// room is a channel of a fresh intent, with its asker.
+func room(t *testing.T, h *harness.Server, key string) (*openintent.Client, *openintent.Channel) {
+	t.Helper()
+	client, err := openintent.Dial(openintent.Options{Server: h.GRPCAddress(), APIKey: key, AgentID: "asker"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	intent, err := client.CreateIntent(t.Context(), openintent.IntentOptions{Title: "Questions"})
+	require.NoError(t, err)
+	channel, err := client.Open(t.Context(), intent.ID, "desk", openintent.ChannelOptions{})
+	require.NoError(t, err)
+	return client, channel
+}
+
+func TestAnotherProcessTakesAnAgentOver(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		client, channel := room(t, h, harness.Key)
+		first := runAgent(t, client, "worker", answering("first"))
+		standby := runAgent(t, client, "worker", answering("standby"))
+		answer, err := channel.Ask(t.Context(), "worker", nil)
+		require.NoError(t, err)
+		require.Equal(t, "first", answer.Payload["by"])
+		first.leave(t)
+		answer, err = channel.Ask(t.Context(), "worker", nil)
+		require.NoError(t, err)
+		require.Equal(t, "standby", answer.Payload["by"])
+		standby.leave(t)
+	})
+}
+
+func TestAnAgentIsPresentWhileItRunsAndComesBackAfterItsDeregistration(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		client, channel := room(t, h, harness.Key)
+		status := func() openintentv1.AgentStatus {
+			agent, err := client.Raw().Agents.GetAgent(t.Context(), &openintentv1.GetAgentRequest{AgentId: "worker"})
+			require.NoError(t, err)
+			require.Equal(t, "role-of-worker", agent.GetRoleId())
+			return agent.GetStatus()
+		}
+		agent := runAgent(t, client, "worker", answering("one life"))
+		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE, status())
+		agent.leave(t)
+		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_DRAINING, status())
+		agent = runAgent(t, client, "worker", answering("one life"))
+		require.NoError(t, agent.Leave(t.Context(), true))
+		require.NoError(t, <-agent.ended)
+		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_DEREGISTERED, status())
+
+		// Its subscription ended with it and is made anew.
+		agent = runAgent(t, client, "worker", answering("another"))
+		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE, status())
+		answer, err := channel.Ask(t.Context(), "role:role-of-worker", nil)
+		require.NoError(t, err)
+		require.Equal(t, "another", answer.Payload["by"])
+		agent.leave(t)
+	})
+}
+
+func TestWhatAHandlerReturnsIsAnObjectOrAFailure(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		client, channel := room(t, h, harness.Key)
+		type question struct {
+			Want string `json:"want"`
+		}
+		type answer struct {
+			Text string `json:"text"`
+		}
+		agent := runAgent(t, client, "worker", openintent.HandleAs(
+			func(_ context.Context, q question, message *openintent.Message) (any, error) {
+				switch q.Want {
+				case "text":
+					return "no object", nil
+				case "much":
+					return answer{strings.Repeat("x", 1<<20)}, nil
+				case "panic":
+					panic("out of paper")
+				case "early":
+					_, err := message.Reply(context.Background(), answer{"early"})
+					return nil, err
+				}
+				return answer{"typed"}, nil
+			}))
+		ask := func(want string) (answer, error) {
+			return openintent.AskAs[answer](t.Context(), channel, openintent.Question{To: "worker", Payload: question{want}})
+		}
+		got, err := ask("")
+		require.NoError(t, err)
+		require.Equal(t, answer{"typed"}, got)
+		got, err = ask("early")
+		require.NoError(t, err)
+		require.Equal(t, answer{"early"}, got)
+		for want, text := range map[string]string{"text": "string", "much": "PAYLOAD_TOO_LARGE", "panic": "out of paper"} {
+			var failed *openintent.RemoteError
+			_, err := ask(want)
+			require.ErrorAs(t, err, &failed, want)
+			require.Contains(t, failed.Message, text)
+		}
+		agent.leave(t)
+	})
+}
+
+func TestARefusedAgentEndsWithItsRefusal(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		client, err := openintent.Dial(openintent.Options{Server: h.GRPCAddress(), APIKey: "no such key"})
+		require.NoError(t, err)
+		require.ErrorIs(t, client.Agent(openintent.AgentOptions{ID: "worker"}).Run(t.Context()), openintent.ErrUnauthenticated)
+		require.NoError(t, client.Close())
+		bound, err := openintent.Dial(openintent.Options{Server: h.GRPCAddress(), APIKey: harness.BoundKey})
+		require.NoError(t, err)
+		require.ErrorIs(t, bound.Agent(openintent.AgentOptions{ID: "another"}).Run(t.Context()), openintent.ErrPermissionDenied)
+		require.NoError(t, bound.Close())
+	})
+}
