@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Agent } from "../../src/agent/agent.js";
+import { Presence } from "../../src/agent/presence.js";
+import type { AgentServer } from "../../src/agent/server.js";
+import { errorFrom, InvalidArgumentError, UnauthenticatedError } from "../../src/errors.js";
+import { FakeClock, lost } from "./fakes.js";
+
+const gone = errorFrom({ code: "FAILED_PRECONDITION", reason: "AGENT_GONE", message: "gone" });
+
+/** A server that notes what it is told, and delivers nothing. */
+function fakeServer(methods: Partial<AgentServer>, told: string[] = []): AgentServer {
+  return {
+    async register() {
+      told.push("register");
+      return 30_000;
+    },
+    async heartbeat(status) {
+      told.push(status);
+      return 30_000;
+    },
+    async deregister() {
+      told.push("deregister");
+    },
+    createSubscription: async () => ({ id: "sub_1", createdAt: new Date(0), active: true }),
+    findSubscription: async () => undefined,
+    deleteSubscription: async () => {},
+    async *deliveries(_id, _max, accepted, { signal }) {
+      accepted();
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+    acknowledge: async () => {},
+    inbox: async () => ({ requests: [], nextCursor: undefined }),
+    ...methods,
+  };
+}
+
+test("heartbeats come at the interval that the server names; an agent that is gone registers again", async () => {
+  const clock = new FakeClock();
+  const leaving = new AbortController();
+  const told: string[] = [];
+  const answers: (number | Error)[] = [10_000, lost(), 20_000, gone];
+  const server = fakeServer(
+    {
+      async heartbeat() {
+        told.push(`beat at ${Math.round(clock.time / 1000)}`);
+        const answer = answers.shift();
+        if (answer === undefined) {
+          leaving.abort();
+          return 1;
+        }
+        if (answer instanceof Error) {
+          throw answer;
+        }
+        return answer;
+      },
+    },
+    told,
+  );
+  const presence = new Presence(server, clock);
+  await presence.register(leaving.signal);
+  await assert.rejects(presence.keep(leaving.signal));
+  assert.deepEqual(told, ["register", "beat at 30", "beat at 40", "beat at 40", "beat at 60", "register", "beat at 90"]);
+});
+
+test("a run registers, tells that it is draining when it leaves, and deregisters only when asked", async () => {
+  const told: string[] = [];
+  const agent = new Agent({ id: "me", agentServer: fakeServer({}, told) });
+  const running = agent.run({ signal: new AbortController().signal });
+  await agent.started();
+  await assert.rejects(agent.run(), /runs already/);
+  await agent.leave({ deregister: true });
+  await running;
+  assert.deepEqual(told, ["register", "draining", "deregister"]);
+});
+
+test("without a role an agent need not be registered; with one it always is", async () => {
+  const run = async (role?: string): Promise<string[]> => {
+    const told: string[] = [];
+    const agent = new Agent({ id: "me", register: false, ...(role && { role }), agentServer: fakeServer({}, told) });
+    const leaving = new AbortController();
+    const running = agent.run({ signal: leaving.signal });
+    await agent.started();
+    leaving.abort();
+    await running;
+    return told;
+  };
+  assert.deepEqual(await run(), []);
+  assert.deepEqual(await run("data"), ["register", "draining"]);
+});
+
+test("a refusal that no waiting mends ends the run, and whoever waits for its start", async () => {
+  const refused = errorFrom({ code: "UNAUTHENTICATED", reason: "API_KEY_UNKNOWN", message: "no" });
+  const server = fakeServer({
+    async register() {
+      throw refused;
+    },
+  });
+  const agent = new Agent({ id: "me", agentServer: server });
+  const running = agent.run({ signal: new AbortController().signal });
+  await assert.rejects(agent.started(), UnauthenticatedError);
+  await assert.rejects(running, UnauthenticatedError);
+});
+
+test("options that cannot be are refused", () => {
+  for (const options of [{ id: "" }, { id: "me", concurrency: 0 }, { id: "me", drainSeconds: -1 }]) {
+    assert.throws(() => new Agent(options), InvalidArgumentError);
+  }
+});
