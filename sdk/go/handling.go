@@ -89,7 +89,7 @@ func (r *receiver) start(ctx context.Context, this *job) error {
 func (r *receiver) handle(message *Message) bool {
 	ctx, end := r.client.handlingSpan(r.life, message)
 	answer, err := r.call(ctx, message)
-	end(err)
+	defer func() { end(err) }()
 	switch {
 	case r.life.Err() != nil:
 		return false
@@ -99,9 +99,9 @@ func (r *receiver) handle(message *Message) bool {
 	case message.MessageType != Request || err == nil && answer == nil:
 		return true
 	case err != nil:
-		return r.answer(message, failureOf(err))
+		return r.answer(ctx, message, failureOf(err))
 	}
-	return r.answer(message, Reply{Payload: answer})
+	return r.answer(ctx, message, Reply{Payload: answer})
 }
 
 // call calls all handlers of a message and gives the first result that is not nil, or the first failure where there is none.
@@ -150,13 +150,13 @@ func isNil(result any) bool {
 
 // answer sends a reply under a key of the message's own, so that a repetition after a crash answers once. A reply that
 // cannot be sent as it is becomes a failure.
-func (r *receiver) answer(message *Message, reply Reply) bool {
+func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bool {
 	reply.IdempotencyKey = "sdk-reply-" + message.ID
-	err := r.reply(message, reply)
+	err := r.reply(ctx, message, reply)
 	if errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrResourceExhausted) {
 		failure := failureOf(err)
 		failure.IdempotencyKey = reply.IdempotencyKey
-		err = r.reply(message, failure)
+		err = r.reply(ctx, message, failure)
 	}
 	switch {
 	case err == nil || errors.Is(err, ErrAlreadyExists): // another answer under this key was stored before
@@ -169,9 +169,9 @@ func (r *receiver) answer(message *Message, reply Reply) bool {
 }
 
 // reply is tried for as long as the agent lives: the question's own time decides when it is too late.
-func (r *receiver) reply(message *Message, reply Reply) error {
+func (r *receiver) reply(ctx context.Context, message *Message, reply Reply) error {
 	for {
-		_, err := r.client.ReplyTo(r.life, message.ChannelID, message.ID, reply)
+		_, err := r.client.ReplyTo(ctx, message.ChannelID, message.ID, reply)
 		if !retryable(err) || r.life.Err() != nil {
 			return err
 		}
