@@ -43,6 +43,7 @@ class Membership:
     capabilities: tuple[str, ...]
     registers: bool
     interval: float = _DEFAULT_INTERVAL
+    present: bool = False
 
     async def register(self) -> None:
         """Writes the agent's record, which makes it present and gives it its role."""
@@ -53,6 +54,7 @@ class Membership:
         )
         record = await self.connection.run(self.calls.call_for_ever(methods.UPSERT_AGENT, request))
         self.interval = record.heartbeat_config.interval_seconds or _DEFAULT_INTERVAL
+        self.present = True
 
     async def beat_for_ever(self) -> None:
         """Says at the server's interval that the agent lives. One that was taken for dead registers again."""
@@ -80,7 +82,7 @@ class Membership:
                     agent_id=self.agent_id, status=agents_pb2.AGENT_STATUS_DEREGISTERED
                 )
                 await self.connection.run(self.calls.call(methods.UPDATE_AGENT_STATUS, request))
-            elif self.registers:
+            elif self.present:
                 await self._beat(agents_pb2.AGENT_STATUS_DRAINING)
         except OpenIntentError as error:
             logger.warning("%s could not say that it leaves: %s", self.agent_id, error)

@@ -73,9 +73,9 @@ class Runtime:
         await self._until(self._leaving)
 
     @property
-    def is_leaving(self) -> bool:
-        """Whether somebody asked the agent to leave."""
-        return self._leaving.is_set()
+    def is_at_work(self) -> bool:
+        """Whether it has started and nobody has asked it to leave."""
+        return self._receiving.is_set() and not self._leaving.is_set()
 
     def leave(self, deregister: bool) -> None:
         """Asks the agent to leave."""

@@ -148,14 +148,15 @@ class AgentBase:
                 await client.close()
 
     async def _serve_with_signals(self, server: str | None, api_key: str | None, tls: bool | None) -> None:
-        """Serves; a first SIGINT or SIGTERM asks the agent to leave, a second one ends it at once."""
+        """Serves; a first SIGINT or SIGTERM asks the agent to leave. A second one ends it at once, as does one that comes
+        while it still tries to start."""
         serving = asyncio.ensure_future(self.serve(server=server, api_key=api_key, tls=tls))
 
         def stop() -> None:
-            if self._runtime is None or self._runtime.is_leaving:
-                serving.cancel()
-            else:
+            if self._runtime is not None and self._runtime.is_at_work:
                 self.leave()
+            else:
+                serving.cancel()
 
         if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()

@@ -66,8 +66,8 @@ class Message:
     to: str | None
     message_type: str
     correlation_id: str | None
-    payload: dict[str, Any]
-    metadata: dict[str, Any]
+    payload: dict[str, Any] = field(hash=False)
+    metadata: dict[str, Any] = field(hash=False)
     status: str
     created_at: datetime
     expires_at: datetime | None = None
@@ -94,8 +94,8 @@ class Intent:
     description: str
     status: str
     created_by: str
-    state: dict[str, Any]
-    constraints: dict[str, Any]
+    state: dict[str, Any] = field(hash=False)
+    constraints: dict[str, Any] = field(hash=False)
     version: int
     created_at: datetime
     updated_at: datetime

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import uuid
@@ -28,6 +29,21 @@ class Program:
 
 Program.run()
 print("left in order")
+"""
+
+SIGNALLED = """
+import os, signal
+from openintent_channels._retrying import Waits
+
+wait = Waits.after
+
+def after(self, error=None):
+    # The signal comes before the first wait between two attempts.
+    Waits.after = wait
+    os.kill(os.getpid(), signal.SIGTERM)
+    return wait(self, error)
+
+Waits.after = after
 """
 
 
@@ -103,3 +119,16 @@ def test_leaving_for_good_deregisters() -> None:
 def test_an_unknown_key_ends_the_agent() -> None:
     with pytest.raises(UnauthenticatedError):
         make("nobody", "no-such-key").run()
+
+
+def test_a_signal_ends_a_program_that_finds_no_server() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
+        environment = {
+            **os.environ,
+            "PYTHONPATH": ":".join(sys.path),
+            "OPENINTENT_SERVER": f"127.0.0.1:{silent.getsockname()[1]}",
+        }
+        command = [sys.executable, "-W", "error", "-c", SIGNALLED + PROGRAM, "lonely"]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=30, check=True)
+    assert done.stdout == "left in order\n"

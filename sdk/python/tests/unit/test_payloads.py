@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any, Literal
 
 import pydantic
@@ -101,6 +102,7 @@ def test_typed_means_dataclass_or_model() -> None:
 
 
 def test_a_message_gives_its_payload_typed() -> None:
-    message = Message.__new__(Message)
-    object.__setattr__(message, "payload", {"name": "id"})
+    now = datetime.now(timezone.utc)
+    message = Message("m", "c", "a", None, "notify", None, {"name": "id"}, {}, "delivered", now)
     assert message.payload_as(Column) == Column("id")
+    assert message in {message}, "messages can be kept in sets"
