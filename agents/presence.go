@@ -61,3 +61,23 @@ func preparePresences(condition string, argument any) (database.Statement, map[s
 		},
 	}, presences
 }
+
+// RefuseChanged gives the statements by which a transaction fails with an error that database.IsData, if one of the agents is
+// no longer what decides by it: its role, its status or its last departure. Those without a presence must have no record.
+func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Presence) []database.Statement {
+	n := len(agentIDs)
+	roles, statuses, departedAts := make([]*string, n), make([]*string, n), make([]*int64, n)
+	for i, agentID := range agentIDs {
+		if p, recorded := presences[agentID]; recorded {
+			roles[i], statuses[i] = database.NullText(p.RoleID), database.NullText(string(p.Status))
+			departedAts[i] = database.NullMicros(p.DepartedAt)
+		}
+	}
+	return tx.RefuseChanged("agents", "version",
+		[]database.Column{{Name: "agent_id", Values: agentIDs}},
+		[]database.Column{
+			{Name: "role_id", Values: roles},
+			{Name: "status", Values: statuses},
+			{Name: "departed_at", Values: departedAts},
+		})
+}

@@ -42,7 +42,36 @@ func (tx *Tx) Update(table string, keys []Column, set []Column) []Statement {
 	if countRows(table, joined(keys, set)) == 0 {
 		return nil
 	}
-	return tx.db.dialect.update(table, keys, set)
+	return tx.db.dialect.updateRows(joined(keys, set), func(rows string) string {
+		return updateText(table, keys, set, nil, rows)
+	})
+}
+
+// UpdateExpected is Update for rows of which it is not certain that they are as they were when last seen. If one's
+// columns of expected have other values, the whole transaction fails with an error that IsData. The first column of set must
+// be NOT NULL in the table: it is what refuses. The expected columns are never NULL.
+func (tx *Tx) UpdateExpected(table string, keys, expected, set []Column) []Statement {
+	if len(expected) == 0 {
+		panic("database: an update of " + table + " needs columns to expect")
+	}
+	if countRows(table, joined(joined(keys, set), expected)) == 0 {
+		return nil
+	}
+	return tx.db.dialect.updateRows(joined(joined(keys, set), expected), func(rows string) string {
+		return updateText(table, keys, set, expected, rows)
+	})
+}
+
+// RefuseChanged gives the statements by which the whole transaction fails with an error that IsData, if the table has a row
+// of one of the keys whose columns differ from those expected. They change nothing otherwise. The column notNull is
+// NOT NULL in the table: it is what refuses.
+func (tx *Tx) RefuseChanged(table, notNull string, keys, expected []Column) []Statement {
+	if countRows(table, joined(keys, expected)) == 0 {
+		return nil
+	}
+	return tx.db.dialect.updateRows(joined(keys, expected), func(rows string) string {
+		return refusalText(table, notNull, keys, expected, rows)
+	})
 }
 
 // In gives the condition that a column has one of the values ([]int64 or []string), and its one argument. Both also
@@ -63,7 +92,7 @@ func countRows(table string, columns []Column) int {
 	if len(columns) == 0 {
 		panic("database: rows of " + table + " without columns")
 	}
-	rows := reflect.ValueOf(columns[0].Values).Len()
+	rows := rowsOf(columns)
 	for _, column := range columns {
 		if n := reflect.ValueOf(column.Values).Len(); n != rows {
 			panic(fmt.Sprintf("database: column %s of %s has %d values, %s has %d",
@@ -72,6 +101,8 @@ func countRows(table string, columns []Column) int {
 	}
 	return rows
 }
+
+func rowsOf(columns []Column) int { return reflect.ValueOf(columns[0].Values).Len() }
 
 func names(columns []Column) []string {
 	names := make([]string, len(columns))
@@ -84,18 +115,35 @@ func names(columns []Column) []string {
 // quoted protects a name from being read as a keyword.
 func quoted(name string) string { return `"` + name + `"` }
 
-// updateText is an update of a table from rows called v, whose columns are the keys followed by what is set.
-func updateText(table string, keys, set []Column, rows string) string {
+// updateText is an update of a table from rows called v, whose columns are the keys, what is set and what is expected.
+func updateText(table string, keys, set, expected []Column, rows string) string {
 	assigned := make([]string, len(set))
 	for i, column := range set {
 		assigned[i] = quoted(column.Name) + " = v." + rowColumn(len(keys)+i)
 	}
-	matching := make([]string, len(keys))
-	for i, column := range keys {
-		matching[i] = "t." + quoted(column.Name) + " = v." + rowColumn(i)
+	if len(expected) > 0 {
+		as := pairs(expected, "=", len(keys)+len(set))
+		assigned[0] = quoted(set[0].Name) + " = CASE WHEN " + strings.Join(as, " AND ") + " THEN v." + rowColumn(len(keys)) + " END"
 	}
 	return "UPDATE " + quoted(table) + " AS t SET " + strings.Join(assigned, ", ") +
-		" FROM " + rows + " WHERE " + strings.Join(matching, " AND ")
+		" FROM " + rows + " WHERE " + strings.Join(pairs(keys, "=", 0), " AND ")
+}
+
+// refusalText is an update that no row of the table may survive, from rows called v, whose columns are the keys and what is
+// expected.
+func refusalText(table, notNull string, keys, expected []Column, rows string) string {
+	return "UPDATE " + quoted(table) + " AS t SET " + quoted(notNull) + " = NULL FROM " + rows +
+		" WHERE " + strings.Join(pairs(keys, "=", 0), " AND ") +
+		" AND (" + strings.Join(pairs(expected, "IS DISTINCT FROM", len(keys)), " OR ") + ")"
+}
+
+// pairs compares columns of the table with those of v, from a place in the row on.
+func pairs(columns []Column, operator string, from int) []string {
+	compared := make([]string, len(columns))
+	for i, column := range columns {
+		compared[i] = "t." + quoted(column.Name) + " " + operator + " v." + rowColumn(from+i)
+	}
+	return compared
 }
 
 // rowColumn is the name of a column of v: the one that SQLite gives to the columns of a VALUES list.

@@ -54,7 +54,8 @@ type dialect interface {
 	in(column string, values any) (sql string, arg any)
 	inRows(columns []Column) (sql string, args []any)
 	insert(table string, columns []Column, suffix string) []Statement
-	update(table string, keys, set []Column) []Statement
+	// updateRows makes the statements of an update from the columns' rows; text makes one from a row source called v.
+	updateRows(columns []Column, text func(rows string) string) []Statement
 
 	close(ctx context.Context) error
 }

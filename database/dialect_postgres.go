@@ -242,14 +242,14 @@ func (p *postgresServer) insert(table string, columns []Column, suffix string) [
 	}}
 }
 
-func (p *postgresServer) update(table string, keys, set []Column) []Statement {
-	arrays, args := unnested(joined(keys, set))
+func (p *postgresServer) updateRows(columns []Column, text func(rows string) string) []Statement {
+	arrays, args := unnested(columns)
 	names := make([]string, len(args))
 	for i := range names {
 		names[i] = rowColumn(i)
 	}
 	rows := arrays + " AS v (" + strings.Join(names, ", ") + ")"
-	return []Statement{{SQL: updateText(table, keys, set, rows), Args: args}}
+	return []Statement{{SQL: text(rows), Args: args}}
 }
 
 // unnested is a row source with one array argument for each column.

@@ -16,6 +16,9 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
+// ErrNotAtOnce is what a statement gets that is made within WriteAtOnce.
+var ErrNotAtOnce = errors.New("a transaction at once makes no statement before its commit")
+
 var (
 	errClosed     = errors.New("the database is closed")
 	errRolledBack = errors.New("the database rolled the transaction back instead of committing it")

@@ -12,13 +12,11 @@ var sqliteChunks = []int{256, 64, 16, 4, 1}
 
 func (s *sqliteFile) insert(table string, columns []Column, suffix string) []Statement {
 	head := "INSERT INTO " + quoted(table) + " (" + strings.Join(names(columns), ", ") + ") VALUES "
-	return chunked(table, columns, func(rows string) string { return head + rows + suffix })
+	return chunked(columns, func(rows string) string { return head + rows + suffix })
 }
 
-func (s *sqliteFile) update(table string, keys, set []Column) []Statement {
-	return chunked(table, joined(keys, set), func(rows string) string {
-		return updateText(table, keys, set, "(VALUES "+rows+") AS v")
-	})
+func (s *sqliteFile) updateRows(columns []Column, text func(rows string) string) []Statement {
+	return chunked(columns, func(rows string) string { return text("(VALUES " + rows + ") AS v") })
 }
 
 // inRows hands the rows over as one JSON text, so that the statement's text stays the same and prepared however many
@@ -41,10 +39,10 @@ func (s *sqliteFile) inRows(columns []Column) (string, []any) {
 }
 
 // chunked gives one statement for each chunk of the rows; text makes it from the chunk's list of rows.
-func chunked(table string, columns []Column, text func(rows string) string) []Statement {
+func chunked(columns []Column, text func(rows string) string) []Statement {
 	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
 	var statements []Statement
-	done, total := 0, countRows(table, columns)
+	done, total := 0, rowsOf(columns)
 	for _, size := range sqliteChunks {
 		if total-done < size {
 			continue

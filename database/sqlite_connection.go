@@ -85,6 +85,10 @@ func (c *sqliteConnection) PrepareContext(ctx context.Context, query string) (*s
 }
 
 func (c *sqliteConnection) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	ctx, err := uninterrupted(ctx)
+	if err != nil {
+		return nil, err
+	}
 	statement, err := c.prepared(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return nil, err
@@ -100,6 +104,12 @@ func (c *sqliteConnection) QueryContext(ctx context.Context, query string, args 
 
 func (c *sqliteConnection) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return c.conn.QueryRowContext(ctx, query, args...)
+}
+
+// uninterrupted gives the context for a statement, unless its context has ended. The driver would watch a context that can
+// end with a goroutine for each statement, at the price of the statement itself; and none of ours runs long.
+func uninterrupted(ctx context.Context) (context.Context, error) {
+	return context.WithoutCancel(ctx), ctx.Err()
 }
 
 func (c *sqliteConnection) run(ctx context.Context, statements []Statement) error {
@@ -128,6 +138,10 @@ func (c *sqliteConnection) runOne(ctx context.Context, s *Statement) error {
 }
 
 func (c *sqliteConnection) scan(ctx context.Context, s *Statement) error {
+	ctx, err := uninterrupted(ctx)
+	if err != nil {
+		return err
+	}
 	statement, err := c.prepared(ctx, s.SQL) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return err

@@ -43,6 +43,9 @@ func (tx *Tx) runNow(statements []Statement) error {
 	if tx.failed != nil {
 		return fmt.Errorf("the transaction has failed before: %w", tx.failed)
 	}
+	if tx.atOnce {
+		return ErrNotAtOnce
+	}
 	statements = tx.opened(statements)
 	if len(statements) == 0 {
 		return nil

@@ -28,6 +28,7 @@ type Tx struct {
 
 	begin        string // the statement that still has to open the transaction; "" once it was sent, or if none is needed
 	begun        bool
+	atOnce       bool  // nothing may be sent before the commit
 	failed       error // the first failure of a statement; the transaction cannot go on after it
 	ended        atomic.Bool
 	local        map[any]any
@@ -45,10 +46,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
 		tx, err := db.write(ctx, fn)
-		if err == nil || IsCommitUnknown(err) {
-			for _, then := range tx.afterCommit {
-				then()
-			}
+		if tx.done(err) {
 			return err
 		}
 		conflict := isConflict(err) || tx != nil && isConflict(tx.failed)
@@ -81,6 +79,30 @@ func (db *DB) write(ctx context.Context, fn func(tx *Tx) error) (*Tx, error) {
 	err = tx.commit()
 	committed = err == nil
 	return tx, err
+}
+
+// WriteAtOnce is Write for a closure that makes no statement: whatever it stores is registered with SendWithCommit, and
+// everything travels in one round trip. A statement that it makes all the same fails with ErrNotAtOnce. It runs once,
+// whatever stands in its way.
+func (db *DB) WriteAtOnce(ctx context.Context, fn func(tx *Tx) error) error {
+	tx, err := db.write(ctx, func(tx *Tx) error {
+		tx.atOnce = true
+		return fn(tx)
+	})
+	tx.done(err)
+	return err
+}
+
+// done tells whether an attempt to write was the last: it has been stored, or nobody knows. What was to happen after the
+// commit happens then.
+func (tx *Tx) done(err error) bool {
+	if err != nil && !IsCommitUnknown(err) {
+		return false
+	}
+	for _, then := range tx.afterCommit {
+		then()
+	}
+	return true
 }
 
 // OnWrite registers what is done first in each run of Write, such as registering an AfterCommit for whatever the closure
@@ -202,10 +224,10 @@ func (tx *Tx) Engine() Engine { return tx.db.Engine() }
 func (tx *Tx) Snapshot() bool { return tx.mode == reading }
 
 // Now is the time for decisions of this transaction. In a Write on PostgreSQL it is read from the database at each
-// call: call it after locking, once. Otherwise it is DB.Now. If the clock cannot be read, the transaction fails.
+// call: call it after locking, once. Otherwise, and in WriteAtOnce, it is DB.Now. If the clock cannot be read, the transaction fails.
 func (tx *Tx) Now() time.Time {
 	now := tx.db.Now()
-	if tx.mode == writing && tx.db.onClock {
+	if tx.mode == writing && tx.db.onClock && !tx.atOnce {
 		_ = tx.Pipeline(tx.Clock(&now)) // a failure dooms the transaction
 	}
 	return now
@@ -260,6 +282,14 @@ func (tx *Tx) SetLocal(key, value any) {
 
 // ForUpdate is the clause that makes a SELECT lock its rows: " FOR UPDATE", or nothing where Write runs alone anyway.
 func (tx *Tx) ForUpdate() string { return tx.db.dialect.forUpdate() }
+
+// ForUpdateNoWait is ForUpdate for a SELECT that fails when another transaction has locked one of its rows.
+func (tx *Tx) ForUpdateNoWait() string {
+	if clause := tx.db.dialect.forUpdate(); clause != "" {
+		return clause + " NOWAIT"
+	}
+	return ""
+}
 
 // ForUpdateSkipLocked is ForUpdate for a SELECT that leaves out rows which another transaction has locked.
 func (tx *Tx) ForUpdateSkipLocked() string {

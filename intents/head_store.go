@@ -139,7 +139,8 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 		hashes[i] = database.NullText(head.lastHash)
 		lastAts[i], epochs[i] = database.Micros(head.LastAt), head.Epoch
 	}
-	return tx.Update("intent_heads", []database.Column{{Name: "intent_no", Values: nos}}, []database.Column{
+	keys := []database.Column{{Name: "intent_no", Values: nos}}
+	set := []database.Column{
 		{Name: "status", Values: statuses},
 		{Name: "ended_at", Values: endedAts},
 		{Name: "resumed_at", Values: resumedAts},
@@ -149,7 +150,24 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 		{Name: "last_hash", Values: hashes},
 		{Name: "last_at", Values: lastAts},
 		{Name: "epoch", Values: epochs},
-	})
+	}
+	if n > 0 && heads[0].expected != nil { // by Expect, which hands out all heads of a transaction
+		return tx.UpdateExpected("intent_heads", keys, expectedColumns(heads), set)
+	}
+	return tx.Update("intent_heads", keys, set)
+}
+
+func expectedColumns(heads Heads) []database.Column {
+	n := len(heads)
+	positions, lastAts, epochs := make([]int64, n), make([]int64, n), make([]int64, n)
+	for i, head := range heads {
+		positions[i], lastAts[i], epochs[i] = head.expected.position, database.Micros(head.expected.at), head.expected.epoch
+	}
+	return []database.Column{
+		{Name: "last_position", Values: positions},
+		{Name: "last_at", Values: lastAts},
+		{Name: "epoch", Values: epochs},
+	}
 }
 
 // NotPurged says in SQL, about the intent whose number the column holds, that not all of its messages were removed after its

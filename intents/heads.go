@@ -32,7 +32,8 @@ type Head struct {
 	lastChannel int64
 	lastHash    string
 	ledger      *ledger  // where the transaction's clock is read; nil outside of one
-	locked      bool     // by Lock; others hand out nothing
+	locked      bool     // by Lock, or to be by Expect; others hand out nothing
+	expected    *mark    // what Expect takes the stored row for; nil if it was read under the lock
 	pending     []*Event // logged, not yet stored
 	dirty       bool     // differs from the stored row
 	raised      bool     // this transaction raised the epoch
@@ -58,7 +59,7 @@ func (h *Head) Locked() bool { return h.locked }
 // Copy gives the head as it is now, to be kept beyond the transaction: a copy hands out nothing.
 func (h *Head) Copy() Head {
 	kept := *h
-	kept.ledger, kept.pending, kept.named = nil, nil, nil
+	kept.ledger, kept.expected, kept.pending, kept.named = nil, nil, nil, nil
 	kept.locked, kept.dirty, kept.raised, kept.grown = false, false, false, false
 	return kept
 }
@@ -77,6 +78,13 @@ func (h *Head) Tick() time.Time {
 	h.change()
 	h.LastAt = later(h.ledger.clock(), h.LastAt.Add(time.Microsecond))
 	return h.LastAt
+}
+
+// Touch moves the head by the least step, so that nobody who expects it as it was (see Expect) decides by what has changed
+// beside it. Whatever hands something out moves it anyway.
+func (h *Head) Touch() {
+	h.change()
+	h.LastAt = h.LastAt.Add(time.Microsecond)
 }
 
 // NextChannel hands out the number of the intent's next channel.

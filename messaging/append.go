@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"slices"
 	"time"
 
 	"openintent/caller"
@@ -73,6 +74,11 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *Mes
 	}
 	_, err := head.LogAt(position, at, auditEvent(channel, m, d.traceID))
 	return m, err
+}
+
+// answers tells whether one of the messages answers the request.
+func (a *appender) answers(request *Message) bool {
+	return slices.Contains(a.answered, answeredRequest{request.IntentNo, request.Position})
 }
 
 // forget removes an idempotency key that is past its lifetime and about to be used anew.

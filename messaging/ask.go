@@ -262,6 +262,7 @@ func nameRequest(err error, id string) error {
 
 // expireRequests makes the expiry of open requests of one intent lasting.
 func expireRequests(tx *database.Tx, head *intents.Head, positions []int64) error {
+	head.Touch()
 	in, argument := tx.In("position", positions)
 	return tx.Pipeline(
 		database.Statement{

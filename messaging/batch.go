@@ -2,8 +2,6 @@ package messaging
 
 import (
 	"bytes"
-	"cmp"
-	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -16,25 +14,33 @@ import (
 	"openintent/intents"
 )
 
+// errRefusedAtOnce means that by what is remembered one of the drafts is refused.
+var errRefusedAtOnce = errors.New("a batch with a refusal is not stored at once")
+
 // keyLifetime is how long idempotency keys are remembered.
 const keyLifetime = 24 * time.Hour
 
-// batch is one transaction of the writer, in two round trips: lock and read, then decide and write.
+// batch is one transaction of the writer. It takes one round trip when the writer remembers what the drafts are decided by,
+// and two otherwise: lock and read, then decide and write.
 type batch struct {
 	*writer
 	tx          *database.Tx
 	submissions []*submission
 
-	heads     intents.Heads
+	heads intents.Heads
+	// began are the heads as the batch found them.
+	began     map[int64]intents.Head
 	counts    map[channels.Key]*channels.Count
 	presences map[string]agents.Presence
-	// named are the agents whose records were read, in order: who is not among the presences has none.
-	named    []string
-	requests map[string]*Message
-	keys     map[keyPlace]keyRecord
+	// decidedBy are the agents whose presences, or lack of one, the drafts are decided by.
+	decidedBy []string
+	requests  map[string]*Message
+	keys      map[keyPlace]keyRecord
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*Message
 
+	// atOnce is true when the batch is decided by what the writer remembers.
+	atOnce     bool
 	appender   *appender
 	outcomes   []outcome
 	passedOver []*submission
@@ -60,21 +66,55 @@ type keyRecord struct {
 func newBatch(w *writer, tx *database.Tx, submissions []*submission) *batch {
 	return &batch{
 		writer: w, tx: tx, submissions: submissions,
+		began: make(map[int64]intents.Head), counts: make(map[channels.Key]*channels.Count),
 		requests: make(map[string]*Message), keys: make(map[keyPlace]keyRecord), found: make(map[string]*Message),
 		outcomes: make([]outcome, len(submissions)), wakes: make(map[any]struct{}),
 	}
 }
 
-func (b *batch) run() error {
-	if err := b.read(); err != nil {
+// run reads what the drafts are decided by, under the locks of their intents, decides and stores.
+func (b *batch) run(w wants) error {
+	if err := b.read(w); err != nil {
 		return err
 	}
+	if err := b.decideAll(); err != nil {
+		return err
+	}
+	b.tx.SendWithCommit(b.appender.statements()...)
+	b.tx.SendWithCommit(b.heads.Statements()...)
+	return nil
+}
+
+// runAtOnce decides by what the writer remembers, and stores what was decided if it is still true. It stores every draft or
+// none: a refusal must not rest on something that was true.
+func (b *batch) runAtOnce(recalled recalledState) error {
+	b.atOnce = true
+	b.counts, b.requests = recalled.counts, recalled.requests
+	b.presences, b.decidedBy = recalled.presences, recalled.decidedBy
+	b.heads = intents.Expect(b.tx, recalled.heads...)
+	if err := b.decideAll(); err != nil {
+		return err
+	}
+	for _, out := range b.outcomes {
+		if out.err != nil {
+			return errRefusedAtOnce
+		}
+	}
+	b.tx.SendWithCommit(b.heads.Statements()...) // first, because it takes the locks
+	b.tx.SendWithCommit(agents.RefuseChanged(b.tx, b.decidedBy, b.presences)...)
+	b.tx.SendWithCommit(b.appender.statements()...)
+	return nil
+}
+
+func (b *batch) decideAll() error {
+	for _, head := range b.heads {
+		b.began[head.IntentNo] = head.Copy()
+	}
 	b.appender = newAppender(b.tx, b.counts, b.audiences)
-	var passedOver []*submission
 	for i, s := range b.submissions {
 		head := b.heads.Get(s.draft.intentNo)
 		if head == nil {
-			passedOver = append(passedOver, s)
+			b.passedOver = append(b.passedOver, s)
 			continue
 		}
 		out, err := b.decide(head, s.draft)
@@ -83,12 +123,9 @@ func (b *batch) run() error {
 		}
 		b.outcomes[i] = out
 	}
-	b.passedOver = passedOver
 	for _, topic := range b.appender.reached.topics() {
 		b.wakes[topic] = struct{}{}
 	}
-	b.tx.SendWithCommit(b.appender.statements()...)
-	b.tx.SendWithCommit(b.heads.Statements()...)
 	return nil
 }
 
@@ -98,155 +135,12 @@ func (b *batch) topics() []any { return slices.Collect(maps.Keys(b.wakes)) }
 // deliver tells the senders, after the commit.
 func (b *batch) deliver() {
 	b.audiences.learn(b.appender.reached)
+	b.remembered.learn(b)
 	for i, s := range b.submissions {
 		if !slices.Contains(b.passedOver, s) {
 			s.done <- b.outcomes[i]
 		}
 	}
-}
-
-// read locks the heads and, in later statements of the same round trip, reads what the drafts are decided by. A batch
-// over several intents leaves out those that another replica holds.
-func (b *batch) read() error {
-	var intentNos []int64
-	var keys []channels.Key
-	var names, correlations []string
-	for _, s := range b.submissions {
-		d := s.draft
-		intentNos = append(intentNos, d.intentNo)
-		if d.name == "" {
-			keys = append(keys, d.channel)
-		}
-		if !d.privileged {
-			names = append(names, d.sender)
-		}
-		if isAgent(d.target) {
-			names = append(names, d.target)
-		}
-		if messageIDForm.MatchString(d.correlationID) {
-			correlations = append(correlations, d.correlationID)
-			names = append(names, b.hub.waitingFor(requestTopic(d.correlationID))...)
-		}
-	}
-	intentNos, names = distinct(intentNos), distinct(names)
-	lock, heads := intents.PrepareLock(b.tx, intentNos, len(intentNos) > 1)
-	presenceStatement, presences := agents.PreparePresences(b.tx, names)
-	statements := []database.Statement{lock, intents.PrepareClock(b.tx), presenceStatement}
-	b.counts = make(map[channels.Key]*channels.Count)
-	if len(keys) > 0 {
-		var countStatement database.Statement
-		countStatement, b.counts = channels.PrepareCounts(b.tx, distinctKeys(keys))
-		statements = append(statements, countStatement)
-	}
-	statements = append(statements, b.readRequests(distinct(correlations))...)
-	statements = append(statements, b.readKeys(intentNos)...)
-	statements = append(statements, b.readFound()...)
-	if err := b.tx.Pipeline(statements...); err != nil {
-		return err
-	}
-	var err error
-	b.presences, b.named = presences, names
-	if b.heads, err = heads(); err != nil {
-		return err
-	}
-	return b.readAddressees()
-}
-
-// readAddressees reads the records of open requests' addressees that are not in the batch already: when a request to one
-// agent is answered by another, the operator.
-func (b *batch) readAddressees() error {
-	var names []string
-	for _, m := range b.requests {
-		if _, known := b.presences[m.Target]; m.Open && isAgent(m.Target) && !known {
-			names = append(names, m.Target)
-		}
-	}
-	presences, err := agents.LoadPresences(b.tx, distinct(names))
-	maps.Copy(b.presences, presences)
-	return err
-}
-
-func (b *batch) readRequests(ids []string) []database.Statement {
-	if len(ids) == 0 {
-		return nil
-	}
-	inIDs, idArgument := b.tx.In("m.id", ids)
-	return []database.Statement{{
-		SQL:  "SELECT " + factColumns + " FROM messages m WHERE " + inIDs,
-		Args: []any{"", idArgument},
-		Scan: func(row database.Row) error {
-			m, err := scanFacts(row)
-			if err == nil {
-				b.requests[m.ID] = m
-			}
-			return err
-		},
-	}}
-}
-
-// readKeys reads what is known of the drafts' idempotency keys. The sets are wider than the wanted combinations; the map
-// is asked for those.
-func (b *batch) readKeys(intentNos []int64) []database.Statement {
-	var senders, scopes, keys []string
-	for _, s := range b.submissions {
-		if s.draft.key != "" {
-			senders, scopes = append(senders, s.draft.sender), append(scopes, s.draft.scope())
-			keys = append(keys, s.draft.key)
-		}
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	inIntents, intentArgument := b.tx.In("intent_no", intentNos)
-	inSenders, senderArgument := b.tx.In("sender", distinct(senders))
-	inScopes, scopeArgument := b.tx.In("scope", distinct(scopes))
-	inKeys, keyArgument := b.tx.In("key", distinct(keys))
-	return []database.Statement{{
-		SQL: "SELECT intent_no, sender, scope, key, fingerprint, position, channel_id, message_id, target, created_at" +
-			" FROM idempotency_keys WHERE " + inIntents + " AND " + inSenders + " AND " + inScopes + " AND " + inKeys,
-		Args: []any{intentArgument, senderArgument, scopeArgument, keyArgument},
-		Scan: b.scanKey,
-	}}
-}
-
-func (b *batch) scanKey(row database.Row) error {
-	var place keyPlace
-	var record keyRecord
-	var target sql.NullString
-	var createdAt int64
-	err := row.Scan(&place.intentNo, &place.sender, &place.scope, &place.key, &record.fingerprint, &record.position,
-		&record.channelID, &record.messageID, &target, &createdAt)
-	if err != nil {
-		return err
-	}
-	record.target, record.createdAt = target.String, database.Time(createdAt)
-	b.keys[place] = record
-	return nil
-}
-
-// readFound looks for the batch's own messages of which an attempt with an unknown outcome may have stored some.
-func (b *batch) readFound() []database.Statement {
-	var ids []string
-	for _, s := range b.submissions {
-		if s.uncertain {
-			ids = append(ids, s.draft.id)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	inIDs, argument := b.tx.In("m.id", ids)
-	return []database.Statement{{
-		SQL:  "SELECT " + messageColumns + " FROM messages m WHERE " + inIDs,
-		Args: []any{"", argument},
-		Scan: func(row database.Row) error {
-			m, err := scanMessage(row)
-			if err == nil {
-				b.found[m.ID] = m
-			}
-			return err
-		},
-	}}
 }
 
 // decide brings one draft to its outcome. The returned error is the transaction's; a refusal is an outcome.
@@ -382,16 +276,4 @@ func (b *batch) wake(m *Message) {
 	if m.CorrelationID != "" {
 		b.wakes[requestTopic(m.CorrelationID)] = struct{}{}
 	}
-}
-
-func distinct[T cmp.Ordered](values []T) []T {
-	slices.Sort(values)
-	return slices.Compact(values)
-}
-
-func distinctKeys(keys []channels.Key) []channels.Key {
-	slices.SortFunc(keys, func(a, b channels.Key) int {
-		return cmp.Or(cmp.Compare(a.IntentNo, b.IntentNo), cmp.Compare(a.ChannelNo, b.ChannelNo))
-	})
-	return slices.Compact(keys)
 }

@@ -207,11 +207,10 @@ func (b *batch) hand(h *handover, m *Message) {
 	}
 }
 
-// presence gives an agent's record, if the batch has read it. The operator has none.
+// presence gives an agent's record, if the batch has decided by it. The operator has none.
 func (b *batch) presence(agent string) (presence agents.Presence, known bool) {
 	if presence, known = b.presences[agent]; known {
 		return presence, true
 	}
-	_, known = slices.BinarySearch(b.named, agent)
-	return agents.Presence{AgentID: agent}, known || agent == caller.Operator
+	return agents.Presence{AgentID: agent}, slices.Contains(b.decidedBy, agent) || agent == caller.Operator
 }

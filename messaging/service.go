@@ -39,9 +39,9 @@ type Config struct {
 	// Refusal gives the form in which a stream tells of a message that was refused: what the call would have ended with that
 	// sent the message alone.
 	Refusal func(error) *status.Status
-	// ObserveBatch is told the size of each committed batch, ObserveNotifications how many notifications were sent to or
+	// ObserveBatch is told the size of each committed batch and whether it was stored in one round trip, ObserveNotifications how many notifications were sent to or
 	// received from other replicas; nil when nobody counts.
-	ObserveBatch         func(size int)
+	ObserveBatch         func(size int, atOnce bool)
 	ObserveNotifications func(sent, received int)
 	// Kept, which only tests set, bounds each cache in entries.
 	Kept int
@@ -86,7 +86,7 @@ func New(cfg Config) *Service {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.ObserveBatch == nil {
-		cfg.ObserveBatch = func(int) {}
+		cfg.ObserveBatch = func(int, bool) {}
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, channels: cfg.Channels, logger: cfg.Logger,

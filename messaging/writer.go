@@ -37,8 +37,10 @@ type writer struct {
 	channels  *channels.Service
 	hub       *hub
 	audiences audiences
-	logger    *slog.Logger
-	observe   func(batchSize int)
+	// remembered is the writer's goroutine's own.
+	remembered *recollection
+	logger     *slog.Logger
+	observe    func(size int, atOnce bool)
 
 	mutex    sync.Mutex
 	waiting  []*submission
@@ -79,8 +81,8 @@ type outcome struct {
 func newWriter(cfg Config, hub *hub) *writer {
 	return &writer{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: hub, logger: cfg.Logger, observe: cfg.ObserveBatch,
-		audiences: newAudiences(),
-		arrived:   make(chan struct{}, 1), finished: make(chan struct{}),
+		audiences: newAudiences(), remembered: newRecollection(),
+		arrived: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
 }
 
@@ -200,10 +202,10 @@ func (w *writer) commit(batch []*submission) {
 	b, err := w.attempt(batch)
 	switch {
 	case err == nil:
+		w.observe(len(batch)-len(b.passedOver), b.atOnce)
 		b.wakeReaders()
 		b.deliver()
 		w.putBack(b.passedOver)
-		w.observe(len(batch) - len(b.passedOver))
 	case database.IsData(err) && len(batch) > 1:
 		w.logger.Warn("a batch was refused by the database; its messages are stored one by one", "error", err)
 		for _, s := range batch {
@@ -250,9 +252,29 @@ func (w *writer) transact(submissions []*submission) (b *batch, err error) {
 			w.logger.Error("panic while storing messages", "cause", cause)
 		}
 	}()
+	wants := w.wants(submissions)
+	if recalled, ok := w.remembered.recall(wants); ok {
+		b, err = w.transactAtOnce(ctx, submissions, recalled)
+		if err == nil || database.IsCommitUnknown(err) {
+			return b, err
+		}
+	}
 	err = w.db.Write(ctx, func(tx *database.Tx) error {
 		b = newBatch(w, tx, submissions)
-		return b.run()
+		return b.run(wants)
 	})
+	return b, err
+}
+
+// transactAtOnce stores the batch by what is remembered. After any error but that of an unknown outcome nothing of it is
+// stored, and reading tells what is right.
+func (w *writer) transactAtOnce(ctx context.Context, submissions []*submission, recalled recalledState) (b *batch, err error) {
+	err = w.db.WriteAtOnce(ctx, func(tx *database.Tx) error {
+		b = newBatch(w, tx, submissions)
+		return b.runAtOnce(recalled)
+	})
+	if err != nil && !errors.Is(err, errRefusedAtOnce) {
+		w.remembered.doubt(recalled.heads)
+	}
 	return b, err
 }

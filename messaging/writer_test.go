@@ -53,7 +53,7 @@ func TestWaitingMessagesAreCommittedTogether(t *testing.T) {
 	var mutex sync.Mutex
 	sizes := make(map[string][]int)
 	observed := func(cfg *configOfDatabase, own *Config) {
-		own.ObserveBatch = func(size int) {
+		own.ObserveBatch = func(size int, _ bool) {
 			mutex.Lock()
 			defer mutex.Unlock()
 			sizes[cfg.URL] = append(sizes[cfg.URL], size)

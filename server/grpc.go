@@ -22,6 +22,9 @@ const (
 	readBufferUnderTLS = 8 << 10
 	// connectTimeout bounds the handshake of a new connection.
 	connectTimeout = 20 * time.Second
+	// callWorkers are goroutines that take calls one after the other, so that short ones need not grow a stack each. A call
+	// that finds none free gets one of its own, so streams and waits hold up nobody.
+	callWorkers = 64
 )
 
 // newGRPCServer makes the server of the gRPC port. Connections may live for ever: streams are long, and a stop tells
@@ -34,6 +37,7 @@ func newGRPCServer(cfg Config, encryption *tls.Config, through *interceptors) *g
 		grpc.MaxRecvMsgSize(cfg.maxReceiveBytes()),
 		grpc.MaxConcurrentStreams(maxStreamsPerConnection),
 		grpc.ConnectionTimeout(connectTimeout),
+		grpc.NumStreamWorkers(callWorkers),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPingInterval, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: quietFor, Timeout: answerWithin}),
 	}

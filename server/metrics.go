@@ -18,6 +18,7 @@ type metrics struct {
 	inFlight prometheus.Gauge
 	streams  prometheus.Gauge
 	batches  prometheus.Histogram
+	atOnce   prometheus.Counter
 	notices  *prometheus.CounterVec
 }
 
@@ -43,6 +44,10 @@ func newMetrics() *metrics {
 			Name: "openintent_streams_open",
 			Help: "Streams that are open.",
 		}),
+		atOnce: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "openintent_write_batches_at_once_total",
+			Help: "Transactions of the writer that took one round trip, because nothing had changed since its last one.",
+		}),
 		batches: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "openintent_write_batch_messages",
 			Help:    "Messages decided in one commit of the writer.",
@@ -53,7 +58,7 @@ func newMetrics() *metrics {
 			Help: "Notifications between replicas, by direction: sent or received.",
 		}, []string{"direction"}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.inFlight, m.streams, m.batches, m.notices,
+	m.registry.MustRegister(m.requests, m.duration, m.inFlight, m.streams, m.batches, m.atOnce, m.notices,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -76,7 +81,12 @@ func (m *metrics) end(call *call, code codes.Code, took time.Duration) {
 	m.duration.WithLabelValues(call.name).Observe(took.Seconds())
 }
 
-func (m *metrics) batchCommitted(size int) { m.batches.Observe(float64(size)) }
+func (m *metrics) batchCommitted(size int, atOnce bool) {
+	m.batches.Observe(float64(size))
+	if atOnce {
+		m.atOnce.Inc()
+	}
+}
 
 func (m *metrics) notified(sent, received int) {
 	m.notices.WithLabelValues("sent").Add(float64(sent))

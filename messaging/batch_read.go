@@ -1,0 +1,190 @@
+package messaging
+
+import (
+	"cmp"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"openintent/agents"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+)
+
+// wants is what a batch's drafts are decided by, each listed once.
+type wants struct {
+	intentNos           []int64
+	channels            []channels.Key
+	names, correlations []string
+	// byName is true when a draft names its channel, which is to be found; uncertain, when one may be stored already.
+	byName, uncertain bool
+}
+
+func (w *writer) wants(submissions []*submission) wants {
+	var all wants
+	for _, s := range submissions {
+		d := s.draft
+		all.intentNos = append(all.intentNos, d.intentNo)
+		all.uncertain = all.uncertain || s.uncertain
+		if d.name == "" {
+			all.channels = append(all.channels, d.channel)
+		} else {
+			all.byName = true
+		}
+		if !d.privileged {
+			all.names = append(all.names, d.sender)
+		}
+		if isAgent(d.target) {
+			all.names = append(all.names, d.target)
+		}
+		if messageIDForm.MatchString(d.correlationID) {
+			all.correlations = append(all.correlations, d.correlationID)
+			all.names = append(all.names, w.hub.waitingFor(requestTopic(d.correlationID))...)
+		}
+	}
+	all.intentNos, all.channels = distinct(all.intentNos), distinctKeys(all.channels)
+	all.names, all.correlations = distinct(all.names), distinct(all.correlations)
+	return all
+}
+
+// read locks the heads and, in later statements of the same round trip, reads what the drafts are decided by. A batch
+// over several intents leaves out those that another replica holds.
+func (b *batch) read(w wants) error {
+	lock, heads := intents.PrepareLock(b.tx, w.intentNos, len(w.intentNos) > 1)
+	presenceStatement, presences := agents.PreparePresences(b.tx, w.names)
+	statements := []database.Statement{lock, intents.PrepareClock(b.tx), presenceStatement}
+	if len(w.channels) > 0 {
+		var countStatement database.Statement
+		countStatement, b.counts = channels.PrepareCounts(b.tx, w.channels)
+		statements = append(statements, countStatement)
+	}
+	statements = append(statements, b.readRequests(w.correlations)...)
+	statements = append(statements, b.readKeys(w.intentNos)...)
+	statements = append(statements, b.readFound()...)
+	if err := b.tx.Pipeline(statements...); err != nil {
+		return err
+	}
+	var err error
+	b.presences, b.decidedBy = presences, w.names
+	if b.heads, err = heads(); err != nil {
+		return err
+	}
+	return b.readAddressees()
+}
+
+// readAddressees reads the records of open requests' addressees that are not among those decided by already: when a request
+// to one agent is answered by another, the operator.
+func (b *batch) readAddressees() error {
+	names := addressees(b.requests, b.decidedBy)
+	presences, err := agents.LoadPresences(b.tx, names)
+	maps.Copy(b.presences, presences)
+	b.decidedBy = append(b.decidedBy, names...)
+	return err
+}
+
+// addressees are the agents with open requests to them that are not among the others.
+func addressees(requests map[string]*Message, others []string) []string {
+	var names []string
+	for _, m := range requests {
+		if m.Open && isAgent(m.Target) && !slices.Contains(others, m.Target) {
+			names = append(names, m.Target)
+		}
+	}
+	return distinct(names)
+}
+
+func (b *batch) readRequests(ids []string) []database.Statement {
+	if len(ids) == 0 {
+		return nil
+	}
+	inIDs, idArgument := b.tx.In("m.id", ids)
+	return []database.Statement{{
+		SQL:  "SELECT " + factColumns + " FROM messages m WHERE " + inIDs,
+		Args: []any{"", idArgument},
+		Scan: func(row database.Row) error {
+			m, err := scanFacts(row)
+			if err == nil {
+				b.requests[m.ID] = m
+			}
+			return err
+		},
+	}}
+}
+
+// readKeys reads what is known of the drafts' idempotency keys. The sets are wider than the wanted combinations; the map
+// is asked for those.
+func (b *batch) readKeys(intentNos []int64) []database.Statement {
+	var senders, scopes, keys []string
+	for _, s := range b.submissions {
+		if s.draft.key != "" {
+			senders, scopes = append(senders, s.draft.sender), append(scopes, s.draft.scope())
+			keys = append(keys, s.draft.key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	inIntents, intentArgument := b.tx.In("intent_no", intentNos)
+	inSenders, senderArgument := b.tx.In("sender", distinct(senders))
+	inScopes, scopeArgument := b.tx.In("scope", distinct(scopes))
+	inKeys, keyArgument := b.tx.In("key", distinct(keys))
+	return []database.Statement{{
+		SQL: "SELECT intent_no, sender, scope, key, fingerprint, position, channel_id, message_id, target, created_at" +
+			" FROM idempotency_keys WHERE " + inIntents + " AND " + inSenders + " AND " + inScopes + " AND " + inKeys,
+		Args: []any{intentArgument, senderArgument, scopeArgument, keyArgument},
+		Scan: b.scanKey,
+	}}
+}
+
+func (b *batch) scanKey(row database.Row) error {
+	var place keyPlace
+	var record keyRecord
+	var target sql.NullString
+	var createdAt int64
+	err := row.Scan(&place.intentNo, &place.sender, &place.scope, &place.key, &record.fingerprint, &record.position,
+		&record.channelID, &record.messageID, &target, &createdAt)
+	if err != nil {
+		return err
+	}
+	record.target, record.createdAt = target.String, database.Time(createdAt)
+	b.keys[place] = record
+	return nil
+}
+
+// readFound looks for the batch's own messages of which an attempt with an unknown outcome may have stored some.
+func (b *batch) readFound() []database.Statement {
+	var ids []string
+	for _, s := range b.submissions {
+		if s.uncertain {
+			ids = append(ids, s.draft.id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	inIDs, argument := b.tx.In("m.id", ids)
+	return []database.Statement{{
+		SQL:  "SELECT " + messageColumns + " FROM messages m WHERE " + inIDs,
+		Args: []any{"", argument},
+		Scan: func(row database.Row) error {
+			m, err := scanMessage(row)
+			if err == nil {
+				b.found[m.ID] = m
+			}
+			return err
+		},
+	}}
+}
+
+func distinct[T cmp.Ordered](values []T) []T {
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+func distinctKeys(keys []channels.Key) []channels.Key {
+	slices.SortFunc(keys, func(a, b channels.Key) int {
+		return cmp.Or(cmp.Compare(a.IntentNo, b.IntentNo), cmp.Compare(a.ChannelNo, b.ChannelNo))
+	})
+	return slices.Compact(keys)
+}
