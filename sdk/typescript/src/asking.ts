@@ -64,10 +64,14 @@ export class Asking {
     const span = this.span(channelId, to);
     let failure: unknown;
     try {
-      const request = { ...questionOf(channelId, to, payload, window, options, span.trace), ...enough(options), minResponses: 1 };
+      const request = {
+        ...questionOf(channelId, to, payload, window, options, span.trace),
+        ...enough(options),
+        minResponses: 1,
+      };
       const retrying: RetryOptions = { ...options, timeout: window, waits: true, traceparent: span.trace?.traceparent };
       let responses = await span.run(() => this.retried(retrying, (attempt) => this.transport.askAll(request, attempt)));
-      for (let given = 0; responses.length > given; ) {
+      for (let given = 0; responses.length > given;) {
         for (const response of responses.slice(given)) {
           yield response;
           if (++given >= wanted) {

@@ -60,12 +60,20 @@ export class ChannelDirectory {
   /** Creates a channel. When an attempt's answer was lost, it looks whether the channel is there now. */
   create(intentId: string, name: string, options: CreateChannelOptions): Promise<Channel> {
     const { signal, timeout, members = [], memberPolicy = "intent", options: settings = {}, taskId } = options;
-    const request: CreateChannelRequest = { intentId, name, members, memberPolicy, options: settings, ...(taskId && { taskId }) };
+    const request: CreateChannelRequest = {
+      intentId,
+      name,
+      members,
+      memberPolicy,
+      options: settings,
+      ...(taskId && { taskId }),
+    };
     return withRetry(this.#settings.clock, { signal, timeout }, async (attempt, before) => {
       try {
         return await this.#transport.createChannel(request, attempt);
       } catch (error) {
-        const made = error instanceof AlreadyExistsError && before > 0 ? await this.#find(name, intentId, attempt) : undefined;
+        const made =
+          error instanceof AlreadyExistsError && before > 0 ? await this.#find(name, intentId, attempt) : undefined;
         if (made !== undefined && this.#isMadeFrom(made, request)) {
           return made;
         }

@@ -162,7 +162,12 @@ export class Client {
    * Asks and gives all responses that came within `timeout` (30) seconds, or as soon as `minResponses` came. Too few are no
    * error; a response that says that its handler failed is one like others, with `isError`.
    */
-  askAll<T = JsonObject>(channelId: string, to: string, payload: object, options: AskAllOptions = {}): Promise<Message<T>[]> {
+  askAll<T = JsonObject>(
+    channelId: string,
+    to: string,
+    payload: object,
+    options: AskAllOptions = {},
+  ): Promise<Message<T>[]> {
     return this.#asking.askAll(channelId, to, payload, options) as Promise<Message<T>[]>;
   }
 

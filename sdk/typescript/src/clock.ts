@@ -47,10 +47,12 @@ export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal):
       release?.();
       resolve();
     });
-    const release = signal && onAbort(signal, () => {
-      stop();
-      reject(signal.reason);
-    });
+    const release =
+      signal &&
+      onAbort(signal, () => {
+        stop();
+        reject(signal.reason);
+      });
   });
 }
 

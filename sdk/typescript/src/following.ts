@@ -90,7 +90,7 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     const { timeout } = this.#options;
     const stop = timeout === undefined ? () => {} : clock.after(timeout * 1000, () => whole.abort(ranOut()));
     try {
-      for (let failures = 0; ; ) {
+      for (let failures = 0; ;) {
         try {
           for await (const followed of this.#connection(whole.signal)) {
             failures = 0;

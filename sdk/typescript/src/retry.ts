@@ -90,7 +90,11 @@ async function once<T>(
   const linked = linkedAbort(options.signal);
   const stop = clock.after(timeoutMs, () => linked.abort(ranOut()));
   try {
-    return await call({ signal: linked.signal, timeoutMs, ...(options.traceparent && { traceparent: options.traceparent }) });
+    return await call({
+      signal: linked.signal,
+      timeoutMs,
+      ...(options.traceparent && { traceparent: options.traceparent }),
+    });
   } finally {
     stop();
     linked.release();

@@ -1,5 +1,14 @@
 import type { JsonObject } from "./json.js";
-import type { Channel, ChannelMessage, ChannelOptions, Intent, IntentStatus, MemberPolicy, Message, MessageType } from "./types.js";
+import type {
+  Channel,
+  ChannelMessage,
+  ChannelOptions,
+  Intent,
+  IntentStatus,
+  MemberPolicy,
+  Message,
+  MessageType,
+} from "./types.js";
 
 /** One attempt at a call. */
 export interface Attempt {

@@ -25,7 +25,9 @@ export interface WorkflowHandler {
 /** What of a workflow file concerns channels and agents that answer. */
 export interface Workflow {
   readonly channels: Readonly<Record<string, WorkflowChannel>>;
-  readonly agents: Readonly<Record<string, { readonly role: string | null; readonly onMessage: readonly WorkflowHandler[] }>>;
+  readonly agents: Readonly<
+    Record<string, { readonly role: string | null; readonly onMessage: readonly WorkflowHandler[] }>
+  >;
 }
 
 /**

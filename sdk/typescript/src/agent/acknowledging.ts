@@ -37,7 +37,7 @@ export class Acknowledging {
 
   async #flush(): Promise<void> {
     await Promise.resolve(); // Lets what finishes at the same time into the same call.
-    for (let failures = 0; this.#numbers.length > 0 && !this.signal.aborted; ) {
+    for (let failures = 0; this.#numbers.length > 0 && !this.signal.aborted;) {
       const batch = this.#numbers.slice(0, largestBatch);
       try {
         await this.server.acknowledge(this.subscriptionId, batch, { signal: this.signal, timeoutMs: defaultPatience });

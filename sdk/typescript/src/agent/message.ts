@@ -23,7 +23,9 @@ export interface ReceivedMessage<T = JsonObject> extends Message<T> {
  * Handles messages. What it returns for a request is sent as its response: an object; null or undefined send none. What it
  * throws becomes an error response, which the asker gets as a RemoteError.
  */
-export type Handler<T = any> = (message: ReceivedMessage<T>) => object | null | undefined | void | Promise<object | null | undefined | void>;
+export type Handler<T = any> = (message: ReceivedMessage<T>) => Result | Promise<Result>;
+
+type Result = object | null | undefined | void;
 
 /** An agent's handlers, by channel. */
 export class Handlers {

@@ -96,7 +96,7 @@ export class Receiving {
         void this.#takeRest(signal);
       }
     };
-    for (let failures = 0; ; ) {
+    for (let failures = 0; ;) {
       try {
         for await (const delivery of this.#deliveries(subscription.id, accepted, signal)) {
           failures = 0;

@@ -1,8 +1,25 @@
 import { timestampDate, timestampFromDate, type Timestamp } from "@bufbuild/protobuf/wkt";
-import { ChannelStatus as WireChannelStatus, MemberPolicy as WirePolicy, type Channel as WireChannel } from "../generated/openintent/v1/channels_pb.js";
+import {
+  ChannelStatus as WireChannelStatus,
+  MemberPolicy as WirePolicy,
+  type Channel as WireChannel,
+} from "../generated/openintent/v1/channels_pb.js";
 import { IntentStatus as WireIntentStatus, type Intent as WireIntent } from "../generated/openintent/v1/intents_pb.js";
-import { MessageStatus as WireStatus, MessageType as WireType, type Message as WireMessage } from "../generated/openintent/v1/messages_pb.js";
-import { saysFailure, type Channel, type Intent, type IntentStatus, type MemberPolicy, type Message, type MessageStatus, type MessageType } from "../types.js";
+import {
+  MessageStatus as WireStatus,
+  MessageType as WireType,
+  type Message as WireMessage,
+} from "../generated/openintent/v1/messages_pb.js";
+import {
+  saysFailure,
+  type Channel,
+  type Intent,
+  type IntentStatus,
+  type MemberPolicy,
+  type Message,
+  type MessageStatus,
+  type MessageType,
+} from "../types.js";
 
 export const messageTypes: Readonly<Record<MessageType, WireType>> = {
   request: WireType.REQUEST,
@@ -32,7 +49,7 @@ export const intentStatuses: Readonly<Record<IntentStatus, WireIntentStatus>> = 
   suspended_awaiting_input: WireIntentStatus.SUSPENDED_AWAITING_INPUT,
 };
 
-/** The word for a number of the wire. One that is not known yet gets the first word of none, in lower case. */
+/** The word for a number of the wire; one of a newer server's that is not known here is `unknown`. */
 function wordOf<W extends string>(words: Readonly<Record<W, number>>, value: number): W {
   for (const [word, number] of Object.entries(words) as [W, number][]) {
     if (number === value) {

@@ -38,7 +38,9 @@ export class GrpcTransport implements Transport {
       },
       taskId: request.taskId,
     };
-    return toChannel(await this.connection.call(attempt, (options) => this.connection.channels.createChannel(wire, options)));
+    return toChannel(
+      await this.connection.call(attempt, (options) => this.connection.channels.createChannel(wire, options)),
+    );
   }
 
   async listChannels(intentId: string, attempt: Attempt): Promise<Channel[]> {
@@ -56,7 +58,9 @@ export class GrpcTransport implements Transport {
 
   async closeChannel(channelId: string, attempt: Attempt): Promise<Channel> {
     const wire = { channel: { id: channelId, status: ChannelStatus.CLOSED }, updateMask: { paths: ["status"] } };
-    return toChannel(await this.connection.call(attempt, (options) => this.connection.channels.updateChannel(wire, options)));
+    return toChannel(
+      await this.connection.call(attempt, (options) => this.connection.channels.updateChannel(wire, options)),
+    );
   }
 
   async sendMessage(request: SendRequest, attempt: Attempt): Promise<Message> {
@@ -84,17 +88,23 @@ export class GrpcTransport implements Transport {
 
   async getMessage(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {
     return toMessage(
-      await this.connection.call(attempt, (options) => this.connection.messages.getMessage({ channelId, messageId }, options)),
+      await this.connection.call(attempt, (options) =>
+        this.connection.messages.getMessage({ channelId, messageId }, options),
+      ),
     );
   }
 
   async markRead(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {
     const wire = { channelId, messageId, status: MessageStatus.READ };
-    return toMessage(await this.connection.call(attempt, (options) => this.connection.messages.updateMessage(wire, options)));
+    return toMessage(
+      await this.connection.call(attempt, (options) => this.connection.messages.updateMessage(wire, options)),
+    );
   }
 
   async ask(request: AskRequest, attempt: Attempt): Promise<Message> {
-    return toMessage(await this.connection.call(attempt, (options) => this.connection.messages.ask({ ...request }, options)));
+    return toMessage(
+      await this.connection.call(attempt, (options) => this.connection.messages.ask({ ...request }, options)),
+    );
   }
 
   async askAll(request: AskAllRequest, attempt: Attempt): Promise<Message[]> {
@@ -128,12 +138,16 @@ export class GrpcTransport implements Transport {
   }
 
   async getIntent(intentId: string, attempt: Attempt): Promise<Intent> {
-    return toIntent(await this.connection.call(attempt, (options) => this.connection.intents.getIntent({ intentId }, options)));
+    return toIntent(
+      await this.connection.call(attempt, (options) => this.connection.intents.getIntent({ intentId }, options)),
+    );
   }
 
   async setIntentStatus(intentId: string, status: IntentStatus, version: number, attempt: Attempt): Promise<Intent> {
     const wire = { intentId, status: intentStatuses[status] ?? badWord, expectedVersion: BigInt(version) };
-    return toIntent(await this.connection.call(attempt, (options) => this.connection.intents.setIntentStatus(wire, options)));
+    return toIntent(
+      await this.connection.call(attempt, (options) => this.connection.intents.setIntentStatus(wire, options)),
+    );
   }
 
   async *follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncGenerator<Followed, void> {

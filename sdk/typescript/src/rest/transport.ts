@@ -90,7 +90,10 @@ export class RestTransport implements Transport {
   async listMessages(request: ListMessagesRequest, attempt: Attempt): Promise<Message[]> {
     const { since, to, limit, messageType, correlationId } = request;
     const query = { since, to, limit, message_type: messageType, correlation_id: correlationId };
-    return list(await this.#call(attempt, { method: "GET", path: path`channels/${request.channelId}/messages`, query }), toMessage);
+    return list(
+      await this.#call(attempt, { method: "GET", path: path`channels/${request.channelId}/messages`, query }),
+      toMessage,
+    );
   }
 
   async getMessage(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {
@@ -134,7 +137,9 @@ export class RestTransport implements Transport {
 
   async setIntentStatus(intentId: string, status: IntentStatus, version: number, attempt: Attempt): Promise<Intent> {
     const headers = { "if-match": String(version) };
-    return toIntent(await this.#call(attempt, { method: "POST", path: path`intents/${intentId}/status`, body: { status }, headers }));
+    return toIntent(
+      await this.#call(attempt, { method: "POST", path: path`intents/${intentId}/status`, body: { status }, headers }),
+    );
   }
 
   follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncIterable<Followed> {
@@ -163,7 +168,11 @@ export class RestTransport implements Transport {
     }
     const response = await this.fetch(url.href, {
       method,
-      headers: { ...this.#headers, ...headers, ...(attempt.traceparent !== undefined && { traceparent: attempt.traceparent }) },
+      headers: {
+        ...this.#headers,
+        ...headers,
+        ...(attempt.traceparent !== undefined && { traceparent: attempt.traceparent }),
+      },
       signal: attempt.signal,
       cache: "no-store",
       ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -72,7 +72,11 @@ export class Cast {
   /** Waits until an agent's handlers were called for so many different messages. */
   async handled(id: string, count: number): Promise<void> {
     const seen = (): number => this.#handled.get(id)?.size ?? 0;
-    await this.#changed.until(() => seen() >= count, patience, () => `${id} handled ${seen()} of ${count} messages`);
+    await this.#changed.until(
+      () => seen() >= count,
+      patience,
+      () => `${id} handled ${seen()} of ${count} messages`,
+    );
   }
 
   async #handle(id: string, agent: Agent, handler: HandlerFile, message: ReceivedMessage): Promise<object | null> {

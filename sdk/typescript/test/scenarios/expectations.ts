@@ -18,7 +18,10 @@ export function expectMembers(actual: any, expected: any, where: string): void {
   if (expected === null || expected === undefined) {
     assert.ok(actual === null || actual === undefined, `${where}: ${JSON.stringify(actual)} is not null`);
   } else if (Array.isArray(expected)) {
-    assert.ok(Array.isArray(actual) && actual.length === expected.length, `${where}: ${JSON.stringify(actual)} is another list`);
+    assert.ok(
+      Array.isArray(actual) && actual.length === expected.length,
+      `${where}: ${JSON.stringify(actual)} is another list`,
+    );
     expected.forEach((item, i) => expectMembers(actual[i], item, `${where}[${i}]`));
   } else if (typeof expected === "object") {
     assert.ok(typeof actual === "object" && actual !== null, `${where}: ${JSON.stringify(actual)} is no object`);
@@ -51,7 +54,11 @@ function expectList(list: any[], expected: Values, where: string): void {
     expectUnordered(payloads, payloads_unordered, `${where}: payloads`);
   }
   if (senders_unordered !== undefined) {
-    expectUnordered(list.map((item) => item.sender), senders_unordered, `${where}: senders`);
+    expectUnordered(
+      list.map((item) => item.sender),
+      senders_unordered,
+      `${where}: senders`,
+    );
   }
   if (distinct_ids) {
     assert.equal(new Set(list.map((item) => item.id)).size, list.length, `${where}: an id came twice`);

@@ -38,14 +38,19 @@ export class BackgroundFollowing {
 
   /** Waits until that many came; gives all so far. */
   async count(count: number): Promise<ChannelMessage[]> {
-    const missing = (): string => `${this.all.length} of ${count} messages came; ${String(this.#ended?.error ?? "it follows on")}`;
+    const missing = (): string =>
+      `${this.all.length} of ${count} messages came; ${String(this.#ended?.error ?? "it follows on")}`;
     await this.#changed.until(() => this.all.length >= count, patience, missing);
     return [...this.all];
   }
 
   /** Waits for the end, and throws its error. */
   async end(): Promise<null> {
-    await this.#changed.until(() => this.#ended !== null, patience, () => "the following has not ended");
+    await this.#changed.until(
+      () => this.#ended !== null,
+      patience,
+      () => "the following has not ended",
+    );
     if (this.#ended!.error !== null) {
       throw this.#ended!.error;
     }

@@ -51,7 +51,8 @@ export class Play {
 
   client(name: string | undefined): Client {
     const key = name ?? operator;
-    const client = this.#clients.get(key) ?? this.stage.client(this.face, name === undefined ? undefined : this.names.own(name));
+    const client =
+      this.#clients.get(key) ?? this.stage.client(this.face, name === undefined ? undefined : this.names.own(name));
     this.#clients.set(key, client);
     return client;
   }

@@ -72,8 +72,10 @@ async function leaveOnSignal(file: string): Promise<string> {
   program.stdout.on("data", (text) => (output += text));
   const ended = new Promise<number | null>((resolve) => program.once("exit", resolve));
   const { OPENINTENT_URL: url, OPENINTENT_API_KEY: key } = process.env;
-  for (let known = false; !known; ) {
-    const answer = await fetch(`${url}/v1/agents/reviewer-1/inbox`, { headers: { "x-api-key": key!, "x-agent-id": "reviewer-1" } });
+  for (let known = false; !known;) {
+    const answer = await fetch(`${url}/v1/agents/reviewer-1/inbox`, {
+      headers: { "x-api-key": key!, "x-agent-id": "reviewer-1" },
+    });
     const record = await fetch(`${url}/v1/agents/reviewer-1`, { headers: { "x-api-key": key! } });
     known = answer.ok && record.ok;
     assert.equal(program.exitCode, null, "it ended by itself");

@@ -78,7 +78,9 @@ export const steps: Record<string, Step> = {
     return came;
   }),
   resume_ask: step(["channel", "message", "timeout"], async ({ play, as, fields }) =>
-    play.client(as).resumeAsk((await play.handle(as, fields["channel"])).id, fields["message"], { timeout: fields["timeout"] }),
+    play
+      .client(as)
+      .resumeAsk((await play.handle(as, fields["channel"])).id, fields["message"], { timeout: fields["timeout"] }),
   ),
   reply: step(["channel", "message", "payload", "metadata"], async ({ play, as, fields }) => {
     const { id } = await play.handle(as, fields["channel"]);
@@ -126,7 +128,9 @@ export const steps: Record<string, Step> = {
     play.cast.release(fields["gate"]);
     return null;
   }),
-  set_status: step(["status"], ({ play, fields }) => play.client(undefined).intents.setStatus(play.intentId, fields["status"])),
+  set_status: step(["status"], ({ play, fields }) =>
+    play.client(undefined).intents.setStatus(play.intentId, fields["status"]),
+  ),
   set_access: step(["default_policy", "entries"], async ({ play, fields }) => {
     await play.stage.setAccess(play.intentId, fields);
     return null;

@@ -50,12 +50,18 @@ test("the first result that is not null answers, under a key that follows from t
     ["other", () => assert.fail("of another channel")],
     [undefined, () => assert.fail("a handler of the channel was there")],
   ]);
-  assert.deepEqual(replies.map(({ payload, idempotencyKey }) => [payload, idempotencyKey]), [[{ answer: 1 }, "sdk-reply-msg_q"]]);
+  assert.deepEqual(
+    replies.map(({ payload, idempotencyKey }) => [payload, idempotencyKey]),
+    [[{ answer: 1 }, "sdk-reply-msg_q"]],
+  );
   assert.deepEqual(failures, []);
 });
 
 test("handlers without a channel take what no other is for; null and nothing send no answer", async () => {
-  const { replies } = await handle([[undefined, () => ({ ok: true })], ["other", () => null]]);
+  const { replies } = await handle([
+    [undefined, () => ({ ok: true })],
+    ["other", () => null],
+  ]);
   assert.equal(replies.length, 1);
   assert.equal((await handle([["c", () => undefined]])).replies.length, 0);
 });
@@ -122,8 +128,11 @@ test("early and further answers have keys of their own, the same at each repetit
     return { step: 2 };
   };
   const { replies } = await handle([["c", early]]);
-  assert.deepEqual(replies.map(({ payload, idempotencyKey }) => [payload, idempotencyKey]), [
-    [{ step: 1 }, "sdk-reply-msg_q"],
-    [{ step: 2 }, "sdk-reply-msg_q-2"],
-  ]);
+  assert.deepEqual(
+    replies.map(({ payload, idempotencyKey }) => [payload, idempotencyKey]),
+    [
+      [{ step: 1 }, "sdk-reply-msg_q"],
+      [{ step: 2 }, "sdk-reply-msg_q-2"],
+    ],
+  );
 });

@@ -4,7 +4,8 @@ import { ChannelClosedError, errorFrom, MessageTimeoutError, RemoteError } from 
 import type { AskRequest } from "../../src/transport.js";
 import { channel, fakeClient, FakeClock, lost, message } from "./fakes.js";
 
-const response = (id: string): ReturnType<typeof message> => message(id, { messageType: "response", correlationId: "msg_q" });
+const response = (id: string): ReturnType<typeof message> =>
+  message(id, { messageType: "response", correlationId: "msg_q" });
 
 test("every attempt at an ask is the same question", async () => {
   const asked: AskRequest[] = [];
@@ -22,25 +23,35 @@ test("every attempt at an ask is the same question", async () => {
   assert.deepEqual(asked[1], asked[0]);
   assert.deepEqual(asked[2], asked[0]);
   const { channelId, to, payload, metadata, timeoutSeconds } = asked[0]!;
-  assert.deepEqual({ channelId, to, payload, metadata, timeoutSeconds }, {
-    channelId: "chan_1",
-    to: "data",
-    payload: { n: 1 },
-    metadata: { tag: "x" },
-    timeoutSeconds: 7,
-  });
+  assert.deepEqual(
+    { channelId, to, payload, metadata, timeoutSeconds },
+    {
+      channelId: "chan_1",
+      to: "data",
+      payload: { n: 1 },
+      metadata: { tag: "x" },
+      timeoutSeconds: 7,
+    },
+  );
 });
 
 test("a failed handler's answer is a RemoteError of ask, and a response like others of ask_all", async () => {
   const failed = message("msg_r", { isError: true, payload: { error: { type: "E", message: "broken" } } });
   const client = fakeClient({ ask: async () => failed, askAll: async () => [failed] });
-  await assert.rejects(client.ask("chan_1", "data", {}), (error) => error instanceof RemoteError && error.message === "broken");
+  await assert.rejects(
+    client.ask("chan_1", "data", {}),
+    (error) => error instanceof RemoteError && error.message === "broken",
+  );
   assert.deepEqual(await client.askAll("chan_1", "data", {}), [failed]);
 });
 
 test("responses are yielded as they come, until no more can", async () => {
   const waits: [number, number][] = [];
-  const pages = [[response("a"), response("b")], [response("a"), response("b"), response("c")], [response("a"), response("b"), response("c")]];
+  const pages = [
+    [response("a"), response("b")],
+    [response("a"), response("b"), response("c")],
+    [response("a"), response("b"), response("c")],
+  ];
   const client = fakeClient({
     async askAll(request) {
       assert.equal(request.minResponses, 1);
@@ -57,7 +68,11 @@ test("responses are yielded as they come, until no more can", async () => {
     came.push(id);
   }
   assert.deepEqual(came, ["a", "b", "c"]);
-  assert.deepEqual(waits, [[11, 2], [11, 3], [11, 4]]);
+  assert.deepEqual(waits, [
+    [11, 2],
+    [11, 3],
+    [11, 4],
+  ]);
 });
 
 test("the iterator ends when enough came, and when nobody answered", async () => {
@@ -80,7 +95,8 @@ test("a resumed question tells a closed channel from a time that ran out", async
       getChannel: async () => channel("c", fields),
       getMessage: async () => message("msg_q", { messageType: "request", expiresAt }),
     }).resumeAsk("chan_1", "msg_q", { timeout: 1 });
-  const named = (kind: unknown) => (error: unknown) => error instanceof (kind as typeof MessageTimeoutError) && error.messageId === "msg_q";
+  const named = (kind: unknown) => (error: unknown) =>
+    error instanceof (kind as typeof MessageTimeoutError) && error.messageId === "msg_q";
   await assert.rejects(resume({}), named(MessageTimeoutError));
   await assert.rejects(resume({ status: "closed", closedAt: new Date(4_000) }), named(ChannelClosedError));
   await assert.rejects(resume({ status: "closed", closedAt: new Date(6_000) }), named(MessageTimeoutError));

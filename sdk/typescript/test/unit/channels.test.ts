@@ -8,7 +8,11 @@ const taken = errorFrom({ code: "ALREADY_EXISTS", reason: "CHANNEL_NAME_TAKEN", 
 
 test("open gets the open channel of the name, not a closed one or another", async () => {
   const client = fakeClient({
-    listChannels: async () => [channel("other"), channel("talk", { id: "chan_2" }), channel("talk", { id: "chan_0", status: "closed" })],
+    listChannels: async () => [
+      channel("other"),
+      channel("talk", { id: "chan_2" }),
+      channel("talk", { id: "chan_0", status: "closed" }),
+    ],
   });
   assert.equal((await client.channels.open("talk", "intent")).id, "chan_2");
 });

@@ -20,7 +20,11 @@ test("an error's class is that of its reason or, without a known one, of its cod
     [{ code: "NOT_FOUND", reason: "MESSAGE_NOT_FOUND" }, errors.MessageNotFoundError, errors.NotFoundError],
     [{ code: "NOT_FOUND", reason: "INTENT_NOT_FOUND" }, errors.IntentNotFoundError, errors.NotFoundError],
     [{ code: "PERMISSION_DENIED", reason: "NOT_A_MEMBER" }, errors.NotAMemberError, errors.PermissionDeniedError],
-    [{ code: "PERMISSION_DENIED", reason: "TARGET_NOT_A_MEMBER" }, errors.TargetNotAMemberError, errors.PermissionDeniedError],
+    [
+      { code: "PERMISSION_DENIED", reason: "TARGET_NOT_A_MEMBER" },
+      errors.TargetNotAMemberError,
+      errors.PermissionDeniedError,
+    ],
     [{ code: "PERMISSION_DENIED", reason: "SENDER_MISMATCH" }, errors.SenderMismatchError, errors.PermissionDeniedError],
     [{ code: "ALREADY_EXISTS", reason: "CHANNEL_NAME_TAKEN" }, errors.ChannelNameTakenError, errors.AlreadyExistsError],
     [{ code: "NOT_FOUND", reason: "TASK_NOT_FOUND" }, errors.NotFoundError],
@@ -52,7 +56,8 @@ test("a response of a handler that failed becomes a RemoteError", () => {
 });
 
 const text = (writer: BinaryWriter, field: number, value: string): BinaryWriter => writer.tag(field, 2).string(value);
-const inner = (writer: BinaryWriter, field: number, value: BinaryWriter): BinaryWriter => writer.tag(field, 2).bytes(value.finish());
+const inner = (writer: BinaryWriter, field: number, value: BinaryWriter): BinaryWriter =>
+  writer.tag(field, 2).bytes(value.finish());
 
 test("the details of a gRPC status are read", () => {
   const entry = text(text(new BinaryWriter(), 1, "message_id"), 2, "msg_1");

@@ -66,7 +66,13 @@ test("a stream brings messages with their positions, and says why it ended", asy
   const begin = `id: 4\n\nid: 5\nevent: channel_message\ndata: ${JSON.stringify(wire)}\n\n`;
   const closed = await read(begin + 'event: channel_closed\ndata: {"reason":"channel_closed"}\n\n');
   assert.equal(closed.begun, 4);
-  assert.deepEqual(closed.came.map(({ position, message }) => [position, message?.id]), [[4, undefined], [5, "msg_1"]]);
+  assert.deepEqual(
+    closed.came.map(({ position, message }) => [position, message?.id]),
+    [
+      [4, undefined],
+      [5, "msg_1"],
+    ],
+  );
   assert.deepEqual(closed.came[1]?.message?.payload, { ok: true });
   assert.ok(closed.error instanceof ChannelClosedError);
 

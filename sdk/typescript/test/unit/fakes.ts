@@ -68,7 +68,11 @@ class FakeClient extends Client {
   }
 }
 
-export function fakeClient(methods: Partial<Transport>, clock: Clock = new FakeClock(), agentId: string | undefined = "asker"): Client {
+export function fakeClient(
+  methods: Partial<Transport>,
+  clock: Clock = new FakeClock(),
+  agentId: string | undefined = "asker",
+): Client {
   return new FakeClient(fakeTransport(methods), clock, agentId);
 }
 

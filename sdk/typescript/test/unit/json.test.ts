@@ -10,7 +10,12 @@ test("a payload is what JSON makes of it", () => {
       readonly y: number | undefined,
     ) {}
   }
-  const value = { at: new Date(0), point: new Point(1, undefined), list: [undefined, null, "ä"], nested: { a: { b: [true] } } };
+  const value = {
+    at: new Date(0),
+    point: new Point(1, undefined),
+    list: [undefined, null, "ä"],
+    nested: { a: { b: [true] } },
+  };
   assert.deepEqual(toJsonObject(value, "payload"), JSON.parse(JSON.stringify(value)));
   const strange = JSON.parse('{"__proto__": {"a": 1}}');
   assert.deepEqual(JSON.stringify(toJsonObject(strange, "payload")), '{"__proto__":{"a":1}}');

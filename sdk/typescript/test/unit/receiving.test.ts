@@ -13,7 +13,10 @@ function received(id: string, fields: Partial<Message> = {}): Received {
   return { message: whole, intentId: "intent", channelName: "c", position: 1, attempt: 1 };
 }
 
-const delivery = (number: number, id: string, fields: Partial<Message> = {}): Delivery => ({ number, received: received(id, fields) });
+const delivery = (number: number, id: string, fields: Partial<Message> = {}): Delivery => ({
+  number,
+  received: received(id, fields),
+});
 
 /** A server whose streams bring what is given, one after the other; the last one leaves the agent. */
 class FakeServer implements AgentServer {
@@ -79,7 +82,13 @@ async function play(
   concurrency = 16,
 ): Promise<{ failures: unknown[] }> {
   const failures: unknown[] = [];
-  const options = { agentId: "me", concurrency, handle, failed: (error: unknown) => failures.push(error), accepted: () => {} };
+  const options = {
+    agentId: "me",
+    concurrency,
+    handle,
+    failed: (error: unknown) => failures.push(error),
+    accepted: () => {},
+  };
   const receiving = new Receiving(server, new FakeClock(), options, new AbortController().signal);
   try {
     await receiving.run(server.leaving.signal);
@@ -165,6 +174,9 @@ test("a subscription that ended is made anew; what no waiting mends ends it", as
   await play(server, async () => {});
   assert.deepEqual(server.opened, ["sub_2", "sub_3"]);
   for (const code of ["UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT"] as const) {
-    await assert.rejects(play(new FakeServer([[errorFrom({ code, message: "" })]]), async () => {}), { code });
+    await assert.rejects(
+      play(new FakeServer([[errorFrom({ code, message: "" })]]), async () => {}),
+      { code },
+    );
   }
 });

@@ -9,9 +9,15 @@ const failure = (fields: Partial<Failure>): Error => errorFrom({ code: "UNAVAILA
 test("waits double from 100 ms to 5 s, each between half and the whole", () => {
   const clock = new FakeClock();
   clock.random = () => 0;
-  assert.deepEqual([1, 2, 3, 6, 7, 100].map((n) => backoff(clock, n)), [50, 100, 200, 1600, 2500, 2500]);
+  assert.deepEqual(
+    [1, 2, 3, 6, 7, 100].map((n) => backoff(clock, n)),
+    [50, 100, 200, 1600, 2500, 2500],
+  );
   clock.random = () => 1 - Number.EPSILON;
-  assert.deepEqual([1, 2, 3, 6, 7, 100].map((n) => Math.round(backoff(clock, n))), [100, 200, 400, 3200, 5000, 5000]);
+  assert.deepEqual(
+    [1, 2, 3, 6, 7, 100].map((n) => Math.round(backoff(clock, n))),
+    [100, 200, 400, 3200, 5000, 5000],
+  );
   assert.equal(backoff(clock, 1, errorFrom({ code: "UNAVAILABLE", message: "", retryDelayMs: 1500 })), 1500);
 });
 
@@ -29,7 +35,11 @@ test("what is unavailable is tried again, and so is ABORTED without a reason", a
 });
 
 test("other failures are thrown at once", async () => {
-  for (const fields of [{ code: "ABORTED", reason: "VERSION_MISMATCH" }, { code: "NOT_FOUND" }, { code: "INTERNAL" }] as const) {
+  for (const fields of [
+    { code: "ABORTED", reason: "VERSION_MISMATCH" },
+    { code: "NOT_FOUND" },
+    { code: "INTERNAL" },
+  ] as const) {
     let calls = 0;
     await assert.rejects(
       withRetry(new FakeClock(), {}, async () => {
@@ -58,7 +68,10 @@ test("without a deadline the last failure is thrown after 30 seconds, with one M
 });
 
 test("an attempt that hangs ends at the deadline, and later where the server itself waits", async () => {
-  for (const [waits, expected] of [[false, 3_000], [true, 8_000]] as const) {
+  for (const [waits, expected] of [
+    [false, 3_000],
+    [true, 8_000],
+  ] as const) {
     const clock = new FakeClock();
     const hang = (signal: AbortSignal): Promise<never> =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -85,7 +98,10 @@ test("a signal gives a call up with its reason, also between attempts", async ()
 
 test("a timeout that is none is refused", async () => {
   for (const timeout of [0, -1, NaN, Infinity]) {
-    await assert.rejects(withRetry(new FakeClock(), { timeout }, async () => 1), { code: "INVALID_ARGUMENT" });
+    await assert.rejects(
+      withRetry(new FakeClock(), { timeout }, async () => 1),
+      { code: "INVALID_ARGUMENT" },
+    );
   }
 });
 

@@ -42,7 +42,13 @@ test("channels and handlers are read, and what concerns neither is left alone", 
     ttlSeconds: 60,
     maxMessages: null,
   });
-  assert.deepEqual(channels["progress"], { members: [], memberPolicy: "intent", audit: false, ttlSeconds: null, maxMessages: null });
+  assert.deepEqual(channels["progress"], {
+    members: [],
+    memberPolicy: "intent",
+    audit: false,
+    ttlSeconds: null,
+    maxMessages: null,
+  });
   assert.deepEqual(agents["research-agent"]?.onMessage, [
     { channel: "progress", handler: "logProgress" },
     { channel: null, handler: "others" },
@@ -85,7 +91,10 @@ test("an agent is bound to the handlers that the file names", async () => {
   await withFile(content, async (path) => {
     const agent = await Agent.fromWorkflow(path, "research-agent", new Research());
     assert.equal(agent.id, "research-agent");
-    const map = new Map<string, () => void>([["logProgress", () => {}], ["others", () => {}]]);
+    const map = new Map<string, () => void>([
+      ["logProgress", () => {}],
+      ["others", () => {}],
+    ]);
     await Agent.fromWorkflow(path, "research-agent", map);
     await assert.rejects(Agent.fromWorkflow(path, "research-agent", { others() {} }), /"logProgress"/);
     await assert.rejects(Agent.fromWorkflow(path, "nobody", {}), /"nobody"/);
