@@ -21,8 +21,8 @@ func TestTheFirstAskInGo(t *testing.T) {
 	require.NotNil(t, program)
 	require.NotNil(t, said)
 
-	// The file stands within the module, where the import is found.
-	folder, err := os.MkdirTemp(".", "first-ask-")
+	// The file stands within the module, where the import is found, in a folder that ./... leaves out.
+	folder, err := os.MkdirTemp(".", "_first-ask-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
 	file := filepath.Join(folder, "main.go")
