@@ -12,6 +12,8 @@ export interface WorkflowChannel {
   readonly ttlSeconds: number | null;
   /** Null: the server's usual number. */
   readonly maxMessages: number | null;
+  /** A task of the intent, with which the channel ends; null: the whole intent. */
+  readonly taskId: string | null;
 }
 
 /** Which handler takes the messages of which channel. */
@@ -25,9 +27,7 @@ export interface WorkflowHandler {
 /** What of a workflow file concerns channels and agents that answer. */
 export interface Workflow {
   readonly channels: Readonly<Record<string, WorkflowChannel>>;
-  readonly agents: Readonly<
-    Record<string, { readonly role: string | null; readonly onMessage: readonly WorkflowHandler[] }>
-  >;
+  readonly agents: Readonly<Record<string, { readonly onMessage: readonly WorkflowHandler[] }>>;
 }
 
 /**
@@ -43,7 +43,7 @@ export async function loadWorkflow(path: string): Promise<Workflow> {
   } catch (cause) {
     throw new Error("Workflow files need the package yaml: npm install yaml", { cause });
   }
-  const document = yaml.parseDocument(text, { uniqueKeys: true });
+  const document = yaml.parseDocument(text, { uniqueKeys: true, merge: true });
   const [first] = document.errors;
   if (first !== undefined) {
     throw badField(path, `is no valid YAML: ${first.message.split("\n")[0]!.replace(/:$/, "")}`);
@@ -65,17 +65,13 @@ export function readWorkflow(content: unknown): Workflow {
     const onMessage = sequence(agent["on_message"] ?? [], `${place}.on_message`).map((entry, i) =>
       readHandler(entry, `${place}.on_message[${i}]`),
     );
-    agents[id] = { role: optional(agent["role"], isText, `${place}.role`, "a text"), onMessage };
+    agents[id] = { onMessage };
   }
   return { channels, agents };
 }
 
 function readChannel(channel: Record<string, unknown>, place: string): WorkflowChannel {
-  const known = ["members", "member_policy", "audit", "ttl_seconds", "max_messages"];
-  const stranger = Object.keys(channel).find((name) => !known.includes(name));
-  if (stranger !== undefined) {
-    throw badField(`${place}.${stranger}`, `is no setting of a channel; there are ${known.join(", ")}`);
-  }
+  knowing(channel, ["members", "member_policy", "audit", "ttl_seconds", "max_messages", "task_id"], place);
   const policy = channel["member_policy"] ?? "intent";
   if (policy !== "intent" && policy !== "explicit") {
     throw badField(`${place}.member_policy`, "must be explicit or intent");
@@ -91,15 +87,26 @@ function readChannel(channel: Record<string, unknown>, place: string): WorkflowC
     audit: optional(channel["audit"], isFlag, `${place}.audit`, "true or false") ?? false,
     ttlSeconds: optional(channel["ttl_seconds"], isCount, `${place}.ttl_seconds`, "a whole number above 0"),
     maxMessages: optional(channel["max_messages"], isCount, `${place}.max_messages`, "a whole number above 0"),
+    taskId: optional(channel["task_id"], isText, `${place}.task_id`, "a task's id"),
   };
 }
 
 function readHandler(entry: unknown, place: string): WorkflowHandler {
-  const { channel, handler } = mapping(entry, place);
+  const item = mapping(entry, place);
+  knowing(item, ["channel", "handler"], place);
+  const { channel, handler } = item;
   if (!isText(handler)) {
     throw badField(`${place}.handler`, "must be a handler's name");
   }
   return { channel: optional(channel, isText, `${place}.channel`, "a channel's name"), handler };
+}
+
+/** Refuses what a part of the file does not have, so that a misspelt name cannot pass unnoticed. */
+function knowing(part: Record<string, unknown>, names: readonly string[], place: string): void {
+  const stranger = Object.keys(part).find((name) => !names.includes(name));
+  if (stranger !== undefined) {
+    throw badField(`${place}.${stranger}`, `is not known here; there are ${names.join(", ")}`);
+  }
 }
 
 function isText(value: unknown): value is string {

@@ -86,7 +86,7 @@ export class Agent {
     if (described === undefined) {
       throw badField("agent_id", `must be one of the workflow's agents, and ${JSON.stringify(agentId)} is none`);
     }
-    const agent = new Agent({ ...(described.role !== null && { role: described.role }), ...options, id: agentId });
+    const agent = new Agent({ ...options, id: agentId });
     for (const { channel, handler } of described.onMessage) {
       const bound = handlerNamed(handlers, handler);
       if (bound === undefined) {

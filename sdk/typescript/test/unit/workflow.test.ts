@@ -15,7 +15,10 @@ channels:
     member_policy: explicit
     audit: true
     ttl_seconds: 60
+    task_id: task_1
   progress:
+  again:
+    <<: {audit: true}
 agents:
   research-agent:
     on_message:
@@ -23,7 +26,7 @@ agents:
         handler: logProgress
       - handler: others
   data-agent:
-    role: data
+    role: {of: another tool}
 `;
 
 function withFile<T>(text: string, body: (path: string) => Promise<T>): Promise<T> {
@@ -41,19 +44,22 @@ test("channels and handlers are read, and what concerns neither is left alone", 
     audit: true,
     ttlSeconds: 60,
     maxMessages: null,
+    taskId: "task_1",
   });
+  assert.equal(channels["again"]?.audit, true);
   assert.deepEqual(channels["progress"], {
     members: [],
     memberPolicy: "intent",
     audit: false,
     ttlSeconds: null,
     maxMessages: null,
+    taskId: null,
   });
   assert.deepEqual(agents["research-agent"]?.onMessage, [
     { channel: "progress", handler: "logProgress" },
     { channel: null, handler: "others" },
   ]);
-  assert.deepEqual(agents["data-agent"], { role: "data", onMessage: [] });
+  assert.deepEqual(agents["data-agent"], { onMessage: [] });
   const other = await withFile('openintent: "1.0"\ninfo: {name: x}\nworkflow: {}\n', loadWorkflow);
   assert.deepEqual(other, { channels: {}, agents: {} });
 });
@@ -65,6 +71,7 @@ test("what is wrong is said with its place", async () => {
     ["channels: {c: {members: [1]}}", "channels.c.members[0]"],
     ["channels: {c: {ttl_seconds: -1}}", "channels.c.ttl_seconds"],
     ["channels: {c: {tll_seconds: 1}}", "channels.c.tll_seconds"],
+    ["agents: {a: {on_message: [{handler: h, chanel: c}]}}", "agents.a.on_message[0].chanel"],
     ["agents: {a: {on_message: [{channel: c}]}}", "agents.a.on_message[0].handler"],
     ["- 1", "the file"],
   ];
