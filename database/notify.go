@@ -21,7 +21,12 @@ const (
 	longestPause = 5 * time.Second
 	// silentNotices is how long a listener hears nothing before it asks whether its connection still works.
 	silentNotices = silencePatience
+	// countAgainAfter is how long a replica goes on telling others without looking whether there are any.
+	countAgainAfter = 10 * time.Second
 )
+
+// greeting is what a replica says when it begins to listen: a payload of one notice that is none.
+const greeting = "\n\n"
 
 // NotifierConfig says what a Notifier tells and hears. None of the functions may block.
 type NotifierConfig struct {
@@ -39,7 +44,8 @@ type NotifierConfig struct {
 }
 
 // Notifier tells the other replicas on a database what has happened, in words that mean something to them, and hears of
-// it from them. On SQLite there are no others, and it does nothing.
+// it from them. On SQLite there are no others, and it does nothing. A replica that is alone tells nothing either: who begins
+// to listen greets, and until it has heard a greeting since it counted no others, a replica knows that it is alone.
 //
 // It promises nothing: a notice that gets lost is not repeated, so whoever goes by notices must also look now and then
 // without any. What it does do is say so, by Unheard, when it knows that something may have been lost.
@@ -52,6 +58,10 @@ type Notifier struct {
 	pending    map[string]struct{}
 	everything bool // instead of pending: too much has happened to tell it all
 	wake       chan struct{}
+	alone      bool      // nobody else listens, as far as anybody can know
+	listening  bool      // this replica hears who comes
+	greetings  int       // how often somebody may have come
+	counted    time.Time // when the listeners were last counted
 
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -67,7 +77,9 @@ type replicated interface {
 
 // noticeConnection is a connection for notifications. After an error it is of no more use.
 type noticeConnection interface {
+	// listen begins to listen, and to count among the listeners until the connection ends.
 	listen(ctx context.Context, channel string) error
+	listeners(ctx context.Context, channel string) (count int, err error)
 	// receive waits for a notification. It fails when the connection is lost, even if nothing is ever sent to it.
 	receive(ctx context.Context) (payload string, err error)
 	send(ctx context.Context, channel string, payloads []string) error
@@ -120,6 +132,10 @@ func (n *Notifier) Tell(notices ...string) {
 		return
 	}
 	n.mutex.Lock()
+	if n.alone {
+		n.mutex.Unlock()
+		return
+	}
 	for _, notice := range notices {
 		n.pending[notice] = struct{}{}
 		n.everything = n.everything || len(n.pending) > noticesPending || !tellable(notice, n.replica)
@@ -217,13 +233,61 @@ func (n *Notifier) send(ctx context.Context, conn *noticeConnection) (err error)
 			return err
 		}
 	}
-	if err := (*conn).send(ctx, n.cfg.Channel, payloads); err != nil {
+	if err := n.sendOver(ctx, *conn, payloads); err != nil {
 		(*conn).close()
 		*conn = nil
 		return err
 	}
+	return nil
+}
+
+func (n *Notifier) sendOver(ctx context.Context, conn noticeConnection, payloads []string) error {
+	if err := n.count(ctx, conn); err != nil {
+		return err
+	}
+	// What was to be told goes out even if nobody was counted: somebody may have come while it waited.
+	if err := conn.send(ctx, n.cfg.Channel, payloads); err != nil {
+		return err
+	}
 	n.cfg.Observe(len(payloads), 0)
 	return nil
+}
+
+// count finds out, now and then, whether this replica is alone: whoever listens greets afterwards, so nobody has come
+// unheard if there was no greeting while it counted.
+func (n *Notifier) count(ctx context.Context, conn noticeConnection) error {
+	n.mutex.Lock()
+	greetings, due := n.greetings, time.Since(n.counted) > countAgainAfter
+	n.mutex.Unlock()
+	if !due {
+		return nil
+	}
+	listeners, err := conn.listeners(ctx, n.cfg.Channel)
+	if err != nil {
+		return err
+	}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.counted = time.Now()
+	// One of the listeners is this replica: without itself it would not hear who comes.
+	n.alone = listeners == 1 && n.listening && greetings == n.greetings
+	return nil
+}
+
+// company is called when somebody else may have come.
+func (n *Notifier) company() {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.alone = false
+	n.greetings++
+}
+
+// listens notes whether this replica hears others.
+func (n *Notifier) listens(listening bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.listening, n.alone = listening, false
+	n.greetings++
 }
 
 // forget gives up what could not be told in favour of "anything may have happened", to be told when that is possible again.
@@ -262,6 +326,11 @@ func (n *Notifier) hear(ctx context.Context) error {
 	if err := conn.listen(ctx, n.cfg.Channel); err != nil {
 		return err
 	}
+	if err := conn.send(ctx, n.cfg.Channel, []string{n.replica + greeting}); err != nil {
+		return err
+	}
+	n.listens(true)
+	defer n.listens(false)
 	n.cfg.Unheard()
 	for {
 		payload, err := conn.receive(ctx)
@@ -276,6 +345,10 @@ func (n *Notifier) hear(ctx context.Context) error {
 func (n *Notifier) receive(payload string) {
 	replica, notices, some := strings.Cut(payload, "\n")
 	if replica == n.replica {
+		return
+	}
+	n.company()
+	if "\n"+notices == greeting {
 		return
 	}
 	n.cfg.Observe(0, 1)

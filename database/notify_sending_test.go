@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type stage struct {
 	mutex     sync.Mutex
 	connected int
 	open      int
+	listening int // how many the server counts; none means two
 }
 
 func newStage() *stage { return &stage{sent: make(chan []string), outcome: make(chan error)} }
@@ -47,12 +49,21 @@ type stageConnection struct{ *stage }
 
 func (c stageConnection) listen(context.Context, string) error { return nil }
 
+func (c stageConnection) listeners(context.Context, string) (int, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return cmp.Or(c.listening, 2), nil
+}
+
 func (c stageConnection) receive(ctx context.Context) (string, error) {
 	<-ctx.Done()
 	return "", ctx.Err()
 }
 
 func (c stageConnection) send(_ context.Context, _ string, payloads []string) error {
+	if strings.HasSuffix(payloads[0], greeting) {
+		return nil
+	}
 	c.sent <- payloads
 	return <-c.outcome
 }
@@ -220,4 +231,56 @@ func TestReceivedPayloads(t *testing.T) {
 	n.receive("")
 	require.Equal(t, 2, unheard)
 	require.Equal(t, 3, received)
+}
+
+// A replica that has counted no others tells nothing, until somebody may have come.
+func TestWhoIsAloneTellsNothing(t *testing.T) {
+	s, n := onStage(t)
+	s.mutex.Lock()
+	s.listening = 1
+	s.mutex.Unlock()
+	n.listens(true)
+	n.Tell("a")
+	require.Len(t, s.batch(t), 1, "until it has counted it does not know")
+	s.outcome <- nil
+	require.Eventually(t, func() bool {
+		n.mutex.Lock()
+		defer n.mutex.Unlock()
+		return n.alone
+	}, testPatience, time.Millisecond)
+	n.Tell("b")
+	n.mutex.Lock()
+	require.Empty(t, n.pending)
+	n.mutex.Unlock()
+	n.receive("another" + greeting)
+	n.Tell("c")
+	require.Contains(t, s.batch(t)[0], "c")
+	s.outcome <- nil
+
+	// Somebody who comes while the listeners are counted is not overlooked.
+	n.mutex.Lock()
+	n.counted = time.Time{}
+	n.mutex.Unlock()
+	require.NoError(t, n.count(t.Context(), comingMeanwhile{stageConnection{s}, n}))
+	require.False(t, n.alone)
+
+	// Nor does one that hears nobody believe that it is alone.
+	n.listens(false)
+	n.mutex.Lock()
+	n.counted = time.Time{}
+	n.mutex.Unlock()
+	require.NoError(t, n.count(t.Context(), stageConnection{s}))
+	require.False(t, n.alone)
+}
+
+// comingMeanwhile is a connection on which somebody begins to listen right after the listeners were counted.
+type comingMeanwhile struct {
+	stageConnection
+	notifier *Notifier
+}
+
+func (c comingMeanwhile) listeners(ctx context.Context, channel string) (int, error) {
+	count, err := c.stageConnection.listeners(ctx, channel)
+	c.notifier.receive("another" + greeting)
+	return count, err
 }

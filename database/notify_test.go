@@ -57,6 +57,24 @@ func TestNoticesReachTheOtherReplicas(t *testing.T) {
 	require.Equal(t, []string{"e"}, three.hears(t, 1))
 }
 
+// Who comes later is told from then on; who has gone is not waited for.
+func TestReplicasComeAndGo(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one := newReplica(t, url)
+	for range 3 {
+		one.Tell("nobody hears this")
+	}
+	for i := range 3 {
+		other := newReplica(t, url)
+		other.Tell("here")
+		require.Equal(t, []string{"here"}, one.hears(t, 1))
+		one.Tell(fmt.Sprint("to number ", i))
+		require.Equal(t, []string{fmt.Sprint("to number ", i)}, other.hears(t, 1))
+		other.Stop()
+	}
+	require.Empty(t, one.heard, "greetings are not handed on")
+}
+
 func TestManyNoticesArriveAllOrAsOne(t *testing.T) {
 	url := databasetest.BlankURL(t, database.PostgreSQL)
 	one, two := newReplica(t, url), newReplica(t, url)

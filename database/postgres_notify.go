@@ -7,6 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// noticeLocks sets the locks of listeners apart from others in the same database.
+const noticeLocks = 0x6f6a
+
 // postgresNotices is a connection for notifications.
 type postgresNotices struct{ conn *pgx.Conn }
 
@@ -40,9 +43,21 @@ func closeBeside(conn *pgx.Conn) {
 	}
 }
 
+// listen takes a lock that every listener shares, by which they are counted.
 func (c *postgresNotices) listen(ctx context.Context, channel string) error {
-	_, err := c.conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
+	if _, err := c.conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+		return err
+	}
+	_, err := c.conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1, hashtext($2))", noticeLocks, channel)
 	return err
+}
+
+func (c *postgresNotices) listeners(ctx context.Context, channel string) (count int, err error) {
+	const held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted" +
+		" AND database = (SELECT oid FROM pg_database WHERE datname = current_database())" +
+		" AND classid::bigint = $1 AND objid::bigint = hashtext($2)::bigint & 4294967295"
+	err = c.conn.QueryRow(ctx, held, noticeLocks, channel).Scan(&count)
+	return count, err
 }
 
 func (c *postgresNotices) receive(ctx context.Context) (string, error) {
