@@ -52,6 +52,7 @@ func serveChild(mode string) error {
 	if mode == modeEcho {
 		return serveEcho(ctx)
 	}
+	server.ReserveHeap()
 	cfg := server.DefaultConfig()
 	cfg.DatabaseURL = os.Getenv(childDatabase)
 	cfg.HTTPAddr, cfg.GRPCAddr, cfg.LogLevel = "127.0.0.1:0", "127.0.0.1:0", "error"

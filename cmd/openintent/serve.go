@@ -14,6 +14,7 @@ type serveCommand struct {
 
 // Run serves. On a terminal, with the development key, it says how to try the server.
 func (c *serveCommand) Run(ctx context.Context, to terminal) error {
+	server.ReserveHeap()
 	c.Log, c.Version = to.stderr, currentVersion()
 	return server.Run(ctx, c.Config, func(addresses server.Addresses) {
 		if addresses.DevelopmentKey && isTerminal(to.stdout) {
