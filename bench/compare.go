@@ -55,6 +55,8 @@ var comparisonParts = []comparisonPart{
 		func(c *comparison) int { return (1 + len(c.engines)) * len(c.streams) }, starting(20 * time.Second)},
 	{"options", (*comparison).options,
 		func(c *comparison) int { return 2*len(c.engines) + 2 }, starting(30 * time.Second)},
+	{"sdks", (*comparison).sdks,
+		func(c *comparison) int { return len(sdkAskers) * (1 + 6*len(c.engines)) }, (*comparison).sdkStarts},
 	{"growth", (*comparison).growth, (*comparison).growthFigures, (*comparison).filling},
 }
 

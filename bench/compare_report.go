@@ -39,6 +39,8 @@ var sections = []section{
 	{title: "Sends on streams", note: fmt.Sprintf("The same messages; each stream has one sender and at most %d unanswered messages.", window),
 		what: doStream, number: "streams"},
 	{title: "Asks", note: "A question to an agent, and its answer.", what: doAsk, number: "callers"},
+	{title: "Asks by the SDKs", note: fmt.Sprintf("A question to an agent that the same SDK runs (%d at once), and its answer. Asker and "+
+		"agent are processes of their own; the published package's are one.", sdkConcurrency), what: doSDKAsk, number: "callers"},
 	{title: "Single-row commits", what: singleCommit.what, number: "callers"},
 	{title: "Fan-out", note: fmt.Sprintf("One sender, %d messages under way; a message counts when every stream has it.", underWay),
 		what: doFanOut, number: "streams"},

@@ -58,6 +58,10 @@ func main() {
 		exitOn(compare(os.Args[2:]))
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == sdkLoad {
+		exitOn(serveSDKLoad(os.Args[2:]))
+		return
+	}
 	names := make([]string, len(parts))
 	for i, part := range parts {
 		names[i] = part.name

@@ -11,6 +11,8 @@
 //   - disk: sends on a PostgreSQL whose flushes cost 1 ms more.
 //   - fanout: one sender's messages to many streams.
 //   - options: audit and notifications on and off, and the memory of an idle stream.
+//   - sdks: an ask by each SDK of an agent that the same SDK runs, beside bare calls and beside the published package, on this
+//     server and on its own.
 //   - growth: whether a message costs the same as channels, members, agents, events and messages grow by factors of ten,
 //     and a list after a cursor too, beside the list of a server that has few messages.
 //
@@ -19,7 +21,7 @@
 // steps of 10 ms, divided by the messages; the load's is not in it, except for the bare insert, which is server and load in
 // one. The results say of each contestant what is synced when it acknowledges: figures of unlike promises are no race.
 //
-// What cannot be started here (no gcc, no pgbench, no Python) is left out, and the results say so. A part that fails, or hangs,
+// What cannot be started here (no gcc, no pgbench, no Python, no Node.js) is left out, and the results say so. A part that fails, or hangs,
 // does not keep the others from being measured: its results are those until then, the run says why, and ends with an error.
 // It says beforehand about how long it takes, and goes on saying how far it has come.
 //
@@ -44,7 +46,8 @@
 //     with their numbers in one statement, in a table like the server's. Nothing is checked and there is no network
 //     between callers and writer.
 //
-// published.py drives the published Python server with its own client in the same way, and slowdisk/flush.c makes a disk slow.
+// published.py drives the published Python server, or this one, with the published client in the same way; the programs in sdks
+// are the agents and the askers of the SDKs (the Go SDK's are the bench itself). slowdisk/flush.c makes a disk slow.
 //
 // Both end when their input does, and so with their parent.
 package main

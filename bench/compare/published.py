@@ -1,4 +1,4 @@
-"""Drives the published server with its own client, as its users do.
+"""Drives the published server, or this one, with the published client, as its users do.
 
 Usage: published.py BASE_URL API_KEY
 
@@ -43,7 +43,8 @@ def await_stream(channel, attempts=10):
 
 
 def ask(job):
-    channel = client("bench-asker").create_channel("bench", "asks")["id"]
+    opener = client("bench-asker")
+    channel = opener.create_channel(opener.create_intent("Bench", description="asks").id, "asks")["id"]
     stream = SSEStream(f"{BASE}/api/v1/subscribe/channels/{channel}", {"X-API-Key": KEY, "X-Agent-ID": "bench-responder"})
     threading.Thread(target=answer, args=(channel, stream), daemon=True).start()
     await_stream(channel)

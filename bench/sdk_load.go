@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	openintent "openintent/sdk/go"
+)
+
+const (
+	// sdkLoad is the argument that makes the program a load by the Go SDK.
+	sdkLoad = "sdk"
+	// sdkConcurrency is how many requests the agents of all SDKs handle at once.
+	sdkConcurrency = 64
+)
+
+// serveSDKLoad is the Go SDK's load, as compare/sdks has those of the others. Its arguments are `answer` or `ask`, the server,
+// the key, the channel's id and the responder. It ends with its input.
+func serveSDKLoad(arguments []string) error {
+	if len(arguments) != 5 {
+		return errors.New("usage: bench sdk answer|ask SERVER KEY CHANNEL RESPONDER")
+	}
+	agent := asker
+	if arguments[0] == "answer" {
+		agent = arguments[4]
+	}
+	client, err := openintent.Dial(openintent.Options{Server: arguments[1], APIKey: arguments[2], AgentID: agent})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	if arguments[0] == "answer" {
+		return answerBySDK(client)
+	}
+	return askBySDK(client, arguments[3], arguments[4])
+}
+
+func sdkPayload() map[string]any { return map[string]any{"question": text, "attempt": 1} }
+
+func answerBySDK(client *openintent.Client) error {
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	agent := client.Agent(openintent.AgentOptions{
+		Concurrency: sdkConcurrency, Log: slog.New(slog.DiscardHandler), Ready: func() { fmt.Println(`{"Ready":true}`) },
+	})
+	agent.OnMessage("", func(context.Context, *openintent.Message) (any, error) { return sdkPayload(), nil })
+	return agent.Run(ctx)
+}
+
+func askBySDK(client *openintent.Client, channel, responder string) error {
+	ask := func(ctx context.Context, _ int) error {
+		_, err := client.Ask(ctx, channel, openintent.Question{To: responder, Payload: sdkPayload()})
+		return err
+	}
+	answers := json.NewEncoder(os.Stdout)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var given job
+		if err := json.Unmarshal(lines.Bytes(), &given); err != nil {
+			return err
+		}
+		p := plan{duration: time.Duration(given.Seconds * float64(time.Second))}
+		measured, err := p.load(context.Background(), given.Callers, func(ctx context.Context) (worker, error) {
+			return ask, ask(ctx, 0) // the first connects
+		})
+		told := map[string]any{"PerSecond": measured.perSecond, "Median": measured.median, "Slow": measured.slow}
+		if err != nil {
+			told = map[string]any{"Error": err.Error()}
+		}
+		if err := answers.Encode(told); err != nil {
+			return err
+		}
+	}
+	return nil
+}
