@@ -14,11 +14,12 @@
 //	            +--------> draining -------+
 //
 //	every status ----> deregistered
-//	dead, deregistered ----> active, by a new registration only
+//	draining, dead, deregistered ----> active, by registering only
 //
 // Silence makes an active agent unhealthy and an unhealthy one dead; it is judged by the server's clock alone, and only
 // when it lasted longer than the agent's own threshold. A draining agent is deregistered when its drain timeout has run
 // out; one that named no timeout drains until it says that it is done, or counts as dead once it fell silent.
+// A heartbeat leaves it draining; one that comes back registers.
 //
 // # What holds
 //

@@ -48,7 +48,7 @@ func (s *Service) DeregisterAgent(
 }
 
 // Heartbeat notes a sign of life, for the agent itself, a key bound to it, or the operator. A draining agent stays
-// draining, whatever it reports.
+// draining, whatever it reports, until it registers.
 func (s *Service) Heartbeat(
 	ctx context.Context, req *openintentv1.HeartbeatRequest,
 ) (*openintentv1.HeartbeatResponse, error) {

@@ -38,8 +38,8 @@ func (s *Service) RegisterAgent(
 	return s.register(ctx, req, ErrExists)
 }
 
-// UpsertAgent registers as RegisterAgent does, but an agent that is present gets what is given written into its record.
-// That counts as a sign of life.
+// UpsertAgent registers as RegisterAgent does, but an agent that is present gets what is given written into its record and
+// is active from then on.
 func (s *Service) UpsertAgent(
 	ctx context.Context, req *openintentv1.RegisterAgentRequest,
 ) (*openintentv1.Agent, error) {
@@ -194,16 +194,13 @@ func (said registration) applyTo(a *Agent) error {
 	return a.Silence.check()
 }
 
-// update writes what was given into the record of an agent that is present. That the agent spoke is a sign of life.
+// update writes what was given into the record of an agent that is present. Registering makes it active: one that was about
+// to leave has come back.
 func (said registration) update(a *Agent, now time.Time) error {
 	if err := said.applyTo(a); err != nil {
 		return err
 	}
-	a.Version++
-	a.heard(now)
-	if a.Status == StatusUnhealthy {
-		a.Status = StatusActive
-	}
+	a.become(StatusActive, now)
 	return nil
 }
 

@@ -250,18 +250,45 @@ func TestUpsertUpdatesWhatIsGiven(t *testing.T) {
 }
 
 func TestUpsertByStatus(t *testing.T) {
-	want := map[Status]Status{
-		StatusActive: StatusActive, StatusDraining: StatusDraining, StatusUnhealthy: StatusActive,
-		StatusDead: StatusActive, StatusDeregistered: StatusActive,
-	}
 	eachHouse(t, func(t *testing.T, h *house) {
-		for before, after := range want {
+		for _, before := range stored {
 			agent := "agent-" + string(before)
 			h.put(t, agent, before)
 			_, err := h.UpsertAgent(as(agent), registering(agent))
 			require.NoError(t, err)
-			require.Equal(t, after, h.status(t, agent))
+			require.Equal(t, StatusActive, h.status(t, agent), "after %s", before)
 		}
+	})
+}
+
+// A program that left and is started again is not on its way out any more: its drain timeout starts anew with the next drain.
+func TestRegisteringEndsADrain(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		said := registering("worker")
+		said.DrainTimeoutSeconds = pointer(int32(60))
+		_, err := h.UpsertAgent(as("worker"), said)
+		require.NoError(t, err)
+		_, err = h.setStatus("worker", StatusDraining)
+		require.NoError(t, err)
+		h.clock.Advance(30 * second)
+		h.changes = nil
+		again, err := h.UpsertAgent(as("worker"), registering("worker"))
+		require.NoError(t, err)
+		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE, again.GetStatus())
+		require.EqualValues(t, 3, again.GetVersion())
+		require.Equal(t, []string{"worker"}, h.changes)
+
+		h.clock.Advance(31 * second)
+		h.sweep(t)
+		require.Equal(t, StatusActive, h.status(t, "worker"))
+		_, err = h.setStatus("worker", StatusDraining)
+		require.NoError(t, err)
+		h.clock.Advance(59 * second)
+		h.sweep(t)
+		require.Equal(t, StatusDraining, h.status(t, "worker"))
+		h.clock.Advance(2 * second)
+		h.sweep(t)
+		require.Equal(t, StatusDeregistered, h.status(t, "worker"))
 	})
 }
 

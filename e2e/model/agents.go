@@ -20,7 +20,7 @@ func (w *World) HoldsRole(agent, role string) bool {
 }
 
 // Register makes an agent's record, or a new one after it died or left. An agent that is present is refused, unless its
-// record may be updated; it then takes the role, and is well again if it was not.
+// record may be updated; it then takes the role and is active, though it may have been leaving.
 func (w *World) Register(caller, agent, role string, update bool) Outcome {
 	switch record := w.Agents[agent]; {
 	case caller != agent && caller != Operator:
@@ -30,10 +30,7 @@ func (w *World) Register(caller, agent, role string, update bool) Outcome {
 	case !update:
 		return "AGENT_EXISTS"
 	default:
-		record.Role = role
-		if record.Status == "unhealthy" {
-			record.Status = "active"
-		}
+		record.Role, record.Status = role, "active"
 	}
 	return OK
 }

@@ -39,7 +39,8 @@ type AgentServiceClient interface {
 	// RegisterAgent makes an agent's record, `active`. An agent that is active, draining or unhealthy already is
 	// ALREADY_EXISTS; one that is dead or deregistered starts anew at version 1.
 	RegisterAgent(ctx context.Context, in *RegisterAgentRequest, opts ...grpc.CallOption) (*Agent, error)
-	// UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record.
+	// UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record. Either
+	// way it is `active` then, also when it was draining or unhealthy.
 	UpsertAgent(ctx context.Context, in *RegisterAgentRequest, opts ...grpc.CallOption) (*Agent, error)
 	// GetAgent gives one record.
 	GetAgent(ctx context.Context, in *GetAgentRequest, opts ...grpc.CallOption) (*Agent, error)
@@ -144,7 +145,8 @@ type AgentServiceServer interface {
 	// RegisterAgent makes an agent's record, `active`. An agent that is active, draining or unhealthy already is
 	// ALREADY_EXISTS; one that is dead or deregistered starts anew at version 1.
 	RegisterAgent(context.Context, *RegisterAgentRequest) (*Agent, error)
-	// UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record.
+	// UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record. Either
+	// way it is `active` then, also when it was draining or unhealthy.
 	UpsertAgent(context.Context, *RegisterAgentRequest) (*Agent, error)
 	// GetAgent gives one record.
 	GetAgent(context.Context, *GetAgentRequest) (*Agent, error)
