@@ -89,6 +89,18 @@ func (c *consumer) leave(ctx context.Context) error {
 	})
 }
 
+// forgetConsumers lets others have the deliveries of consumers that died with the process before this one. It may run only
+// where no other process can have any.
+func (s *Service) forgetConsumers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, leavingPatience)
+	defer cancel()
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL: "UPDATE subscriptions SET consumer = NULL, consumer_until = NULL WHERE consumer IS NOT NULL",
+		})
+	})
+}
+
 // handing runs what hands a delivery to the client.
 func (c *consumer) handing(hand func() error) error {
 	c.mutex.Lock()

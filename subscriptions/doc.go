@@ -20,7 +20,8 @@
 //
 // A subscription by another name than `default` is delivered at least once. One stream, or the posting, is its consumer at a
 // time (consumer.go) and says every few seconds that it lives; another takes over when it ends or falls silent, and a stream
-// then begins with all that is not acknowledged, so that nothing newer overtakes what was lost on the way. Fetches share
+// then begins with all that is not acknowledged, so that nothing newer overtakes what was lost on the way; it says that it took
+// over if it was asked to. Fetches share
 // what is due while nobody streams. Each attempt is counted before the delivery goes out (a post's, when it has failed);
 // what is not acknowledged in time is due again, and after the last attempt a dead letter.
 //
@@ -56,6 +57,7 @@
 // A crash between gathering and offering loses nothing; between offering and sending it costs an attempt; between posting and
 // noting it repeats some posts, in order, under the same ids. A commit of unknown outcome is not repeated: the next look reads
 // what is stored. When the database is away, streams and posts wait and go on; calls are refused as unavailable. A consumer
-// whose process dies is replaced after ten seconds, one whose client takes nothing any more somewhat later. Wake-ups carry no truth, here as elsewhere. A departed agent's subscriptions, and expired ones, deliver
+// whose process dies is replaced after ten seconds (on SQLite, where there is one process, when the next one starts), one
+// whose client takes nothing any more somewhat later. Wake-ups carry no truth, here as elsewhere. A departed agent's subscriptions, and expired ones, deliver
 // no more from that moment on, swept or not; their dead letters can be read until they are deleted.
 package subscriptions

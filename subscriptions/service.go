@@ -82,8 +82,13 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterSubscriptionServiceServer(r, s)
 }
 
-// Start begins the room's own work.
+// Start begins the room's own work. Where one process serves the database alone, whoever had deliveries is gone.
 func (s *Service) Start() {
+	if s.db.Engine() == database.SQLite {
+		if err := s.forgetConsumers(context.Background()); err != nil {
+			s.logger.Warn("consumers from before the start keep their deliveries a little longer", "error", err)
+		}
+	}
 	s.renewing.Start()
 	s.poster.start()
 }

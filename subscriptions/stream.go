@@ -42,7 +42,7 @@ func (s *Service) StreamDeliveries(
 	}
 	st := &streaming{
 		receiver: r, consumer: s.newConsumer(sub.no), send: stream.Send,
-		maxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)),
+		maxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)), announces: req.GetAnnounceActive(),
 	}
 	st.consumer.afresh = true
 	return st.run(ctx)
@@ -72,7 +72,8 @@ type streaming struct {
 	consumer       *consumer
 	send           func(*openintentv1.SubscriptionDelivery) error
 	maxOutstanding int
-	active         bool
+	// announces says to tell the client whenever the stream becomes active.
+	announces, active bool
 }
 
 // run streams until the subscription ends or the context does. Which of the streams is active is decided anew whenever one
@@ -120,6 +121,9 @@ func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
 			return st.standBy(seen, until), nil
 		}
 		st.active = true
+		if err := st.announce(); err != nil {
+			return 0, err
+		}
 	}
 	parcels, wait, err := st.receive(ctx, seen, st.consumer.name, offerPage, st.maxOutstanding)
 	if err != nil {
@@ -131,6 +135,16 @@ func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
 		}
 	}
 	return wait, nil
+}
+
+// announce tells a client that asked for it that the stream is active from now on.
+func (st *streaming) announce() error {
+	if !st.announces {
+		return nil
+	}
+	return st.consumer.handing(func() error {
+		return sending(st.send(&openintentv1.SubscriptionDelivery{SubscriptionId: st.sub.id}))
+	})
 }
 
 // hand hands parcels on for as long as what they hold is fresh. It gives those that are left, read again. What expired or

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"openintent/database"
 	"openintent/database/databasetest"
@@ -108,6 +109,55 @@ func TestFurtherStreamsStandBy(t *testing.T) {
 		h.send(t, "ann", channel, "bob", "four")
 		require.Equal(t, []string{"4:four"}, described(h.fetch(t, sub)), "nobody streams any more")
 	})
+}
+
+// Whoever asks for it is told when it becomes the active one, so that it leaves alone until then what the other may be doing.
+func TestAStreamTellsWhenItBecomesActive(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		announcing := &openintentv1.StreamDeliveriesRequest{AnnounceActive: ptr(true)}
+		announced := func(s *stream[wireDelivery]) {
+			require.True(t, proto.Equal(&openintentv1.SubscriptionDelivery{SubscriptionId: sub.GetId()}, s.next(t)))
+		}
+		first := h.stream(t, sub, announcing)
+		announced(first)
+		second := h.stream(t, sub, announcing)
+		h.send(t, "ann", channel, "bob", "one")
+		require.Equal(t, "1:one", describe(first.next(t)))
+		select {
+		case d := <-second.deliveries:
+			require.Fail(t, "it stands by", "%v", d)
+		default:
+		}
+		first.cancel()
+		require.ErrorIs(t, first.end(t), context.Canceled)
+		announced(second)
+		require.Equal(t, "1:one", describe(second.next(t)))
+	})
+}
+
+// Once another process can have the file, the one before is gone, whether it said so or not.
+func TestOnSQLiteTheNextProcessNeedNotWaitForADeadConsumer(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.SQLite)
+	channel := h.open(t, h.intent(t), "talk")
+	sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+	require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+		found, err := find(tx, sub.GetId())
+		if err != nil {
+			return err
+		}
+		return tx.Pipeline(setConsumer(found.no, "of a process that died", h.clock.Now().Add(consumerPatience)))
+	}))
+	h.send(t, "ann", channel, "bob", "one")
+	_, err := h.tryFetch(as("bob"), sub, 1)
+	requireFault(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
+	h.subscriptions.Stop()
+	h.messaging.Stop()
+	require.NoError(t, h.db.Close())
+	h.rooms = h.replica(t)
+	require.Equal(t, []string{"1:one"}, described(h.fetch(t, sub)))
 }
 
 // A replica that dies says nothing: the database's time tells.

@@ -764,8 +764,11 @@ type StreamDeliveriesRequest struct {
 	MaxOutstanding *int32 `protobuf:"varint,2,opt,name=max_outstanding,json=maxOutstanding,proto3,oneof" json:"max_outstanding,omitempty"`
 	// Acknowledge everything up to this number first, as AcknowledgeDeliveries does; over REST the Last-Event-ID.
 	AcknowledgedThrough *int64 `protobuf:"varint,3,opt,name=acknowledged_through,json=acknowledgedThrough,proto3,oneof" json:"acknowledged_through,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Tell whenever the stream becomes the active one, at its beginning or later: by a delivery of number 0, without message
+	// and event, before the others. It is not acknowledged. Not over REST.
+	AnnounceActive *bool `protobuf:"varint,4,opt,name=announce_active,json=announceActive,proto3,oneof" json:"announce_active,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *StreamDeliveriesRequest) Reset() {
@@ -817,6 +820,13 @@ func (x *StreamDeliveriesRequest) GetAcknowledgedThrough() int64 {
 		return *x.AcknowledgedThrough
 	}
 	return 0
+}
+
+func (x *StreamDeliveriesRequest) GetAnnounceActive() bool {
+	if x != nil && x.AnnounceActive != nil {
+		return *x.AnnounceActive
+	}
+	return false
 }
 
 // FetchDeliveriesRequest asks for deliveries.
@@ -1322,14 +1332,16 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\bposition\x18\x05 \x01(\x03R\bposition\x12!\n" +
 	"\fchannel_name\x18\x06 \x01(\tR\vchannelName\x120\n" +
 	"\amessage\x18\a \x01(\v2\x16.openintent.v1.MessageR\amessage\x12*\n" +
-	"\x05event\x18\b \x01(\v2\x14.openintent.v1.EventR\x05event\"\xef\x01\n" +
+	"\x05event\x18\b \x01(\v2\x14.openintent.v1.EventR\x05event\"\xb1\x02\n" +
 	"\x17StreamDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x128\n" +
 	"\x0fmax_outstanding\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x0emaxOutstanding\x88\x01\x01\x12?\n" +
-	"\x14acknowledged_through\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\x13acknowledgedThrough\x88\x01\x01B\x12\n" +
+	"\x14acknowledged_through\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\x13acknowledgedThrough\x88\x01\x01\x12,\n" +
+	"\x0fannounce_active\x18\x04 \x01(\bH\x02R\x0eannounceActive\x88\x01\x01B\x12\n" +
 	"\x10_max_outstandingB\x17\n" +
-	"\x15_acknowledged_through\"\xc9\x01\n" +
+	"\x15_acknowledged_throughB\x12\n" +
+	"\x10_announce_active\"\xc9\x01\n" +
 	"\x16FetchDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +

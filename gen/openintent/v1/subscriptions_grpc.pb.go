@@ -59,8 +59,8 @@ type SubscriptionServiceClient interface {
 	DeleteSubscription(ctx context.Context, in *DeleteSubscriptionRequest, opts ...grpc.CallOption) (*DeleteSubscriptionResponse, error)
 	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they
 	// come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a further one is
-	// accepted, waits, and takes over when the active one ends or its server is gone. One that is posted to a webhook is
-	// FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
+	// accepted, waits, and takes over when the active one ends or its server is gone; `announce_active` has it told. One that
+	// is posted to a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
 	// /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(ctx context.Context, in *StreamDeliveriesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscriptionDelivery], error)
 	// FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with
@@ -213,8 +213,8 @@ type SubscriptionServiceServer interface {
 	DeleteSubscription(context.Context, *DeleteSubscriptionRequest) (*DeleteSubscriptionResponse, error)
 	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they
 	// come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a further one is
-	// accepted, waits, and takes over when the active one ends or its server is gone. One that is posted to a webhook is
-	// FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
+	// accepted, waits, and takes over when the active one ends or its server is gone; `announce_active` has it told. One that
+	// is posted to a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
 	// /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(*StreamDeliveriesRequest, grpc.ServerStreamingServer[SubscriptionDelivery]) error
 	// FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with

@@ -140,14 +140,16 @@ class SubscriptionDelivery(_message.Message):
     def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ...) -> None: ...
 
 class StreamDeliveriesRequest(_message.Message):
-    __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through")
+    __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     MAX_OUTSTANDING_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGED_THROUGH_FIELD_NUMBER: _ClassVar[int]
+    ANNOUNCE_ACTIVE_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     max_outstanding: int
     acknowledged_through: int
-    def __init__(self, subscription_id: _Optional[str] = ..., max_outstanding: _Optional[int] = ..., acknowledged_through: _Optional[int] = ...) -> None: ...
+    announce_active: bool
+    def __init__(self, subscription_id: _Optional[str] = ..., max_outstanding: _Optional[int] = ..., acknowledged_through: _Optional[int] = ..., announce_active: bool = ...) -> None: ...
 
 class FetchDeliveriesRequest(_message.Message):
     __slots__ = ("subscription_id", "limit", "wait_seconds")

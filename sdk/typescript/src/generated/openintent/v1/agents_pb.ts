@@ -609,7 +609,8 @@ export const AgentService: GenService<{
     output: typeof AgentSchema;
   },
   /**
-   * UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record.
+   * UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record. Either
+   * way it is `active` then, also when it was draining or unhealthy.
    *
    * @generated from rpc openintent.v1.AgentService.UpsertAgent
    */
