@@ -112,10 +112,13 @@ def answer_of(result: Any) -> Answer | None:
     return None if result is None else Answer(payloads.encode(result, "result"))
 
 
-def failure_of(error: Exception) -> Answer:
-    """Gives the answer that tells of a failure, for the asker's RemoteError."""
-    text = error.message if isinstance(error, OpenIntentError) else str(error)
-    text = text.encode("utf-8", "replace").decode()[:_LONGEST_TEXT]
+def failure_of(error: BaseException) -> Answer:
+    """Gives the answer that tells of a failure, for the asker's RemoteError. What no payload may hold is left out of it."""
+    try:
+        text = error.message if isinstance(error, OpenIntentError) else str(error)
+    except Exception:  # an error that cannot even say what it is
+        text = ""
+    text = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")[:_LONGEST_TEXT]
     return Answer({"error": {"type": type(error).__name__, "message": text}}, failed=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import itertools
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -110,7 +111,11 @@ class Handling:
         """Calls a handler and gives what its result or its failure answers. A failure is logged and noted in the span."""
         try:
             return answer_of(await self._call(handler, fields, reply))
-        except Exception as error:
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # whatever it is, the asker is to hear of it
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             logger.warning("a handler of %s failed on %s", fields["channel_name"], fields["id"], exc_info=error)
             if span is not None:
                 span.record_exception(error)
@@ -127,4 +132,20 @@ class Handling:
 
         arguments = handler.arguments(BlockingAgentMessage(**fields, answer=blocking_reply))
         context = contextvars.copy_context()
-        return await loop.run_in_executor(self._threads, lambda: context.run(handler.function, *arguments))
+
+        def call() -> Any:
+            try:
+                return context.run(handler.function, *arguments)
+            except StopIteration as error:  # which no future can hold: who waits for it would wait for ever
+                raise RuntimeError("the handler raised StopIteration") from error
+
+        return await loop.run_in_executor(self._threads, call)
+
+
+def _is_cancelled() -> bool:
+    """Whether the current task is being cancelled, and not only something that it waited for. Python 3.10 cannot tell; there
+    the message is taken as not handled."""
+    if sys.version_info < (3, 11):
+        return True
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -104,3 +104,12 @@ def test_failures_become_answers() -> None:
     passed_on = failure_of(RemoteError("no such table", type="KeyError", response=response))
     assert passed_on.payload == {"error": {"type": "RemoteError", "message": "no such table"}}
     assert len(failure_of(ValueError("x" * 100_000)).payload["error"]["message"]) == 8_192
+
+
+def test_a_failure_says_only_what_can_be_sent() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("nothing to say")
+
+    assert failure_of(ValueError("a\0b\ud800c")).payload["error"]["message"] == "a\ufffdb?c"
+    assert failure_of(Mute()).payload == {"error": {"type": "Mute", "message": ""}}

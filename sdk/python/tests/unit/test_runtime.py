@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any
@@ -116,6 +117,50 @@ async def test_the_first_result_answers_and_failures_are_told() -> None:
     (reply,) = server.said("ReplyMessage")
     assert reply.metadata.fields["openintent_error"].bool_value
     await agent.drain()
+
+
+class Odd(BaseException):
+    """What no handler should raise, and one does."""
+
+
+async def waits_for_what_was_cancelled(message: AgentMessage) -> None:
+    other = asyncio.ensure_future(asyncio.Event().wait())
+    other.cancel()
+    await other
+
+
+async def raises_oddly(message: AgentMessage) -> None:
+    raise Odd("odd")
+
+
+def stops(message: BlockingAgentMessage) -> None:
+    next(iter(()))
+
+
+@pytest.mark.parametrize(
+    ("handler", "type"),
+    [
+        pytest.param(
+            waits_for_what_was_cancelled, "CancelledError",
+            marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 cannot tell whose cancellation it is"),
+        ),
+        (raises_oddly, "Odd"),
+        (stops, "RuntimeError"),
+    ],
+)
+def test_failures_of_every_kind_are_told(handler: Callable[..., Any], type: str) -> None:
+    @in_loop
+    async def told() -> None:
+        server = FakeServer()
+        agent = runtime(server, handler)
+        await agent.start()
+        server.deliver(delivery(1))
+        await server.until_acknowledged(1)
+        ((_, _, payload),) = server.replies()
+        assert payload["error"]["type"] == type
+        await agent.drain()
+
+    told()
 
 
 @in_loop
