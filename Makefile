@@ -1,7 +1,7 @@
 # The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test torture soak lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
+.PHONY: help run build test test-sdks torture soak lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
@@ -23,9 +23,13 @@ run: ## Start the server on SQLite with the development key (flags in ARGS)
 build: ## Build bin/openintent, without cgo
 	CGO_ENABLED=0 go build -trimpath -o bin/openintent ./cmd/openintent
 
-test: check-generated proto-lint proto-breaking lint ## Check everything and run all tests; installs or starts what they need
+test: check-generated proto-lint proto-breaking lint test-sdks ## Check everything and run all tests; installs or starts what they need
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
-		scripts/with-postgres.sh go test -race -p 2 -timeout 9m ./...
+		scripts/node.sh scripts/with-postgres.sh go test -race -p 2 -timeout 9m ./...
+
+test-sdks: ## Test what the Python and the TypeScript SDK do without a server
+	scripts/python-sdk.sh unit
+	scripts/node-env.sh >/dev/null && scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
 
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
 	go test -race -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
@@ -38,10 +42,10 @@ lint: ## Vet and lint the Go code, including who may import whom
 	go vet ./...
 	$(GOLANGCI_LINT) run ./...
 
-generate: ## Generate gen/ from proto/
+generate: ## Generate gen/ and the generated code of the SDKs from proto/
 	scripts/generate.sh
 
-check-generated: ## Fail if gen/ is not what generate would make
+check-generated: ## Fail if generated code is not what generate would make
 	scripts/generate.sh --check
 
 proto-lint: ## Lint the protos and check their form

@@ -10,7 +10,7 @@ scripts/node-env.sh >/dev/null
 generated=sdk/typescript/src/generated
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
-scripts/buf.sh generate --template sdk/typescript/buf.gen.yaml --output "$fresh"
+scripts/node.sh scripts/buf.sh generate --template sdk/typescript/buf.gen.yaml --output "$fresh"
 
 if [[ ${1:-} == --check ]]; then
   if ! diff --recursive --brief "$generated" "$fresh"; then

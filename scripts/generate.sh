@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Generates gen/ from proto/ with the pinned buf and the plugins pinned in tools/go.mod.
+# Generates gen/ from proto/ with the pinned buf and the plugins pinned in tools/go.mod, and what the SDKs in other languages
+# have of the protos.
 #
-#   scripts/generate.sh            replaces the generated files in gen/
-#   scripts/generate.sh --check    changes nothing and fails when gen/ is not what would be generated
+#   scripts/generate.sh            replaces the generated files
+#   scripts/generate.sh --check    changes nothing and fails when one of them is not what would be generated
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+scripts/generate-python.sh "$@"
+scripts/generate-typescript.sh "$@"
 
 # gen/openapi/openapi.go embeds the generated document; it is the only file in gen/ written by hand.
 handwritten=openapi.go
