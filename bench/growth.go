@@ -111,6 +111,15 @@ func (g *grower) add(what string, size int, begin func(context.Context) (worker,
 	})
 }
 
+// speakInEach sends a message to each channel: the first one costs more than those that follow.
+func (g *grower) speakInEach(ctx context.Context, channels []string) error {
+	send, err := g.grpcSender(channels)(ctx)
+	if err != nil {
+		return err
+	}
+	return inParallel(len(channels), func(i int) error { return send(ctx, i) })
+}
+
 // prepare makes everything as large as it will be measured.
 func (g *grower) prepare(ctx context.Context) error {
 	channels := make([]string, g.largest())
@@ -124,6 +133,9 @@ func (g *grower) prepare(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	if err := g.speakInEach(ctx, channels); err != nil {
 		return err
 	}
 	for _, size := range tens(1, g.largest()) {

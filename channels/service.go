@@ -37,7 +37,7 @@ const (
 
 	// keptKeys and keptRules bound the caches in entries; what falls out is read again.
 	keptKeys  = 65_536
-	keptRules = 4_096
+	keptRules = 16_384
 )
 
 // Service is the channel room; make it with New.

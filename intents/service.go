@@ -19,7 +19,7 @@ import (
 // Bounds of what is kept in memory; what falls out is read again.
 const (
 	keptNumbers = 65_536
-	keptRules   = 4_096
+	keptRules   = 16_384
 )
 
 // Config is what a Service needs.

@@ -10,7 +10,7 @@ import (
 
 // How much the writer remembers; of what falls out, the next batch reads anew.
 const (
-	keptHeads     = 8_192
+	keptHeads     = 16_384
 	keptCounts    = 16_384
 	keptRequests  = 16_384
 	keptPresences = 16_384
@@ -55,6 +55,14 @@ func newRecollection() *recollection {
 	requests, _ := lru.New[string, recalled[Message]](keptRequests)
 	presences, _ := lru.New[string, presenceOrNone](keptPresences)
 	return &recollection{heads: heads, counts: counts, requests: requests, presences: presences}
+}
+
+// keep bounds what is remembered of each kind in entries.
+func (r *recollection) keep(entries int) {
+	r.heads.Resize(entries)
+	r.counts.Resize(entries)
+	r.requests.Resize(entries)
+	r.presences.Resize(entries)
 }
 
 // recalledState is what a batch would read.

@@ -126,6 +126,7 @@ func (s *Service) keep(entries int) {
 	s.offers.written.Resize(entries)
 	s.offers.marked.Resize(entries)
 	s.writer.audiences.stored.Resize(entries)
+	s.writer.remembered.keep(entries)
 }
 
 func orDefault[T comparable](value, fallback T) T {
