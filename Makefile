@@ -23,6 +23,11 @@ run: ## Start the server on SQLite with the development key (flags in ARGS)
 build: ## Build bin/openintent, without cgo
 	CGO_ENABLED=0 go build -trimpath -o bin/openintent ./cmd/openintent
 
+package: ## Build what the SDKs are installed from into dist/: a Go module, a wheel and an npm package
+	scripts/package-go.sh dist
+	scripts/package-python.sh dist
+	scripts/package-typescript.sh dist
+
 test: check-generated proto-lint proto-breaking lint test-sdks ## Check everything and run all tests; installs or starts what they need
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
 		scripts/node.sh scripts/with-postgres.sh go test -race -p 2 -timeout 9m ./...

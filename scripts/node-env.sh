@@ -3,6 +3,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../sdk/typescript"
 
+# Of several that come at once, one installs.
+mkdir -p ../../.cache
+exec 9>../../.cache/node-env.lock
+if command -v flock >/dev/null; then
+  flock 9
+fi
 # A copy of the lock file marks a finished installation: a half-made or outdated one is made anew.
 if ! cmp --silent package-lock.json node_modules/installed-lock.json; then
   ../../scripts/node.sh npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2
