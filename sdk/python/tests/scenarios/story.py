@@ -59,6 +59,8 @@ Story = dict[str, Any]
 def read_all() -> list[Story]:
     """Reads all scenarios: those that disturb servers last."""
     stories = [read(path) for path in sorted(DIRECTORY.glob("*.yaml"))]
+    if not stories:
+        raise FileNotFoundError(f"there are no scenarios in {DIRECTORY}")
     return sorted(stories, key=lambda story: bool(story.get("disturbs")))
 
 
