@@ -9,6 +9,19 @@
 //	lock the heads, read the state ──> decide each draft (admit.go) ──> append (append.go) and commit
 //	└────────── one round trip ─────┘                                  └──────── one round trip ───────┘
 //
+// The writer remembers what its own commits left behind (recollection.go): heads, counts, open requests, agents' records. When
+// that is all a batch is decided by, it decides without reading, and commits in one round trip:
+//
+//	recall the state ──> decide ──> take the locks if the heads are as expected, append, commit
+//	                                └──────────────────── one round trip ────────────────────┘
+//
+// What is remembered is a guess. Whatever a draft is decided by either cannot change without its intent's head, which is
+// compared under the lock, or is an agent's record, which is compared after it, or is an idempotency key, whose uniqueness the
+// table keeps. If anything is different the database refuses the transaction, nothing is stored, and the batch is read and
+// decided as above; so is one with a refusal, with a channel by its name, or after a commit of unknown outcome. The time is
+// that of the clock which follows the database's, never before the newest message's. Where another replica has moved the head
+// in between, the writer guesses no more until it has found its own head again.
+//
 // A refused draft touches no other. A sender hears of its message only after the commit. Messages get their place under the
 // head's lock, which is held until the commit, so their order is the order of commits. appender is the only code that stores
 // messages; the writer and the lifecycle's own notifications share it.
