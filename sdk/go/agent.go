@@ -76,8 +76,8 @@ func (c *Client) Agent(options AgentOptions) *Agent {
 func (a *Agent) Client() *Client { return a.client }
 
 // OnMessage binds a handler to the messages of channels of this name; "" binds it to those that no other handler is bound to.
-// All handlers of a message are called, in the order they were bound, and the first result that is not nil answers. Bind
-// before Run.
+// All handlers of a message are called, in the order they were bound, and the first result that is not nil, or
+// failure, answers. Bind before Run.
 func (a *Agent) OnMessage(channel string, handle Handler) {
 	a.handlers = append(a.handlers, boundHandler{channel, handle})
 }

@@ -56,7 +56,8 @@ func Dial(options Options) (*Client, error) {
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		// A connection that died without a word is noticed while something waits on it.
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Minute, Timeout: 20 * time.Second}),
+		// The server allows one question each ten seconds.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q of the server is none: %w", options.Server, err)

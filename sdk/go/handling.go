@@ -94,7 +94,7 @@ func (r *receiver) handle(message *Message) bool {
 	case r.life.Err() != nil:
 		return false
 	case message.MessageType != Request && err != nil:
-		r.log.Error("a handler failed", "agent", r.agent.options.ID, "message", message.ID, "channel", message.ChannelName, "error", err)
+		r.log.Error("a handler failed", "agent", r.agent.options.ID, "message", message.ID, "channel", message.ChannelName, "error", textOf(err))
 		return true
 	case message.MessageType != Request || err == nil && answer == nil:
 		return true
@@ -104,20 +104,20 @@ func (r *receiver) handle(message *Message) bool {
 	return r.answer(ctx, message, Reply{Payload: answer})
 }
 
-// call calls all handlers of a message and gives the first result that is not nil, or the first failure where there is none.
+// call calls all handlers of a message and gives the first result that is not nil, or failure, whichever came first.
 func (r *receiver) call(ctx context.Context, message *Message) (answer any, failure error) {
 	for _, handle := range r.agent.matching(message.ChannelName) {
 		result, err := protected(ctx, handle, message)
 		switch {
-		case err != nil && failure == nil:
+		case answer != nil || failure != nil:
+			if err != nil {
+				r.log.Error("a handler failed after another had answered", "agent", r.agent.options.ID, "message", message.ID, "error", textOf(err))
+			}
+		case err != nil:
 			failure = err
-		case err == nil && answer == nil && !isNil(result):
+		case !isNil(result):
 			answer = result
 		}
-	}
-	if answer != nil && failure != nil {
-		r.log.Error("a handler failed beside one that answered", "agent", r.agent.options.ID, "message", message.ID, "error", failure)
-		failure = nil
 	}
 	return answer, failure
 }
@@ -180,7 +180,7 @@ func (r *receiver) reply(ctx context.Context, message *Message, reply Reply) err
 
 // failureOf is the response of a handler that failed.
 func failureOf(err error) Reply {
-	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	text := strings.ToValidUTF8(textOf(err), "\uFFFD")
 	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	if len(text) > longestFailure {
 		text = strings.ToValidUTF8(text[:longestFailure], "")
@@ -189,6 +189,17 @@ func failureOf(err error) Reply {
 		Payload:  map[string]any{"error": map[string]any{"type": kindOf(err), "message": text}},
 		Metadata: map[string]any{failureMark: true},
 	}
+}
+
+// textOf is an error's text. One that panics when it is asked, as a nil pointer to an error's type does, must not end the
+// agent's program.
+func textOf(err error) (text string) {
+	defer func() {
+		if value := recover(); value != nil {
+			text = fmt.Sprint("an error without a text: ", value)
+		}
+	}()
+	return err.Error()
 }
 
 // kindOf names an error's type without its package; the anonymous ones of the standard library are an "Error".

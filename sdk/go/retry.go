@@ -61,8 +61,13 @@ func pause(ctx context.Context, wait time.Duration) error {
 // repeated makes a call that only reads, or carries an idempotency key, until it succeeds or is refused; at the longest until
 // the context's deadline or, without one, for the client's patience.
 func repeated[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
-	_, bounded := ctx.Deadline()
 	patience := time.Now().Add(c.options.RetryPatience)
+	_, bounded := ctx.Deadline()
+	if !bounded { // an attempt that gets no answer at all is bounded, too
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, patience)
+		defer cancel()
+	}
 	var none T
 	for waits := newWaits(); ; {
 		result, err := call(ctx)

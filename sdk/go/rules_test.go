@@ -164,6 +164,12 @@ func TestACallIsRepeatedUntilItSucceedsOrIsRefused(t *testing.T) {
 	away := func(context.Context) (string, error) { return "", refusal(t, codes.Unavailable, "") }
 	_, err = repeated(t.Context(), impatient, away)
 	require.ErrorIs(t, err, ErrUnavailable)
+	silent := func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	_, err = repeated(t.Context(), impatient, silent)
+	require.ErrorIs(t, err, ErrMessageTimeout)
 	ended, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	_, err = repeated(ended, client, away)
@@ -271,9 +277,12 @@ func TestAFailureIsSentWithItsNameAndText(t *testing.T) {
 	}
 	reply := failureOf(errors.New("bad \xff\x00"))
 	require.Equal(t, "bad \uFFFD\uFFFD", reply.Payload.(map[string]any)["error"].(map[string]any)["message"])
+	var none *tableError // not nil as an error, and nothing inside
+	reply = failureOf(none)
+	require.Contains(t, reply.Payload.(map[string]any)["error"].(map[string]any)["message"], "nil pointer")
 }
 
-func TestHandlersAreChosenByChannelAndTheFirstResultAnswers(t *testing.T) {
+func TestHandlersAreChosenByChannelAndTheFirstResultOrFailureAnswers(t *testing.T) {
 	called := []string{}
 	answering := func(name string, result any, err error) Handler {
 		return func(context.Context, *Message) (any, error) {
@@ -285,16 +294,21 @@ func TestHandlersAreChosenByChannelAndTheFirstResultAnswers(t *testing.T) {
 	a := client.Agent(AgentOptions{ID: "agent"})
 	a.OnMessage("", answering("any", map[string]any{"by": "any"}, nil))
 	a.OnMessage("sums", answering("nil", map[string]any(nil), nil))
-	a.OnMessage("sums", answering("failing", nil, errors.New("no")))
 	a.OnMessage("sums", answering("first", map[string]any{"by": "first"}, nil))
 	a.OnMessage("sums", answering("second", map[string]any{"by": "second"}, nil))
+	a.OnMessage("sums", answering("failing", nil, errors.New("no")))
+	a.OnMessage("fails", answering("failing", nil, errors.New("no")))
+	a.OnMessage("fails", answering("late", map[string]any{"by": "late"}, nil))
 	a.OnMessage("panics", func(context.Context, *Message) (any, error) { panic("out of paper") })
 	r := newReceiver(a)
 
 	answer, err := r.call(t.Context(), &Message{ChannelName: "sums"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"by": "first"}, answer)
-	require.Equal(t, []string{"nil", "failing", "first", "second"}, called)
+	require.Equal(t, []string{"nil", "first", "second", "failing"}, called)
+	answer, err = r.call(t.Context(), &Message{ChannelName: "fails"})
+	require.EqualError(t, err, "no")
+	require.Nil(t, answer)
 	answer, err = r.call(t.Context(), &Message{ChannelName: "other"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"by": "any"}, answer)
