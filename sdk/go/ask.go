@@ -2,7 +2,6 @@ package openintent
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -16,6 +15,8 @@ const (
 	grace = 2 * time.Second
 	// margin is how much of a context's time is kept for that, at most; the question then waits that much shorter.
 	margin = 200 * time.Millisecond
+	// longestWindow is how long the server waits in one call, at most.
+	longestWindow = 10 * time.Minute
 )
 
 // Question is a request whose responses are awaited.
@@ -185,49 +186,29 @@ func (c *Client) ResumeAsk(ctx context.Context, channelID, messageID string, wai
 	ctx, cancel := context.WithDeadline(ctx, deadline.Add(grace))
 	defer cancel()
 	for {
-		responses, err := c.await(ctx, channelID, messageID, 1, time.Until(deadline))
+		begun, window := time.Now(), min(time.Until(deadline), longestWindow)
+		responses, err := c.await(ctx, channelID, messageID, 1, window)
 		switch {
 		case err != nil:
 			return nil, about(err, messageID)
 		case len(responses) > 0:
 			return c.firstOf(responses[0], nil)
-		}
-		over, err := c.overQuestion(ctx, channelID, messageID)
-		switch {
-		case err != nil:
-			return nil, about(err, messageID)
-		case over != nil:
-			return nil, over
-		case time.Now().After(deadline):
-			return nil, unanswered(messageID, "No response came before the time ran out; the request may still be answered.")
+		case time.Since(begun) < window || time.Now().After(deadline): // before its time, when no response can come any more
+			return nil, about(c.whyUnanswered(ctx, channelID), messageID)
 		}
 	}
 }
 
-// overQuestion tells why no response can come any more; nil when one can.
-func (c *Client) overQuestion(ctx context.Context, channelID, messageID string) (over, err error) {
+// whyUnanswered is the error for a question that has no response.
+func (c *Client) whyUnanswered(ctx context.Context, channelID string) error {
 	channel, err := c.GetChannel(ctx, channelID)
-	if err != nil {
-		return nil, err
-	}
-	if channel.Status == ChannelClosed {
-		return &Error{Code: "FAILED_PRECONDITION", Reason: reasonClosed, Metadata: map[string]string{messageIDKey: messageID},
-			Message: "The channel closed before the request was answered."}, nil
-	}
-	request, err := c.GetMessage(ctx, channelID, messageID)
 	switch {
-	case errors.Is(err, ErrMessageNotFound):
-		return nil, nil // evicted, which leaves it answerable
 	case err != nil:
-		return nil, err
-	case request.Status == Expired:
-		return unanswered(messageID, "The request expired without a response."), nil
+		return err
+	case channel.Status == ChannelClosed:
+		return &Error{Code: "FAILED_PRECONDITION", Reason: reasonClosed, Message: "The channel closed before a response came."}
 	}
-	return nil, nil
-}
-
-func unanswered(messageID, text string) error {
-	return timeout(&Error{Code: "DEADLINE_EXCEEDED", Message: text, Metadata: map[string]string{messageIDKey: messageID}})
+	return timeout(&Error{Code: "DEADLINE_EXCEEDED", Message: "No response came before the time ran out."})
 }
 
 // await gives the responses to a request as soon as there are enough, or what came when the time is over.

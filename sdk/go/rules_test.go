@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
@@ -179,6 +180,36 @@ func TestACallIsRepeatedUntilItSucceedsOrIsRefused(t *testing.T) {
 	cancel()
 	_, err = repeated(canceled, client, away)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// unanswering is a server on which nobody answers and no answer can come any more.
+type unanswering struct {
+	openintentv1.MessageServiceClient
+	openintentv1.ChannelServiceClient
+	looks int
+}
+
+func (u *unanswering) AwaitResponses(
+	context.Context, *openintentv1.AwaitResponsesRequest, ...grpc.CallOption,
+) (*openintentv1.AwaitResponsesResponse, error) {
+	u.looks++
+	return &openintentv1.AwaitResponsesResponse{}, nil
+}
+
+func (u *unanswering) GetChannel(
+	context.Context, *openintentv1.GetChannelRequest, ...grpc.CallOption,
+) (*openintentv1.Channel, error) {
+	return &openintentv1.Channel{Status: openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN}, nil
+}
+
+func TestAQuestionThatIsOverIsAskedForOnce(t *testing.T) {
+	server := &unanswering{}
+	client := &Client{options: Options{RetryPatience: time.Minute}, raw: Raw{Messages: server, Channels: server}}
+	_, err := client.ResumeAsk(t.Context(), "desk", "m1", time.Hour)
+	var late *MessageTimeoutError
+	require.ErrorAs(t, err, &late)
+	require.Equal(t, "m1", late.MessageID)
+	require.Equal(t, 1, server.looks)
 }
 
 func TestPayloadsAreObjectsThatFitTheWire(t *testing.T) {

@@ -161,7 +161,7 @@ class Asking:
         """Waits until there are so many responses, the question is over, or the time is."""
         waits = self.calls.waits()
         while True:
-            remaining = min(deadline.remaining or 0.0, LONGEST)
+            begun, remaining = self.calls.clock(), min(deadline.remaining or 0.0, LONGEST)
             request = messages_pb2.AwaitResponsesRequest(
                 channel_id=channel_id, message_id=message_id, wait_seconds=remaining, min_responses=wanted
             )
@@ -169,7 +169,9 @@ class Asking:
                 answer: messages_pb2.AwaitResponsesResponse = yield Invoke(
                     methods.AWAIT_RESPONSES, request, remaining + GRACE
                 )
-                return answer
+                waited = self.calls.clock() - begun
+                if len(answer.responses) >= wanted or waited < LONGEST or not deadline.remaining:
+                    return answer
             except OpenIntentError as error:
                 yield from self._pause(error, waits.after(error), deadline, message_id)
 
@@ -180,7 +182,9 @@ class Asking:
         waits, message_id = self.calls.waits(), None
         while True:
             try:
-                answer: Answer = yield Invoke(method, request, (deadline.remaining or 0.0) + GRACE, headers)
+                # Longer than the server waits it need not be; of a longest time that is none, it says so.
+                remaining = min(deadline.remaining or 0.0, LONGEST)
+                answer: Answer = yield Invoke(method, request, remaining + GRACE, headers)
                 return answer
             except OpenIntentError as error:
                 message_id = error.message_id or message_id

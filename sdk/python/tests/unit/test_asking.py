@@ -140,3 +140,17 @@ def test_a_resumed_question_without_answer(status: channels_pb2.ChannelStatus, k
     with pytest.raises(kind) as raised:
         player.play(asking(player).resume("c", "msg_1", 30))
     assert raised.value.message_id == "msg_1"  # type: ignore[attr-defined]
+
+
+def test_a_resumed_question_is_waited_for_longer_than_one_call_may_take() -> None:
+    player = Player(iter([]))
+    player.outcomes = iter([player.takes(600, responses()), responses("r1")])
+    assert player.play(asking(player).resume("c", "msg_1", 900)).id == "r1"
+    assert [invoked.request.wait_seconds for invoked in player.invoked] == [600, 300]
+
+
+@pytest.mark.parametrize("timeout", [1e12, float("inf")])
+def test_a_time_that_is_none_is_left_to_the_server_to_refuse(timeout: float) -> None:
+    player = Player.of(response({}))
+    ask(player, timeout)
+    assert [(i.request.timeout_seconds, i.timeout) for i in player.invoked] == [(timeout, 600 + GRACE)]
