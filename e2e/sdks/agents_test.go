@@ -62,16 +62,37 @@ func room(t *testing.T, h *harness.Server, key string) (*openintent.Client, *ope
 func TestAnotherProcessTakesAnAgentOver(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		client, channel := room(t, h, harness.Key)
-		first := runAgent(t, client, "worker", answering("first"))
-		standby := runAgent(t, client, "worker", answering("standby"))
-		answer, err := channel.Ask(t.Context(), "worker", nil)
-		require.NoError(t, err)
+		begun, finish := make(chan struct{}), make(chan struct{})
+		first := runAgent(t, client, "worker", func(context.Context, *openintent.Message) (any, error) {
+			close(begun)
+			<-finish
+			return map[string]any{"by": "first"}, nil
+		})
+		answered := make(chan *openintent.Message, 1)
+		go func() {
+			defer close(answered)
+			if answer, err := channel.Ask(t.Context(), "worker", map[string]any{"n": 1}); err == nil {
+				answered <- answer
+			}
+		}()
+		<-begun
+
+		// What the one that stands by finds unanswered is not its to handle.
+		var seen []any
+		standby := runAgent(t, client, "worker", func(_ context.Context, message *openintent.Message) (any, error) {
+			seen = append(seen, message.Payload["n"]) // one message at a time is sent
+			return map[string]any{"by": "standby"}, nil
+		})
+		close(finish)
+		answer := <-answered
+		require.NotNil(t, answer)
 		require.Equal(t, "first", answer.Payload["by"])
 		first.leave(t)
-		answer, err = channel.Ask(t.Context(), "worker", nil)
+		answer, err := channel.Ask(t.Context(), "worker", map[string]any{"n": 2})
 		require.NoError(t, err)
 		require.Equal(t, "standby", answer.Payload["by"])
 		standby.leave(t)
+		require.Equal(t, []any{2.0}, seen)
 	})
 }
 
@@ -89,6 +110,7 @@ func TestAnAgentIsPresentWhileItRunsAndComesBackAfterItsDeregistration(t *testin
 		agent.leave(t)
 		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_DRAINING, status())
 		agent = runAgent(t, client, "worker", answering("one life"))
+		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE, status(), "it has come back")
 		require.NoError(t, agent.Leave(t.Context(), true))
 		require.NoError(t, <-agent.ended)
 		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_DEREGISTERED, status())

@@ -13,16 +13,14 @@ import (
 // longestFailure is how much of a failure's text is sent.
 const longestFailure = 8 << 10
 
-// dispatch gives messages to their handlers in the order they came, as many at once as the agent handles: first what waits
-// unanswered in the inbox, which is older, then what the stream brings. It returns when the context ends or receiving failed.
+// dispatch gives messages to their handlers in the order they came, as many at once as the agent handles: whenever this
+// process becomes the one that receives, first what waits unanswered in the inbox, which is older, then what the stream brings.
+// It returns when the context ends or receiving failed.
 func (r *receiver) dispatch(ctx context.Context) error {
-	if err := r.dispatchInbox(ctx); err != nil {
-		return err
-	}
 	for {
 		select {
 		case this := <-r.pending:
-			if err := r.start(ctx, this); err != nil {
+			if err := r.beginWork(ctx, this); err != nil {
 				return err
 			}
 		case err := <-r.failed:
@@ -33,7 +31,15 @@ func (r *receiver) dispatch(ctx context.Context) error {
 	}
 }
 
-// dispatchInbox handles the requests that wait for an answer of the agent's, of which the subscription may know nothing.
+func (r *receiver) beginWork(ctx context.Context, this *job) error {
+	if this == takeOver {
+		return r.dispatchInbox(ctx)
+	}
+	return r.start(ctx, this)
+}
+
+// dispatchInbox handles the requests that wait for an answer of the agent's, of which the subscription may know nothing. Those
+// that the agent has read were handled before, without an answer.
 func (r *receiver) dispatchInbox(ctx context.Context) error {
 	request := &openintentv1.GetInboxRequest{AgentId: r.agent.options.ID}
 	for {
@@ -44,7 +50,7 @@ func (r *receiver) dispatchInbox(ctx context.Context) error {
 			return err
 		}
 		for _, item := range inbox.GetItems() {
-			if item.GetMessage().GetMessageType() != openintentv1.MessageType_MESSAGE_TYPE_REQUEST {
+			if item.GetRead() || item.GetMessage().GetMessageType() != openintentv1.MessageType_MESSAGE_TYPE_REQUEST {
 				continue
 			}
 			message := r.client.message(item.GetMessage())
@@ -96,10 +102,12 @@ func (r *receiver) handle(message *Message) bool {
 	case message.MessageType != Request && err != nil:
 		r.log.Error("a handler failed", "agent", r.agent.options.ID, "message", message.ID, "channel", message.ChannelName, "error", textOf(err))
 		return true
-	case message.MessageType != Request || err == nil && answer == nil:
+	case message.MessageType != Request:
 		return true
 	case err != nil:
 		return r.answer(ctx, message, failureOf(err))
+	case answer == nil:
+		return r.noteRead(ctx, message)
 	}
 	return r.answer(ctx, message, Reply{Payload: answer})
 }
@@ -146,6 +154,22 @@ func isNil(result any) bool {
 		return value.IsNil()
 	}
 	return false
+}
+
+// noteRead marks a request read that the handlers left without an answer, so that it is not found in the inbox and handled
+// again. One that no handler was called for is left to a later life of the agent's.
+func (r *receiver) noteRead(ctx context.Context, message *Message) bool {
+	if len(r.agent.matching(message.ChannelName)) == 0 {
+		return true
+	}
+	_, err := r.client.MarkRead(ctx, message.ChannelID, message.ID)
+	if err != nil && r.life.Err() != nil {
+		return false
+	}
+	if err != nil {
+		r.log.Info("a request was not marked read", "agent", r.agent.options.ID, "message", message.ID, "error", err)
+	}
+	return true
 }
 
 // answer sends a reply under a key of the message's own, so that a repetition after a crash answers once. A reply that

@@ -55,6 +55,9 @@ type job struct {
 	numbers []int64
 }
 
+// takeOver stands among the jobs where this process became the one that receives for the agent.
+var takeOver = new(job)
+
 func newReceiver(a *Agent) *receiver {
 	return &receiver{
 		agent: a, client: a.client, log: a.options.Log,
@@ -154,13 +157,19 @@ func (r *receiver) subscriptionID() string {
 	return id
 }
 
+// outstanding is how many deliveries may be unacknowledged: those being handled, and more that wait for a place or for their
+// acknowledgement.
+func (r *receiver) outstanding() int32 {
+	return int32(min(max(4*r.agent.options.Concurrency, leastOutstanding), mostOutstanding))
+}
+
 // open opens the stream and returns once the server has accepted it.
 func (r *receiver) open(ctx context.Context) (deliveries, error) {
 	opened, cancel := context.WithCancel(r.life)
 	unbound := context.AfterFunc(ctx, cancel)
-	outstanding := int32(min(max(2*r.agent.options.Concurrency, leastOutstanding), mostOutstanding))
+	outstanding, announce := r.outstanding(), true
 	stream, err := r.client.raw.Subscriptions.StreamDeliveries(opened, &openintentv1.StreamDeliveriesRequest{
-		SubscriptionId: r.subscriptionID(), MaxOutstanding: &outstanding,
+		SubscriptionId: r.subscriptionID(), MaxOutstanding: &outstanding, AnnounceActive: &announce,
 	})
 	if err == nil {
 		err = accepted(stream)
@@ -253,8 +262,13 @@ func (r *receiver) receive(stream deliveries) {
 	}
 }
 
-// take hands a delivery to the handlers, unless it is none of theirs or a repetition.
+// take hands a delivery to the handlers, unless it is none of theirs or a repetition. The number 0 says that what follows, and
+// the inbox, is this process's to handle.
 func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
+	if delivery.GetNumber() == 0 {
+		r.enqueue(takeOver)
+		return
+	}
 	m := delivery.GetMessage()
 	if m == nil || m.GetMessageType() == openintentv1.MessageType_MESSAGE_TYPE_RESPONSE ||
 		m.GetSender() == r.agent.options.ID {
@@ -265,10 +279,14 @@ func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 	message.IntentID, message.ChannelName = delivery.GetIntentId(), delivery.GetChannelName()
 	message.Position, message.Attempt = delivery.GetPosition(), int(delivery.GetAttempt())
 	if job := r.begin(message, delivery.GetNumber()); job != nil {
-		select {
-		case r.pending <- job:
-		case <-r.life.Done():
-		}
+		r.enqueue(job)
+	}
+}
+
+func (r *receiver) enqueue(this *job) {
+	select {
+	case r.pending <- this:
+	case <-r.life.Done():
 	}
 }
 

@@ -64,6 +64,18 @@ class Answers:
             if error.code in _UNFIT and not answer.failed:
                 await self.settle(received, failure_of(error), key)
 
+    async def forgo(self, received: Received) -> None:
+        """Marks a request read that the handlers left without an answer, so that it is not found in the inbox and handled
+        again."""
+        wire = received.wire
+        marking = Messages(self.calls, self.tracing).mark_read(wire.channel_id, wire.id, None)
+        try:
+            await self.connection.run(marking)
+        except UnauthenticatedError:
+            raise
+        except OpenIntentError as error:
+            logger.info("%s was not marked read: %s", wire.id, error)
+
 
 class Handling:
     """Calls an agent's handlers: async ones in the event loop, plain ones in threads."""
@@ -106,6 +118,8 @@ class Handling:
                 if answer is not None and not answered:
                     answered = True
                     await self._answers.settle(received, answer, key)
+            if not answered:
+                await self._answers.forgo(received)
 
     async def _outcome(self, handler: Handler, fields: dict[str, Any], reply: Any, span: Any) -> Answer | None:
         """Calls a handler and gives what its result or its failure answers. A failure is logged and noted in the span."""

@@ -125,13 +125,14 @@ class Membership:
                 raise
 
     async def waiting_requests(self) -> AsyncIterator[messages_pb2.InboxItem]:
-        """Gives the requests that wait for an answer of the agent's, oldest first."""
+        """Gives the requests that wait for an answer of the agent's, oldest first. Those that it has read were handled
+        before, without an answer."""
         cursor: str | None = None
         while True:
             request = messages_pb2.GetInboxRequest(agent_id=self.agent_id, limit=_PAGE, cursor=cursor)
             page = await self.connection.run(self.calls.call_for_ever(methods.GET_INBOX, request))
             for item in page.items:
-                if item.message.message_type == messages_pb2.MESSAGE_TYPE_REQUEST:
+                if item.message.message_type == messages_pb2.MESSAGE_TYPE_REQUEST and not item.read:
                     yield item
             if not page.HasField("next_cursor"):
                 return

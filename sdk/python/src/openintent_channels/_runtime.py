@@ -20,6 +20,10 @@ _ENDED = ("SUBSCRIPTION_ENDED", "SUBSCRIPTION_NOT_FOUND")
 _LEAST_OUTSTANDING, _MOST_OUTSTANDING = 100, 1_000
 _FAREWELL_SECONDS = 5.0
 
+_GATHERING = 0.1
+"""How many seconds deliveries that are done with wait for more of them, at most: each call that acknowledges is a commit of
+the server's, which the answers under way would wait for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Received:
@@ -41,7 +45,9 @@ class Runtime:
         self._connection = membership.connection
         self._calls = membership.calls
         self._handling = handling
-        self._concurrency = concurrency
+        # Those being handled, and more that wait for a place or for their acknowledgement. A quarter of them is
+        # acknowledged at once: the stream goes on meanwhile.
+        self._outstanding = min(_MOST_OUTSTANDING, max(_LEAST_OUTSTANDING, 4 * concurrency))
         self._drain_seconds = drain_seconds
         self._work = Work()
         self._queue: asyncio.Queue[Received] = asyncio.Queue()
@@ -49,16 +55,15 @@ class Runtime:
         self._receiving = asyncio.Event()
         self._leaving = asyncio.Event()
         self._finished = asyncio.Event()
+        self._many = asyncio.Event()
         self._deregister = False
         self._tasks: list[asyncio.Task[None]] = []
         self._running: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Registers, subscribes, takes up what waits in the inbox, and returns once deliveries come."""
+        """Registers, subscribes, and returns once the server has accepted to deliver."""
         await self._membership.register()
         subscription = await self._membership.subscribe()
-        async for item in self._membership.waiting_requests():
-            self._take(Received(item.message, item.intent_id, item.channel_name, None, 1), None)
         parts: list[Coroutine[Any, Any, None]] = [
             self._begin_for_ever(),
             self._receive_for_ever(subscription),
@@ -120,10 +125,9 @@ class Runtime:
     async def _receive_for_ever(self, subscription: str) -> None:
         """Streams deliveries, on a new stream whenever one is lost."""
         waits = self._calls.waits()
-        outstanding = min(_MOST_OUTSTANDING, max(_LEAST_OUTSTANDING, 2 * self._concurrency))
         while True:
             request = subscriptions_pb2.StreamDeliveriesRequest(
-                subscription_id=subscription, max_outstanding=outstanding
+                subscription_id=subscription, max_outstanding=self._outstanding, announce_active=True
             )
             stream: Stream = await self._connection.perform(Open(methods.STREAM_DELIVERIES, request))
             try:
@@ -131,7 +135,10 @@ class Runtime:
                     waits.succeeded()
                     self._receiving.set()
                 while (delivery := await self._connection.perform(Receive(stream))) is not None:
-                    self._accept(delivery)
+                    if delivery.number == 0:
+                        await self._take_over()
+                    else:
+                        self._accept(delivery)
                 wait = waits.after()
             except OpenIntentError as error:
                 if ends_agent(error):
@@ -145,6 +152,11 @@ class Runtime:
             finally:
                 stream.cancel()
             await self._connection.perform(Pause(wait))
+
+    async def _take_over(self) -> None:
+        """Takes up what waits in the inbox, since this process has become the one that receives for the agent."""
+        async for item in self._membership.waiting_requests():
+            self._take(Received(item.message, item.intent_id, item.channel_name, None, 1), None)
 
     def _accept(self, delivery: subscriptions_pb2.SubscriptionDelivery) -> None:
         """Takes a delivery up, or passes it over when it is none for handlers."""
@@ -196,12 +208,26 @@ class Runtime:
 
     def _done(self) -> None:
         self._finished.set()
+        if 4 * self._work.unacknowledged >= self._outstanding:
+            self._many.set()
 
     async def _acknowledge_for_ever(self) -> None:
         while True:
             await self._finished.wait()
+            await self._gather()
             self._finished.clear()
+            self._many.clear()
             await self._acknowledge()
+
+    async def _gather(self) -> None:
+        """Lets more come to what is done with, for a while."""
+        pause = self._connection.perform(Pause(_GATHERING))
+        waits = [asyncio.ensure_future(pause), asyncio.ensure_future(self._many.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     async def _acknowledge(self) -> None:
         """Tells the server which deliveries are done with. Those that it does not take come again, and are passed over."""

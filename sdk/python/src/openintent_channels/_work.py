@@ -48,6 +48,11 @@ class Work:
         """Forgets a message whose handling came to nothing: it will be delivered again."""
         self._open.pop(message_id, None)
 
+    @property
+    def unacknowledged(self) -> int:
+        """How many deliveries are done with and not yet taken to be acknowledged."""
+        return len(self._acknowledged)
+
     def acknowledgeable(self) -> tuple[str, list[int]] | None:
         """Takes the next deliveries that are done with: up to 1,000 of one subscription. None when there are none."""
         if not self._acknowledged:

@@ -40,6 +40,7 @@ class FakeServer:
         self.inbox: list[messages_pb2.InboxItem] = []
         self.streams: list[_Stream] = []
         self.subscriptions = 0
+        self.stands_by = False
         self._happened = asyncio.Condition()
         self._beats = asyncio.Semaphore(0)
 
@@ -62,6 +63,8 @@ class FakeServer:
                 await (self._beats.acquire() if seconds >= _LONG else asyncio.sleep(0))
             case Open():
                 self.streams.append(_Stream())
+                if not self.stands_by:
+                    self.take_over()
                 await self._tell("StreamDeliveries", effect.request)
                 return self.streams[-1]
             case Accepted():
@@ -128,6 +131,10 @@ class FakeServer:
     def beat(self) -> None:
         """Lets one long pause end."""
         self._beats.release()
+
+    def take_over(self) -> None:
+        """Makes the newest stream the active one."""
+        self.deliver(subscriptions_pb2.SubscriptionDelivery(subscription_id="sub_1"))
 
     def deliver(self, *what: Any) -> None:
         """Puts deliveries, or an error, on the newest stream."""

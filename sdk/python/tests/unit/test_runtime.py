@@ -64,16 +64,57 @@ async def test_the_start_registers_subscribes_and_takes_up_the_inbox() -> None:
     server = FakeServer()
     notify = message("told", messages_pb2.MESSAGE_TYPE_NOTIFY)
     server.inbox = [messages_pb2.InboxItem(message=m, channel_name="talk") for m in (notify, message("waiting"))]
+    server.inbox.append(messages_pb2.InboxItem(message=message("left unanswered"), channel_name="talk", read=True))
     agent = runtime(server, echo)
     await agent.start()
     await server.until_said("ReplyMessage")
     names = [name for name, _ in server.told]
-    assert names[:3] == ["UpsertAgent", "CreateSubscription", "GetInbox"]
+    assert names[:4] == ["UpsertAgent", "CreateSubscription", "StreamDeliveries", "GetInbox"]
     (subscription,) = server.said("CreateSubscription")
     assert (subscription.name, subscription.acknowledge_seconds, subscription.max_attempts) == ("sdk", 3600, 20)
     server.deliver(delivery(5, message("waiting")))
     await server.until_acknowledged(5)
     assert [id for id, _, _ in server.replies()] == ["waiting"]
+    await agent.drain()
+
+
+@in_loop
+async def test_the_inbox_is_left_alone_until_another_process_ends_and_read_on_each_takeover() -> None:
+    server = FakeServer()
+    server.stands_by = True
+    server.inbox = [messages_pb2.InboxItem(message=message("waiting"), channel_name="talk")]
+    agent = runtime(server, echo)
+    await agent.start()
+    assert server.said("StreamDeliveries")[0].announce_active
+    assert server.said("GetInbox") == []
+    server.take_over()
+    await server.until_said("ReplyMessage")
+    server.inbox.append(messages_pb2.InboxItem(message=message("granted"), channel_name="talk"))
+    server.stands_by = False
+    server.deliver(None)
+    await server.until_said("ReplyMessage", 2)
+    assert [id for id, _, _ in server.replies()] == ["waiting", "granted"]
+    assert server.acknowledged() == []
+    await agent.drain()
+
+
+@in_loop
+async def test_a_request_that_handlers_leave_unanswered_is_marked_read_before_it_is_acknowledged() -> None:
+    async def silent(message: AgentMessage) -> None: ...
+
+    server = FakeServer()
+    server.failing["UpdateMessage"] = [away(), refusal(MessageExpiredError, "FAILED_PRECONDITION", "MESSAGE_EXPIRED")]
+    agent = runtime(server, silent)
+    await agent.start()
+    server.deliver(delivery(1))
+    await server.until_acknowledged(1)
+    names = [name for name, _ in server.told if name in ("UpdateMessage", "AcknowledgeDeliveries")]
+    assert names == ["UpdateMessage", "UpdateMessage", "AcknowledgeDeliveries"]
+    marked = {(request.message_id, request.status) for request in server.said("UpdateMessage")}
+    assert marked == {("m1", messages_pb2.MESSAGE_STATUS_READ)}
+    server.deliver(delivery(2, message("told", messages_pb2.MESSAGE_TYPE_NOTIFY)))
+    await server.until_acknowledged(1, 2)
+    assert len(server.said("UpdateMessage")) == 2
     await agent.drain()
 
 

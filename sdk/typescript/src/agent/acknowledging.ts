@@ -7,17 +7,27 @@ import type { AgentServer } from "./server.js";
 const largestBatch = 1000;
 
 /**
- * Acknowledges deliveries in the background: while one call is under way, the next gathers. What is lost with the process is
+ * How long deliveries that are done with wait for more of them at most, in milliseconds: each call is a commit of the
+ * server's, which the answers under way would wait for.
+ */
+const gathering = 100;
+
+/**
+ * Acknowledges deliveries in the background, many with one call. What is lost with the process is
  * delivered again.
  */
 export class Acknowledging {
   #numbers: number[] = [];
   #flushing: Promise<void> | null = null;
+  #leaving = false;
+  #hurry: () => void = () => {};
 
   constructor(
     private readonly server: AgentServer,
     private readonly clock: Clock,
     private readonly subscriptionId: string,
+    /** So many are enough not to wait for more: the stream goes on while they are acknowledged. */
+    private readonly many: number,
     private readonly signal: AbortSignal,
     private readonly failed: (error: unknown) => void,
   ) {}
@@ -26,17 +36,37 @@ export class Acknowledging {
   done(number: number): void {
     this.#numbers.push(number);
     this.#flushing ??= this.#flush();
+    if (this.#numbers.length >= this.many) {
+      this.#hurry();
+    }
   }
 
   /** Returns once everything that is done is acknowledged, or given up. */
   async flushed(): Promise<void> {
+    this.#leaving = true;
+    this.#hurry();
     while (this.#flushing !== null) {
       await this.#flushing;
     }
   }
 
+  /** Lets more come to what is done with, for a while. */
+  #gather(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#leaving) {
+        resolve();
+        return;
+      }
+      const stop = this.clock.after(gathering, resolve);
+      this.#hurry = () => {
+        stop();
+        resolve();
+      };
+    });
+  }
+
   async #flush(): Promise<void> {
-    await Promise.resolve(); // Lets what finishes at the same time into the same call.
+    await this.#gather();
     for (let failures = 0; this.#numbers.length > 0 && !this.signal.aborted;) {
       const batch = this.#numbers.slice(0, largestBatch);
       try {

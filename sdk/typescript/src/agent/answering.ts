@@ -33,10 +33,26 @@ export class Answering {
     await inSpan(span, async () => {
       const replies = new Replies(this.client, message, this.signal);
       const outcome = await this.#run(received, replies);
-      if (outcome !== null && message.messageType === "request") {
-        await this.#answer(received, replies, outcome);
+      if (message.messageType === "request") {
+        await (outcome === null ? this.#forgo(received) : this.#answer(received, replies, outcome));
       }
     });
+  }
+
+  /**
+   * Marks a request read that the handlers left without an answer, so that it is not found in the inbox and handled again. One
+   * that no handler was there for is left to a later life of the agent. A refusal matters little: what expired is not found.
+   */
+  async #forgo(received: Received): Promise<void> {
+    const { id, channelId } = received.message;
+    if (this.handlers.for(received.channelName).length === 0) {
+      return;
+    }
+    try {
+      await this.client.markRead(channelId, id, { signal: this.signal });
+    } catch {
+      this.signal.throwIfAborted();
+    }
   }
 
   /** Runs the handlers in turn. The first result, or failure, answers; later failures are only told of. */

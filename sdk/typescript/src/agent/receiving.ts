@@ -25,8 +25,8 @@ export interface ReceivingOptions {
 }
 
 /**
- * Receives an agent's messages: what waits in its inbox at the start, and what its durable subscription delivers. Each is
- * handled once in this process, and its delivery acknowledged after that.
+ * Receives an agent's messages: what its durable subscription delivers and, whenever this process becomes the one that receives,
+ * what waits in the inbox. Each is handled once in this process, and its delivery acknowledged after that.
  */
 export class Receiving {
   readonly #workers: Workers;
@@ -34,8 +34,7 @@ export class Receiving {
   /** Deliveries that wait for a message's handling to end, by the message's id. */
   readonly #underWay = new Map<string, { acknowledging: Acknowledging; number: number }[]>();
   #acknowledging: Acknowledging | null = null;
-  #begun = false;
-  #restLeft = true;
+  #rest: Promise<void> | null = null;
 
   constructor(
     private readonly server: AgentServer,
@@ -82,25 +81,24 @@ export class Receiving {
 
   /** Receives over a subscription until it ends, connecting again as often as need be. */
   async #receive(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
-    const acknowledging = new Acknowledging(this.server, this.clock, subscription.id, this.end, this.options.failed);
+    const acknowledging = new Acknowledging(
+      this.server,
+      this.clock,
+      subscription.id,
+      this.#outstanding / 4,
+      this.end,
+      this.options.failed,
+    );
     this.#acknowledging = acknowledging;
-    if (!this.#begun) {
-      this.#begun = true;
-      // What is older than the subscription comes before all that it brings.
-      await this.#takeInbox(signal, ({ message }) => message.createdAt < subscription.createdAt);
-    }
-    const accepted = (): void => {
-      this.options.accepted();
-      if (this.#restLeft) {
-        this.#restLeft = false;
-        void this.#takeRest(signal);
-      }
-    };
     for (let failures = 0; ;) {
       try {
-        for await (const delivery of this.#deliveries(subscription.id, accepted, signal)) {
+        for await (const delivery of this.#deliveries(subscription.id, signal)) {
           failures = 0;
-          this.#take(delivery, acknowledging);
+          if (delivery.number === 0) {
+            await this.#takeOver(subscription, signal);
+          } else {
+            this.#take(delivery, acknowledging);
+          }
         }
       } catch (error) {
         signal.throwIfAborted();
@@ -115,15 +113,26 @@ export class Receiving {
     }
   }
 
-  async *#deliveries(id: string, accepted: () => void, signal: AbortSignal): AsyncGenerator<Delivery, void> {
+  /** How many deliveries may be unacknowledged: those being handled, and more that wait for a place or for that. */
+  get #outstanding(): number {
+    return Math.min(1000, Math.max(100, 4 * this.options.concurrency));
+  }
+
+  async *#deliveries(id: string, signal: AbortSignal): AsyncGenerator<Delivery, void> {
     const connection = linkedAbort(signal);
-    const maxOutstanding = Math.min(1000, Math.max(100, 2 * this.options.concurrency));
     try {
-      yield* this.server.deliveries(id, maxOutstanding, accepted, { signal: connection.signal });
+      const accepted = (): void => this.options.accepted();
+      yield* this.server.deliveries(id, this.#outstanding, accepted, { signal: connection.signal });
     } finally {
       connection.abort();
       connection.release();
     }
+  }
+
+  /** Takes up what waits in the inbox: what is older than the subscription comes before all that it brings. */
+  async #takeOver(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
+    await this.#takeInbox(signal, ({ message }) => message.createdAt < subscription.createdAt);
+    this.#rest ??= this.#takeRest(signal).finally(() => (this.#rest = null));
   }
 
   /** Takes what the subscription did not bring: requests from before a role was taken or access was granted. */

@@ -14,7 +14,7 @@ export interface Received {
 
 /** One delivery of a subscription. */
 export interface Delivery {
-  /** Acknowledge it by this. */
+  /** Acknowledge it by this. 0 is no delivery: it says that from now on it is this stream that receives. */
   readonly number: number;
   /** Null when what was delivered is no message. */
   readonly received: Received | null;
@@ -27,7 +27,7 @@ export interface AgentSubscription {
   readonly active: boolean;
 }
 
-/** A page of what waits in an agent's inbox: requests that are not answered. */
+/** A page of what waits in an agent's inbox: requests that the agent has neither answered nor read. */
 export interface InboxPage {
   readonly requests: readonly Received[];
   readonly nextCursor: string | undefined;

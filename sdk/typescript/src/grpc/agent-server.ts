@@ -79,7 +79,10 @@ export class GrpcAgentServer implements AgentServer {
     attempt: Attempt,
   ): AsyncGenerator<Delivery, void> {
     const stream = this.connection.stream(attempt, (options) =>
-      this.connection.subscriptions.streamDeliveries({ subscriptionId, maxOutstanding }, { ...options, onHeader: accepted }),
+      this.connection.subscriptions.streamDeliveries(
+        { subscriptionId, maxOutstanding, announceActive: true },
+        { ...options, onHeader: accepted },
+      ),
     );
     for await (const delivery of stream) {
       yield { number: Number(delivery.number), received: receivedBy(delivery) };
@@ -95,8 +98,8 @@ export class GrpcAgentServer implements AgentServer {
     const wire = { agentId: this.agent.id, limit: inboxPage, cursor };
     const page = await this.connection.call(attempt, (options) => this.connection.messages.getInbox(wire, options));
     const requests: Received[] = [];
-    for (const { message, intentId, channelName } of page.items) {
-      if (message?.messageType === MessageType.REQUEST) {
+    for (const { message, intentId, channelName, read } of page.items) {
+      if (message?.messageType === MessageType.REQUEST && !read) {
         requests.push({ message: toMessage(message), intentId, channelName, position: null, attempt: 1 });
       }
     }

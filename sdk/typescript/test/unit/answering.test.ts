@@ -11,6 +11,7 @@ import { fakeClient, lost, message } from "./fakes.js";
 
 interface Told {
   replies: ReplyRequest[];
+  read: string[];
   failures: unknown[];
 }
 
@@ -20,12 +21,16 @@ async function handle(
   messageType: MessageType = "request",
   refuse: (count: number) => void = () => {},
 ): Promise<Told> {
-  const told: Told = { replies: [], failures: [] };
+  const told: Told = { replies: [], read: [], failures: [] };
   const client = fakeClient({
     async replyMessage(request) {
       told.replies.push(request);
       refuse(told.replies.length);
       return message("msg_r");
+    },
+    async markRead(_channelId, messageId) {
+      told.read.push(messageId);
+      throw errorFrom({ code: "FAILED_PRECONDITION", reason: "MESSAGE_EXPIRED", message: "" });
     },
   });
   const all = new Handlers();
@@ -64,6 +69,14 @@ test("handlers without a channel take what no other is for; null and nothing sen
   ]);
   assert.equal(replies.length, 1);
   assert.equal((await handle([["c", () => undefined]])).replies.length, 0);
+});
+
+test("a request that the handlers leave unanswered is marked read, so that the inbox does not bring it again", async () => {
+  const { read, failures } = await handle([["c", () => null]]);
+  assert.deepEqual([read, failures], [["msg_q"], []]);
+  assert.deepEqual((await handle([["c", () => ({ answer: 1 })]])).read, []);
+  assert.deepEqual((await handle([["other", () => null]])).read, [], "it has not been handled");
+  assert.deepEqual((await handle([["c", () => null]], "notify")).read, []);
 });
 
 test("what is returned for a message that is no request is ignored", async () => {

@@ -25,8 +25,10 @@ class FakeServer implements AgentServer {
   subscriptions = 0;
   inboxPages: InboxPage[] = [];
   active = true;
+  /** Until when the streams stand by. */
+  taken: Promise<void> = Promise.resolve();
   readonly leaving = new AbortController();
-  #inboxLooks = 0;
+  inboxLooks = 0;
   #exhausted = false;
 
   constructor(private readonly streams: (Delivery | Error)[][]) {}
@@ -50,6 +52,8 @@ class FakeServer implements AgentServer {
   async *deliveries(id: string, _max: number, accepted: () => void, attempt: Attempt): AsyncGenerator<Delivery, void> {
     this.opened.push(id);
     accepted();
+    await this.taken;
+    yield { number: 0, received: null };
     for (const item of this.streams.shift() ?? []) {
       if (item instanceof Error) {
         throw item;
@@ -65,12 +69,12 @@ class FakeServer implements AgentServer {
   }
   /** Lets the agent leave when it has been given everything, and what follows from that has happened. */
   #leaveOnceGiven(): void {
-    if (this.#exhausted && this.#inboxLooks >= 2) {
+    if (this.#exhausted && this.inboxLooks >= 2) {
       setImmediate(() => this.leaving.abort());
     }
   }
   async inbox(): Promise<InboxPage> {
-    this.#inboxLooks++;
+    this.inboxLooks++;
     this.#leaveOnceGiven();
     return this.inboxPages.shift() ?? { requests: [], nextCursor: undefined };
   }
@@ -165,6 +169,23 @@ test("of the inbox, what is older than the subscription comes first, and what th
   const handled: string[] = [];
   await play(server, async ({ message }) => void handled.push(message.id));
   assert.deepEqual(handled, ["old", "new", "granted"]);
+});
+
+test("the inbox is left alone until this process is the one that receives", async () => {
+  const server = new FakeServer([[]]);
+  const gate = new Gate();
+  server.taken = gate.opened;
+  server.inboxPages = [{ requests: [received("old", { createdAt: new Date(1_000) })], nextCursor: undefined }];
+  const handled: string[] = [];
+  const played = play(server, async ({ message }) => void handled.push(message.id));
+  while (server.opened.length === 0) {
+    await new Promise(setImmediate);
+  }
+  assert.equal(server.inboxLooks, 0);
+  gate.open();
+  await played;
+  assert.deepEqual(handled, ["old"]);
+  assert.deepEqual(server.acknowledged, []);
 });
 
 test("a subscription that ended is made anew; what no waiting mends ends it", async () => {
