@@ -1,0 +1,60 @@
+"""Deliveries that are done with wait a little for others, so that one call acknowledges many."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from openintent_channels import AgentMessage
+from openintent_channels._effects import Effect, Pause
+from unit.fake_server import FakeServer, delivery, runtime
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+class Still(FakeServer):
+    """A server for which no time passes: what waits, waits for ever."""
+
+    async def perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Pause):
+            await asyncio.Event().wait()
+        return await super().perform(effect)
+
+
+async def silent(message: AgentMessage) -> None: ...
+
+
+def test_many_are_acknowledged_at_once_and_the_rest_on_leaving() -> None:
+    async def tell() -> None:
+        last = asyncio.Event()
+
+        async def handle(message: AgentMessage) -> None:
+            if message.id == "m27":
+                last.set()
+
+        server = Still()
+        agent = runtime(server, handle)
+        await agent.start()
+        server.deliver(*[delivery(n) for n in range(1, 26)])
+        await server.until_acknowledged(*range(1, 26))
+        assert len(server.said("AcknowledgeDeliveries")) == 1
+        server.deliver(delivery(26), delivery(27))
+        await last.wait()
+        await agent.drain()
+        assert [list(request.numbers) for request in server.said("AcknowledgeDeliveries")][1:] == [[26, 27]]
+
+    asyncio.run(asyncio.wait_for(tell(), 60))
+
+
+def test_few_are_acknowledged_together_after_a_while() -> None:
+    async def tell() -> None:
+        server = FakeServer()
+        agent = runtime(server, silent)
+        await agent.start()
+        server.deliver(delivery(1), delivery(2))
+        await server.until_acknowledged(1, 2)
+        await agent.drain()
+
+    asyncio.run(asyncio.wait_for(tell(), 60))

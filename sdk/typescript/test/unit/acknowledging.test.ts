@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Acknowledging } from "../../src/agent/acknowledging.js";
+import type { AgentServer } from "../../src/agent/server.js";
+import type { Clock } from "../../src/clock.js";
+import { FakeClock } from "./fakes.js";
+
+/** An Acknowledging for which four are many, with the calls that it makes. */
+function acknowledging(clock: Clock): { done: Acknowledging; calls: number[][] } {
+  const calls: number[][] = [];
+  const server = {
+    acknowledge: async (_id: string, numbers: readonly number[]) => void calls.push([...numbers]),
+  } as unknown as AgentServer;
+  const failed = (error: unknown): void => assert.fail(String(error));
+  return { done: new Acknowledging(server, clock, "sub", 4, new AbortController().signal, failed), calls };
+}
+
+/** A clock on which no time passes. */
+const still: Clock = { now: () => 0, after: () => () => {}, random: () => 0 };
+
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+test("few wait for others and are acknowledged together", async () => {
+  const clock = new FakeClock();
+  const { done, calls } = acknowledging(clock);
+  done.done(1);
+  done.done(2);
+  assert.deepEqual(calls, []);
+  while (calls.length === 0) {
+    await settled();
+  }
+  assert.deepEqual(calls, [[1, 2]]);
+  assert.deepEqual(clock.waits, [100]);
+});
+
+test("many are acknowledged at once, and what is left on leaving", async () => {
+  const { done, calls } = acknowledging(still);
+  [1, 2, 3].forEach((number) => done.done(number));
+  await settled();
+  assert.deepEqual(calls, []);
+  done.done(4);
+  await settled();
+  assert.deepEqual(calls, [[1, 2, 3, 4]]);
+  done.done(5);
+  await done.flushed();
+  assert.deepEqual(calls, [[1, 2, 3, 4], [5]]);
+});
