@@ -194,7 +194,7 @@ export class Client {
     return new Following<T>(this.transport, this.settings, channelId, options);
   }
 
-  /** Lets go of the client's connections. What is under way ends. */
+  /** Ends the client: what is under way, and what is called from then on, fails with the code `CANCELLED`. */
   close(): void {
     this.transport.close();
   }

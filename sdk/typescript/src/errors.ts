@@ -185,3 +185,8 @@ export function badField(field: string, description: string): OpenIntentError {
 export function connectionLost(message: string, cause?: unknown): OpenIntentError {
   return errorFrom({ code: "UNAVAILABLE", message, cause });
 }
+
+/** The error for what is under way, or called, when its client is closed. */
+export function clientClosed(): OpenIntentError {
+  return errorFrom({ code: "CANCELLED", message: "The client is closed." });
+}

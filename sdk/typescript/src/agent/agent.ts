@@ -171,7 +171,14 @@ export class Agent {
     const presence = register || role !== undefined ? new Presence(this.#server, this.#clock) : null;
     const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, failed);
     const handle = (received: Received): Promise<void> => answering.handle(received);
-    const receivingOptions = { agentId: this.id, concurrency, handle, failed, accepted: () => this.#receives() };
+    const receivingOptions = {
+      agentId: this.id,
+      concurrency,
+      handle,
+      failed,
+      accepted: () => this.#receives(),
+      tookOver: () => presence?.tookOver(),
+    };
     const receiving = new Receiving(this.#server, this.#clock, receivingOptions, end.signal);
     try {
       await presence?.register(stopping.signal);
@@ -192,7 +199,7 @@ export class Agent {
       await Promise.race([finished, patience]);
       end.abort(new Error("The agent has ended."));
       stopping.release();
-      this.client.close();
+      this.client.connection.rest();
     }
   }
 

@@ -5,7 +5,7 @@ import { ChannelService } from "../generated/openintent/v1/channels_pb.js";
 import { IntentService } from "../generated/openintent/v1/intents_pb.js";
 import { MessageService } from "../generated/openintent/v1/messages_pb.js";
 import { SubscriptionService } from "../generated/openintent/v1/subscriptions_pb.js";
-import { connectionLost } from "../errors.js";
+import { clientClosed, connectionLost } from "../errors.js";
 import { identity, type Settings } from "../settings.js";
 import type { Attempt } from "../transport.js";
 import { grpcError } from "./failure.js";
@@ -22,6 +22,7 @@ export class GrpcConnection {
   readonly messages: ServiceClient<typeof MessageService>;
   readonly subscriptions: ServiceClient<typeof SubscriptionService>;
   readonly #sessions: Http2SessionManager;
+  #closed = false;
   readonly #headers: Record<string, string>;
 
   constructor(url: string, settings: Settings) {
@@ -37,18 +38,22 @@ export class GrpcConnection {
 
   /** Makes a call as one attempt. What it throws is this package's error, or the reason of the attempt's signal. */
   async call<T>(attempt: Attempt, make: (options: ConnectCallOptions) => Promise<T>): Promise<T> {
+    this.#mustBeOpen();
     try {
       return await make(this.options(attempt));
     } catch (thrown) {
+      this.#mustBeOpen();
       throw grpcError(thrown, attempt.signal);
     }
   }
 
   /** Opens a stream as one attempt. It ends only by throwing. */
   async *stream<T>(attempt: Attempt, open: (options: ConnectCallOptions) => AsyncIterable<T>): AsyncGenerator<T, void> {
+    this.#mustBeOpen();
     try {
       yield* open(this.options(attempt));
     } catch (thrown) {
+      this.#mustBeOpen();
       throw grpcError(thrown, attempt.signal);
     }
     throw connectionLost("The stream ended without a reason.");
@@ -59,7 +64,20 @@ export class GrpcConnection {
     return { signal: attempt.signal, headers, ...(attempt.timeoutMs !== undefined && { timeoutMs: attempt.timeoutMs }) };
   }
 
+  /** Ends what is under way, and refuses what is called from then on. */
   close(): void {
+    this.#closed = true;
     this.#sessions.abort();
+  }
+
+  /** Lets go of the connection until it is needed again. What is under way is tried again. */
+  rest(): void {
+    this.#sessions.abort();
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) {
+      throw clientClosed();
+    }
   }
 }

@@ -1,3 +1,5 @@
+import { linkedAbort } from "../clock.js";
+import { clientClosed } from "../errors.js";
 import { identity, type Settings } from "../settings.js";
 import type {
   AskAllRequest,
@@ -31,6 +33,7 @@ interface Call {
 /** Reaches the server over REST, with fetch. */
 export class RestTransport implements Transport {
   readonly #headers: Record<string, string>;
+  readonly #closed = new AbortController();
 
   constructor(
     private readonly url: string,
@@ -142,19 +145,31 @@ export class RestTransport implements Transport {
     );
   }
 
-  follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncIterable<Followed> {
+  async *follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncGenerator<Followed, void> {
     const headers = { accept: "text/event-stream", ...(after !== undefined && { "last-event-id": String(after) }) };
     const call: Call = { method: "GET", path: path`subscribe/channels/${channelId}`, headers };
-    return readStream(this.settings.clock, attempt, (signal) => this.#request({ ...attempt, signal }, call));
+    const open = linkedAbort(attempt.signal, this.#closed.signal);
+    try {
+      const whole = { ...attempt, signal: open.signal };
+      yield* readStream(this.settings.clock, whole, (signal) => this.#request({ ...attempt, signal }, call));
+    } finally {
+      open.release();
+    }
   }
 
-  close(): void {} // Connections are the platform's.
+  /** Connections are the platform's; what is under way over them ends. */
+  close(): void {
+    this.#closed.abort(clientClosed());
+  }
 
   async #call(attempt: Attempt, call: Call): Promise<unknown> {
+    const open = linkedAbort(attempt.signal, this.#closed.signal);
     try {
-      return await (await this.#request(attempt, call)).json();
+      return await (await this.#request({ ...attempt, signal: open.signal }, call)).json();
     } catch (thrown) {
-      throw fetchError(thrown, attempt.signal);
+      throw fetchError(thrown, open.signal);
+    } finally {
+      open.release();
     }
   }
 
