@@ -13,7 +13,8 @@ const maxDepth = 64;
 
 /**
  * Gives the plain JSON object of a payload, as JSON.stringify would write it. What JSON.stringify would drop or change in
- * silence (NaN, infinities, functions, symbols) is refused with its place, and so is anything but an object.
+ * silence (NaN, infinities, functions, symbols) is refused with its place, and so is anything but an object. A lone surrogate
+ * is refused, too, since it would arrive as another character.
  *
  * @throws InvalidArgumentError
  */
@@ -33,6 +34,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 function toJson(value: unknown, path: string, depth: number): JsonValue {
   switch (typeof value) {
     case "string":
+      if (/\p{Surrogate}/u.test(value)) {
+        throw badField(path, "holds a lone surrogate, which no JSON text may");
+      }
+      return value;
     case "boolean":
       return value;
     case "number":

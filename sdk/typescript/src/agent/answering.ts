@@ -84,14 +84,14 @@ export class Answering {
       position,
       attempt,
       signal: this.signal,
-      reply: (payload, options = {}) => replies.send(payload, options.metadata),
+      reply: (payload, options = {}) => replies.further(payload, options.metadata),
     };
   }
 
   /** Stores an answer, for as long as it takes. One that the server refuses is told to the asker as a failure. */
   async #answer(received: Received, replies: Replies, outcome: NonNullable<Outcome>): Promise<void> {
     try {
-      await replies.send(outcome.answer, outcome.metadata);
+      await replies.answer(outcome.answer, outcome.metadata);
     } catch (error) {
       if (!(error instanceof OpenIntentError)) {
         throw error;
@@ -99,7 +99,7 @@ export class Answering {
       this.failed(error, received);
       if (["INVALID_ARGUMENT", "RESOURCE_EXHAUSTED"].includes(error.code)) {
         const { answer, metadata } = failureOf(error);
-        await replies.send(answer, metadata).catch((again: unknown) => {
+        await replies.answer(answer, metadata).catch((again: unknown) => {
           this.signal.throwIfAborted();
           this.failed(again, received);
         });
@@ -110,7 +110,7 @@ export class Answering {
 
 /** The answers to one request. Their keys follow from its id, so that after a crash each is sent once. */
 class Replies {
-  #sent = 0;
+  #further = 0;
 
   constructor(
     private readonly client: Client,
@@ -118,11 +118,19 @@ class Replies {
     private readonly signal: AbortSignal,
   ) {}
 
+  /** Sends the answer that the handlers gave. */
+  answer(payload: object, metadata: object | undefined): Promise<Message | null> {
+    return this.#send(`sdk-reply-${this.request.id}`, payload, metadata);
+  }
+
+  /** Sends an early or a further answer. */
+  further(payload: object, metadata: object | undefined): Promise<Message | null> {
+    return this.#send(`sdk-reply-${this.request.id}-${++this.#further}`, payload, metadata);
+  }
+
   /** Sends an answer, for as long as it takes; null when another was sent in its place before a crash. */
-  async send(payload: object, metadata: object | undefined): Promise<Message | null> {
+  async #send(idempotencyKey: string, payload: object, metadata: object | undefined): Promise<Message | null> {
     const { id, channelId } = this.request;
-    const nth = ++this.#sent;
-    const idempotencyKey = nth === 1 ? `sdk-reply-${id}` : `sdk-reply-${id}-${nth}`;
     for (;;) {
       try {
         return await this.client.replyTo(channelId, id, payload, { metadata, idempotencyKey, signal: this.signal });
@@ -139,11 +147,23 @@ class Replies {
   }
 }
 
-/** The answer that says that a handler failed. */
+/** How much of a failure's text is sent. */
+const longestText = 8_192;
+
+/** The answer that says that a handler failed. Whatever was thrown, its text is one that a payload may hold. */
 function failureOf(error: unknown): NonNullable<Outcome> {
-  const type = error instanceof Error ? typeOf(error) : typeof error;
-  const message = error instanceof Error ? error.message : String(error);
+  const type = readable(() => (error instanceof Error ? typeOf(error) : typeof error));
+  const message = readable(() => (error instanceof Error ? error.message : error));
   return { answer: { error: { type, message } }, metadata: { openintent_error: true } };
+}
+
+/** What is read, as a text; empty when it cannot be read or has no text. */
+function readable(read: () => unknown): string {
+  try {
+    return String(read()).slice(0, longestText).replace(/[\0\p{Surrogate}]/gu, "\ufffd");
+  } catch {
+    return "";
+  }
 }
 
 /** The name of an error's type; classes that extend Error often leave its `name` as it is. */

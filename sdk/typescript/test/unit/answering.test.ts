@@ -99,6 +99,26 @@ test("a failure is answered to a request, and told of otherwise", async () => {
   assert.equal(notified.failures.length, 1);
 });
 
+test("whatever is thrown, the asker hears of it", async () => {
+  const mute = Object.defineProperty(new Error(), "message", {
+    get: () => {
+      throw new Error("nothing to say");
+    },
+  });
+  for (const [thrown, type, text] of [
+    ["text", "string", "text"],
+    [null, "object", "null"],
+    [Object.create(null), "object", ""],
+    [mute, "Error", ""],
+    [new Error("a\0b\ud800c"), "Error", "a\ufffdb\ufffdc"],
+    [new Error("x".repeat(100_000)), "Error", "x".repeat(8_192)],
+  ] as const) {
+    const { replies, failures } = await handle([["c", () => Promise.reject(thrown)]]);
+    assert.deepEqual(replies[0]?.payload, { error: { type, message: text } });
+    assert.deepEqual(failures, []);
+  }
+});
+
 test("a result that is no object is a failure", async () => {
   const { replies } = await handle([["c", () => "text" as never]]);
   assert.equal((replies[0]?.payload as any).error.type, "InvalidArgumentError");
@@ -144,8 +164,8 @@ test("early and further answers have keys of their own, the same at each repetit
   assert.deepEqual(
     replies.map(({ payload, idempotencyKey }) => [payload, idempotencyKey]),
     [
-      [{ step: 1 }, "sdk-reply-msg_q"],
-      [{ step: 2 }, "sdk-reply-msg_q-2"],
+      [{ step: 1 }, "sdk-reply-msg_q-1"],
+      [{ step: 2 }, "sdk-reply-msg_q"],
     ],
   );
 });

@@ -29,6 +29,7 @@ test("what JSON would change in silence is refused with its place", () => {
     [{ a: Infinity }, "payload.a"],
     [{ f: () => 1 }, "payload.f"],
     [{ n: 1n }, "payload.n"],
+    [{ s: "half \ud83d" }, "payload.s"],
     ["text", "payload"],
     [null, "payload"],
     [[1], "payload"],
