@@ -163,9 +163,13 @@ func (r *inboxReader) candidates(from, condition string, arguments []any, after 
 // openRequests gives the requests to the agent that nobody has answered.
 func (r *inboxReader) openRequests(after inboxPlace, limit int) candidates {
 	in, names := r.tx.In("q.target", r.names)
-	return r.candidates("open_requests q JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position",
-		in+" AND m.sender <> ? AND (q.expires_at IS NULL OR q.expires_at > ?)",
-		[]any{names, r.agent, r.now()}, after, limit)
+	// The page is cut before the messages are read, and with what it is cut by, so that no more of them are: a plan cannot
+	// begin with the messages, however many of all requests are the agent's.
+	return r.candidates("(SELECT q.intent_no, q.position FROM open_requests q WHERE "+in+
+		" AND (q.expires_at IS NULL OR q.expires_at > ?) AND (q.created_at, q.intent_no, q.position) > (?, ?, ?)"+
+		" ORDER BY q.created_at, q.intent_no, q.position LIMIT ?) AS q"+
+		" JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position", "1 = 1",
+		[]any{names, r.now(), after.createdAt, after.intentNo, after.position, limit}, after, limit)
 }
 
 // unreadMessages gives what else is kept that the agent may receive and has not read.
@@ -190,7 +194,7 @@ func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 	arguments := []any{intentNos, intentNos, r.agent, names, partNos, r.now(), r.agent}
 	if !r.operator() {
 		condition += " AND (c.policy = 'intent' OR EXISTS (SELECT 1 FROM members b" +
-			" WHERE b.intent_no = m.intent_no AND b.channel_no = m.channel_no AND b.agent_id = ?))"
+			" WHERE b.intent_no = m.intent_no AND b.channel_no = m.channel_no AND b.agent_id = ?" + oneByOne + "))"
 		arguments = append(arguments, r.agent)
 	}
 	return r.candidates("messages m"+

@@ -12,10 +12,13 @@ const (
 	factColumns = `m.intent_no, m.position, m.channel_no, m.ordinal, m.id, m.sender, m.target, m.message_type,
 		m.correlation_position, m.correlation_id, m.created_at, m.expires_at, m.read_at, m.ended_at,
 		m.message_type = 'request' AND EXISTS (SELECT 1 FROM open_requests o
-			WHERE o.intent_no = m.intent_no AND o.position = m.position),
+			WHERE o.intent_no = m.intent_no AND o.position = m.position` + oneByOne + `),
 		EXISTS (SELECT 1 FROM receipts r
-			WHERE r.intent_no = m.intent_no AND r.position = m.position AND r.agent_id = ?)`
+			WHERE r.intent_no = m.intent_no AND r.position = m.position AND r.agent_id = ?` + oneByOne + `)`
 	messageColumns = factColumns + `, m.payload, m.metadata`
+	// oneByOne ends a query inside EXISTS that is to be asked for each row by its key. Without it PostgreSQL reads the whole
+	// table once instead when it expects many rows.
+	oneByOne = " LIMIT 1 OFFSET 0"
 )
 
 // messageRow receives one row of factColumns or messageColumns.
