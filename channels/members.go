@@ -171,6 +171,23 @@ func PrepareListing(intentNo int64, agentID string) (database.Statement, map[int
 	return prepareListings("intent_no = ? AND agent_id = ?", []any{intentNo, agentID}, listed), listed
 }
 
+// PrepareListed is PrepareListings the other way round: it gives the statement that reads which agents channels of some
+// intents list, and calls a function for each.
+func PrepareListed(tx *database.Tx, intentNos []int64, listed func(intentNo int64, agentID string)) database.Statement {
+	in, argument := tx.In("intent_no", intentNos)
+	return database.Statement{
+		SQL:  "SELECT DISTINCT intent_no, agent_id FROM members WHERE " + in,
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			var intentNo int64
+			var agentID string
+			err := row.Scan(&intentNo, &agentID)
+			listed(intentNo, agentID)
+			return err
+		},
+	}
+}
+
 func prepareListings(condition string, args []any, listed map[int64]time.Time) database.Statement {
 	return database.Statement{
 		SQL:  "SELECT intent_no, max(added_at) FROM members WHERE " + condition + " GROUP BY intent_no",

@@ -1,6 +1,10 @@
 package intents
 
-import "openintent/database"
+import (
+	"time"
+
+	"openintent/database"
+)
 
 const headColumns = "h.intent_no, i.id, h.status, h.ended_at, h.resumed_at, h.last_position, h.last_sequence, " +
 	"h.last_channel, h.last_hash, h.last_at, h.epoch"
@@ -95,12 +99,33 @@ func PrepareStates(tx *database.Tx, intentNos []int64) (*[]State, database.State
 	return found, database.Statement{
 		SQL:  "SELECT intent_no, last_position, epoch FROM intent_heads WHERE " + in + " ORDER BY intent_no",
 		Args: []any{argument},
-		Scan: func(row database.Row) error {
-			var state State
-			err := row.Scan(&state.IntentNo, &state.LastPosition, &state.Epoch)
-			*found = append(*found, state)
-			return err
-		},
+		Scan: scanStates(found),
+	}
+}
+
+func scanStates(found *[]State) func(database.Row) error {
+	return func(row database.Row) error {
+		var state State
+		err := row.Scan(&state.IntentNo, &state.LastPosition, &state.Epoch)
+		*found = append(*found, state)
+		return err
+	}
+}
+
+// span is how finely the store knows when a head changed (see PrepareMoved).
+const span = 10 * time.Second
+
+func spanOf(at time.Time) int64 { return database.Micros(at) / span.Microseconds() }
+
+// PrepareMoved gives a statement that reads the states of the heads that changed at a time or later, and of some that changed
+// shortly before, and where it puts them. A change has the time of its transaction's decision: what is committed later may
+// have an earlier time, so ask from as long before as a transaction lasts.
+func PrepareMoved(since time.Time) (*[]State, database.Statement) {
+	found := &[]State{}
+	return found, database.Statement{
+		SQL:  "SELECT intent_no, last_position, epoch FROM intent_heads WHERE moved_in >= ?",
+		Args: []any{spanOf(since)},
+		Scan: scanStates(found),
 	}
 }
 
@@ -129,6 +154,7 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 	nos, statuses, endedAts, resumedAts := make([]int64, n), make([]string, n), make([]*int64, n), make([]int64, n)
 	positions, sequences, channels := make([]int64, n), make([]int64, n), make([]int64, n)
 	hashes, lastAts, epochs := make([]*string, n), make([]int64, n), make([]int64, n)
+	spans := make([]int64, n)
 	for i, head := range heads {
 		nos[i], statuses[i] = head.IntentNo, string(head.Status)
 		endedAts[i] = database.NullMicros(head.EndedAt)
@@ -138,6 +164,7 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 		positions[i], sequences[i], channels[i] = head.LastPosition, head.LastSequence, head.lastChannel
 		hashes[i] = database.NullText(head.lastHash)
 		lastAts[i], epochs[i] = database.Micros(head.LastAt), head.Epoch
+		spans[i] = spanOf(head.Now())
 	}
 	keys := []database.Column{{Name: "intent_no", Values: nos}}
 	set := []database.Column{
@@ -150,6 +177,7 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 		{Name: "last_hash", Values: hashes},
 		{Name: "last_at", Values: lastAts},
 		{Name: "epoch", Values: epochs},
+		{Name: "moved_in", Values: spans},
 	}
 	if n > 0 && heads[0].expected != nil { // by Expect, which hands out all heads of a transaction
 		return tx.UpdateExpected("intent_heads", keys, expectedColumns(heads), set)

@@ -177,3 +177,23 @@ func PrepareNaming(agentID string) (database.Statement, *[]int64) {
 		},
 	}, naming
 }
+
+// PrepareNamed is PrepareNaming the other way round: it gives the statement that reads which agents some intents have ever
+// named, and calls a function for each.
+func PrepareNamed(tx *database.Tx, intentNos []int64, named func(intentNo int64, agentID string)) database.Statement {
+	in, argument := tx.In("intent_no", intentNos)
+	return database.Statement{
+		SQL: "SELECT intent_no, created_by FROM intents WHERE " + in +
+			" UNION SELECT intent_no, agent_id FROM assignments WHERE " + in +
+			" UNION SELECT intent_no, principal_id FROM access_entries WHERE " + in + " AND principal_type <> 'group'" +
+			" UNION SELECT intent_no, agent_id FROM coordinators WHERE " + in,
+		Args: []any{argument, argument, argument, argument},
+		Scan: func(row database.Row) error {
+			var intentNo int64
+			var agentID string
+			err := row.Scan(&intentNo, &agentID)
+			named(intentNo, agentID)
+			return err
+		},
+	}
+}

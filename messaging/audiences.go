@@ -97,6 +97,27 @@ func (s *Service) ReachingIntents(tx *database.Tx, agentID, roleID string) ([]in
 	return reached.intents(), nil
 }
 
+// ReachedBy is ReachingIntents the other way round: it calls a function for each name, an agent or role:<role_id>, that
+// something may reach in some intents. Of the agents that intents name or list, only those of ruled intents are read.
+func (s *Service) ReachedBy(tx *database.Tx, intentNos, ruled []int64, reached func(intentNo int64, name string)) error {
+	in, argument := tx.In("intent_no", intentNos)
+	statements := []database.Statement{{
+		SQL:  "SELECT DISTINCT intent_no, name FROM audiences WHERE " + in,
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			var intentNo int64
+			var name string
+			err := row.Scan(&intentNo, &name)
+			reached(intentNo, name)
+			return err
+		},
+	}}
+	if len(ruled) > 0 {
+		statements = append(statements, intents.PrepareNamed(tx, ruled, reached), channels.PrepareListed(tx, ruled, reached))
+	}
+	return tx.Pipeline(statements...)
+}
+
 // reach is where an agent may be reached, and what is known of that before looking into the intents.
 type reach struct {
 	naming *[]int64            // intents that have ever named it

@@ -75,5 +75,8 @@ func (w *Watch) Subscription(no int64) { w.listener.also(subscriptionTopic(no)) 
 // it after the commit of what there is to see.
 func (s *Service) WakeSubscription(no int64) { s.hub.wakeUp(subscriptionTopic(no)) }
 
+// Wake wakes this watch alone: somebody has seen for it that there is something to see.
+func (w *Watch) Wake() { w.listener.signal() }
+
 // Close ends the watch.
 func (w *Watch) Close() { w.listener.close() }

@@ -6,15 +6,17 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/intents"
 	"openintent/messaging"
 )
 
 // gains are what a follower remembers in order to notice that its agent sees more than before.
 type gains struct {
 	begun bool
-	// role is what the agent held at the latest look, and epochs the rules that its intents had then.
+	// role is what the agent held at the latest look, and states how its intents stood then: of interest is the epoch of their
+	// rules.
 	role   string
-	epochs map[int64]int64
+	states map[int64]intents.State
 	// seen are the open requests to the agent that it saw then, by intent and position.
 	seen map[int64]map[int64]bool
 }
@@ -23,12 +25,12 @@ type gains struct {
 // rules have changed, and one that reaches it only now.
 func (g *gains) notice(now *sight) (changed []int64) {
 	role := heldRole(now.presence)
-	for intentNo, epoch := range now.epochs {
-		if before, known := g.epochs[intentNo]; !known || before != epoch || role != "" && role != g.role {
+	for intentNo, state := range now.states {
+		if before, known := g.states[intentNo]; !known || before.Epoch != state.Epoch || role != "" && role != g.role {
 			changed = append(changed, intentNo)
 		}
 	}
-	g.role, g.epochs = role, now.epochs
+	g.role, g.states = role, now.states
 	slices.Sort(changed)
 	return changed
 }
@@ -40,7 +42,7 @@ func (f *follower) backfill(ctx context.Context, now *sight) error {
 	before := f.gains
 	if changed := f.gains.notice(now); len(changed) > 0 {
 		if err := f.backfillIn(ctx, now, changed); err != nil {
-			f.gains.role, f.gains.epochs = before.role, before.epochs // the next look notices it again
+			f.gains.role, f.gains.states = before.role, before.states // the next look notices it again
 			return err
 		}
 	}

@@ -53,8 +53,8 @@ type sight struct {
 	// missing there is not gathered at all yet.
 	intents   []int64
 	positions map[int64]int64
-	// epochs are the epochs of their rules, of a subscription to whatever reaches the subscriber.
-	epochs map[int64]int64
+	// states are how far these have come, of a subscription to whatever reaches the subscriber.
+	states map[int64]intents.State
 	// news are the intents whose logs have grown beyond what was gathered.
 	news []news
 }
@@ -128,10 +128,10 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 	if err := tx.Pipeline(read); err != nil {
 		return err
 	}
-	seen.epochs = make(map[int64]int64, len(seen.intents))
+	seen.states = make(map[int64]intents.State, len(seen.intents))
 	g.forget(seen.intents)
 	for _, head := range *states {
-		seen.epochs[head.IntentNo] = head.Epoch
+		seen.states[head.IntentNo] = head
 		one := news{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
 		if epoch, refused := g.refused[one.intentNo]; refused && epoch == one.epoch {
 			continue

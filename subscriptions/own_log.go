@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
@@ -20,9 +21,9 @@ const (
 	// freshFor is how long what was read may wait for a slow client; what waited longer is read again. What expires meanwhile
 	// is not handed on.
 	freshFor = time.Second
-	// idleTurns bounds by how much a stream that finds nothing lengthens its waits: very many of them may be idle, and a
-	// wake-up is seldom lost.
-	idleTurns = 4
+	// idleTurns is how many times longer than others a stream waits at most until it looks without a wake-up: the lookout looks
+	// for it.
+	idleTurns = 60
 )
 
 // followAgent streams what reaches an agent: its own log after a number, or from now on. Whichever of the agent's streams
@@ -43,10 +44,12 @@ func (s *Service) followAgent(
 			return err
 		}
 		f.receiver = s.newReceiver(own)
+		f.watcher = s.lookout.enter(f.receiver)
 		return f.begin(ctx, after)
 	})
 	if f.receiver != nil {
 		defer f.close()
+		defer s.lookout.leave(f.watcher)
 	}
 	if err != nil {
 		return err
@@ -94,8 +97,9 @@ func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, er
 // follower is one stream of an agent's own log.
 type follower struct {
 	*receiver
-	filter messaging.Filter
-	send   func(*openintentv1.SubscribeResponse) error
+	watcher *watcher
+	filter  messaging.Filter
+	send    func(*openintentv1.SubscribeResponse) error
 	// number is the cursor.
 	number   int64
 	caughtUp bool
@@ -150,30 +154,35 @@ func (f *follower) begin(ctx context.Context, after *int64) error {
 	})
 }
 
-// run delivers until the context ends or the stream breaks. It waits longer while it finds nothing.
+// run delivers until the context ends or the stream breaks.
 func (f *follower) run(ctx context.Context) error {
-	wait := f.service.lookAgain
 	for {
-		before := f.number
 		err := apart(func() error { return f.turn(ctx) })
+		most := idleTurns * f.service.lookAgain
+		wait := most/2 + rand.N(most/2) // so that not all of very many look at once
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case passes(err):
 			f.service.logger.Debug("an agent's log could not be read; it is looked at again", "error", err)
+			wait = f.service.lookAgain
 		case err != nil:
 			return err
 		}
-		woken, err := f.wait(ctx, wait)
-		if err != nil {
+		f.service.lookout.reached(f.watcher, f.number)
+		if _, err := f.wait(ctx, wait); err != nil {
 			return err
 		}
-		if woken || f.number > before {
-			wait = f.service.lookAgain
-		} else {
-			wait = min(2*wait, idleTurns*f.service.lookAgain)
-		}
 	}
+}
+
+// look looks, and lets the lookout know what it saw.
+func (f *follower) look(ctx context.Context) (*sight, error) {
+	seen, err := f.receiver.look(ctx)
+	if err == nil {
+		f.service.lookout.note(f.watcher, seen)
+	}
+	return seen, err
 }
 
 // turn numbers what is new, page by page, and delivers as it goes. After the first whole turn the stream has caught up with

@@ -56,6 +56,8 @@ type Service struct {
 	consumers consumers
 	renewing  *loop.Loop
 	poster    *poster
+	lookout   *lookout
+	surveying *loop.Loop
 }
 
 // New makes the room, and registers that a departed agent's subscriptions end and that streams of what reaches an agent are
@@ -70,6 +72,8 @@ func New(cfg Config) *Service {
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
 	}
 	s.poster = newPoster(s, cfg.Encode)
+	s.lookout = newLookout(s)
+	s.surveying = loop.New("survey of agents' streams", s.lookAgain, cfg.Logger, s.lookout.survey)
 	s.renewing = loop.New("consumers of subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
@@ -90,6 +94,7 @@ func (s *Service) Start() {
 		}
 	}
 	s.renewing.Start()
+	s.surveying.Start()
 	s.poster.start()
 }
 
@@ -97,6 +102,7 @@ func (s *Service) Start() {
 // their calls' contexts, which the server cancels before.
 func (s *Service) Stop() {
 	s.poster.stop()
+	s.surveying.Stop()
 	s.renewing.Stop()
 }
 

@@ -75,5 +75,12 @@ CREATE INDEX subscription_deliveries_log_age ON subscription_deliveries (gathere
 ALTER TABLE subscription_positions ALTER COLUMN subscription_no SET STATISTICS 0;
 ALTER TABLE subscription_deliveries ALTER COLUMN subscription_no SET STATISTICS 0;
 
+-- In which span of time the head last changed. The survey of agents' streams reads those that changed lately; the time itself
+-- in an index would make each update of a head an update of its indexes too.
+ALTER TABLE intent_heads ADD COLUMN moved_in bigint NOT NULL DEFAULT 0;
+CREATE INDEX intent_heads_moved ON intent_heads (moved_in);
+
 -- +goose Down
+DROP INDEX intent_heads_moved;
+ALTER TABLE intent_heads DROP COLUMN moved_in;
 DROP TABLE subscription_deliveries, subscription_positions, subscriptions;

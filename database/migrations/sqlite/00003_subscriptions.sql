@@ -71,7 +71,14 @@ CREATE INDEX subscription_deliveries_dead ON subscription_deliveries (subscripti
 CREATE INDEX subscription_deliveries_dead_place ON subscription_deliveries (intent_no, position) WHERE dead_at IS NOT NULL;
 CREATE INDEX subscription_deliveries_log_age ON subscription_deliveries (gathered_at) WHERE due_at IS NULL;
 
+-- In which span of time the head last changed. The survey of agents' streams reads those that changed lately; the time itself
+-- in an index would make each update of a head an update of its indexes too.
+ALTER TABLE intent_heads ADD COLUMN moved_in integer NOT NULL DEFAULT 0;
+CREATE INDEX intent_heads_moved ON intent_heads (moved_in);
+
 -- +goose Down
+DROP INDEX intent_heads_moved;
+ALTER TABLE intent_heads DROP COLUMN moved_in;
 DROP TABLE subscription_deliveries;
 DROP TABLE subscription_positions;
 DROP TABLE subscriptions;

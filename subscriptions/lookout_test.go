@@ -1,0 +1,147 @@
+package subscriptions
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// deaf is a stream of an agent's own log that no wake-up reaches any more, but for the lookout's.
+type deaf struct {
+	*receiver
+	watcher *watcher
+}
+
+func (r rooms) deaf(t *testing.T, agent string) deaf {
+	own, err := r.subscriptions.ownLog(as(agent), agent)
+	require.NoError(t, err)
+	d := deaf{receiver: r.subscriptions.newReceiver(own)}
+	d.watch.Close()
+	d.watcher = r.subscriptions.lookout.enter(d.receiver)
+	d.looks(t)
+	return d
+}
+
+func (d deaf) looks(t *testing.T) {
+	seen, err := d.look(as(d.sub.subscriber))
+	require.NoError(t, err)
+	d.watch.Close()
+	d.service.lookout.note(d.watcher, seen)
+	select {
+	case <-d.watch.C():
+	default:
+	}
+}
+
+// isWoken tells whether a survey wakes the stream, which then looks.
+func (d deaf) isWoken(t *testing.T) bool {
+	require.NoError(t, d.service.lookout.survey(t.Context()))
+	woken := len(d.watch.C()) > 0
+	d.looks(t)
+	return woken
+}
+
+func TestTheLookoutFindsWhatNoWakeUpToldOf(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		known, further, listing := h.intent(t), h.intent(t), h.intent(t)
+		talk, away := h.open(t, known, "talk"), h.open(t, further, "away")
+		h.register(t, "bob", "smith")
+		h.send(t, "ann", talk, "bob", "before")
+		bob, eve := h.deaf(t, "bob"), h.deaf(t, "eve")
+		require.False(t, bob.isWoken(t), "nothing has happened since it looked")
+
+		h.send(t, "ann", talk, "ann2", "where bob is reached")
+		require.True(t, bob.isWoken(t), "a head moved")
+		require.False(t, bob.isWoken(t))
+		h.send(t, "ann", away, "zoe", "where bob is not reached")
+		require.False(t, bob.isWoken(t))
+		h.send(t, "ann", away, "bob", "where bob begins to be reached")
+		require.True(t, bob.isWoken(t))
+		_, err := h.intents.AssignAgent(as("creator"), &openintentv1.AssignAgentRequest{IntentId: listing, AgentId: "bob"})
+		require.NoError(t, err)
+		require.True(t, bob.isWoken(t), "an intent comes to name it")
+		require.False(t, bob.isWoken(t))
+
+		third := h.intent(t)
+		h.send(t, "ann", h.open(t, third, "work"), "role:smith", "to the role")
+		require.True(t, bob.isWoken(t))
+		_, err = h.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{
+			IntentId: h.intent(t), Name: "few", MemberPolicy: openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT.Enum(),
+			Members: []string{"creator", "bob"},
+		})
+		require.NoError(t, err)
+		require.True(t, bob.isWoken(t), "a channel comes to list it")
+		require.False(t, bob.isWoken(t))
+
+		require.False(t, eve.isWoken(t))
+		h.register(t, "eve", "smith")
+		require.True(t, eve.isWoken(t), "it holds a role now")
+		require.False(t, eve.isWoken(t))
+		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error { // as another replica numbers
+			return tx.Pipeline(database.Statement{
+				SQL: "UPDATE subscriptions SET last_number = last_number + 1 WHERE subscription_no = ?", Args: []any{eve.sub.no},
+			})
+		}))
+		require.True(t, eve.isWoken(t), "its log went on")
+		require.False(t, eve.isWoken(t))
+	})
+}
+
+// What is committed after a survey may have been decided before it.
+func TestTheLookoutFindsWhatWasCommittedLate(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk := h.open(t, h.intent(t), "talk")
+		h.send(t, "ann", talk, "bob", "before")
+		bob := h.deaf(t, "bob")
+		bob.isWoken(t)
+		decided := h.clock.Now()
+		h.clock.Advance(commitLag / 2)
+		bob.isWoken(t)
+		h.send(t, "ann", talk, "bob", "decided earlier")
+		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
+			return tx.Pipeline(database.Statement{
+				SQL: "UPDATE intent_heads SET moved_in = ?", Args: []any{database.Micros(decided) / (10 * time.Second).Microseconds()},
+			})
+		}))
+		require.True(t, bob.isWoken(t))
+
+		h.clock.Advance(-time.Hour) // set back
+		h.send(t, "ann", talk, "bob", "by the earlier clock")
+		require.True(t, bob.isWoken(t))
+		h.clock.Advance(2 * time.Hour)
+		h.send(t, "ann", talk, "bob", "by the later clock")
+		require.True(t, bob.isWoken(t))
+	})
+}
+
+// A stream in use gets what it was not woken for, in order and once, and leaves nothing behind.
+func TestStreamsGetWhatTheLookoutFinds(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk, away := h.open(t, h.intent(t), "talk"), h.open(t, h.intent(t), "away")
+		h.send(t, "ann", talk, "bob", "before")
+		s := h.follow(t, "bob", nil)
+		requireNext(t, s, "0 caught up")
+		l := h.subscriptions.lookout
+		l.mutex.Lock()
+		for w := range l.watchers {
+			w.watch.Close()
+		}
+		l.mutex.Unlock()
+		h.send(t, "ann", talk, "bob", "one")
+		h.send(t, "ann", away, "bob", "two")
+		require.NoError(t, l.survey(t.Context()))
+		first, second := s.next(t), s.next(t)
+		require.ElementsMatch(t, []string{"one", "two"}, []string{textOf(first.GetMessage()), textOf(second.GetMessage())})
+		require.Equal(t, []int64{1, 2}, []int64{first.GetPosition(), second.GetPosition()})
+		s.cancel()
+		require.ErrorIs(t, s.end(t), context.Canceled)
+		require.Empty(t, l.watchers)
+		require.Empty(t, l.byName)
+		require.Empty(t, l.byIntent)
+	})
+}
