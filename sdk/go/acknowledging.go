@@ -8,37 +8,81 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// acknowledgedAtOnce is how many deliveries one call acknowledges, at most.
-const acknowledgedAtOnce = 1000
+const (
+	// acknowledgedAtOnce is how many deliveries one call acknowledges, at most.
+	acknowledgedAtOnce = 1000
+	// gathering is how long deliveries that are done with wait for more of them, at most: each call is a commit of the
+	// server's, which the answers under way would wait for.
+	gathering = 100 * time.Millisecond
+)
 
 // acknowledger tells the server which deliveries are done with, many at a time.
 type acknowledger struct {
 	receiver *receiver
 	wake     chan struct{}
+	hurry    chan struct{} // wakes run while it gathers
+	// many are enough not to wait for more: the stream goes on while they are acknowledged.
+	many int
 
 	mutex   sync.Mutex
 	waiting []int64
+	leaving bool
 	busy    bool
 	idle    chan struct{} // closed when nothing waits any more; nil when nobody asks
 }
 
 func newAcknowledger(r *receiver) *acknowledger {
-	return &acknowledger{receiver: r, wake: make(chan struct{}, 1)}
+	return &acknowledger{
+		receiver: r, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), many: int(r.outstanding()) / 4,
+	}
 }
 
 func (a *acknowledger) add(number int64) {
 	a.mutex.Lock()
 	a.waiting = append(a.waiting, number)
+	enough := a.enough()
 	a.mutex.Unlock()
+	signal(a.wake)
+	if enough {
+		signal(a.hurry)
+	}
+}
+
+// enough tells whether what waits is to be acknowledged at once.
+func (a *acknowledger) enough() bool { return a.leaving || len(a.waiting) >= a.many }
+
+func signal(listener chan struct{}) {
 	select {
-	case a.wake <- struct{}{}:
+	case listener <- struct{}{}:
 	default:
+	}
+}
+
+// gather lets more come to what waits, for a while.
+func (a *acknowledger) gather(ctx context.Context) {
+	timer := time.NewTimer(gathering)
+	defer timer.Stop()
+	for {
+		a.mutex.Lock()
+		done := a.enough() || len(a.waiting) == 0
+		a.mutex.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-a.hurry: // perhaps about what was acknowledged since
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
 // run acknowledges until the context ends. What is not acknowledged then comes again.
 func (a *acknowledger) run(ctx context.Context) {
 	for {
+		a.gather(ctx)
 		for numbers := a.take(); len(numbers) > 0; numbers = a.take() {
 			_, err := persistently(ctx, a.receiver, func(ctx context.Context) (*openintentv1.Subscription, error) {
 				return a.acknowledge(ctx, numbers)
@@ -93,7 +137,9 @@ func (a *acknowledger) flush(patience time.Duration) {
 		a.idle = make(chan struct{})
 	}
 	idle := a.idle
+	a.leaving = true
 	a.mutex.Unlock()
+	signal(a.hurry)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
