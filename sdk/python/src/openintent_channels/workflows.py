@@ -25,6 +25,7 @@ class WorkflowChannel:
     members: tuple[str, ...] = ()
     member_policy: str = "intent"
     options: ChannelOptions = field(default_factory=ChannelOptions)
+    task_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _agents(said: Any) -> Iterator[tuple[str, Any]]:
 def _channel(name: str, said: Any) -> WorkflowChannel:
     path = f"channels.{name}"
     members = _object(said, path)
-    known = ("members", "member_policy", "audit", "ttl_seconds", "max_messages")
+    known = ("members", "member_policy", "audit", "ttl_seconds", "max_messages", "task_id")
     for key in members:
         if key not in known:
             raise WorkflowError(f"{path}.{key} is unknown; a channel has {', '.join(known)}")
@@ -124,6 +125,7 @@ def _channel(name: str, said: Any) -> WorkflowChannel:
             ttl_seconds=_typed(members.get("ttl_seconds"), int, f"{path}.ttl_seconds"),
             max_messages=_typed(members.get("max_messages"), int, f"{path}.max_messages"),
         ),
+        _typed(members.get("task_id"), str, f"{path}.task_id"),
     )
 
 
@@ -150,9 +152,12 @@ def _object(said: Any, path: str) -> Mapping[str, Any]:
     return said
 
 
+_KINDS = {bool: "true or false", int: "a whole number", str: "text"}
+
+
 def _typed(said: Any, kind: type, path: str) -> Any:
     if said is not None and (not isinstance(said, kind) or kind is int and isinstance(said, bool)):
-        raise WorkflowError(f"{path} must be {'true or false' if kind is bool else 'a whole number'}")
+        raise WorkflowError(f"{path} must be {_KINDS[kind]}")
     return said
 
 
