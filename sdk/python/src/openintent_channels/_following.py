@@ -19,8 +19,8 @@ _REMEMBERED = 10_000
 
 @dataclass(slots=True)
 class Following:
-    """The rule of following. What was received is remembered by its position, so that after a lost connection the next
-    stream goes on behind it; requests from behind the cursor, which move no position, are remembered by their ids."""
+    """The rule of following. After a lost connection the next stream goes on behind the position of what was received. The
+    newest ids are remembered, too: a request from behind the cursor moves no position, and may be one that came before."""
 
     calls: Calls
 
@@ -42,7 +42,7 @@ class Following:
                         yield Began()
                 while (delivery := (yield Receive(stream))) is not None:
                     cursor = max(cursor or 0, delivery.position)
-                    if not delivery.HasField("message") or delivery.backfill and not given.add(delivery.message.id):
+                    if not delivery.HasField("message") or not given.add(delivery.message.id):
                         continue
                     if include_own or delivery.message.sender != self.calls.sender:
                         yield Emit(message_of(delivery.message, delivery.position))

@@ -49,7 +49,8 @@ def test_marks_and_events_move_the_cursor_only() -> None:
 
 def test_an_open_request_from_behind_comes_once() -> None:
     behind = said(8, id="old", backfill=True)
-    player = Player.of(stream(7, said(8), behind, away()), stream(8, behind, CLOSED))
+    again = said(8, backfill=True)
+    player = Player.of(stream(7, said(8), behind, away()), stream(8, behind, again, CLOSED))
     assert follow(player) == ["msg_8", "old"]
     assert player.opened[1].request.after_position == 8
 
