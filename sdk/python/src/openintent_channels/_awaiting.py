@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -10,13 +11,22 @@ from typing import Any, Generic, TypeVar
 import grpc
 import grpc.aio
 
-from ._connections import Stubs, advance, dial
+from ._connections import Stubs, advance, client_closed, dial
 from ._effects import Accepted, Began, Effect, Emit, Invoke, Open, Pause, Receive, Steps
 from ._settings import Settings
 from ._statuses import error_of
 from .errors import OpenIntentError
 
 T = TypeVar("T")
+
+
+def is_cancelled() -> bool:
+    """Whether the current task is being cancelled, and not only something that it waits for. Python 3.10 cannot tell, and
+    has it that it is."""
+    if sys.version_info < (3, 11):
+        return True
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 class AwaitingConnection:
@@ -26,6 +36,7 @@ class AwaitingConnection:
         self._settings = settings
         self._channel: Any = None
         self._made: Stubs | None = None
+        self._closed = False
 
     @property
     def _stubs(self) -> Stubs:
@@ -36,7 +47,8 @@ class AwaitingConnection:
         return self._made
 
     async def close(self) -> None:
-        """Ends all calls and streams. Closing again does nothing."""
+        """Ends all calls and streams, and refuses others from then on. Closing again does nothing."""
+        self._closed = True
         if self._channel is not None:
             await self._channel.close()
 
@@ -61,6 +73,8 @@ class AwaitingConnection:
         if isinstance(effect, Pause):
             await asyncio.sleep(effect.seconds)
             return None
+        if self._closed:
+            raise client_closed()
         metadata = self._settings.metadata
         try:
             match effect:
@@ -77,6 +91,10 @@ class AwaitingConnection:
                     return None if answer is grpc.aio.EOF else answer
         except grpc.aio.AioRpcError as failure:
             raise _error(failure) from None
+        except asyncio.CancelledError:
+            if not self._closed or is_cancelled():
+                raise
+            raise client_closed() from None
         raise AssertionError(f"{effect} is no effect of a call")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import grpc
 
-from ._connections import Stubs, advance, dial
+from ._connections import Stubs, advance, client_closed, dial
 from ._effects import Accepted, Began, Effect, Emit, Invoke, Open, Pause, Receive, Steps, Stream
 from ._settings import Settings
 from ._statuses import error_of
@@ -28,7 +28,7 @@ class BlockingConnection:
         self._closed = threading.Event()
 
     def close(self) -> None:
-        """Ends all calls and streams. Closing again does nothing."""
+        """Ends all calls and streams, and refuses others from then on. Closing again does nothing."""
         self._closed.set()
         self._channel.close()
 
@@ -53,6 +53,8 @@ class BlockingConnection:
         if isinstance(effect, Pause):
             self._closed.wait(effect.seconds)
             return None
+        if self._closed.is_set():
+            raise client_closed()
         try:
             match effect:
                 case Invoke():
@@ -66,7 +68,7 @@ class BlockingConnection:
                 case Receive(stream):
                     return next(stream, None)  # type: ignore[call-overload]
         except grpc.RpcError as failure:
-            raise _error(failure) from None
+            raise client_closed() if self._closed.is_set() else _error(failure) from None
         raise AssertionError(f"{effect} is no effect of a call")
 
 

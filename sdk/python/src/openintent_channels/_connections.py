@@ -10,6 +10,7 @@ import grpc
 from ._effects import Effect, Steps
 from ._methods import Method
 from ._settings import CHANNEL_OPTIONS, Settings, resolve
+from .errors import OpenIntentError
 
 T = TypeVar("T")
 
@@ -52,6 +53,11 @@ def dial(settings: Settings, library: Any) -> Any:
     if settings.tls:
         return library.secure_channel(settings.target, grpc.ssl_channel_credentials(), options=CHANNEL_OPTIONS)
     return library.insecure_channel(settings.target, options=CHANNEL_OPTIONS)
+
+
+def client_closed() -> OpenIntentError:
+    """Gives the error for what is under way when the client is closed, and for what is called after that."""
+    return OpenIntentError("The client is closed.", code="CANCELLED")
 
 
 def advance(steps: Steps[T], value: Any, error: BaseException | None) -> Effect:

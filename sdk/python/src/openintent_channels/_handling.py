@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import itertools
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _methods as methods
-from ._awaiting import AwaitingConnection
+from ._awaiting import AwaitingConnection, is_cancelled
 from ._calls import Calls
 from ._handlers import Answer, Handler, answer_of, failure_of, matching
 from ._membership import logger
 from ._messages import Messages
 from ._received import AgentMessage, BlockingAgentMessage
 from ._tracing import Tracing
-from .errors import OpenIntentError, UnauthenticatedError
+from .errors import AlreadyExistsError, OpenIntentError, UnauthenticatedError
 from .models import ERROR_MARK, Message, message_fields, message_of
 from .payloads import encode
 
@@ -108,8 +107,11 @@ class Handling:
         key = f"sdk-reply-{wire.id}"
         further = itertools.count(1)
 
-        async def reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message:
-            return await self._answers.send(received, Answer(encode(payload)), f"{key}-{next(further)}", metadata)
+        async def reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
+            try:
+                return await self._answers.send(received, Answer(encode(payload)), f"{key}-{next(further)}", metadata)
+            except AlreadyExistsError:  # before a crash, something else was answered in its place
+                return None
 
         with self._tracing.handling(fields["metadata"], attributes) as span:
             answered = fields["message_type"] != "request"
@@ -128,7 +130,7 @@ class Handling:
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
         except BaseException as error:  # whatever it is, the asker is to hear of it
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             logger.warning("a handler of %s failed on %s", fields["channel_name"], fields["id"], exc_info=error)
             if span is not None:
@@ -140,8 +142,8 @@ class Handling:
             return await handler.function(*handler.arguments(AgentMessage(**fields, answer=reply)))
         loop = asyncio.get_running_loop()
 
-        def blocking_reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message:
-            stored: Message = asyncio.run_coroutine_threadsafe(reply(payload, metadata), loop).result()
+        def blocking_reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
+            stored: Message | None = asyncio.run_coroutine_threadsafe(reply(payload, metadata), loop).result()
             return stored
 
         arguments = handler.arguments(BlockingAgentMessage(**fields, answer=blocking_reply))
@@ -154,12 +156,3 @@ class Handling:
                 raise RuntimeError("the handler raised StopIteration") from error
 
         return await loop.run_in_executor(self._threads, call)
-
-
-def _is_cancelled() -> bool:
-    """Whether the current task is being cancelled, and not only something that it waited for. Python 3.10 cannot tell; there
-    the message is taken as not handled."""
-    if sys.version_info < (3, 11):
-        return True
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from .models import Message
 
-Reply = Callable[[Any, Mapping[str, Any] | None], Awaitable[Message]]
+Reply = Callable[[Any, Mapping[str, Any] | None], Awaitable[Message | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,9 @@ class AgentMessage(ReceivedMessage):
 
     answer: Reply = field(repr=False, compare=False)
 
-    async def reply(self, payload: Any, metadata: Mapping[str, Any] | None = None) -> Message:
-        """Answers at once, before or beside what the handler returns."""
+    async def reply(self, payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
+        """Answers at once, before or beside what the handler returns. Gives None when, before a crash, something else was
+        answered in its place."""
         return await self.answer(payload, metadata)
 
 
@@ -38,8 +39,9 @@ class AgentMessage(ReceivedMessage):
 class BlockingAgentMessage(ReceivedMessage):
     """A message for a plain handler, which runs in a thread."""
 
-    answer: Callable[[Any, Mapping[str, Any] | None], Message] = field(repr=False, compare=False)
+    answer: Callable[[Any, Mapping[str, Any] | None], Message | None] = field(repr=False, compare=False)
 
-    def reply(self, payload: Any, metadata: Mapping[str, Any] | None = None) -> Message:
-        """Answers at once, before or beside what the handler returns."""
+    def reply(self, payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
+        """Answers at once, before or beside what the handler returns. Gives None when, before a crash, something else was
+        answered in its place."""
         return self.answer(payload, metadata)

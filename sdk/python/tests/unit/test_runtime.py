@@ -225,6 +225,22 @@ async def test_early_and_further_answers_have_keys_of_their_own() -> None:
 
 
 @in_loop
+async def test_an_early_answer_that_was_another_before_a_crash_is_let_go() -> None:
+    async def early(message: AgentMessage) -> dict[str, Any]:
+        assert await message.reply({"n": 2}) is None
+        return {"n": 3}
+
+    server = FakeServer()
+    server.failing["ReplyMessage"] = [refusal(AlreadyExistsError, "ALREADY_EXISTS", "IDEMPOTENCY_KEY_REUSED")]
+    agent = runtime(server, early)
+    await agent.start()
+    server.deliver(delivery(1))
+    await server.until_acknowledged(1)
+    assert server.replies()[-1] == ("m1", "sdk-reply-m1", {"n": 3})
+    await agent.drain()
+
+
+@in_loop
 async def test_an_answer_is_stored_however_long_the_server_is_away() -> None:
     server = FakeServer()
     server.failing["ReplyMessage"] = [away() for _ in range(100)]
