@@ -4,8 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -62,6 +64,10 @@ func room(t *testing.T, h *harness.Server, key string) (*openintent.Client, *ope
 func TestAnotherProcessTakesAnAgentOver(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		client, channel := room(t, h, harness.Key)
+		_, err := client.As("worker").Raw().Agents.UpsertAgent(t.Context(), &openintentv1.RegisterAgentRequest{
+			AgentId: proto.String("worker"), HeartbeatConfig: &openintentv1.HeartbeatConfig{IntervalSeconds: proto.Int32(1)},
+		})
+		require.NoError(t, err)
 		begun, finish := make(chan struct{}), make(chan struct{})
 		first := runAgent(t, client, "worker", func(context.Context, *openintent.Message) (any, error) {
 			close(begun)
@@ -88,9 +94,13 @@ func TestAnotherProcessTakesAnAgentOver(t *testing.T) {
 		require.NotNil(t, answer)
 		require.Equal(t, "first", answer.Payload["by"])
 		first.leave(t)
-		answer, err := channel.Ask(t.Context(), "worker", map[string]any{"n": 2})
+		answer, err = channel.Ask(t.Context(), "worker", map[string]any{"n": 2})
 		require.NoError(t, err)
 		require.Equal(t, "standby", answer.Payload["by"])
+		require.Eventually(t, func() bool {
+			agent, err := client.Raw().Agents.GetAgent(t.Context(), &openintentv1.GetAgentRequest{AgentId: "worker"})
+			return err == nil && agent.GetStatus() == openintentv1.AgentStatus_AGENT_STATUS_ACTIVE
+		}, harness.Patience, 50*time.Millisecond, "who took over is not leaving")
 		standby.leave(t)
 		require.Equal(t, []any{2.0}, seen)
 	})

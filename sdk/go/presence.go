@@ -31,12 +31,17 @@ func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 	return defaultHeartbeat, err
 }
 
-// heartbeats says that the agent lives, until the context ends. A server that has given the agent up is told of it again.
+// heartbeats says that the agent lives, until the context ends. A server that has given the agent up is told of it again; so is
+// one that still has it draining, as the process said that this one took over from.
 func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 	for pause(ctx, interval) == nil {
-		err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE)
-		if errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound) {
+		tookOver := r.tookOver.Swap(false)
+		status, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE)
+		draining := tookOver && status == openintentv1.AgentStatus_AGENT_STATUS_DRAINING
+		if draining || errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound) {
 			_, err = r.register(ctx)
+		} else if err != nil && tookOver {
+			r.tookOver.Store(true)
 		}
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("an agent could not say that it lives", "agent", r.agent.options.ID, "error", err)
@@ -44,18 +49,19 @@ func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 	}
 }
 
-func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatus) error {
-	_, err := repeated(ctx, r.client, func(ctx context.Context) (*openintentv1.HeartbeatResponse, error) {
+// heartbeat tells one status and gives the one that the server has.
+func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatus) (openintentv1.AgentStatus, error) {
+	beat, err := repeated(ctx, r.client, func(ctx context.Context) (*openintentv1.HeartbeatResponse, error) {
 		return r.client.raw.Agents.Heartbeat(ctx, &openintentv1.HeartbeatRequest{AgentId: r.agent.options.ID, Status: &status})
 	})
-	return err
+	return beat.GetAgentStatus(), err
 }
 
 // sayFarewell tells that the agent is draining.
 func (r *receiver) sayFarewell(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewellPatience)
 	defer cancel()
-	if err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_DRAINING); err != nil {
+	if _, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_DRAINING); err != nil {
 		r.log.Warn("an agent could not say that it leaves", "agent", r.agent.options.ID, "error", err)
 	}
 }

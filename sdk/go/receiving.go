@@ -43,6 +43,7 @@ type receiver struct {
 	slots        chan struct{}
 	working      sync.WaitGroup
 	done         *acknowledger
+	tookOver     atomic.Bool // since the last heartbeat
 
 	mutex   sync.Mutex
 	known   map[string]*job // being handled, or waiting for it, by message id
@@ -266,6 +267,7 @@ func (r *receiver) receive(stream deliveries) {
 // the inbox, is this process's to handle.
 func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 	if delivery.GetNumber() == 0 {
+		r.tookOver.Store(true)
 		r.enqueue(takeOver)
 		return
 	}

@@ -44,6 +44,8 @@ class Membership:
     registers: bool
     interval: float = _DEFAULT_INTERVAL
     present: bool = False
+    took_over: bool = False
+    """Whether this process became the one that receives since the last heartbeat."""
 
     async def register(self) -> None:
         """Writes the agent's record, which makes it present and gives it its role."""
@@ -57,9 +59,11 @@ class Membership:
         self.present = True
 
     async def beat_for_ever(self) -> None:
-        """Says at the server's interval that the agent lives. One that was taken for dead registers again."""
+        """Says at the server's interval that the agent lives. One that was taken for dead registers again; so does one that
+        is draining still, as the process said that this one took over from."""
         while self.registers:
             await self.connection.perform(Pause(self.interval))
+            took_over = self.took_over
             try:
                 beat = await self._beat(agents_pb2.AGENT_STATUS_ACTIVE)
             except OpenIntentError as error:
@@ -72,6 +76,10 @@ class Membership:
             else:
                 due = beat.next_heartbeat_at.ToNanoseconds() - beat.server_timestamp.ToNanoseconds()
                 self.interval = max(1.0, due / 1e9)
+                if took_over:
+                    self.took_over = False
+                    if beat.agent_status == agents_pb2.AGENT_STATUS_DRAINING:
+                        await self.register()
 
     async def depart(self, deregister: bool) -> None:
         """Says that the agent takes nothing new on or, with `deregister`, that it leaves for good, which expires what waits

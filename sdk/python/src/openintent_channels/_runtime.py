@@ -155,6 +155,7 @@ class Runtime:
 
     async def _take_over(self) -> None:
         """Takes up what waits in the inbox, since this process has become the one that receives for the agent."""
+        self._membership.took_over = True
         async for item in self._membership.waiting_requests():
             self._take(Received(item.message, item.intent_id, item.channel_name, None, 1), None)
 

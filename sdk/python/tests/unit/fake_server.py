@@ -41,6 +41,7 @@ class FakeServer:
         self.streams: list[_Stream] = []
         self.subscriptions = 0
         self.stands_by = False
+        self.status = agents_pb2.AGENT_STATUS_ACTIVE
         self._happened = asyncio.Condition()
         self._beats = asyncio.Semaphore(0)
 
@@ -91,7 +92,7 @@ class FakeServer:
         if effect.method is methods.GET_INBOX:
             return messages_pb2.Inbox(items=self.inbox)
         if effect.method is methods.HEARTBEAT:
-            beat = agents_pb2.HeartbeatResponse()
+            beat = agents_pb2.HeartbeatResponse(agent_status=self.status)
             beat.next_heartbeat_at.FromSeconds(30)
             beat.server_timestamp.FromSeconds(0)
             return beat

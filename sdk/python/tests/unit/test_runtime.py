@@ -99,6 +99,23 @@ async def test_the_inbox_is_left_alone_until_another_process_ends_and_read_on_ea
 
 
 @in_loop
+async def test_who_takes_over_from_a_process_that_left_makes_the_agent_active() -> None:
+    server = FakeServer()
+    server.status = agents_pb2.AGENT_STATUS_DRAINING
+    agent = runtime(server, echo)
+    await agent.start()
+    await server.until_said("GetInbox")
+    server.beat()
+    await server.until_said("UpsertAgent", 2)
+    server.beat()
+    await server.until_said("Heartbeat", 2)
+    server.beat()
+    await server.until_said("Heartbeat", 3)
+    assert len(server.said("UpsertAgent")) == 2, "another's wish that it drains is left alone"
+    await agent.drain()
+
+
+@in_loop
 async def test_a_request_that_handlers_leave_unanswered_is_marked_read_before_it_is_acknowledged() -> None:
     async def silent(message: AgentMessage) -> None: ...
 

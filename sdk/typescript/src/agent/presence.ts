@@ -9,11 +9,17 @@ const lastWord = 2_000;
 /** Keeps an agent registered and heard of. */
 export class Presence {
   #interval = 0;
+  #tookOver = false;
 
   constructor(
     private readonly server: AgentServer,
     private readonly clock: Clock,
   ) {}
+
+  /** Says that this process became the one that receives for the agent. */
+  tookOver(): void {
+    this.#tookOver = true;
+  }
 
   /** Registers the agent, however long that takes. */
   async register(signal: AbortSignal): Promise<void> {
@@ -22,14 +28,21 @@ export class Presence {
 
   /**
    * Sends heartbeats at the interval that the server names, until the signal aborts. An agent that the server has given up
-   * meanwhile is registered again.
+   * meanwhile is registered again; so is one that is draining still, as the process said that this one took over from.
    */
   async keep(signal: AbortSignal): Promise<void> {
     for (;;) {
       await sleep(this.clock, this.#interval, signal);
       this.#interval = await persist(this.clock, signal, async (attempt) => {
         try {
-          return await this.server.heartbeat("active", attempt);
+          const { interval, draining } = await this.server.heartbeat("active", attempt);
+          if (!draining || !this.#tookOver) {
+            this.#tookOver = false;
+            return interval;
+          }
+          const registered = await this.server.register(attempt);
+          this.#tookOver = false;
+          return registered;
         } catch (error) {
           if (error instanceof FailedPreconditionError || error instanceof NotFoundError) {
             return this.server.register(attempt);

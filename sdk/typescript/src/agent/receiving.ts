@@ -22,6 +22,8 @@ export interface ReceivingOptions {
   failed(error: unknown): void;
   /** Called whenever the server accepted to deliver. */
   accepted(): void;
+  /** Called whenever this process became the one that receives. */
+  tookOver(): void;
 }
 
 /**
@@ -131,6 +133,7 @@ export class Receiving {
 
   /** Takes up what waits in the inbox: what is older than the subscription comes before all that it brings. */
   async #takeOver(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
+    this.options.tookOver();
     await this.#takeInbox(signal, ({ message }) => message.createdAt < subscription.createdAt);
     this.#rest ??= this.#takeRest(signal).finally(() => (this.#rest = null));
   }

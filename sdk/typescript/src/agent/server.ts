@@ -33,12 +33,20 @@ export interface InboxPage {
   readonly nextCursor: string | undefined;
 }
 
+/** What the server says to a heartbeat. */
+export interface Heartbeat {
+  /** In how many milliseconds the next one is due. */
+  readonly interval: number;
+  /** Whether the server has the agent draining. */
+  readonly draining: boolean;
+}
+
 /** What the server does for the runtime of an agent. Each method is one attempt, and throws an OpenIntentError. */
 export interface AgentServer {
   /** Registers the agent, or updates its record; gives how often it is to send a heartbeat, in milliseconds. */
   register(attempt: Attempt): Promise<number>;
-  /** Says that the agent lives; gives in how many milliseconds the next word is due. */
-  heartbeat(status: "active" | "draining", attempt: Attempt): Promise<number>;
+  /** Says that the agent lives. */
+  heartbeat(status: "active" | "draining", attempt: Attempt): Promise<Heartbeat>;
   /** Takes the agent out of service. What waits for it expires. */
   deregister(attempt: Attempt): Promise<void>;
   /** Makes the subscription; undefined when there is one of that name. */

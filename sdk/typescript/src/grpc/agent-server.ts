@@ -1,5 +1,5 @@
 import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { AgentServer, AgentSubscription, Delivery, InboxPage, Received } from "../agent/server.js";
+import type { AgentServer, AgentSubscription, Delivery, Heartbeat, InboxPage, Received } from "../agent/server.js";
 import { AlreadyExistsError } from "../errors.js";
 import { AgentStatus } from "../generated/openintent/v1/agents_pb.js";
 import { MessageType } from "../generated/openintent/v1/messages_pb.js";
@@ -29,13 +29,12 @@ export class GrpcAgentServer implements AgentServer {
     return (record.heartbeatConfig?.intervalSeconds ?? 30) * 1000;
   }
 
-  async heartbeat(status: "active" | "draining", attempt: Attempt): Promise<number> {
+  async heartbeat(status: "active" | "draining", attempt: Attempt): Promise<Heartbeat> {
     const wire = { agentId: this.agent.id, status: status === "draining" ? AgentStatus.DRAINING : AgentStatus.ACTIVE };
     const answer = await this.connection.call(attempt, (options) => this.connection.agents.heartbeat(wire, options));
-    if (!answer.nextHeartbeatAt || !answer.serverTimestamp) {
-      return 30_000;
-    }
-    return Math.max(1000, timestampMs(answer.nextHeartbeatAt) - timestampMs(answer.serverTimestamp));
+    const { nextHeartbeatAt: next, serverTimestamp: now } = answer;
+    const interval = next && now ? Math.max(1000, timestampMs(next) - timestampMs(now)) : 30_000;
+    return { interval, draining: answer.agentStatus === AgentStatus.DRAINING };
   }
 
   async deregister(attempt: Attempt): Promise<void> {

@@ -17,7 +17,7 @@ function fakeServer(methods: Partial<AgentServer>, told: string[] = []): AgentSe
     },
     async heartbeat(status) {
       told.push(status);
-      return 30_000;
+      return { interval: 30_000, draining: false };
     },
     async deregister() {
       told.push("deregister");
@@ -47,12 +47,12 @@ test("heartbeats come at the interval that the server names; an agent that is go
         const answer = answers.shift();
         if (answer === undefined) {
           leaving.abort();
-          return 1;
+          return { interval: 1, draining: false };
         }
         if (answer instanceof Error) {
           throw answer;
         }
-        return answer;
+        return { interval: answer, draining: false };
       },
     },
     told,
@@ -61,6 +61,27 @@ test("heartbeats come at the interval that the server names; an agent that is go
   await presence.register(leaving.signal);
   await assert.rejects(presence.keep(leaving.signal));
   assert.deepEqual(told, ["register", "beat at 30", "beat at 40", "beat at 40", "beat at 60", "register", "beat at 90"]);
+});
+
+test("who takes over from a process that left makes the agent active; another's wish that it drains is left alone", async () => {
+  const leaving = new AbortController();
+  const told: string[] = [];
+  const server = fakeServer(
+    {
+      async heartbeat() {
+        if (told.push("beat") > 5) {
+          leaving.abort();
+        }
+        return { interval: 30_000, draining: true };
+      },
+    },
+    told,
+  );
+  const presence = new Presence(server, new FakeClock());
+  await presence.register(leaving.signal);
+  presence.tookOver();
+  await assert.rejects(presence.keep(leaving.signal));
+  assert.deepEqual(told, ["register", "beat", "register", "beat", "beat", "beat"]);
 });
 
 test("a run registers, tells that it is draining when it leaves, and deregisters only when asked", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Receiving } from "../../src/agent/receiving.js";
-import type { AgentServer, Delivery, InboxPage, Received } from "../../src/agent/server.js";
+import type { AgentServer, Delivery, Heartbeat, InboxPage, Received } from "../../src/agent/server.js";
 import { errorFrom } from "../../src/errors.js";
 import type { Attempt } from "../../src/transport.js";
 import type { Message } from "../../src/types.js";
@@ -36,8 +36,8 @@ class FakeServer implements AgentServer {
   async register(): Promise<number> {
     return 30_000;
   }
-  async heartbeat(): Promise<number> {
-    return 30_000;
+  async heartbeat(): Promise<Heartbeat> {
+    return { interval: 30_000, draining: false };
   }
   async deregister(): Promise<void> {}
   async createSubscription(): Promise<{ id: string; createdAt: Date; active: boolean }> {
@@ -92,6 +92,7 @@ async function play(
     handle,
     failed: (error: unknown) => failures.push(error),
     accepted: () => {},
+    tookOver: () => {},
   };
   const receiving = new Receiving(server, new FakeClock(), options, new AbortController().signal);
   try {
