@@ -142,7 +142,8 @@ var build = sync.OnceValues(func() (path string, err error) {
 // built tells whether there is a program to remove.
 var built bool
 
-func program(tb testing.TB) string {
+// Executable builds the program, once for the test process, and gives its path. It is named openintent.
+func Executable(tb testing.TB) string {
 	tb.Helper()
 	built = true
 	path, err := build()

@@ -78,7 +78,7 @@ func Start(tb testing.TB, options Options) *Server {
 func StartProcess(tb testing.TB, options Options) *Server {
 	tb.Helper()
 	options = options.withDefaults(tb)
-	return begin(tb, options.URL, &process{program: program(tb), options: options})
+	return begin(tb, options.URL, &process{program: Executable(tb), options: options})
 }
 
 func (o Options) withDefaults(tb testing.TB) Options {

@@ -55,7 +55,7 @@ func TestThePublishedPackageWorksUnmodified(t *testing.T) {
 func TestTheSnippetOfTheReadmeWorks(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	snippet := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(readme)
+	snippet := regexp.MustCompile("(?s)\n## The published Python package\n.*?```python\n(.*?)```").FindSubmatch(readme)
 	require.NotNil(t, snippet)
 	h := harness.Start(t, harness.Options{APIKeys: "my-key;sdk"})
 	program := strings.ReplaceAll(string(snippet[1]), "http://127.0.0.1:8000", h.BaseURL())

@@ -13,6 +13,7 @@ import (
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/e2e/harness"
 	"openintent/e2e/sdks"
 	openintentv1 "openintent/gen/openintent/v1"
 	openintent "openintent/sdk/go"
@@ -20,7 +21,7 @@ import (
 
 // A program in Python asks, one in TypeScript answers, and one in Go follows the channel and verifies the log of the intent.
 func TestThreeLanguagesOnOneChannel(t *testing.T) {
-	python := prepared(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
+	python := harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
 	entry, err := filepath.Abs(filepath.Join(builtTypeScript(t), "dist/index.js"))
 	require.NoError(t, err)
 	packages, err := filepath.Abs(filepath.Join(root, "sdk/python/src"))
@@ -51,7 +52,7 @@ func converse(t *testing.T, engine database.Engine, python, packages, entry stri
 	defer following.Close()
 
 	leave := start(t, environment, "node", "mixed/responder.mjs", entry)
-	asker := command(".", "", "mixed/asker.py", intent.ID, "sums", "typescript-responder", questions)
+	asker := harness.Command(".", "", "mixed/asker.py", intent.ID, "sums", "typescript-responder", questions)
 	asker.Path, asker.Args[0], asker.Env = python, python, environment
 	var refusal bytes.Buffer
 	asker.Stderr = &refusal

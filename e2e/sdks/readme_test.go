@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/e2e/harness"
 	"openintent/e2e/sdks"
 )
 
@@ -28,7 +29,7 @@ func TestTheFirstAskInGo(t *testing.T) {
 	file := filepath.Join(folder, "main.go")
 	require.NoError(t, os.WriteFile(file, program[1], 0o600))
 
-	run := command(".", "go", "run", file)
+	run := harness.Command(".", "go", "run", file)
 	run.Env = append(os.Environ(), sdks.StartStage(t, database.SQLite).Environment()...)
 	output, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", output)

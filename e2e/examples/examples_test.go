@@ -1,0 +1,119 @@
+package examples
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+)
+
+// page gives a document of the repository.
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// blockBehind gives the first block of a language behind a heading of a document.
+func blockBehind(t *testing.T, document, heading, language string) string {
+	t.Helper()
+	form := "(?s)\n" + regexp.QuoteMeta(heading) + "\n.*?\n```" + language + "\n(.*?)```"
+	found := regexp.MustCompile(form).FindStringSubmatch(document)
+	require.NotNil(t, found, "there is no %s behind %q", language, heading)
+	return found[1]
+}
+
+// requiring gives the commands by which sdk/go/README.md takes a module from a folder, where its archive is unpacked.
+func requiring(t *testing.T, folder string) string {
+	t.Helper()
+	unpacking, commands, found := strings.Cut(blockBehind(t, page(t, "sdk/go/README.md"), "## Install", "sh"), "\n")
+	require.True(t, found)
+	require.Contains(t, unpacking, "unzip ")
+	require.Contains(t, commands, "./"+folder)
+	return commands
+}
+
+// run runs a command that examples/README.md gives against a server.
+func run(t *testing.T, p place, h *harness.Server, command string) string {
+	t.Helper()
+	require.Contains(t, page(t, "examples/README.md"), "`"+command+"`")
+	program := filepath.Dir(harness.Executable(t))
+	return p.output(t, "PATH=$PATH:"+program+" "+command,
+		"OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key, "OPENINTENT_AGENT_ID=", "OPENINTENT_TLS=")
+}
+
+// All talk to one server, so that each finds what the one before left.
+func TestTheClarificationInEachLanguage(t *testing.T) {
+	h := harness.StartProcess(t, harness.Options{})
+	shown := blockBehind(t, page(t, "examples/README.md"), "## Clarification", "text")
+	for _, language := range []struct {
+		name, command string
+		installed     func(t *testing.T) place
+	}{
+		{"Go", "go run ./examples/clarification/go", withGo},
+		{"Python", "python examples/clarification/python/clarification.py", withPython},
+		{"TypeScript", "npm --prefix examples/clarification/typescript --silent start", withTypeScript},
+	} {
+		t.Run(language.name, func(t *testing.T) {
+			require.Equal(t, shown, run(t, language.installed(t), h, language.command))
+		})
+	}
+}
+
+// seconds is how the pipeline's timeline begins each line.
+var seconds = regexp.MustCompile(`(?m)^ *\d+\.\d{3} s  `)
+
+func TestThePipeline(t *testing.T) {
+	installed := withPython(t)
+	shown := lines(blockBehind(t, page(t, "examples/README.md"), "## Pipeline", "text"))
+	harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
+		for range 2 { // the second time on an intent of its own
+			printed := lines(run(t, installed, h, "python examples/pipeline/pipeline.py"))
+			// Two cleaners work at once, so that only what depends on each other has its order.
+			require.ElementsMatch(t, shown, printed)
+			require.Contains(t, printed[0], "ingest asks role:cleaner")
+			for _, batch := range []string{"1", "2", "3", "4"} {
+				dealt := slices.IndexFunc(printed, func(line string) bool { return strings.Contains(line, "batch "+batch+" has") })
+				require.Contains(t, printed[dealt], "ingest tells cleaner-", "a batch is dealt before it is cleaned")
+			}
+			require.Equal(t, shown[len(shown)-2:], printed[len(printed)-2:], "the report is the last")
+		}
+	})
+}
+
+// lines gives the lines of a timeline without their times, which must be there.
+func lines(timeline string) (found []string) {
+	for line := range strings.Lines(timeline) {
+		found = append(found, strings.TrimSpace(seconds.ReplaceAllString(line, "time ")))
+	}
+	return found
+}
+
+// What the project's README shows of the SDKs is a program that works.
+func TestTheProgramOfTheReadme(t *testing.T) {
+	installed := withPython(t)
+	program := blockBehind(t, page(t, "README.md"), "## SDKs", "python")
+	require.NoError(t, os.WriteFile(filepath.Join(installed.folder, "first.py"), []byte(program), 0o600))
+	h := harness.StartProcess(t, harness.Options{})
+	shown := blockBehind(t, page(t, "README.md"), "## SDKs", "text")
+	require.Equal(t, shown, installed.output(t, "python first.py", "OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key))
+}
+
+// The packages have one version, under which the documents name them.
+func TestThePackagesHaveOneVersion(t *testing.T) {
+	version := regexp.MustCompile(`(?m)^version = "(.*)"$`).FindStringSubmatch(page(t, "sdk/python/pyproject.toml"))
+	require.NotNil(t, version)
+	require.Contains(t, page(t, "sdk/typescript/package.json"), `"version": "`+version[1]+`"`)
+	for _, document := range []string{"examples/README.md", "sdk/go/README.md"} {
+		for _, named := range regexp.MustCompile(`(?:openintent[-_a-z]*[-@]v?)(\d+\.\d+\.\d+)`).FindAllStringSubmatch(page(t, document), -1) {
+			require.Equal(t, version[1], named[1], "%s names %s", document, named[0])
+		}
+	}
+}
