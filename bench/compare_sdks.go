@@ -192,8 +192,9 @@ func outputOf(ctx context.Context, program string, arguments ...string) (string,
 	return lines[len(lines)-1], err
 }
 
-// sdkStarts is how long the part takes beyond its figures: the starts, and what the published package's are longer.
+// sdkStarts is how long the part takes beyond its figures: the starts, and what the published package's are longer, with the
+// ask that begins each.
 func (c *comparison) sdkStarts() time.Duration {
-	longer := max(0, shortestSDKAsk-c.duration)
+	longer := max(0, shortestSDKAsk+2*time.Second-c.duration)
 	return 30*time.Second + time.Duration(c.rounds*len(sdkAskers)*(1+len(c.engines)))*longer
 }
