@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
@@ -100,8 +101,11 @@ func (c *Client) AgentID() string { return c.options.AgentID }
 // Raw gives the generated clients.
 func (c *Client) Raw() Raw { return c.raw }
 
-// Close ends the connection, for this client and all that As made of it.
+// Close ends the connection, for this client and all that As made of it. What is under way, and what is called after that,
+// fails with context.Canceled; agents end.
 func (c *Client) Close() error { return c.connection.Close() }
+
+func (c *Client) closed() bool { return c.connection.GetState() == connectivity.Shutdown }
 
 // identified adds a caller's metadata to each call.
 type identified struct {

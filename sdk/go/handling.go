@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync/atomic"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -114,6 +115,7 @@ func (r *receiver) handle(message *Message) bool {
 
 // call calls all handlers of a message and gives the first result that is not nil, or failure, whichever came first.
 func (r *receiver) call(ctx context.Context, message *Message) (answer any, failure error) {
+	message.further = new(atomic.Int64)
 	for _, handle := range r.agent.matching(message.ChannelName) {
 		result, err := protected(ctx, handle, message)
 		switch {
@@ -175,7 +177,7 @@ func (r *receiver) noteRead(ctx context.Context, message *Message) bool {
 // answer sends a reply under a key of the message's own, so that a repetition after a crash answers once. A reply that
 // cannot be sent as it is becomes a failure.
 func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bool {
-	reply.IdempotencyKey = "sdk-reply-" + message.ID
+	reply.IdempotencyKey = message.replyKey()
 	err := r.reply(ctx, message, reply)
 	if errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrResourceExhausted) {
 		failure := failureOf(err)

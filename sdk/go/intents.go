@@ -88,24 +88,32 @@ func (c *Client) GetIntent(ctx context.Context, intentID string) (*Intent, error
 	return intentOf(intent), nil
 }
 
-// SetIntentStatus moves an intent to a status, whatever its version; one that has it already stays as it is.
+// SetIntentStatus moves an intent along its lifecycle, whatever its version; ErrInvalidArgument when it cannot go from its
+// status to that one.
 func (c *Client) SetIntentStatus(ctx context.Context, intentID string, status IntentStatus) (*Intent, error) {
 	number := intentStatuses.number(status)
 	if number == nil {
 		return nil, &Error{Code: "INVALID_ARGUMENT", Reason: "INVALID_FIELD", Message: "A status must be given."}
 	}
+	attempts := 0
 	for {
 		current, err := c.GetIntent(ctx, intentID)
-		if err != nil || current.Status == status {
-			return current, err
+		if err != nil {
+			return nil, err
 		}
 		changed, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Intent, error) {
+			attempts++
 			return c.raw.Intents.SetIntentStatus(ctx, &openintentv1.SetIntentStatusRequest{
 				IntentId: intentID, Status: *number, ExpectedVersion: &current.Version,
 			})
 		})
 		if err == nil {
 			return intentOf(changed), nil
+		}
+		if attempts > 1 { // one of them may have done it, and its answer was lost
+			if current, err := c.GetIntent(ctx, intentID); err != nil || current.Status == status {
+				return current, err
+			}
 		}
 		if !errors.Is(err, ErrAborted) {
 			return nil, err

@@ -2,6 +2,9 @@ package openintent
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -73,6 +76,8 @@ type Message struct {
 	Attempt     int
 
 	client *Client
+	// further counts the answers that handlers sent by Reply; nil of a message that no agent received.
+	further *atomic.Int64
 }
 
 // Decode fills a value with the payload, as encoding/json does.
@@ -84,10 +89,22 @@ func (m *Message) IsError() bool {
 	return marked && m.MessageType == Response
 }
 
-// Reply answers the message, which must be a request.
+// Reply answers the message, which must be a request. In a handler it sends an early or a further answer, the same one when
+// the message is handled again after a crash; when something else was answered in its place then, it gives nil.
 func (m *Message) Reply(ctx context.Context, payload any) (*Message, error) {
-	return m.client.ReplyTo(ctx, m.ChannelID, m.ID, Reply{Payload: payload})
+	reply := Reply{Payload: payload}
+	if m.further != nil {
+		reply.IdempotencyKey = fmt.Sprintf("%s-%d", m.replyKey(), m.further.Add(1))
+	}
+	answer, err := m.client.ReplyTo(ctx, m.ChannelID, m.ID, reply)
+	if m.further != nil && errors.Is(err, ErrAlreadyExists) {
+		return nil, nil
+	}
+	return answer, err
 }
+
+// replyKey is the idempotency key of what an agent's handlers answer.
+func (m *Message) replyKey() string { return "sdk-reply-" + m.ID }
 
 // remoteError is the failure that the message carries.
 func (m *Message) remoteError() *RemoteError {

@@ -116,7 +116,7 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 			return result, nil
 		}
 		err = FromError(err)
-		if ctx.Err() != nil || final(err) {
+		if ctx.Err() != nil || final(err) || r.client.closed() {
 			return result, err
 		}
 		wait := waits.next(err)

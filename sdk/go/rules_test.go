@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"testing"
 	"time"
@@ -345,6 +346,50 @@ func TestHandlersAreChosenByChannelAndTheFirstResultOrFailureAnswers(t *testing.
 	require.Equal(t, map[string]any{"by": "any"}, answer)
 	_, err = r.call(t.Context(), &Message{ChannelName: "panics"})
 	require.EqualError(t, err, "out of paper")
+}
+
+func TestAnAgentOfAClosedClientEnds(t *testing.T) {
+	client, err := Dial(Options{Server: "127.0.0.1:1"})
+	require.NoError(t, err)
+	require.NoError(t, client.Close())
+	agent := client.Agent(AgentOptions{ID: "agent", Log: slog.New(slog.DiscardHandler)})
+	require.ErrorIs(t, agent.Run(t.Context()), context.Canceled)
+}
+
+// replied keeps the keys of replies, and refuses the second.
+type replied struct {
+	openintentv1.MessageServiceClient
+	t    *testing.T
+	keys []string
+}
+
+func (r *replied) ReplyMessage(
+	_ context.Context, reply *openintentv1.ReplyMessageRequest, _ ...grpc.CallOption,
+) (*openintentv1.Message, error) {
+	if r.keys = append(r.keys, reply.GetIdempotencyKey()); len(r.keys) == 2 {
+		return nil, refusal(r.t, codes.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+	}
+	return &openintentv1.Message{Id: reply.GetIdempotencyKey()}, nil
+}
+
+func TestEarlyAndFurtherAnswersHaveKeysOfTheirOwn(t *testing.T) {
+	server := &replied{t: t}
+	client := newClient(nil, Options{})
+	client.raw.Messages = server
+	a := client.Agent(AgentOptions{ID: "agent"})
+	a.OnMessage("", func(ctx context.Context, message *Message) (any, error) {
+		_, err := message.Reply(ctx, map[string]any{"n": 1})
+		require.NoError(t, err)
+		other, err := message.Reply(ctx, map[string]any{"n": 2})
+		require.NoError(t, err, "something else was answered in its place")
+		require.Nil(t, other)
+		return map[string]any{"n": 3}, nil
+	})
+	a.client.raw.Messages = server
+	r := newReceiver(a)
+	r.life = t.Context()
+	require.True(t, r.handle(&Message{ID: "m", MessageType: Request, client: a.client}))
+	require.Equal(t, []string{"sdk-reply-m-1", "sdk-reply-m-2", "sdk-reply-m"}, server.keys)
 }
 
 func TestARepetitionIsLeftOutAndAcknowledgedWithTheFirst(t *testing.T) {
