@@ -36,6 +36,19 @@
 // goes on with that. The log knows no filter: each stream has its own. When the agent gains sight, its streams deliver the open
 // requests behind the log that are not in it, without a number of their own (backfill.go).
 //
+// A stream of it that nothing wakes does not look: the lookout does for all of a replica (lookout.go). It asks, at the pace of the
+// slow timer, for the heads that changed since the last time, and wakes the streams that saw them as they were before and those
+// that such an intent reaches and that do not know it; and it reads all their agents' records and numbers together. An idle
+// stream so costs two keys to be read, in how many intents its agent may be named, and each change of a head once for all. Each
+// stream still looks for itself after some minutes.
+//
+//	heads by when they changed ──> lookout ──┬──> who saw less: look
+//	                                         └──> whom they reach anew: look
+//
+// When a head changed is known by spans of ten seconds, so that a busy head's updates leave the index alone. The time is the
+// one of the transaction's decision, before its commit, and heads do not commit in its order: so each survey goes back a minute
+// further than the last one's time, longer than a transaction lasts, and passes over what is as it was then.
+//
 // # What holds
 //
 //   - Numbers are given, attempts counted, and deliveries acknowledged, given up and redriven under the lock on the

@@ -127,10 +127,10 @@ INSERT INTO channels SELECT i, 1, 'channel' || i, 'n', NULL, '', 'intent', false
 INSERT INTO channel_heads SELECT i, 1, 5, 0, 0 FROM generate_series(1, 20000) AS i;
 ANALYZE`
 
-// favour lets nearly all open requests be to a single agent, which a third of all intents names.
+// favour lets nearly all requests be open and to a single agent, which a third of all intents names.
 const favour = `
 DELETE FROM open_requests;
-INSERT INTO open_requests SELECT intent_no, position, 1, CASE WHEN position % 1000 = 1 THEN sender ELSE 'agent-1' END, created_at, NULL
+INSERT INTO open_requests SELECT intent_no, position, 1, CASE WHEN position % 1000 = 1 THEN 'agent-2' ELSE 'agent-1' END, created_at, NULL
 	FROM messages WHERE position % 5 <> 0;
 INSERT INTO assignments SELECT i, 'agent-1', 'assignment' || i, '', 0 FROM generate_series(1, 20000) AS i WHERE i % 3 = 0;
 ANALYZE`
