@@ -16,8 +16,8 @@ const (
 
 // Options say where the server is and who calls. The zero value takes everything from the environment.
 type Options struct {
-	// Server is the server's gRPC address, host:port; "https://host:port" connects with TLS. Without it
-	// OPENINTENT_SERVER, and without that 127.0.0.1:50051.
+	// Server is the server's gRPC address, host:port; "https://host:port" connects with TLS, "http://host:port" without.
+	// Without a server OPENINTENT_SERVER, and without that 127.0.0.1:50051.
 	Server string
 	// APIKey is the caller's key; without it OPENINTENT_API_KEY.
 	APIKey string
@@ -43,7 +43,10 @@ func (o Options) completed() Options {
 	if address, found := strings.CutPrefix(o.Server, "https://"); found {
 		o.Server, secure = address, true
 	}
-	o.Server = strings.TrimSuffix(strings.TrimPrefix(o.Server, "http://"), "/")
+	if address, found := strings.CutPrefix(o.Server, "http://"); found {
+		o.Server, secure = address, false
+	}
+	o.Server = strings.TrimSuffix(o.Server, "/")
 	if o.TLS == nil && secure {
 		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}

@@ -262,6 +262,7 @@ func TestSettingsComeFromArgumentsThenTheEnvironment(t *testing.T) {
 	require.Nil(t, given.TLS)
 	t.Setenv("OPENINTENT_TLS", "1")
 	require.NotNil(t, Options{Server: "127.0.0.1:1"}.completed().TLS)
+	require.Nil(t, Options{Server: "http://127.0.0.1:1"}.completed().TLS)
 }
 
 func TestAFollowerYieldsEachMessageOnceAndMovesItsCursor(t *testing.T) {
