@@ -46,6 +46,7 @@ func (s Status) mayBecome(next Status) bool {
 const (
 	reasonSilence      = "heartbeat_timeout"
 	reasonHeartbeat    = "heartbeat_resumed"
+	reasonLeaving      = "leaving"
 	reasonDrained      = "drain_timeout"
 	reasonRegistered   = "registered"
 	reasonDeregistered = "deregistered"

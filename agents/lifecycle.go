@@ -66,16 +66,17 @@ func (s *Service) Heartbeat(
 			return ErrGone
 		}
 		now = tx.Now()
-		before := agent.presence()
+		before, reason := agent.presence(), reasonHeartbeat
 		agent.heard(now)
 		set(&agent.CurrentLoad, widen(req.CurrentLoad))
 		switch {
 		case drains && agent.Status != StatusDraining:
 			agent.become(StatusDraining, now)
+			reason = reasonLeaving
 		case agent.Status == StatusUnhealthy:
 			agent.become(StatusActive, now)
 		}
-		s.changed(tx, before, agent, reasonHeartbeat)
+		s.changed(tx, before, agent, reason)
 		return save(tx, agent)
 	})
 	if err != nil {
