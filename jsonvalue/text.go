@@ -3,6 +3,7 @@ package jsonvalue
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -72,27 +73,33 @@ func isLowSurrogate(unit rune) bool { return unit >= 0xDC00 && unit < 0xE000 }
 // appendString writes a string with its quotes as RFC 8785 wants it: nothing is escaped that need not be.
 func appendString[T string | []byte](out []byte, s T) []byte {
 	const hex = "0123456789abcdef"
-	out = append(out, '"')
+	out = append(slices.Grow(out, len(s)+2), '"')
+	plain := 0 // where what need not be escaped begins
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= ' ' && c != '"' && c != '\\':
-			out = append(out, c)
-		case c == '"' || c == '\\':
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		out = append(out, s[plain:i]...)
+		plain = i + 1
+		switch c {
+		case '"', '\\':
 			out = append(out, '\\', c)
-		case c == '\b':
+		case '\b':
 			out = append(out, `\b`...)
-		case c == '\f':
+		case '\f':
 			out = append(out, `\f`...)
-		case c == '\n':
+		case '\n':
 			out = append(out, `\n`...)
-		case c == '\r':
+		case '\r':
 			out = append(out, `\r`...)
-		case c == '\t':
+		case '\t':
 			out = append(out, `\t`...)
 		default:
 			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
 	}
+	out = append(out, s[plain:]...)
 	return append(out, '"')
 }
 

@@ -219,8 +219,7 @@ func (s *Service) draft(ctx context.Context, req sending) (*draft, error) {
 			return nil, err
 		}
 	}
-	d.payload, d.metadata, err = contentFrom(req.GetPayload(), req.GetMetadata())
-	return d, err
+	return d, d.setContent(req.GetPayload(), req.GetMetadata())
 }
 
 // asking is what Ask's and AskAll's requests have in common.
@@ -285,5 +284,5 @@ func (s *Service) send(ctx context.Context, d *draft) (*openintentv1.Message, er
 	if err != nil {
 		return nil, err
 	}
-	return m.toWire(m.CreatedAt)
+	return m.wireWith(d.given, m.CreatedAt), nil
 }

@@ -40,7 +40,9 @@ type draft struct {
 	replying      bool
 
 	payload, metadata jsonvalue.Object
-	expiresAt         time.Time
+	// given are payload and metadata as they came over gRPC, which are the same when they go back.
+	given     given
+	expiresAt time.Time
 	// timeout, for Ask, sets expiresAt from the time of storing.
 	timeout time.Duration
 

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -56,6 +57,14 @@ func (m *Message) toWire(now time.Time) (*openintentv1.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.wireWith(given{payload, metadata}, now), nil
+}
+
+// given is a message's content as gRPC has it.
+type given struct{ payload, metadata *structpb.Struct }
+
+// wireWith is toWire with content that is the message's.
+func (m *Message) wireWith(content given, now time.Time) *openintentv1.Message {
 	return &openintentv1.Message{
 		Id:            m.ID,
 		ChannelId:     m.ChannelID,
@@ -63,13 +72,13 @@ func (m *Message) toWire(now time.Time) (*openintentv1.Message, error) {
 		To:            textOrNil(m.Target),
 		MessageType:   typesOnTheWire[m.Type],
 		CorrelationId: textOrNil(m.CorrelationID),
-		Payload:       payload,
-		Metadata:      metadata,
+		Payload:       content.payload,
+		Metadata:      content.metadata,
 		Status:        statusesOnTheWire[m.Status(now)],
 		CreatedAt:     timestamppb.New(m.CreatedAt),
 		ExpiresAt:     timestampOrNil(m.ExpiresAt),
 		ReadAt:        timestampOrNil(m.ReadAt),
-	}, nil
+	}
 }
 
 func toWire(messages []*Message, now time.Time) ([]*openintentv1.Message, error) {
@@ -108,11 +117,15 @@ func TimeFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
 	return at.AsTime().Truncate(time.Microsecond), nil
 }
 
-// contentFrom reads a message's payload and metadata.
-func contentFrom(payload, metadata *structpb.Struct) (content, facts jsonvalue.Object, err error) {
-	if content, err = jsonvalue.FromStruct(payload, "payload"); err != nil {
-		return nil, nil, err
+// setContent reads a message's payload and metadata.
+func (d *draft) setContent(payload, metadata *structpb.Struct) (err error) {
+	if d.payload, err = jsonvalue.FromStruct(payload, "payload"); err != nil {
+		return err
 	}
-	facts, err = jsonvalue.FromStruct(metadata, "metadata")
-	return content.OrEmpty(), facts.OrEmpty(), err
+	if d.metadata, err = jsonvalue.FromStruct(metadata, "metadata"); err != nil {
+		return err
+	}
+	d.payload, d.metadata = d.payload.OrEmpty(), d.metadata.OrEmpty()
+	d.given = given{cmp.Or(payload, &structpb.Struct{}), cmp.Or(metadata, &structpb.Struct{})}
+	return nil
 }

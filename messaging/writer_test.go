@@ -20,9 +20,7 @@ func (h *house) draftFor(t require.TestingT, channelID, sender, text string) *dr
 	d := draftBy(sender)
 	d.id, d.channel, d.channelID = newMessageID(), h.key(t, channelID), channelID
 	d.intentNo = d.channel.IntentNo
-	payload, _, err := contentFrom(content(text), nil)
-	require.NoError(t, err)
-	d.payload = payload
+	require.NoError(t, d.setContent(content(text), nil))
 	return d
 }
 
