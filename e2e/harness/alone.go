@@ -30,7 +30,7 @@ func Alone(run func(tb *Program) int) int {
 		code = run(tb)
 	}()
 	code := <-result
-	if built {
+	if built.Load() {
 		path, _ := build()
 		_ = os.RemoveAll(filepath.Dir(path))
 	}

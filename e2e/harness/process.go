@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -140,12 +141,12 @@ var build = sync.OnceValues(func() (path string, err error) {
 })
 
 // built tells whether there is a program to remove.
-var built bool
+var built atomic.Bool
 
 // Executable builds the program, once for the test process, and gives its path. It is named openintent.
 func Executable(tb testing.TB) string {
 	tb.Helper()
-	built = true
+	built.Store(true)
 	path, err := build()
 	if err != nil {
 		tb.Fatal(err)
@@ -156,7 +157,7 @@ func Executable(tb testing.TB) string {
 // Main runs a package's tests and removes the program that they built. Call it from TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
-	if built {
+	if built.Load() {
 		path, _ := build()
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
