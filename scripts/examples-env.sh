@@ -30,7 +30,8 @@ typescript)
     rm -rf "$installed"
     mkdir -p "$installed"
     cp "$manifest" "$installed"
-    npm --prefix "$installed" install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund --loglevel=error "$tarball" >&2
+    scripts/node.sh npm --prefix "$installed" install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund \
+      --loglevel=error "$tarball" >&2
     echo "$key" >"$installed/key"
   fi
   echo "$installed/node_modules"

@@ -13,12 +13,13 @@ outdir=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 
 modules=$(scripts/node-env.sh)
+node=$PWD/scripts/node.sh
 # Built from a copy: the licence joins the sources, and whoever builds in the package's folder at the same time is not disturbed.
 source=$(mktemp -d)
 trap 'rm -rf "$source"' EXIT
 cp -r sdk/typescript/src sdk/typescript/package.json sdk/typescript/tsconfig.json sdk/typescript/README.md LICENSE "$source"
 ln -s "$modules" "$source/node_modules"
 cd "$source"
-npm run --silent build >&2
-name=$(npm pack --silent --ignore-scripts --pack-destination "$outdir" | tail -n 1)
+"$node" npm run --silent build >&2
+name=$("$node" npm pack --silent --ignore-scripts --pack-destination "$outdir" | tail -n 1)
 echo "$outdir/$name"

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -204,14 +205,23 @@ func TestTheKeyFileIsOne(t *testing.T) {
 	t.Fatal("the document shows no key file")
 }
 
+// fenced is code, where what looks like a link is none.
+var fenced = regexp.MustCompile("(?s)\n```.*?\n```")
+
 // Every link to a file of this repository leads somewhere.
 func TestLinksLeadSomewhere(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)
-	for _, page := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")) {
+	for _, name := range []string{
+		"README.md", "CONTRIBUTING.md", "examples/README.md", "sdk/README.md", "sdk/go/README.md", "sdk/python/README.md",
+		"sdk/typescript/README.md",
+	} {
+		pages = append(pages, filepath.Join(root, name))
+	}
+	for _, page := range pages {
 		name, err := filepath.Rel(root, page)
 		require.NoError(t, err)
-		for _, link := range strings.Split(readDocument(t, name), "](")[1:] {
+		for _, link := range strings.Split(fenced.ReplaceAllString(readDocument(t, name), ""), "](")[1:] {
 			target, _, _ := strings.Cut(link, ")")
 			if strings.Contains(target, "://") || strings.Contains(target, "\n") {
 				continue

@@ -102,8 +102,9 @@ func withPython(t *testing.T) place {
 // withTypeScript installs the npm package.
 func withTypeScript(t *testing.T) place {
 	t.Helper()
-	harness.Prepare(t, root, "scripts/node-env.sh")
+	path := harness.Prepare(t, root, "scripts/node.sh", "bash", "-c", "scripts/node-env.sh >/dev/null && echo $PATH")
 	p := newPlace(t)
+	p.environment = []string{"PATH=" + path}
 	modules := packaged(t, "scripts/examples-env.sh", "typescript")
 	example := filepath.Join(p.folder, "examples/clarification/typescript")
 	for _, left := range []string{"build", "node_modules", "package-lock.json"} { // of somebody who tried the example in the checkout
