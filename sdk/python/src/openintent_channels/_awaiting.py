@@ -105,8 +105,8 @@ def _error(failure: Any) -> OpenIntentError:
 class AsyncIteration(Generic[T]):
     """What a rule emits, one by one: an async iterator, and an async context manager that ends it early.
 
-    It begins at its first `anext`, at `started()`, or on entering `async with`. One task at a time may wait for it. A wait that
-    is cancelled, as by `asyncio.wait_for`, ends it, as it ends any async generator.
+    It begins at its first `anext`, at `started()`, or on entering `async with`. One task at a time may wait for it. A wait
+    that is cancelled, as by `asyncio.wait_for`, ends it, as it ends any async generator.
     """
 
     def __init__(self, connection: AwaitingConnection, steps: Steps[None]) -> None:
