@@ -20,7 +20,7 @@ type askCommand struct {
 	createFlag
 	factFlags
 	expiryFlag
-	Timeout      time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the answer, at most 10m. The question expires then; a resumed one stays open."`
+	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m. The question expires then; a resumed one stays open."`
 	All          bool          `help:"Print all answers as they come, until the time is over."`
 	MinResponses int           `placeholder:"N" help:"With --all, stop after so many answers."`
 	NoWait       bool          `help:"Print the question's reference, CHANNEL/MESSAGE, and do not wait."`

@@ -39,7 +39,7 @@ func TestExitCodesOfRefusals(t *testing.T) {
 			{exitUsage, "is no channel's id", []string{"messages", "data", "--intent", ""}},
 			{exitUsage, "above zero", []string{"ask", "data", "bob", "{}", "--timeout", "0s"}},
 			{exitTimeout, "[MESSAGE_TIMEOUT]", []string{"ask", "data", "bob", "{}", "--timeout", "10ms"}},
-			{exitTimeout, "nobody answered", []string{"ask", "data", "role:none", "{}", "--timeout", "10ms", "--all"}},
+			{exitTimeout, "nobody answered", []string{"ask", "data", "role:none", "{}", "--wait", "10ms", "--all"}},
 			{exitNotFound, `no channel "none" [CHANNEL_NOT_FOUND]`, []string{"messages", "none"}},
 			{exitNotFound, "[CHANNEL_NOT_FOUND]", []string{"channels", "show", "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS"}},
 			{exitNotFound, "[INTENT_NOT_FOUND]", []string{"intents", "show", "908dffff-d872-4f18-8eb7-7b918ea4c9b5"}},
