@@ -62,15 +62,16 @@ func preparePresences(condition string, argument any) (database.Statement, map[s
 	}, presences
 }
 
-// RefuseChanged gives the statements by which a transaction fails with an error that database.IsData, if one of the agents is
-// no longer what decides by it: its role, its status or its last departure. Those without a presence must have no record.
+// RefuseChanged gives the statements by which a transaction fails with an error that database.IsData, if the presence of one of
+// the agents is another by now. Those without a presence must have no record.
 func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Presence) []database.Statement {
 	n := len(agentIDs)
-	roles, statuses, departedAts := make([]*string, n), make([]*string, n), make([]*int64, n)
+	roles, statuses := make([]*string, n), make([]*string, n)
+	departedAts, versions := make([]*int64, n), make([]*int64, n)
 	for i, agentID := range agentIDs {
 		if p, recorded := presences[agentID]; recorded {
 			roles[i], statuses[i] = database.NullText(p.RoleID), database.NullText(string(p.Status))
-			departedAts[i] = database.NullMicros(p.DepartedAt)
+			departedAts[i], versions[i] = database.NullMicros(p.DepartedAt), &p.Version
 		}
 	}
 	return tx.RefuseChanged("agents", "version",
@@ -79,5 +80,6 @@ func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Pres
 			{Name: "role_id", Values: roles},
 			{Name: "status", Values: statuses},
 			{Name: "departed_at", Values: departedAts},
+			{Name: "version", Values: versions},
 		})
 }
