@@ -239,7 +239,11 @@ func TestWhoIsAloneTellsNothing(t *testing.T) {
 	s.mutex.Lock()
 	s.listening = 1
 	s.mutex.Unlock()
-	n.listens(true)
+	require.Eventually(t, func() bool {
+		n.mutex.Lock()
+		defer n.mutex.Unlock()
+		return n.listening
+	}, testPatience, time.Millisecond)
 	n.Tell("a")
 	require.Len(t, s.batch(t), 1, "until it has counted it does not know")
 	s.outcome <- nil

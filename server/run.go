@@ -65,7 +65,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return err
 	}
-	defer s.stopNow()
+	defer s.end()
 	if development {
 		s.http.Handler = ownHostOnly(s.http.Handler)
 	}
@@ -149,11 +149,18 @@ func newServer(
 		Metrics:      metrics,
 	})
 	if err != nil {
-		stopNow()
+		s.end()
 		return nil, err
 	}
 	s.http = newHTTPServer(newHTTPHandler(stopping, db, metrics, gateway), encryption, logger)
 	return s, nil
+}
+
+// end ends what a server has from the beginning on, whether or not it ever served: the interceptors' context, and the
+// goroutines of the gRPC server.
+func (s *server) end() {
+	s.stopNow()
+	s.grpc.Stop()
 }
 
 // serve starts the services and both ports. The channel tells when a port fails by itself.
