@@ -6,18 +6,22 @@
 // closures that get a Tx:
 //
 //	Write          changes; commits when the closure returns nil, rolls back on an error or a panic
+//	WriteAtOnce    changes decided without reading; all of them and the commit are one round trip
 //	Read           several statements that see one snapshot; always rolled back
 //	ReadStatement  one statement, which is a snapshot by itself
 //
 // Within them, gorm (Tx.Gorm) serves ordinary rows. Where round trips count, Tx.Pipeline sends several statements at
-// once, Tx.Insert and Tx.Update write many rows with one statement, and Tx.SendWithCommit saves the last round trip.
+// once, Tx.Insert and Tx.Update write many rows with one statement, and Tx.SendWithCommit saves the last round trip. Who
+// decides by what was seen earlier says so with Tx.UpdateExpected and Tx.RefuseChanged, and the database refuses the
+// transaction when it is different by now.
 //
 //	Write --> fair gate --> [BEGIN + first Pipeline] --> ... --> BeforeCommit --> [SendWithCommit + COMMIT] --> AfterCommit
 //
 // The two engines differ only in the two implementations of dialect. No other package imports a driver.
 //
 // Several replicas may work on one PostgreSQL database. A Notifier tells the others what happened, and hears of it from
-// them; InTurn lets one of them do what all would do. On SQLite there is one process, so neither has anything to do.
+// them; InTurn lets one of them do what all would do. On SQLite there is one process, so neither has anything to do, and a
+// replica that is alone on PostgreSQL tells nobody.
 //
 //	Write --> AfterCommit --> Tell --> [pending, bounded] --> NOTIFY ==> LISTEN --> Heard, or Unheard: look at everything
 //
@@ -42,8 +46,9 @@
 // # What happens on failure
 //
 // A conflict with another transaction (serialization, deadlock, lock timeout, busy file) is tried again a few times,
-// with pauses. A connection that was lost while it lay in the pool is replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsUnique, IsData, IsUnavailable and IsCommitUnknown
-// tell them apart. When the connection breaks while the commit is under way, nobody knows whether it was stored: the
+// with pauses, except in WriteAtOnce, whose caller has another way. A connection that was lost while it lay in the pool is
+// replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsUnique, IsData,
+// IsUnavailable and IsCommitUnknown tell them apart. When the connection breaks while the commit is under way, nobody knows whether it was stored: the
 // error is IsCommitUnknown, nothing is tried again, and the caller has to look. The AfterCommit functions run then
 // too: they wake, and a wake that was not needed does no harm.
 //

@@ -12,7 +12,8 @@
 //	 +---- SELECT ... FOR UPDATE, all heads at once, in order       one UPDATE, one INSERT +
 //
 // What a head hands out is kept in memory and stored just before the commit, by one statement for all heads and one for
-// all their events, or earlier by whoever takes Heads.Statements.
+// all their events, or earlier by whoever takes Heads.Statements. Who knows the heads from a transaction before may Expect
+// them instead of locking them first: the update then takes the locks, and refuses unless every head is as it was left.
 //
 // Around it: Rules (who may do what) are pure and cached as of the head's epoch; the event log is a hash chain, see
 // Event; the lifecycle is drawn at Status; Sweep makes the passing of time visible in the log.
@@ -23,7 +24,8 @@
 //     number the events alone, gapless from 1. An event logged by LogAt shares the position of the message it copies.
 //   - A transaction locks all the heads it needs at once, so no two can wait for each other.
 //   - Nothing is decided in the statement that locks: it waited, and saw rows as they were before. What is read after
-//     it is true until the commit.
+//     it is true until the commit. What is decided by an expected head is stored only if the head has not moved, so
+//     whatever others decide by changes the head with it (Head.Touch where nothing else does).
 //   - Each change of access, assignment or coordinator raises the epoch and logs an event, but for a coordinator's
 //     heartbeat, which only raises it. So rules kept at an epoch need no second look, other than at Rules.NextChange.
 //   - Completion reads the heads of dependencies and parts without locking them, which is safe for what it asks: a

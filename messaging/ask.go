@@ -205,8 +205,8 @@ func (q question) prepare() (found *selection, statements []database.Statement) 
 	return found, []database.Statement{request, responses}
 }
 
-// judge decides what of the question the asker may see. It needs no transaction for a request that is answered. Whoever cannot see the request gets MESSAGE_NOT_FOUND, whoever
-// sees it without having sent it is refused.
+// judge decides what of the question the asker may see. It needs no transaction for a request that is answered. Whoever
+// cannot see the request gets MESSAGE_NOT_FOUND, whoever sees it without having sent it is refused.
 func (q question) judge(tx *database.Tx, l look, found *selection) (answers, error) {
 	viewer, err := l.admitViewer(q.by, q.asker)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 )
 
 // hub wakes whoever waits for something to happen. A wake-up carries no truth: it says "look again", and looking reads
-// the store, unless what was stored was handed over with it (handover.go). A lost wake-up therefore delays and never loses; whoever waits also looks again after a while without one.
+// the store, unless what was stored was handed over with it (handover.go). A lost wake-up therefore delays and never loses;
+// whoever waits also looks again after a while without one.
 //
 // Waiting parties listen under topics: followers of a channel under its key, askers under their request's id. An asker
 // is woken by answers to its own request only, so that a busy channel does not wake all its askers.

@@ -105,6 +105,16 @@ func TestWhatChangedSinceDecides(t *testing.T) {
 				h.clock.Advance(-time.Minute)
 			}, fault.Conflict, "MESSAGE_EXPIRED",
 		},
+		"the request was expired by somebody whose clock is ahead, and more was said since": {
+			func(t *testing.T, h *house, id string) {
+				h.clock.Advance(time.Minute)
+				h.sweep(t)
+				h.clock.Advance(-time.Minute)
+				for range 3 {
+					h.say(t, "alice", id, "so that the head is remembered again")
+				}
+			}, fault.Conflict, "MESSAGE_EXPIRED",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachRemembering(t, func(t *testing.T, h *house, atOnce *atomic.Int64) {
