@@ -1,7 +1,7 @@
 # The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-sdks torture soak lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
+.PHONY: help run build test test-sdks torture soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
@@ -42,6 +42,9 @@ torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to rep
 
 soak: ## Load a server with each engine for DURATION (an hour) and check that it needs no more in the end than in the beginning
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v -run TestNothingGrows ./e2e/soak -soak.duration $(or $(DURATION),1h)
+
+siege: ## Attack a running server on each engine at full size and print what it costs the others
+	scripts/with-postgres.sh go test -count 1 -timeout 0 -v ./e2e/siege -siege.full
 
 lint: ## Vet and lint the Go code, including who may import whom
 	go vet ./...

@@ -1,0 +1,27 @@
+package siege
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+
+	"openintent/e2e/harness"
+)
+
+var full = flag.Bool("siege.full", false, "attack at full size")
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// size gives how large an attack is: small in an ordinary test run, at full size in `make siege`.
+func size[T any](small, atFullSize T) T {
+	if *full {
+		return atFullSize
+	}
+	return small
+}
+
+// figure prints what an attack measured.
+func figure(t *testing.T, format string, arguments ...any) {
+	t.Helper()
+	t.Log("figure: " + fmt.Sprintf(format, arguments...))
+}
