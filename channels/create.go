@@ -2,6 +2,7 @@ package channels
 
 import (
 	"context"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -11,7 +12,7 @@ import (
 	"openintent/intents"
 )
 
-// CreateChannel opens a channel: for whoever may read the intent, or write to it if the channel is audited.
+// CreateChannel opens a channel, for whoever may read the intent. An audited one needs more, see mayAudit.
 func (s *Service) CreateChannel(
 	ctx context.Context, req *openintentv1.CreateChannelRequest,
 ) (*openintentv1.Channel, error) {
@@ -22,10 +23,6 @@ func (s *Service) CreateChannel(
 	draft, err := s.draft(c, req)
 	if err != nil {
 		return nil, err
-	}
-	need := intents.PermissionRead
-	if draft.Audit {
-		need = intents.PermissionWrite
 	}
 	var answer *openintentv1.Channel
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
@@ -42,8 +39,13 @@ func (s *Service) CreateChannel(
 		if err != nil {
 			return err
 		}
-		if err := access.Require(c, draft.CreatedBy, need, head.Now()); err != nil {
+		if err := access.Require(c, draft.CreatedBy, intents.PermissionRead, head.Now()); err != nil {
 			return err
+		}
+		if draft.Audit {
+			if err := mayAudit(c, draft.CreatedBy, access, head.Now()); err != nil {
+				return err
+			}
 		}
 		rules, err := s.create(tx, head, draft, req.GetMembers())
 		if err != nil {
@@ -53,6 +55,13 @@ func (s *Service) CreateChannel(
 		return err
 	})
 	return answer, err
+}
+
+// mayAudit refuses an agent that may not begin to audit a channel. The copies of its messages are in the intent's log, for
+// everybody to read who may read the log, so it takes write access that somebody gave: that an intent is open to everyone
+// does not let everyone open its channels.
+func mayAudit(c caller.Caller, acting string, access *intents.Rules, now time.Time) error {
+	return access.RequireGiven(c, acting, intents.PermissionWrite, now)
 }
 
 // draft checks a request and gives the channel it asks for, before it has a number and members.

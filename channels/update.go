@@ -9,7 +9,6 @@ import (
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/intents"
 )
 
 // UpdateChannel changes what the mask names. Closing may come together with other changes and is then done last.
@@ -138,8 +137,7 @@ func (s *Service) apply(tx *database.Tx, subject *subject, wanted *update) error
 	rules := *subject.rules // with the changes; the cached ones stay as they are
 	if wanted.names(auditField) {
 		if wanted.audit {
-			err := subject.access.Require(subject.caller, subject.caller.Agent, intents.PermissionWrite, subject.head.Now())
-			if err != nil {
+			if err := mayAudit(subject.caller, subject.caller.Agent, subject.access, subject.head.Now()); err != nil {
 				return err
 			}
 		}

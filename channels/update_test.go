@@ -185,8 +185,8 @@ func TestWhoManagesAChannel(t *testing.T) {
 			}
 			requireFault(t, h.deleteChannel(as(agent), id), fault.Denied, "FORBIDDEN")
 		}
-		// Without a list everybody has admin, but that does not extend to channels, and nor does having made the intent.
-		refused("member", "admin")
+		// Without a list everybody may write, but that does not extend to channels, and nor does having made the intent.
+		refused("member", "write")
 		refused("alice", "admin")
 		for name, call := range calls {
 			require.NoError(t, call("bob"), name)
@@ -201,7 +201,7 @@ func TestWhoManagesAChannel(t *testing.T) {
 			require.NoError(t, call("chief"), name)
 		}
 		h.clock.Advance(121 * time.Second)
-		refused("chief", "admin")
+		refused("chief", "write")
 
 		// A creator that lost its access manages no more.
 		h.closeAccess(t, intentID)
@@ -227,6 +227,26 @@ func TestAuditNeedsWriteAccess(t *testing.T) {
 		_, err = h.update(asOperator(), &channelMessage{Id: id, Options: &optionsMessage{Audit: ptr(true)}}, "options.audit")
 		require.NoError(t, err)
 		require.True(t, h.get(t, id).GetOptions().GetAudit())
+	})
+}
+
+// On an intent that is open to everyone, everyone may write, but nobody gave it to a stranger.
+func TestAuditNeedsWriteAccessThatSomebodyGave(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t, "alice")
+		audited := &optionsMessage{Audit: ptr(true)}
+		id := h.create(t, "stranger", &createRequest{IntentId: intentID, Name: "n"}).GetId()
+		audit := func() error {
+			_, err := h.update(as("stranger"), &channelMessage{Id: id, Options: audited}, "options.audit")
+			return err
+		}
+		requireFault(t, audit(), fault.Denied, "FORBIDDEN")
+		_, err := h.channels.CreateChannel(as("stranger"), &createRequest{IntentId: intentID, Name: "m", Options: audited})
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		require.Len(t, h.list(t, intentID, nil), 1)
+		_, err = h.intents.AssignAgent(as("alice"), &openintentv1.AssignAgentRequest{IntentId: intentID, AgentId: "stranger"})
+		require.NoError(t, err)
+		require.NoError(t, audit())
 	})
 }
 

@@ -104,7 +104,7 @@ var intentStatuses = map[string]openintentv1.IntentStatus{
 
 // setStatus moves an intent: it suspends and resumes often and ends seldom.
 func (y *history) setStatus(t *rapid.T) {
-	caller, intent := y.drawCaller(t), y.drawIntent(t)
+	caller, intent := y.drawAdmin(t)
 	next := pick(t, "next", []string{
 		"suspended_awaiting_input", "active", "suspended_awaiting_input", "active", "suspended_awaiting_input", "active",
 		"blocked", "active", "draft", "completed", "abandoned",
@@ -132,9 +132,14 @@ var permissions = map[model.Level]openintentv1.Permission{
 	model.Admin: openintentv1.Permission_PERMISSION_ADMIN,
 }
 
+var accessPolicies = map[string]openintentv1.AccessPolicy{
+	"open":   openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
+	"closed": openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
+}
+
 // changeAccess replaces the access control list or adds an entry.
 func (y *history) changeAccess(t *rapid.T) {
-	caller, intent := y.drawCaller(t), y.drawIntent(t)
+	caller, intent := y.drawAdmin(t)
 	if sometimes(t, "one entry") {
 		entry := y.drawEntry(t)
 		expected := y.world.Grant(caller, intent, entry)
@@ -143,13 +148,8 @@ func (y *history) changeAccess(t *rapid.T) {
 		})
 		y.came(t, "grant", expected, err)
 	} else {
-		request := &openintentv1.SetAccessControlRequest{
-			IntentId: intent.ID, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
-		}
 		policy := pick(t, "policy", []string{"open", "open", "closed"})
-		if policy == "closed" {
-			request.DefaultPolicy = openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED
-		}
+		request := &openintentv1.SetAccessControlRequest{IntentId: intent.ID, DefaultPolicy: accessPolicies[policy]}
 		var entries []model.Entry
 		for range below(t, "entries", 5) {
 			entry := y.drawEntry(t)
@@ -181,7 +181,8 @@ func (y *history) drawEntry(t *rapid.T) model.Entry {
 }
 
 func (y *history) assign(t *rapid.T) {
-	caller, intent, agent := y.drawCaller(t), y.drawIntent(t), y.drawAgent(t, "assigned")
+	caller, intent := y.drawAdmin(t)
+	agent := y.drawAgent(t, "assigned")
 	assigned := sometimes(t, "assign")
 	expected := y.world.Assign(caller, intent, agent, assigned)
 	var err error
@@ -203,10 +204,7 @@ const (
 
 // coordinate makes an agent an intent's coordinator, or ends that.
 func (y *history) coordinate(t *rapid.T) {
-	caller, intent := y.drawCaller(t), y.drawIntent(t)
-	if sometimes(t, "the creator") {
-		caller = intent.Creator
-	}
+	caller, intent := y.drawAdmin(t)
 	if seldom(t, "end") {
 		if intent.Coordinator != "" && sometimes(t, "the coordinator") {
 			caller = intent.Coordinator

@@ -63,6 +63,15 @@ func (y *history) drawIntent(t *rapid.T) *model.Intent {
 	return y.world.Intents[pick(t, "intent", []int{0, 0, 1})]
 }
 
+// drawAdmin draws who does what only related agents may do with an intent: its creator every other time.
+func (y *history) drawAdmin(t *rapid.T) (caller string, intent *model.Intent) {
+	caller, intent = y.drawCaller(t), y.drawIntent(t)
+	if sometimes(t, "the creator") {
+		caller = intent.Creator
+	}
+	return caller, intent
+}
+
 // drawChannel draws an open channel most of the time.
 func (y *history) drawChannel(t *rapid.T) *model.Channel {
 	var open, over []*model.Channel

@@ -189,17 +189,23 @@ func near(t *rapid.T, what string, expected time.Time, got *timestamppb.Timestam
 	require.True(t, got != nil && 0 <= after && after < tick, "%s is %v, the model says %v", what, got.AsTime(), expected)
 }
 
-// beginIntent makes an intent with a task.
+// beginIntent makes an intent with a task; some begin with an access control list.
 func (y *history) beginIntent(t *rapid.T, creator string) {
 	active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE
-	intent, err := y.as(creator).Intents.CreateIntent(y.ctx, &openintentv1.CreateIntentRequest{Title: "work", Status: &active})
+	request := &openintentv1.CreateIntentRequest{Title: "work", Status: &active}
+	policy := ""
+	if seldom(t, "with a list") {
+		policy = pick(t, "policy", []string{"open", "closed"})
+		request.DefaultPolicy = accessPolicies[policy].Enum()
+	}
+	intent, err := y.as(creator).Intents.CreateIntent(y.ctx, request)
 	require.NoError(t, err)
 	task, err := y.as(model.Operator).Tasks.CreateTask(y.ctx, &openintentv1.CreateTaskRequest{
 		IntentId: intent.GetId(), Name: "part",
 	})
 	require.NoError(t, err)
 	y.world.Intents = append(y.world.Intents, &model.Intent{
-		ID: intent.GetId(), Creator: creator, Version: intent.GetVersion(), Status: "active",
+		ID: intent.GetId(), Creator: creator, Version: intent.GetVersion(), Status: "active", Policy: policy,
 		Assigned: make(map[string]bool), Tasks: map[string]bool{task.GetId(): false},
 	})
 	y.wrote()

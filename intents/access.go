@@ -17,9 +17,10 @@ const (
 	PermissionNone Permission = iota
 	// PermissionRead allows viewing and taking part in `intent` channels.
 	PermissionRead
-	// PermissionWrite also allows patching state, appending events and creating audited channels.
+	// PermissionWrite also allows patching state, appending events and working on tasks. Write access that somebody gave
+	// (see Rules.Given) also allows auditing channels.
 	PermissionWrite
-	// PermissionAdmin also allows changing status, access control, assignments and coordinators.
+	// PermissionAdmin also allows changing status, access control, assignments and coordinators. Somebody always gave it.
 	PermissionAdmin
 )
 
@@ -51,7 +52,7 @@ func parsePermission(stored string) Permission {
 // Policy is what callers may do whom no entry of an intent's access control list names.
 type Policy string
 
-// The policies. An intent without a list has none of them and is open to everyone.
+// The policies. An intent without a list has none of them; Config.DefaultAccess then says what everyone may do.
 const (
 	policyNone   Policy = ""
 	PolicyOpen   Policy = "open"
@@ -87,39 +88,37 @@ func (e AccessEntry) expired(now time.Time) bool {
 // Rules is who may do what on one intent, as of one epoch of its head. It is immutable and safe to share; only the
 // passing of time changes what it answers (see NextChange).
 type Rules struct {
-	intentID     string
-	creator      string
-	policy       Policy // policyNone: no list
-	entries      map[string][]AccessEntry
-	assigned     map[string]struct{}
-	coordinators []Coordinator // those not ended as stored
+	intentID string
+	creator  string
+	policy   Policy // policyNone: no list
+	// closedWithoutList is the server's setting: an intent without a list is for related agents only.
+	closedWithoutList bool
+	entries           map[string][]AccessEntry
+	assigned          map[string]struct{}
+	coordinators      []Coordinator // those not ended as stored
 }
 
 // IntentID gives the intent that the rules belong to.
 func (r *Rules) IntentID() string { return r.intentID }
 
-// Level decides an agent's level at a time: the operator, the creator and an active coordinator have admin; otherwise
-// it is the highest of what the agent's unexpired entries say, write for an assigned agent, and what everyone has:
-// admin without a list, read under an open one, nothing under a closed one.
+// Level decides an agent's level at a time: the higher of what somebody gave it and what everyone has.
 func (r *Rules) Level(agent string, operator bool, now time.Time) Permission {
-	if r.policy == policyNone {
-		return PermissionAdmin
-	}
-	return r.LevelFromGrant(agent, operator, now)
+	return max(r.Given(agent, operator, now), r.openness())
 }
 
-// LevelFromGrant is Level without the rule that everyone has admin on an intent without a list: what the agent was
-// given by somebody. It decides what the mere absence of a list must not open, such as becoming a coordinator.
-func (r *Rules) LevelFromGrant(agent string, operator bool, now time.Time) Permission {
+// Given is the level that an agent has by its relation to the intent, and not because the intent is open. The operator,
+// the creator and an active coordinator have admin. Others have the highest of what their unexpired entries say and what
+// an assignment gives: admin while the intent has no list, write when it has one.
+func (r *Rules) Given(agent string, operator bool, now time.Time) Permission {
 	if operator || agent == r.creator || r.Coordinates(agent, now) {
 		return PermissionAdmin
 	}
 	level := PermissionNone
-	if r.policy == PolicyOpen {
-		level = PermissionRead
-	}
 	if _, ok := r.assigned[agent]; ok {
-		level = max(level, PermissionWrite)
+		level = PermissionWrite
+		if r.policy == policyNone {
+			level = PermissionAdmin
+		}
 	}
 	for _, entry := range r.entries[agent] {
 		if !entry.expired(now) {
@@ -127,6 +126,18 @@ func (r *Rules) LevelFromGrant(agent string, operator bool, now time.Time) Permi
 		}
 	}
 	return level
+}
+
+// openness is what everyone has: read under an open list; write without a list, unless such intents are closed; else
+// nothing. It is never admin, because an admin decides what others may see and do.
+func (r *Rules) openness() Permission {
+	switch {
+	case r.policy == PolicyOpen:
+		return PermissionRead
+	case r.policy == policyNone && !r.closedWithoutList:
+		return PermissionWrite
+	}
+	return PermissionNone
 }
 
 // Coordinates tells whether the agent coordinates the intent: a coordinator record names it that is active or
@@ -161,21 +172,26 @@ func (r *Rules) Names(agent string, now time.Time) bool {
 // access can be asked for. The operator passes under its own name; where it acts for a named agent, that agent's own
 // level decides.
 func (r *Rules) Require(c caller.Caller, acting string, need Permission, now time.Time) error {
-	return r.refuseBelow(need, r.Level(acting, isOperator(c, acting), now))
-}
-
-// requireGrant is Require by LevelFromGrant.
-func (r *Rules) requireGrant(c caller.Caller, acting string, need Permission, now time.Time) error {
-	return r.refuseBelow(need, r.LevelFromGrant(acting, isOperator(c, acting), now))
-}
-
-func (r *Rules) refuseBelow(need, level Permission) error {
-	if level >= need {
-		return nil
+	if level := r.Level(acting, isOperator(c, acting), now); level < need {
+		return r.refusal(need, level, "This needs %s access to the intent; the caller has %s.")
 	}
-	return fault.New(fault.Denied, "FORBIDDEN", "This needs %s access to the intent; the caller has %s.", need, level).
+	return nil
+}
+
+// RequireGiven is Require by what somebody gave the agent, for what openness alone must not allow.
+func (r *Rules) RequireGiven(c caller.Caller, acting string, need Permission, now time.Time) error {
+	if given := r.Given(acting, isOperator(c, acting), now); given < need {
+		return r.refusal(need, given, "This needs %s access that somebody gave the agent, as an entry or an assignment does; "+
+			"it was given %s.")
+	}
+	return nil
+}
+
+// refusal names both levels, in a sentence and as metadata.
+func (r *Rules) refusal(need, has Permission, sentence string) error {
+	return fault.New(fault.Denied, "FORBIDDEN", sentence, need, has).
 		With("required_permission", need.String()).
-		With("current_permission", level.String()).
+		With("current_permission", has.String()).
 		With("access_request_url", "/v1/intents/"+r.intentID+"/access-requests")
 }
 

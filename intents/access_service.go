@@ -1,6 +1,7 @@
 package intents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -34,17 +35,14 @@ func (s *Service) GetAccessControl(
 	if err != nil {
 		return nil, err
 	}
-	return accessControlMessage(req.GetIntentId(), policy, entries), nil
+	return accessControlMessage(req.GetIntentId(), cmp.Or(policy, s.defaultAccess), entries), nil
 }
 
 // SetAccessControl replaces an intent's list.
 func (s *Service) SetAccessControl(
 	ctx context.Context, req *openintentv1.SetAccessControlRequest,
 ) (*openintentv1.AccessControl, error) {
-	policy := PolicyOpen
-	if req.GetDefaultPolicy() == openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED {
-		policy = PolicyClosed
-	}
+	policy := policyWords[req.GetDefaultPolicy()]
 	drafts := make([]AccessEntry, len(req.GetEntries()))
 	for i, input := range req.GetEntries() {
 		draft, err := entryDraft(fmt.Sprintf("entries[%d].", i), input)
@@ -60,7 +58,7 @@ func (s *Service) SetAccessControl(
 		if err != nil {
 			return err
 		}
-		return replaceList(tx, c, head, policy, entries)
+		return s.replaceList(tx, c, head, policy, entries)
 	})
 	if err != nil {
 		return nil, err
@@ -69,7 +67,9 @@ func (s *Service) SetAccessControl(
 }
 
 // replaceList takes back every entry of an intent's list and grants the new ones.
-func replaceList(tx *database.Tx, c caller.Caller, head *Head, policy Policy, entries []AccessEntry) error {
+func (s *Service) replaceList(
+	tx *database.Tx, c caller.Caller, head *Head, policy Policy, entries []AccessEntry,
+) error {
 	former, err := listEntries(tx, head.IntentNo)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func replaceList(tx *database.Tx, c caller.Caller, head *Head, policy Policy, en
 	if err := deleteEntries(tx, head.IntentNo); err != nil {
 		return err
 	}
-	if err := setPolicy(tx, c, head, policy); err != nil {
+	if err := s.setPolicy(tx, c, c.Agent, head, policy); err != nil {
 		return err
 	}
 	for i := range entries {
@@ -94,7 +94,8 @@ func replaceList(tx *database.Tx, c caller.Caller, head *Head, policy Policy, en
 	return insertEntries(tx, head.IntentNo, entries)
 }
 
-// CreateAccessEntry adds an entry to an intent's list, which begins with it, open, if there was none.
+// CreateAccessEntry adds an entry to an intent's list. If there was none, the list begins with it, as open or closed as
+// intents without a list are.
 func (s *Service) CreateAccessEntry(
 	ctx context.Context, req *openintentv1.CreateAccessEntryRequest,
 ) (*openintentv1.AccessEntry, error) {
@@ -120,7 +121,7 @@ func (s *Service) CreateAccessEntry(
 			return err
 		}
 		if policy == policyNone {
-			if err := setPolicy(tx, c, head, PolicyOpen); err != nil {
+			if err := s.setPolicy(tx, c, c.Agent, head, s.defaultAccess); err != nil {
 				return err
 			}
 		}
@@ -216,19 +217,20 @@ func describeEntry(entry AccessEntry) *jsonvalue.Builder {
 	return &payload
 }
 
-// setPolicy stores an intent's policy; the log says it as a grant or a revocation for everyone.
-func setPolicy(tx *database.Tx, c caller.Caller, head *Head, policy Policy) error {
+// setPolicy stores an intent's policy; the log says it as a grant or a revocation for everyone. Whoever calls raises the
+// epoch.
+func (s *Service) setPolicy(tx *database.Tx, c caller.Caller, actor string, head *Head, policy Policy) error {
 	former, err := loadPolicy(tx, head.IntentNo)
 	if err != nil || former == policy {
 		return err
 	}
 	eventType := "access_revoked"
-	if former == PolicyClosed {
+	if cmp.Or(former, s.defaultAccess) == PolicyClosed && policy == PolicyOpen {
 		eventType = "access_granted"
 	}
 	var payload jsonvalue.Builder
 	payload.String("default_policy", string(policy))
-	if err := log(head, c, c.Agent, eventType, &payload); err != nil {
+	if err := log(head, c, actor, eventType, &payload); err != nil {
 		return err
 	}
 	return storePolicy(tx, head.IntentNo, policy)

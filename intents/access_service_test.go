@@ -38,19 +38,132 @@ func TestAnIntentBeginsWithoutAList(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, openintentv1.AccessPolicy_ACCESS_POLICY_OPEN, list.GetDefaultPolicy())
 		require.Empty(t, list.GetEntries())
+		_, err = h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment"})
+		require.NoError(t, err, "without a list everyone has write access")
 		_, err = h.setStatus("bob", id, StatusBlocked)
-		require.NoError(t, err, "without a list everyone has admin access")
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+	})
+}
+
+// Whoever is related to an intent neither by having made it nor by somebody's act decides nothing about others there.
+func TestOpennessGivesNoAdmin(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		before := h.log(t, id)
+		admin := openintentv1.Permission_PERMISSION_ADMIN
+		for what, attack := range map[string]func(ctx context.Context) error{
+			"grant itself": func(ctx context.Context) error {
+				_, err := h.CreateAccessEntry(ctx, &openintentv1.CreateAccessEntryRequest{
+					IntentId: id, PrincipalId: "mallory", Permission: admin,
+				})
+				return err
+			},
+			"make the list": func(ctx context.Context) error {
+				_, err := h.SetAccessControl(ctx, &openintentv1.SetAccessControlRequest{
+					IntentId: id, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
+					Entries: []*openintentv1.AccessEntryInput{entryFor("mallory", PermissionAdmin)},
+				})
+				return err
+			},
+			"assign itself": func(ctx context.Context) error {
+				_, err := h.AssignAgent(ctx, &openintentv1.AssignAgentRequest{IntentId: id, AgentId: "mallory"})
+				return err
+			},
+			"coordinate": func(ctx context.Context) error {
+				_, err := h.CreateCoordinator(ctx, &openintentv1.CreateCoordinatorRequest{IntentId: &id})
+				return err
+			},
+			"end it": func(context.Context) error {
+				_, err := h.setStatus("mallory", id, StatusAbandoned)
+				return err
+			},
+			"make it wait for a part": func(ctx context.Context) error {
+				_, err := h.CreateIntent(ctx, &openintentv1.CreateIntentRequest{Title: "Part", ParentIntentId: &id})
+				return err
+			},
+			"tell that it was granted admin": func(ctx context.Context) error {
+				_, err := h.AppendEvent(ctx, &openintentv1.AppendEventRequest{IntentId: id, EventType: "access_granted"})
+				return err
+			},
+		} {
+			requireFault(t, attack(as("mallory")), fault.Denied, "FORBIDDEN")
+			require.Len(t, h.log(t, id), len(before), what)
+		}
+	})
+}
+
+// An assigned agent administers an intent that has no list. A list takes that back.
+func TestAnAssignedAgentHasAdminWithoutAList(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		_, err := h.AssignAgent(as("ann"), &openintentv1.AssignAgentRequest{IntentId: id, AgentId: "bob"})
+		require.NoError(t, err)
+		_, err = h.setStatus("bob", id, StatusBlocked)
+		require.NoError(t, err)
+		h.grant(t, id, "eve", PermissionRead, time.Time{})
+		_, err = h.setStatus("bob", id, StatusActive)
+		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		_, err = h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{IntentId: id, EventType: "task.completed"})
+		require.NoError(t, err, "it keeps write access, which somebody gave")
+	})
+}
+
+func TestIntentsWithoutAListCanBeClosed(t *testing.T) {
+	eachEngine(t, func(t *testing.T, open *house) {
+		h := open.closed()
+		id := h.newIntent(t).GetId()
+		require.True(t, h.mayRead("ann", id))
+		require.False(t, h.mayRead("bob", id))
+		list, err := h.GetAccessControl(as("ann"), &openintentv1.GetAccessControlRequest{IntentId: id})
+		require.NoError(t, err)
+		require.Equal(t, openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED, list.GetDefaultPolicy())
+		_, err = h.AssignAgent(as("ann"), &openintentv1.AssignAgentRequest{IntentId: id, AgentId: "bob"})
+		require.NoError(t, err)
+		require.True(t, h.mayRead("bob", id))
+		h.grant(t, id, "eve", PermissionRead, time.Time{})
+		require.True(t, h.mayRead("eve", id))
+		require.False(t, h.mayRead("mallory", id), "the first entry begins a closed list")
+		list, err = h.GetAccessControl(as("ann"), &openintentv1.GetAccessControlRequest{IntentId: id})
+		require.NoError(t, err)
+		require.Equal(t, openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED, list.GetDefaultPolicy())
+		_, err = h.SetAccessControl(as("ann"), &openintentv1.SetAccessControlRequest{
+			IntentId: id, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
+		})
+		require.NoError(t, err)
+		require.True(t, h.mayRead("mallory", id))
+		require.Equal(t, "access_granted", h.eventTypes(t, id)[len(h.log(t, id))-1])
+	})
+}
+
+// An intent with a default policy has its list from the first moment on.
+func TestAnIntentCanBeginWithAList(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		for _, policy := range []Policy{PolicyOpen, PolicyClosed} {
+			number := policyNumbers[policy]
+			id := h.createIntent(t, "ann", &openintentv1.CreateIntentRequest{Title: "T", DefaultPolicy: &number}).GetId()
+			require.Equal(t, policy == PolicyOpen, h.mayRead("bob", id))
+			_, err := h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment"})
+			requireFault(t, err, fault.Denied, "FORBIDDEN")
+			list, err := h.GetAccessControl(as("ann"), &openintentv1.GetAccessControlRequest{IntentId: id})
+			require.NoError(t, err)
+			require.Equal(t, number, list.GetDefaultPolicy())
+			events := h.log(t, id)
+			require.Equal(t, []string{"intent_created", "access_revoked"}, h.eventTypes(t, id))
+			require.Equal(t, map[string]any{"default_policy": string(policy)}, events[1].GetPayload().AsMap())
+			require.Equal(t, "ann", events[1].GetActor())
+			requireValidChain(t, h, id)
+		}
 	})
 }
 
 func TestTheFirstEntryBeginsAnOpenList(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()
-		entry, err := h.CreateAccessEntry(as("bob"), &openintentv1.CreateAccessEntryRequest{
+		entry, err := h.CreateAccessEntry(as("ann"), &openintentv1.CreateAccessEntryRequest{
 			IntentId: id, PrincipalId: "eve", Permission: openintentv1.Permission_PERMISSION_WRITE, Reason: pointer("helps"),
 		})
 		require.NoError(t, err)
-		require.Equal(t, "bob", entry.GetGrantedBy())
+		require.Equal(t, "ann", entry.GetGrantedBy())
 		require.Equal(t, openintentv1.PrincipalType_PRINCIPAL_TYPE_AGENT, entry.GetPrincipalType())
 		list, err := h.GetAccessControl(as("bob"), &openintentv1.GetAccessControlRequest{IntentId: id})
 		require.NoError(t, err)
@@ -61,7 +174,7 @@ func TestTheFirstEntryBeginsAnOpenList(t *testing.T) {
 		requireFault(t, err, fault.Denied, "FORBIDDEN")
 		events := h.log(t, id)
 		require.Len(t, events, 3)
-		require.Equal(t, "access_revoked", events[1].GetEventType(), "admin for everyone is over")
+		require.Equal(t, "access_revoked", events[1].GetEventType(), "write access for everyone is over")
 		require.Equal(t, map[string]any{"default_policy": "open"}, events[1].GetPayload().AsMap())
 		require.Equal(t, "access_granted", events[2].GetEventType())
 		require.Equal(t, map[string]any{
@@ -204,14 +317,17 @@ func TestExpiryCountsByTimeAndIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// TestListsSeeWhatTheRulesAllow holds that the condition in SQL and Rules.Level never differ.
+// TestListsSeeWhatTheRulesAllow holds that the condition in SQL and Rules.Level never differ, whatever the setting for
+// intents without a list.
 func TestListsSeeWhatTheRulesAllow(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
+	eachEngine(t, func(t *testing.T, open *house) {
 		agents := []string{"ann", "bob", "eve"}
+		closed := open.closed()
 		rapid.Check(t, func(t *rapid.T) {
+			h := rapid.SampledFrom([]*house{open, closed}).Draw(t, "house")
 			require.NoError(t, h.inWrite(func(tx *database.Tx) error {
 				no := drawIntent(t, h, tx, agents)
-				loaded, err := loadRules(tx, []int64{no})
+				loaded, err := h.loadRules(tx, []int64{no})
 				if err != nil {
 					return err
 				}
@@ -219,7 +335,7 @@ func TestListsSeeWhatTheRulesAllow(t *testing.T) {
 				now := h.clock.Now()
 				for _, agent := range append(agents, "operator") {
 					operator := agent == "operator"
-					condition, args := readerFor(caller.Caller{Agent: agent, IsOperator: operator}, now).mayRead()
+					condition, args := h.readerFor(caller.Caller{Agent: agent, IsOperator: operator}, now).mayRead()
 					var found int64
 					err := tx.Gorm().Raw("SELECT count(*) FROM intents AS i WHERE i.intent_no = ?"+condition,
 						append([]any{no}, args...)...).Scan(&found).Error
@@ -261,7 +377,7 @@ func drawIntent(t *rapid.T, h *house, tx *database.Tx, agents []string) int64 {
 	})
 	require.NoError(t, err)
 	head.RaiseEpoch()
-	policy := rapid.SampledFrom([]Policy{policyNone, PolicyOpen, PolicyClosed, PolicyClosed, PolicyClosed}).Draw(t, "policy")
+	policy := rapid.SampledFrom([]Policy{policyNone, policyNone, PolicyOpen, PolicyClosed, PolicyClosed, PolicyClosed}).Draw(t, "policy")
 	if policy != policyNone {
 		require.NoError(t, storePolicy(tx, head.IntentNo, policy))
 	}

@@ -31,13 +31,29 @@ func TestLevelIsDecidedInOrder(t *testing.T) {
 		agent    string
 		operator bool
 		level    Permission
-		granted  Permission
+		given    Permission
 	}{
-		"operator on a closed list":    {Rules{policy: PolicyClosed}, "operator", true, PermissionAdmin, PermissionAdmin},
-		"creator on a closed list":     {Rules{policy: PolicyClosed, creator: "ann"}, "ann", false, PermissionAdmin, PermissionAdmin},
-		"creator without a list":       {Rules{creator: "ann"}, "ann", false, PermissionAdmin, PermissionAdmin},
-		"stranger without a list":      {Rules{creator: "ann"}, "bob", false, PermissionAdmin, PermissionNone},
-		"stranger under an open list":  {Rules{policy: PolicyOpen}, "bob", false, PermissionRead, PermissionRead},
+		"operator on a closed list":   {Rules{policy: PolicyClosed}, "operator", true, PermissionAdmin, PermissionAdmin},
+		"creator on a closed list":    {Rules{policy: PolicyClosed, creator: "ann"}, "ann", false, PermissionAdmin, PermissionAdmin},
+		"creator without a list":      {Rules{creator: "ann"}, "ann", false, PermissionAdmin, PermissionAdmin},
+		"stranger without a list":     {Rules{creator: "ann"}, "bob", false, PermissionWrite, PermissionNone},
+		"stranger under an open list": {Rules{policy: PolicyOpen}, "bob", false, PermissionRead, PermissionNone},
+		"creator, closed without a list": {
+			Rules{creator: "ann", closedWithoutList: true}, "ann", false, PermissionAdmin, PermissionAdmin,
+		},
+		"stranger, closed without a list": {
+			Rules{creator: "ann", closedWithoutList: true}, "bob", false, PermissionNone, PermissionNone,
+		},
+		"stranger under an open list, others closed": {
+			Rules{policy: PolicyOpen, closedWithoutList: true}, "bob", false, PermissionRead, PermissionNone,
+		},
+		"coordinator without a list": {
+			Rules{coordinators: []Coordinator{coordinatorUntil("bob", never)}},
+			"bob", false, PermissionAdmin, PermissionAdmin,
+		},
+		"silent coordinator without a list": {
+			Rules{coordinators: []Coordinator{coordinatorUntil("bob", noon)}}, "bob", false, PermissionWrite, PermissionNone,
+		},
 		"stranger under a closed list": {Rules{policy: PolicyClosed}, "bob", false, PermissionNone, PermissionNone},
 		"coordinator on a closed list": {
 			Rules{policy: PolicyClosed, coordinators: []Coordinator{coordinatorUntil("bob", never)}},
@@ -68,7 +84,7 @@ func TestLevelIsDecidedInOrder(t *testing.T) {
 		},
 		"expired entry falls back to the policy": {
 			Rules{policy: PolicyOpen, entries: map[string][]AccessEntry{"bob": {entryUntil(PermissionAdmin, noon)}}},
-			"bob", false, PermissionRead, PermissionRead,
+			"bob", false, PermissionRead, PermissionNone,
 		},
 		"assigned agent has write": {
 			Rules{policy: PolicyClosed, assigned: map[string]struct{}{"bob": {}}},
@@ -76,7 +92,11 @@ func TestLevelIsDecidedInOrder(t *testing.T) {
 		},
 		"assigned agent without a list": {
 			Rules{assigned: map[string]struct{}{"bob": {}}},
-			"bob", false, PermissionAdmin, PermissionWrite,
+			"bob", false, PermissionAdmin, PermissionAdmin,
+		},
+		"assigned agent, closed without a list": {
+			Rules{assigned: map[string]struct{}{"bob": {}}, closedWithoutList: true},
+			"bob", false, PermissionAdmin, PermissionAdmin,
 		},
 		"assigned agent with a lower entry": {
 			Rules{policy: PolicyClosed, assigned: map[string]struct{}{"bob": {}}, entries: map[string][]AccessEntry{
@@ -91,7 +111,7 @@ func TestLevelIsDecidedInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.level, c.rules.Level(c.agent, c.operator, noon))
-			require.Equal(t, c.granted, c.rules.LevelFromGrant(c.agent, c.operator, noon))
+			require.Equal(t, c.given, c.rules.Given(c.agent, c.operator, noon))
 		})
 	}
 }
@@ -158,6 +178,18 @@ func TestRequireNamesBothLevels(t *testing.T) {
 		"current_permission":  "read",
 		"access_request_url":  "/v1/intents/i1/access-requests",
 	}, refusal.Metadata)
+}
+
+func TestRequireGivenAsksForWhatSomebodyGave(t *testing.T) {
+	rules := Rules{intentID: "i1", creator: "ann", assigned: map[string]struct{}{"eve": {}}}
+	bob := caller.Caller{Agent: "bob"}
+	require.NoError(t, rules.Require(bob, "bob", PermissionWrite, noon), "the intent is open")
+	refusal := requireFault(t, rules.RequireGiven(bob, "bob", PermissionWrite, noon), fault.Denied, "FORBIDDEN")
+	require.Equal(t, "write", refusal.Metadata["required_permission"])
+	require.Equal(t, "none", refusal.Metadata["current_permission"])
+	for _, agent := range []string{"ann", "eve"} {
+		require.NoError(t, rules.RequireGiven(caller.Caller{Agent: agent}, agent, PermissionWrite, noon))
+	}
 }
 
 func TestOperatorActingForAnAgentHasThatAgentsLevel(t *testing.T) {

@@ -43,7 +43,7 @@ func (s *Service) CreateCoordinator(
 			return err
 		}
 		now = head.Now()
-		if err := rules.requireGrant(c, c.Agent, PermissionAdmin, now); err != nil {
+		if err := rules.Require(c, c.Agent, PermissionAdmin, now); err != nil {
 			return err
 		}
 		if head.Ended() {
@@ -292,7 +292,7 @@ func (s *Service) RemoveCoordinator(
 			return errCoordinatorNotFound
 		}
 		if c.Agent != coordinator.AgentID {
-			if err := rules.requireGrant(c, c.Agent, PermissionAdmin, head.Now()); err != nil {
+			if err := rules.Require(c, c.Agent, PermissionAdmin, head.Now()); err != nil {
 				return err
 			}
 		}

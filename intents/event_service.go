@@ -3,6 +3,8 @@ package intents
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"openintent/caller"
 	"openintent/database"
@@ -34,8 +36,11 @@ func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEvent
 		if draft.TraceID == "" {
 			draft.TraceID = c.TraceID
 		}
-		head, err := s.take(tx, c, draft.Actor, req.GetIntentId(), PermissionWrite)
+		head, rules, err := s.lockWithRules(tx, req.GetIntentId())
 		if err != nil {
+			return err
+		}
+		if err := mayAppend(c, draft, rules, head.Now()); err != nil {
 			return err
 		}
 		if err := s.checkParent(tx, c, draft); err != nil {
@@ -48,6 +53,29 @@ func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEvent
 		return nil, err
 	}
 	return event.ToWire()
+}
+
+// mayAppend refuses an actor without write access. For a type that the server itself logs, write access must have been
+// given by somebody: readers act on such events, and a stranger must not tell them what the server did not do.
+func mayAppend(c caller.Caller, draft EventDraft, rules *Rules, now time.Time) error {
+	if err := rules.Require(c, draft.Actor, PermissionWrite, now); err != nil {
+		return err
+	}
+	if slices.Contains(serverEventTypes, draft.Type) {
+		return rules.RequireGiven(c, draft.Actor, PermissionWrite, now)
+	}
+	return nil
+}
+
+// serverEventTypes are the types of the events that the server itself logs: those of this room, of tasks and of audited
+// messages.
+var serverEventTypes = []string{
+	"intent_created", "state_patched", "status_changed", "agent_assigned", "agent_unassigned",
+	"access_granted", "access_revoked", "access_expired",
+	"coordinator.handoff", "coordinator.failed_over", "coordinator.resumed",
+	"task.created", "task.ready", "task.claimed", "task.started", "task.blocked", "task.unblocked", "task.completed",
+	"task.failed", "task.retrying", "task.cancelled", "task.skipped",
+	"channel_message",
 }
 
 // eventDraft reads what a request says about the new event, all but who appends it.
@@ -156,7 +184,7 @@ func (s *Service) ListTraceEvents(
 ) (*openintentv1.ListTraceEventsResponse, error) {
 	var events []*Event
 	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
-		events, err = listTraceEvents(tx, req.GetTraceId(), readerFor(c, tx.Now()), maxTraceEvents)
+		events, err = listTraceEvents(tx, req.GetTraceId(), s.readerFor(c, tx.Now()), maxTraceEvents)
 		return err
 	})
 	if err != nil {

@@ -35,6 +35,11 @@ func newHouse(t *testing.T, url string) *house {
 	return &house{db: db, clock: clock, Service: New(Config{DB: db})}
 }
 
+// closed gives the same room with the setting that closes intents without a list.
+func (h *house) closed() *house {
+	return &house{db: h.db, clock: h.clock, Service: New(Config{DB: h.db, DefaultAccess: PolicyClosed})}
+}
+
 // as is a call's context for an agent.
 func as(agent string) context.Context {
 	return caller.NewContext(context.Background(), caller.Caller{Agent: agent})

@@ -32,7 +32,7 @@ func (s *Service) CreateIntent(ctx context.Context, req *openintentv1.CreateInte
 			return err
 		}
 		created.CreatedBy = createdBy
-		return s.create(tx, c, &created)
+		return s.create(tx, c, &created, policyWords[req.GetDefaultPolicy()])
 	})
 	if err != nil {
 		return nil, err
@@ -81,8 +81,9 @@ func intentDraft(req *openintentv1.CreateIntentRequest) (Intent, error) {
 	)...)
 }
 
-// create stores a new intent and logs it.
-func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent) error {
+// create stores a new intent and logs it. With a policy it has an access control list from its first moment on, which the
+// log says as it does of one that comes later.
+func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent, policy Policy) error {
 	if err := s.checkReferences(tx, c, intent); err != nil {
 		return err
 	}
@@ -108,7 +109,11 @@ func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent) error
 		payload.String("parent_intent_id", intent.ParentID)
 	}
 	head.Name(intent.CreatedBy)
-	return log(head, c, intent.CreatedBy, "intent_created", &payload)
+	if err := log(head, c, intent.CreatedBy, "intent_created", &payload); err != nil || policy == policyNone {
+		return err
+	}
+	head.RaiseEpoch()
+	return s.setPolicy(tx, c, intent.CreatedBy, head, policy)
 }
 
 // checkReferences refuses a new intent whose parent or dependencies do not exist, or lack the access that creating it
@@ -171,7 +176,7 @@ func (s *Service) ListIntents(
 	var page []*Intent
 	response := &openintentv1.ListIntentsResponse{}
 	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
-		page, response.Total, err = listIntents(tx, readerFor(c, tx.Now()), status, int(req.GetOffset()), limit)
+		page, response.Total, err = listIntents(tx, s.readerFor(c, tx.Now()), status, int(req.GetOffset()), limit)
 		return err
 	})
 	if err != nil {

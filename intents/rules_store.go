@@ -13,7 +13,7 @@ func (s *Service) Rules(tx *database.Tx, intentNo, epoch int64) (*Rules, error) 
 	if rules, ok := s.rules.Get(tx, intentNo, epoch, intentNo); ok {
 		return rules, nil
 	}
-	loaded, err := loadRules(tx, []int64{intentNo})
+	loaded, err := s.loadRules(tx, []int64{intentNo})
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Service) AllRules(tx *database.Tx, heads Heads) (map[int64]*Rules, erro
 	if len(missing) == 0 {
 		return all, nil
 	}
-	loaded, err := loadRules(tx, missing)
+	loaded, err := s.loadRules(tx, missing)
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +60,13 @@ func (s *Service) AllRules(tx *database.Tx, heads Heads) (map[int64]*Rules, erro
 }
 
 // loadRules reads the rules of intents in one round trip; of one that does not exist there are none.
-func loadRules(tx *database.Tx, intentNos []int64) (map[int64]*Rules, error) {
+func (s *Service) loadRules(tx *database.Tx, intentNos []int64) (map[int64]*Rules, error) {
 	loaded := make(map[int64]*Rules, len(intentNos))
 	of := func(intentNo int64) *Rules {
 		if rules := loaded[intentNo]; rules != nil {
 			return rules
 		}
-		return newRules() // of an intent that came after the first statement
+		return s.newRules() // of an intent that came after the first statement
 	}
 	in, argument := tx.In("intent_no", intentNos)
 	read := func(columns, condition string, scan func(row database.Row) error) database.Statement {
@@ -74,7 +74,7 @@ func loadRules(tx *database.Tx, intentNos []int64) (map[int64]*Rules, error) {
 	}
 	err := tx.Pipeline(
 		read("intent_no, id, created_by, default_policy FROM intents", "", func(row database.Row) error {
-			rules := newRules()
+			rules := s.newRules()
 			var intentNo int64
 			var policy *string
 			err := row.Scan(&intentNo, &rules.intentID, &rules.creator, &policy)
@@ -115,8 +115,11 @@ func loadRules(tx *database.Tx, intentNos []int64) (map[int64]*Rules, error) {
 	return loaded, err
 }
 
-func newRules() *Rules {
-	return &Rules{entries: make(map[string][]AccessEntry), assigned: make(map[string]struct{})}
+func (s *Service) newRules() *Rules {
+	return &Rules{
+		closedWithoutList: s.defaultAccess == PolicyClosed,
+		entries:           make(map[string][]AccessEntry), assigned: make(map[string]struct{}),
+	}
 }
 
 // scanRight reads what of a coordinator decides about its rights.
@@ -133,11 +136,15 @@ func scanRight(row database.Row) (c Coordinator, err error) {
 type reader struct {
 	agent    string
 	operator bool
-	now      time.Time
+	// closedWithoutList is true when intents without a list are for related agents only.
+	closedWithoutList bool
+	now               time.Time
 }
 
-func readerFor(c caller.Caller, now time.Time) reader {
-	return reader{agent: c.Agent, operator: c.IsOperator, now: now}
+func (s *Service) readerFor(c caller.Caller, now time.Time) reader {
+	return reader{
+		agent: c.Agent, operator: c.IsOperator, closedWithoutList: s.defaultAccess == PolicyClosed, now: now,
+	}
 }
 
 // mayRead says in SQL, about the intent i, what Rules.Level says in Go: that the reader has at least read access. It
@@ -146,8 +153,12 @@ func (r reader) mayRead() (condition string, args []any) {
 	if r.operator {
 		return "", nil
 	}
+	withoutList := "i.default_policy IS NULL OR "
+	if r.closedWithoutList {
+		withoutList = ""
+	}
 	now := database.Micros(r.now)
-	return ` AND (i.default_policy IS NULL OR i.default_policy = 'open' OR i.created_by = ?
+	return " AND (" + withoutList + `i.default_policy = 'open' OR i.created_by = ?
 		OR EXISTS (SELECT 1 FROM assignments AS a WHERE a.intent_no = i.intent_no AND a.agent_id = ?)
 		OR EXISTS (SELECT 1 FROM access_entries AS x WHERE x.intent_no = i.intent_no AND x.principal_id = ?
 			AND x.principal_type <> 'group' AND (x.expires_at IS NULL OR x.expires_at > ?))

@@ -27,6 +27,9 @@ type Config struct {
 	DB *database.DB
 	// Logger hears of event logs that do not verify; nil discards.
 	Logger *slog.Logger
+	// DefaultAccess says what everyone may do with an intent that has no access control list: PolicyOpen (also when it is
+	// left out) lets them write, PolicyClosed leaves it to the agents related to the intent. See Rules.Level.
+	DefaultAccess Policy
 	// Kept, which only tests set, bounds each cache in entries.
 	Kept int
 }
@@ -38,8 +41,11 @@ type Service struct {
 	openintentv1.UnimplementedAccessServiceServer
 	openintentv1.UnimplementedCoordinatorServiceServer
 
-	db      *database.DB
-	logger  *slog.Logger
+	db     *database.DB
+	logger *slog.Logger
+	// defaultAccess is PolicyOpen or PolicyClosed.
+	defaultAccess Policy
+
 	numbers *lru.Cache[string, int64]  // by intent id; they never change
 	rules   *EpochCache[int64, *Rules] // by intent number
 
@@ -57,10 +63,11 @@ func New(cfg Config) *Service {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		db:      cfg.DB,
-		logger:  logger,
-		numbers: newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
-		rules:   NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),
+		db:            cfg.DB,
+		logger:        logger,
+		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),
+		numbers:       newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
+		rules:         NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),
 	}
 	s.db.OnWrite(func(tx *database.Tx) { tx.AfterCommit(func() { s.announce(tx) }) })
 	return s

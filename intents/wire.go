@@ -20,7 +20,6 @@ var (
 		StatusSuspended: openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT,
 	}
 	policyNumbers = map[Policy]openintentv1.AccessPolicy{
-		policyNone:   openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
 		PolicyOpen:   openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
 		PolicyClosed: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
 	}
@@ -46,6 +45,7 @@ var (
 	}
 
 	statusWords          = inverted(statusNumbers)
+	policyWords          = inverted(policyNumbers)
 	principalWords       = inverted(principalNumbers)
 	coordinatorTypeWords = inverted(coordinatorTypeNumbers)
 )

@@ -42,6 +42,15 @@ func admit(d *draft, s situation) error {
 		!s.channel.Lists(d.target, s.presences[d.target].DepartedAt) {
 		return errTargetNotMember
 	}
+	return s.targetHasAccess(d)
+}
+
+// targetHasAccess refuses to address an agent that could not see the message, because it has no access to the intent. A
+// role and everyone are addressed whoever they turn out to be.
+func (s situation) targetHasAccess(d *draft) error {
+	if isAgent(d.target) && s.access.Level(d.target, false, s.now) < intents.PermissionRead {
+		return errTargetWithoutAccess
+	}
 	return nil
 }
 

@@ -55,7 +55,7 @@ func TestAdmission(t *testing.T) {
 			reason                  string // empty: admitted
 		}{
 			{"shared", "alice", "", 0, ""},
-			{"shared", "alice", "dave", 0, ""}, // who may read later
+			{"shared", "alice", "dave", fault.Denied, "TARGET_WITHOUT_ACCESS"},
 			{"shared", "carol", "role:tester", 0, ""},
 			{"shared", "gone", "", 0, ""},
 			{"shared", "dave", "", fault.Denied, "FORBIDDEN"},
@@ -63,7 +63,7 @@ func TestAdmission(t *testing.T) {
 			{"private", "alice", "", 0, ""},
 			{"private", "alice", "*", 0, ""},
 			{"private", "alice", "bob", 0, ""},
-			{"private", "alice", "dave", 0, ""}, // a member without access
+			{"private", "alice", "dave", fault.Denied, "TARGET_WITHOUT_ACCESS"}, // though it is a member
 			{"private", "alice", "role:tester", 0, ""},
 			{"private", "alice", "carol", fault.Denied, "TARGET_NOT_A_MEMBER"},
 			{"private", "alice", "creator", fault.Denied, "TARGET_NOT_A_MEMBER"},

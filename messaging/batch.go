@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -222,7 +223,7 @@ func (b *batch) channelByName(d *draft, s situation) (*channels.Rules, error) {
 	if d.messageType == TypeResponse {
 		return nil, d.unknownRequest()
 	}
-	if err := admitExpiry(d, s.now); err != nil {
+	if err := cmp.Or(admitExpiry(d, s.now), s.targetHasAccess(d)); err != nil {
 		return nil, err
 	}
 	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.name, d.sender)

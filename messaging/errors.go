@@ -14,6 +14,8 @@ var (
 		"This channel is for its listed members only; its creator or the intent's coordinator can add the agent.")
 	errTargetNotMember = fault.New(fault.Denied, "TARGET_NOT_A_MEMBER",
 		"The addressed agent is not a member of this channel; add it to the members first or address a member.")
+	errTargetWithoutAccess = fault.New(fault.Denied, "TARGET_WITHOUT_ACCESS",
+		"The addressed agent has no access to the intent and would never see the message; grant it access first.")
 	errChannelClosed = fault.New(fault.Conflict, "CHANNEL_CLOSED",
 		"The channel is closed and takes no more messages; use an open channel of an intent that has not ended.")
 	errIntentEnded = fault.New(fault.Conflict, "INTENT_ENDED",

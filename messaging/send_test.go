@@ -139,7 +139,7 @@ func TestSendingIsForParticipants(t *testing.T) {
 			{"carol", shared, "alice", ""},
 			{"bob", shared, "", "FORBIDDEN"},
 			{"alice", private, "", ""},
-			{"alice", private, "bob", ""},
+			{"alice", private, "bob", "TARGET_WITHOUT_ACCESS"},
 			{"alice", private, "role:nobody-has-it", ""},
 			{"alice", private, "carol", "TARGET_NOT_A_MEMBER"},
 			{"carol", private, "", "NOT_A_MEMBER"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"openintent/database"
+	"openintent/intents"
 	"openintent/webhooks"
 )
 
@@ -22,6 +23,8 @@ type Config struct {
 
 	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those; ;sdk after either turns on the compatibility profile."`
 	APIKeysFile string `name:"api-keys-file" env:"OPENINTENT_API_KEYS_FILE" help:"The same as a YAML list; read again on SIGHUP."`
+
+	DefaultAccess string `name:"default-access" env:"OPENINTENT_DEFAULT_ACCESS" default:"open" enum:"open,closed" help:"Who may use an intent without an access list: open (everyone with a key reads, takes part, writes state and works on tasks) or closed (only the agents related to it)."`
 
 	TLSCert string `name:"tls-cert" env:"OPENINTENT_TLS_CERT" help:"Certificate chain (PEM) for both ports."`
 	TLSKey  string `name:"tls-key" env:"OPENINTENT_TLS_KEY" help:"Private key (PEM) of the certificate."`
@@ -59,6 +62,7 @@ func DefaultConfig() Config {
 		DatabaseURL:     "sqlite:./openintent.db",
 		HTTPAddr:        "127.0.0.1:8000",
 		GRPCAddr:        "127.0.0.1:50051",
+		DefaultAccess:   "open",
 		LogLevel:        "info",
 		LogFormat:       "auto",
 		MaxPayloadBytes: 256 << 10,
@@ -96,6 +100,9 @@ func (c Config) validate() error {
 			return fmt.Errorf("%s must be host:port, such as 127.0.0.1:8000; it is %q", address.name, address.value)
 		}
 	}
+	if c.DefaultAccess != string(intents.PolicyOpen) && c.DefaultAccess != string(intents.PolicyClosed) {
+		return fmt.Errorf("OPENINTENT_DEFAULT_ACCESS must be open or closed; it is %q", c.DefaultAccess)
+	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("OPENINTENT_TLS_CERT and OPENINTENT_TLS_KEY belong together; set both or neither")
 	}
@@ -122,6 +129,14 @@ func (c Config) keys() (keys *Keys, development bool, err error) {
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && isLoopbackHost(host)
+}
+
+// accessWithoutList says for the log who may use intents without an access list.
+func (c Config) accessWithoutList() string {
+	if c.DefaultAccess == string(intents.PolicyClosed) {
+		return "an intent without an access list is for the agents related to it only"
+	}
+	return "an intent without an access list is open: whoever has a key may read it, take part and write to it"
 }
 
 // tls gives the settings for both ports, or nil when they speak plainly.

@@ -79,6 +79,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if development {
 		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
 	}
+	logger.Info(cfg.accessWithoutList(), "default_access", cfg.DefaultAccess)
 	addresses := Addresses{httpListener.Addr().String(), grpcListener.Addr().String(), development}
 	logger.Info("listening", "http", addresses.HTTP, "grpc", addresses.GRPC, "tls", encryption != nil,
 		"database", db.Engine().String(), "version", cfg.Version)

@@ -40,8 +40,10 @@ type rooms struct {
 func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics, logger *slog.Logger) *rooms {
 	r := &rooms{
 		webhooks: sender,
-		intents:  intents.New(intents.Config{DB: db, Logger: logger, Kept: cfg.Kept}),
-		agents:   agents.New(agents.Config{DB: db, Logger: logger}),
+		intents: intents.New(intents.Config{
+			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess), Kept: cfg.Kept,
+		}),
+		agents: agents.New(agents.Config{DB: db, Logger: logger}),
 	}
 	r.tasks = tasks.New(tasks.Config{DB: db, Intents: r.intents, Logger: logger})
 	r.channels = channels.New(channels.Config{

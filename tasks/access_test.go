@@ -159,3 +159,34 @@ func TestAssignmentByUpdate(t *testing.T) {
 		require.Equal(t, "worker", task.GetAssignedAgent(), "who starts a free task has it")
 	})
 }
+
+// Whoever is on an open intent may take a free task on, but not dispose of it: nobody gave it anything there.
+func TestAFreeTaskIsNotAStrangersToDisposeOf(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		waiting, err := h.CreateTask(as("creator"), h.creating(h.newTask(t)))
+		require.NoError(t, err)
+		for _, id := range []string{h.newTask(t), waiting.GetId()} {
+			before := h.get(t, id)
+			for _, status := range []Status{StatusCancelled, StatusSkipped} {
+				_, err := h.set(as("stranger"), t, id, status)
+				requireFault(t, err, fault.Denied, "FORBIDDEN")
+			}
+			_, err = h.UpdateTask(as("stranger"), &openintentv1.UpdateTaskRequest{
+				TaskId: id, ExpectedVersion: pointer(before.GetVersion()), AssignedAgent: pointer("nobody"),
+			})
+			requireFault(t, err, fault.Denied, "FORBIDDEN")
+			require.Equal(t, before.String(), h.get(t, id).String())
+		}
+		own := h.newTask(t)
+		_, err = h.set(as("stranger"), t, own, StatusRunning)
+		require.NoError(t, err)
+		_, err = h.set(as("another"), t, own, StatusCancelled)
+		requireFault(t, err, fault.Denied, "TASK_NOT_ASSIGNED")
+		_, err = h.set(as("stranger"), t, own, StatusCancelled)
+		require.NoError(t, err, "it has the task")
+
+		h.restrict(t, map[string]openintentv1.Permission{"writer": mayWrite})
+		_, err = h.set(as("writer"), t, h.newTask(t), StatusCancelled)
+		require.NoError(t, err)
+	})
+}

@@ -52,6 +52,15 @@ func (c *change) mayChange() error {
 	return errNotAssigned
 }
 
+// mayDispose is nil when the actor may cancel or skip the task, or give it to another agent: who has the task, and who was
+// given write access. Whoever writes only because the intent is open may take the task on, but not dispose of it.
+func (c *change) mayDispose() error {
+	if c.task.AssignedAgent == c.actor {
+		return nil
+	}
+	return c.rules.RequireGiven(c.caller, c.actor, intents.PermissionWrite, c.head.Now())
+}
+
 // logAt appends an event about the task; previous is empty for an event that is no transition.
 func (c *change) logAt(position int64, at time.Time, event string, previous Status) error {
 	_, err := c.head.LogAt(position, at, intents.EventDraft{

@@ -24,7 +24,8 @@
 // intent and never change, so there are no circles.
 //
 // Reading needs read access to the intent, and every change write access. A task that an agent has is that agent's to
-// change, besides administrators of the intent and the operator. After the intent has ended no tasks are made, but those
+// change, besides administrators of the intent and the operator. A task that nobody has is anybody's to take on; to cancel
+// it, to skip it or to give it to another agent takes write access that somebody gave. After the intent has ended no tasks are made, but those
 // there are may be brought to their end.
 //
 // # What happens on failure

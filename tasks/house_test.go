@@ -107,13 +107,22 @@ func (h *house) set(ctx context.Context, t *testing.T, id string, status Status)
 	})
 }
 
-// walk takes a task through statuses, in the name of worker.
+// walk takes a task through statuses.
 func (h *house) walk(t *testing.T, id string, statuses ...Status) {
 	t.Helper()
 	for _, status := range statuses {
-		_, err := h.set(as("worker"), t, id, status)
+		_, err := h.set(whoSets(status), t, id, status)
 		require.NoError(t, err)
 	}
+}
+
+// whoSets is who brings a task into a status: worker, who works on the intent because it is open, or the intent's creator
+// where that does not suffice.
+func whoSets(status Status) context.Context {
+	if status == StatusCancelled || status == StatusSkipped {
+		return as("creator")
+	}
+	return as("worker")
 }
 
 // put makes a task in a status by legal steps, with the given number of attempts.

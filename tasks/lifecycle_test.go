@@ -47,7 +47,7 @@ func TestEveryPairOfStatuses(t *testing.T) {
 			for _, to := range all {
 				before := h.put(t, from, 2)
 				logged := len(h.events(t, before.GetId()))
-				after, err := h.set(as("worker"), t, before.GetId(), to)
+				after, err := h.set(whoSets(to), t, before.GetId(), to)
 				event, ok := legal[[2]Status{from, to}]
 				if !ok {
 					reason := "INVALID_TRANSITION"

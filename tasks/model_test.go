@@ -37,7 +37,8 @@ func TestTasksStayConsistent(t *testing.T) {
 					continue
 				}
 				id := rapid.SampledFrom(ids).Draw(r, "task")
-				_, err := h.set(as("worker"), t, id, rapid.SampledFrom(all).Draw(r, "status"))
+				status := rapid.SampledFrom(all).Draw(r, "status")
+				_, err := h.set(whoSets(status), t, id, status)
 				if err == nil {
 					changes[id]++
 					continue

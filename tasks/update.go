@@ -24,6 +24,11 @@ func (s *Service) UpdateTask(ctx context.Context, req *openintentv1.UpdateTaskRe
 		if err := c.mayChange(); err != nil {
 			return err
 		}
+		if given.disposes(c.actor) {
+			if err := c.mayDispose(); err != nil {
+				return err
+			}
+		}
 		if req.GetExpectedVersion() != c.task.Version {
 			return versionMismatch(c.task.Version)
 		}
@@ -162,6 +167,11 @@ func readUpdate(req *openintentv1.UpdateTaskRequest) (u update, err error) {
 func (u update) empty() bool {
 	return u.status == "" && u.assignedAgent == "" && u.blockedReason == "" &&
 		u.output.IsNull() && u.artifacts == nil && u.err == nil
+}
+
+// disposes tells whether the update ends a task that nobody has worked on, or gives it to another agent than the actor.
+func (u update) disposes(actor string) bool {
+	return u.status == StatusCancelled || u.status == StatusSkipped || u.assignedAgent != "" && u.assignedAgent != actor
 }
 
 // apply makes the transition that was asked for, if it is a legal one, changes what else was given, and logs the

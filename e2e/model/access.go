@@ -26,7 +26,7 @@ type Intent struct {
 	Version     int64
 	// Status is draft, active, blocked, suspended_awaiting_input, completed or abandoned.
 	Status string
-	// Policy is what everyone may do whom no entry names: "" without a list (admin), open (read), closed (nothing).
+	// Policy is what everyone may do whom no entry names: "" without a list (write), open (read), closed (nothing).
 	Policy   string
 	Entries  []Entry
 	Assigned map[string]bool
@@ -41,25 +41,29 @@ type Intent struct {
 // Ended tells whether the intent reached a terminal status.
 func (i *Intent) Ended() bool { return i.Status == "completed" || i.Status == "abandoned" }
 
-// Level is an agent's access.
+// Level is an agent's access: what somebody gave it, or what is open to everyone.
 func (w *World) Level(i *Intent, agent string) Level {
-	if i.Policy == "" {
-		return Admin
+	level := w.given(i, agent)
+	switch i.Policy {
+	case "":
+		return max(level, Write)
+	case "open":
+		return max(level, Read)
 	}
-	return w.granted(i, agent)
+	return level
 }
 
-// granted is the access that somebody gave the agent: it leaves out that an intent without a list is open to all.
-func (w *World) granted(i *Intent, agent string) Level {
+// given is the access that somebody gave the agent. An assignment gives more while there is no list.
+func (w *World) given(i *Intent, agent string) Level {
 	if agent == Operator || agent == i.Creator || w.coordinates(i, agent) {
 		return Admin
 	}
 	level := None
-	if i.Policy == "open" {
-		level = Read
-	}
-	if i.Assigned[agent] {
-		level = max(level, Write)
+	switch {
+	case i.Assigned[agent] && i.Policy == "":
+		level = Admin
+	case i.Assigned[agent]:
+		level = Write
 	}
 	for _, entry := range i.Entries {
 		if entry.Agent == agent && !w.past(entry.ExpiresAt) {
@@ -172,11 +176,10 @@ func (w *World) Assign(caller string, i *Intent, agent string, assigned bool) Ou
 	return OK
 }
 
-// Coordinate makes an agent the intent's coordinator. There is one at a time; a silent one is replaced. That an intent has
-// no list makes nobody a coordinator.
+// Coordinate makes an agent the intent's coordinator. There is one at a time; a silent one is replaced.
 func (w *World) Coordinate(caller string, i *Intent, agent string, silentAfter time.Duration) Outcome {
 	switch {
-	case w.granted(i, caller) < Admin:
+	case w.need(i, caller, Admin) != OK:
 		return "FORBIDDEN"
 	case i.Ended():
 		return "INTENT_ENDED"
@@ -194,7 +197,7 @@ func (w *World) EndCoordination(caller string, i *Intent) Outcome {
 		return "FORBIDDEN"
 	case i.Coordinator == "":
 		return "COORDINATOR_NOT_FOUND"
-	case caller != i.Coordinator && w.granted(i, caller) < Admin:
+	case caller != i.Coordinator && w.need(i, caller, Admin) != OK:
 		return "FORBIDDEN"
 	}
 	i.Coordinator, i.CoordinatorUntil = "", time.Time{}

@@ -105,13 +105,9 @@ func (w *World) Create(caller, createdBy string, c Channel) (*Channel, Outcome) 
 	if refused != OK {
 		return nil, refused
 	}
-	need := Read
-	if c.Audit {
-		need = Write
-	}
 	ended, known := c.Intent.Tasks[c.Task]
 	switch {
-	case w.need(c.Intent, creator, need) != OK:
+	case w.need(c.Intent, creator, Read) != OK, c.Audit && w.given(c.Intent, creator) < Write:
 		return nil, "FORBIDDEN"
 	case c.Intent.Ended():
 		return nil, "INTENT_ENDED"
@@ -158,7 +154,7 @@ func (w *World) Update(caller string, c *Channel, change Change) Outcome {
 		return OK
 	case !c.Open():
 		return "CHANNEL_CLOSED"
-	case change.Audit != nil && *change.Audit && w.need(c.Intent, caller, Write) != OK:
+	case change.Audit != nil && *change.Audit && w.given(c.Intent, caller) < Write:
 		return "FORBIDDEN"
 	}
 	if change.Members != nil {

@@ -140,6 +140,18 @@ func (w *World) admit(d Draft) Outcome {
 	case c.Explicit && !toEveryone(d.To) && !isRole(d.To) && !slices.Contains(c.Members, d.To):
 		return "TARGET_NOT_A_MEMBER"
 	}
+	return w.admitTarget(d)
+}
+
+// admitTarget refuses to address an agent that has no access to the intent.
+func (w *World) admitTarget(d Draft) Outcome {
+	i := d.Intent
+	if d.Channel != nil {
+		i = d.Channel.Intent
+	}
+	if !toEveryone(d.To) && !isRole(d.To) && w.Level(i, d.To) < Read {
+		return "TARGET_WITHOUT_ACCESS"
+	}
 	return OK
 }
 
@@ -157,7 +169,7 @@ func (w *World) admitByName(d Draft) Outcome {
 	if d.Type == "response" || w.past(d.ExpiresAt) {
 		return "INVALID_FIELD"
 	}
-	return OK
+	return w.admitTarget(d)
 }
 
 // admitResponse holds the rules of answers: by a recipient of the request, to its sender, while it can be answered.

@@ -140,7 +140,8 @@ type AccessControl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The intent.
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
-	// What callers without an entry may do; `open` for an intent without a list.
+	// What callers without an entry may do. For an intent without a list, the server's setting: `open` then means that they
+	// may write, until a list begins.
 	DefaultPolicy AccessPolicy `protobuf:"varint,2,opt,name=default_policy,json=defaultPolicy,proto3,enum=openintent.v1.AccessPolicy" json:"default_policy,omitempty"`
 	// The entries, oldest first.
 	Entries       []*AccessEntry `protobuf:"bytes,3,rep,name=entries,proto3" json:"entries,omitempty"`

@@ -135,7 +135,7 @@ func (ChannelStatus) EnumDescriptor() ([]byte, []int) {
 type ChannelOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether every message is also recorded in the intent's event log; false by default. The log copy is open to whoever
-	// may read the log (RFC-0021 section 6).
+	// may read the log (RFC-0021 section 6). To switch it on needs write access to the intent that somebody gave.
 	Audit *bool `protobuf:"varint,1,opt,name=audit,proto3,oneof" json:"audit,omitempty"`
 	// How long the channel stays open after its last message (or its creation), in seconds; null: until the intent ends.
 	TtlSeconds *int64 `protobuf:"varint,2,opt,name=ttl_seconds,json=ttlSeconds,proto3,oneof" json:"ttl_seconds,omitempty"`
@@ -221,9 +221,9 @@ type Channel struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When it was closed; for a lapsed one, when its time ran out.
 	ClosedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
-	// How many messages were ever sent on it.
+	// How many messages were ever sent on it, those included that the caller cannot see.
 	MessageCount int64 `protobuf:"varint,12,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// When the last one was sent.
+	// When the last one was sent, even if the caller cannot see it.
 	LastMessageAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=last_message_at,json=lastMessageAt,proto3" json:"last_message_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

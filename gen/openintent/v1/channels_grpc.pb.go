@@ -37,8 +37,9 @@ const (
 // Whoever may read the intent sees its channels. A channel is managed (changed, closed, deleted) by its creator, the
 // intent's coordinator and the operator only.
 type ChannelServiceClient interface {
-	// CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. An audited channel
-	// needs write access to the intent, any other read access.
+	// CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. It needs read access
+	// to the intent. An audited channel needs write access that somebody gave the creator; that the intent is open does not
+	// suffice.
 	CreateChannel(ctx context.Context, in *CreateChannelRequest, opts ...grpc.CallOption) (*Channel, error)
 	// ListChannels lists an intent's channels: open ones first, each group oldest first.
 	ListChannels(ctx context.Context, in *ListChannelsRequest, opts ...grpc.CallOption) (*ListChannelsResponse, error)
@@ -143,8 +144,9 @@ func (c *channelServiceClient) DeleteChannel(ctx context.Context, in *DeleteChan
 // Whoever may read the intent sees its channels. A channel is managed (changed, closed, deleted) by its creator, the
 // intent's coordinator and the operator only.
 type ChannelServiceServer interface {
-	// CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. An audited channel
-	// needs write access to the intent, any other read access.
+	// CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. It needs read access
+	// to the intent. An audited channel needs write access that somebody gave the creator; that the intent is open does not
+	// suffice.
 	CreateChannel(context.Context, *CreateChannelRequest) (*Channel, error)
 	// ListChannels lists an intent's channels: open ones first, each group oldest first.
 	ListChannels(context.Context, *ListChannelsRequest) (*ListChannelsResponse, error)

@@ -35,7 +35,7 @@ const (
 // coordinator record with status active or completing names it; it then has admin access and may manage every channel.
 type CoordinatorServiceClient interface {
 	// CreateCoordinator makes an agent an intent's coordinator, `active`. A second one while the first is in place is
-	// ALREADY_EXISTS. It needs admin access that does not come from the mere absence of an access control list.
+	// ALREADY_EXISTS. It needs admin access.
 	CreateCoordinator(ctx context.Context, in *CreateCoordinatorRequest, opts ...grpc.CallOption) (*Coordinator, error)
 	// GetCoordinator gives one record.
 	GetCoordinator(ctx context.Context, in *GetCoordinatorRequest, opts ...grpc.CallOption) (*Coordinator, error)
@@ -113,7 +113,7 @@ func (c *coordinatorServiceClient) RemoveCoordinator(ctx context.Context, in *Re
 // coordinator record with status active or completing names it; it then has admin access and may manage every channel.
 type CoordinatorServiceServer interface {
 	// CreateCoordinator makes an agent an intent's coordinator, `active`. A second one while the first is in place is
-	// ALREADY_EXISTS. It needs admin access that does not come from the mere absence of an access control list.
+	// ALREADY_EXISTS. It needs admin access.
 	CreateCoordinator(context.Context, *CreateCoordinatorRequest) (*Coordinator, error)
 	// GetCoordinator gives one record.
 	GetCoordinator(context.Context, *GetCoordinatorRequest) (*Coordinator, error)

@@ -32,7 +32,9 @@ const (
 //
 // EventService keeps each intent's append-only event log (RFC-0001) and its hash chain (RFC-0019).
 type EventServiceClient interface {
-	// AppendEvent appends an event. It needs write access; events may follow a terminal status. One of type `channel_message`
+	// AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the
+	// server itself logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody
+	// gave the actor; that the intent is open does not suffice. One of type `channel_message`
 	// is stored and listed like any other, but no stream, subscription or webhook delivers it: they take it for the log's copy
 	// of a message, which comes with its message or not at all.
 	AppendEvent(ctx context.Context, in *AppendEventRequest, opts ...grpc.CallOption) (*Event, error)
@@ -110,7 +112,9 @@ func (c *eventServiceClient) ListTraceEvents(ctx context.Context, in *ListTraceE
 //
 // EventService keeps each intent's append-only event log (RFC-0001) and its hash chain (RFC-0019).
 type EventServiceServer interface {
-	// AppendEvent appends an event. It needs write access; events may follow a terminal status. One of type `channel_message`
+	// AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the
+	// server itself logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody
+	// gave the actor; that the intent is open does not suffice. One of type `channel_message`
 	// is stored and listed like any other, but no stream, subscription or webhook delivers it: they take it for the log's copy
 	// of a message, which comes with its message or not at all.
 	AppendEvent(context.Context, *AppendEventRequest) (*Event, error)

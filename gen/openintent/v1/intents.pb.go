@@ -284,7 +284,11 @@ type CreateIntentRequest struct {
 	// Free-form governance policy.
 	GovernancePolicy *structpb.Struct `protobuf:"bytes,10,opt,name=governance_policy,json=governancePolicy,proto3" json:"governance_policy,omitempty"`
 	// How sure its agents are of reaching it, 0 to 100; 0 when absent.
-	Confidence    *float64 `protobuf:"fixed64,11,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	Confidence *float64 `protobuf:"fixed64,11,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	// With it, the intent has an access control list from its first moment on: without entries, and with this policy for
+	// everybody but the creator, its coordinator and the operator. Absent: the intent has no list; what everyone may do
+	// then, the server's settings say.
+	DefaultPolicy *AccessPolicy `protobuf:"varint,12,opt,name=default_policy,json=defaultPolicy,proto3,enum=openintent.v1.AccessPolicy,oneof" json:"default_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -395,6 +399,13 @@ func (x *CreateIntentRequest) GetConfidence() float64 {
 		return *x.Confidence
 	}
 	return 0
+}
+
+func (x *CreateIntentRequest) GetDefaultPolicy() AccessPolicy {
+	if x != nil && x.DefaultPolicy != nil {
+		return *x.DefaultPolicy
+	}
+	return AccessPolicy_ACCESS_POLICY_UNSPECIFIED
 }
 
 // ListIntentsRequest selects a page of intents.
@@ -1069,7 +1080,7 @@ var File_openintent_v1_intents_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_intents_proto_rawDesc = "" +
 	"\n" +
-	"\x1bopenintent/v1/intents.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x04\n" +
+	"\x1bopenintent/v1/intents.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/access.proto\"\xe7\x04\n" +
 	"\x06Intent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1092,7 +1103,7 @@ const file_openintent_v1_intents_proto_rawDesc = "" +
 	"created_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAtB\x13\n" +
-	"\x11_parent_intent_id\"\xbd\x05\n" +
+	"\x11_parent_intent_id\"\xa5\x06\n" +
 	"\x13CreateIntentRequest\x12#\n" +
 	"\x05title\x18\x01 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80\bR\x05title\x120\n" +
 	"\vdescription\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x04H\x00R\vdescription\x88\x01\x01\x129\n" +
@@ -1111,14 +1122,17 @@ const file_openintent_v1_intents_proto_rawDesc = "" +
 	" \x01(\v2\x17.google.protobuf.StructR\x10governancePolicy\x12<\n" +
 	"\n" +
 	"confidence\x18\v \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00Y@)\x00\x00\x00\x00\x00\x00\x00\x00H\x05R\n" +
-	"confidence\x88\x01\x01B\x0e\n" +
+	"confidence\x88\x01\x01\x12S\n" +
+	"\x0edefault_policy\x18\f \x01(\x0e2\x1b.openintent.v1.AccessPolicyB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x06R\rdefaultPolicy\x88\x01\x01B\x0e\n" +
 	"\f_descriptionB\r\n" +
 	"\v_created_byB\x13\n" +
 	"\x11_parent_intent_idB\f\n" +
 	"\n" +
 	"_parent_idB\t\n" +
 	"\a_statusB\r\n" +
-	"\v_confidence\"\xc7\x01\n" +
+	"\v_confidenceB\x11\n" +
+	"\x0f_default_policy\"\xc7\x01\n" +
 	"\x12ListIntentsRequest\x12D\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1b.openintent.v1.IntentStatusB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12%\n" +
@@ -1221,8 +1235,9 @@ var file_openintent_v1_intents_proto_goTypes = []any{
 	(*UnassignAgentRequest)(nil),    // 13: openintent.v1.UnassignAgentRequest
 	(*structpb.Struct)(nil),         // 14: google.protobuf.Struct
 	(*timestamppb.Timestamp)(nil),   // 15: google.protobuf.Timestamp
-	(*structpb.Value)(nil),          // 16: google.protobuf.Value
-	(*emptypb.Empty)(nil),           // 17: google.protobuf.Empty
+	(AccessPolicy)(0),               // 16: openintent.v1.AccessPolicy
+	(*structpb.Value)(nil),          // 17: google.protobuf.Value
+	(*emptypb.Empty)(nil),           // 18: google.protobuf.Empty
 }
 var file_openintent_v1_intents_proto_depIdxs = []int32{
 	0,  // 0: openintent.v1.Intent.status:type_name -> openintent.v1.IntentStatus
@@ -1235,35 +1250,36 @@ var file_openintent_v1_intents_proto_depIdxs = []int32{
 	14, // 7: openintent.v1.CreateIntentRequest.state:type_name -> google.protobuf.Struct
 	0,  // 8: openintent.v1.CreateIntentRequest.status:type_name -> openintent.v1.IntentStatus
 	14, // 9: openintent.v1.CreateIntentRequest.governance_policy:type_name -> google.protobuf.Struct
-	0,  // 10: openintent.v1.ListIntentsRequest.status:type_name -> openintent.v1.IntentStatus
-	1,  // 11: openintent.v1.ListIntentsResponse.intents:type_name -> openintent.v1.Intent
-	16, // 12: openintent.v1.StatePatch.value:type_name -> google.protobuf.Value
-	6,  // 13: openintent.v1.PatchIntentStateRequest.patches:type_name -> openintent.v1.StatePatch
-	14, // 14: openintent.v1.PatchIntentStateRequest.state:type_name -> google.protobuf.Struct
-	0,  // 15: openintent.v1.SetIntentStatusRequest.status:type_name -> openintent.v1.IntentStatus
-	15, // 16: openintent.v1.Assignment.assigned_at:type_name -> google.protobuf.Timestamp
-	9,  // 17: openintent.v1.ListAssignmentsResponse.assignments:type_name -> openintent.v1.Assignment
-	2,  // 18: openintent.v1.IntentService.CreateIntent:input_type -> openintent.v1.CreateIntentRequest
-	3,  // 19: openintent.v1.IntentService.ListIntents:input_type -> openintent.v1.ListIntentsRequest
-	5,  // 20: openintent.v1.IntentService.GetIntent:input_type -> openintent.v1.GetIntentRequest
-	7,  // 21: openintent.v1.IntentService.PatchIntentState:input_type -> openintent.v1.PatchIntentStateRequest
-	8,  // 22: openintent.v1.IntentService.SetIntentStatus:input_type -> openintent.v1.SetIntentStatusRequest
-	10, // 23: openintent.v1.IntentService.ListAssignments:input_type -> openintent.v1.ListAssignmentsRequest
-	12, // 24: openintent.v1.IntentService.AssignAgent:input_type -> openintent.v1.AssignAgentRequest
-	13, // 25: openintent.v1.IntentService.UnassignAgent:input_type -> openintent.v1.UnassignAgentRequest
-	1,  // 26: openintent.v1.IntentService.CreateIntent:output_type -> openintent.v1.Intent
-	4,  // 27: openintent.v1.IntentService.ListIntents:output_type -> openintent.v1.ListIntentsResponse
-	1,  // 28: openintent.v1.IntentService.GetIntent:output_type -> openintent.v1.Intent
-	1,  // 29: openintent.v1.IntentService.PatchIntentState:output_type -> openintent.v1.Intent
-	1,  // 30: openintent.v1.IntentService.SetIntentStatus:output_type -> openintent.v1.Intent
-	11, // 31: openintent.v1.IntentService.ListAssignments:output_type -> openintent.v1.ListAssignmentsResponse
-	9,  // 32: openintent.v1.IntentService.AssignAgent:output_type -> openintent.v1.Assignment
-	17, // 33: openintent.v1.IntentService.UnassignAgent:output_type -> google.protobuf.Empty
-	26, // [26:34] is the sub-list for method output_type
-	18, // [18:26] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	16, // 10: openintent.v1.CreateIntentRequest.default_policy:type_name -> openintent.v1.AccessPolicy
+	0,  // 11: openintent.v1.ListIntentsRequest.status:type_name -> openintent.v1.IntentStatus
+	1,  // 12: openintent.v1.ListIntentsResponse.intents:type_name -> openintent.v1.Intent
+	17, // 13: openintent.v1.StatePatch.value:type_name -> google.protobuf.Value
+	6,  // 14: openintent.v1.PatchIntentStateRequest.patches:type_name -> openintent.v1.StatePatch
+	14, // 15: openintent.v1.PatchIntentStateRequest.state:type_name -> google.protobuf.Struct
+	0,  // 16: openintent.v1.SetIntentStatusRequest.status:type_name -> openintent.v1.IntentStatus
+	15, // 17: openintent.v1.Assignment.assigned_at:type_name -> google.protobuf.Timestamp
+	9,  // 18: openintent.v1.ListAssignmentsResponse.assignments:type_name -> openintent.v1.Assignment
+	2,  // 19: openintent.v1.IntentService.CreateIntent:input_type -> openintent.v1.CreateIntentRequest
+	3,  // 20: openintent.v1.IntentService.ListIntents:input_type -> openintent.v1.ListIntentsRequest
+	5,  // 21: openintent.v1.IntentService.GetIntent:input_type -> openintent.v1.GetIntentRequest
+	7,  // 22: openintent.v1.IntentService.PatchIntentState:input_type -> openintent.v1.PatchIntentStateRequest
+	8,  // 23: openintent.v1.IntentService.SetIntentStatus:input_type -> openintent.v1.SetIntentStatusRequest
+	10, // 24: openintent.v1.IntentService.ListAssignments:input_type -> openintent.v1.ListAssignmentsRequest
+	12, // 25: openintent.v1.IntentService.AssignAgent:input_type -> openintent.v1.AssignAgentRequest
+	13, // 26: openintent.v1.IntentService.UnassignAgent:input_type -> openintent.v1.UnassignAgentRequest
+	1,  // 27: openintent.v1.IntentService.CreateIntent:output_type -> openintent.v1.Intent
+	4,  // 28: openintent.v1.IntentService.ListIntents:output_type -> openintent.v1.ListIntentsResponse
+	1,  // 29: openintent.v1.IntentService.GetIntent:output_type -> openintent.v1.Intent
+	1,  // 30: openintent.v1.IntentService.PatchIntentState:output_type -> openintent.v1.Intent
+	1,  // 31: openintent.v1.IntentService.SetIntentStatus:output_type -> openintent.v1.Intent
+	11, // 32: openintent.v1.IntentService.ListAssignments:output_type -> openintent.v1.ListAssignmentsResponse
+	9,  // 33: openintent.v1.IntentService.AssignAgent:output_type -> openintent.v1.Assignment
+	18, // 34: openintent.v1.IntentService.UnassignAgent:output_type -> google.protobuf.Empty
+	27, // [27:35] is the sub-list for method output_type
+	19, // [19:27] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_intents_proto_init() }
@@ -1271,6 +1287,7 @@ func file_openintent_v1_intents_proto_init() {
 	if File_openintent_v1_intents_proto != nil {
 		return
 	}
+	file_openintent_v1_access_proto_init()
 	file_openintent_v1_intents_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[2].OneofWrappers = []any{}

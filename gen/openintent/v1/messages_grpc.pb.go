@@ -48,6 +48,7 @@ type MessageServiceClient interface {
 	//
 	// A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of
 	// ReplyMessage with correlation_id naming the request. On a closed channel or an ended intent: FAILED_PRECONDITION.
+	// An agent in `to` must have access to the intent and, on an explicit channel, be a member: else PERMISSION_DENIED.
 	SendMessage(ctx context.Context, in *SendMessageRequest, opts ...grpc.CallOption) (*Message, error)
 	// SendMessageByName sends a message on the intent's open channel of this name and creates it, with the `intent`
 	// member policy, when there is none (RFC-0021 section 1.4).
@@ -288,6 +289,7 @@ type MessageServiceServer interface {
 	//
 	// A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of
 	// ReplyMessage with correlation_id naming the request. On a closed channel or an ended intent: FAILED_PRECONDITION.
+	// An agent in `to` must have access to the intent and, on an explicit channel, be a member: else PERMISSION_DENIED.
 	SendMessage(context.Context, *SendMessageRequest) (*Message, error)
 	// SendMessageByName sends a message on the intent's open channel of this name and creates it, with the `intent`
 	// member policy, when there is none (RFC-0021 section 1.4).

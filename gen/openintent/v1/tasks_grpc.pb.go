@@ -44,8 +44,11 @@ type TaskServiceClient interface {
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
 	// UpdateTask changes a task's status and what belongs to it. It needs the task's current version (If-Match over
 	// REST): without one FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT.
+	// It needs write access. A task that an agent has is changed by that agent, by an admin of the intent or by the operator.
+	// To cancel or skip a task that the caller does not have, or to give it to another agent, the caller needs write access
+	// that somebody gave it; that the intent is open does not suffice.
 	UpdateTask(ctx context.Context, in *UpdateTaskRequest, opts ...grpc.CallOption) (*Task, error)
-	// ClaimTask takes a ready task on.
+	// ClaimTask takes a ready task on. It needs write access.
 	ClaimTask(ctx context.Context, in *ClaimTaskRequest, opts ...grpc.CallOption) (*Task, error)
 	// CompleteTask ends a claimed or running task well.
 	CompleteTask(ctx context.Context, in *CompleteTaskRequest, opts ...grpc.CallOption) (*Task, error)
@@ -147,8 +150,11 @@ type TaskServiceServer interface {
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
 	// UpdateTask changes a task's status and what belongs to it. It needs the task's current version (If-Match over
 	// REST): without one FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT.
+	// It needs write access. A task that an agent has is changed by that agent, by an admin of the intent or by the operator.
+	// To cancel or skip a task that the caller does not have, or to give it to another agent, the caller needs write access
+	// that somebody gave it; that the intent is open does not suffice.
 	UpdateTask(context.Context, *UpdateTaskRequest) (*Task, error)
-	// ClaimTask takes a ready task on.
+	// ClaimTask takes a ready task on. It needs write access.
 	ClaimTask(context.Context, *ClaimTaskRequest) (*Task, error)
 	// CompleteTask ends a claimed or running task well.
 	CompleteTask(context.Context, *CompleteTaskRequest) (*Task, error)

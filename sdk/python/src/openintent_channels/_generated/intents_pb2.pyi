@@ -3,6 +3,7 @@ import datetime
 from google.protobuf import empty_pb2 as _empty_pb2
 from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from openintent_channels._generated import access_pb2 as _access_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -62,7 +63,7 @@ class Intent(_message.Message):
     def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., status: _Optional[_Union[IntentStatus, str]] = ..., created_by: _Optional[str] = ..., constraints: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., state: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., version: _Optional[int] = ..., parent_intent_id: _Optional[str] = ..., depends_on: _Optional[_Iterable[str]] = ..., governance_policy: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class CreateIntentRequest(_message.Message):
-    __slots__ = ("title", "description", "constraints", "state", "created_by", "parent_intent_id", "parent_id", "depends_on", "status", "governance_policy", "confidence")
+    __slots__ = ("title", "description", "constraints", "state", "created_by", "parent_intent_id", "parent_id", "depends_on", "status", "governance_policy", "confidence", "default_policy")
     TITLE_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     CONSTRAINTS_FIELD_NUMBER: _ClassVar[int]
@@ -74,6 +75,7 @@ class CreateIntentRequest(_message.Message):
     STATUS_FIELD_NUMBER: _ClassVar[int]
     GOVERNANCE_POLICY_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_POLICY_FIELD_NUMBER: _ClassVar[int]
     title: str
     description: str
     constraints: _struct_pb2.Struct
@@ -85,7 +87,8 @@ class CreateIntentRequest(_message.Message):
     status: IntentStatus
     governance_policy: _struct_pb2.Struct
     confidence: float
-    def __init__(self, title: _Optional[str] = ..., description: _Optional[str] = ..., constraints: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., state: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., created_by: _Optional[str] = ..., parent_intent_id: _Optional[str] = ..., parent_id: _Optional[str] = ..., depends_on: _Optional[_Iterable[str]] = ..., status: _Optional[_Union[IntentStatus, str]] = ..., governance_policy: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ...) -> None: ...
+    default_policy: _access_pb2.AccessPolicy
+    def __init__(self, title: _Optional[str] = ..., description: _Optional[str] = ..., constraints: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., state: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., created_by: _Optional[str] = ..., parent_intent_id: _Optional[str] = ..., parent_id: _Optional[str] = ..., depends_on: _Optional[_Iterable[str]] = ..., status: _Optional[_Union[IntentStatus, str]] = ..., governance_policy: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., default_policy: _Optional[_Union[_access_pb2.AccessPolicy, str]] = ...) -> None: ...
 
 class ListIntentsRequest(_message.Message):
     __slots__ = ("status", "limit", "offset")

@@ -30,7 +30,8 @@ export type AccessControl = Message<"openintent.v1.AccessControl"> & {
   intentId: string;
 
   /**
-   * What callers without an entry may do; `open` for an intent without a list.
+   * What callers without an entry may do. For an intent without a list, the server's setting: `open` then means that they
+   * may write, until a list begins.
    *
    * @generated from field: openintent.v1.AccessPolicy default_policy = 2;
    */
@@ -395,9 +396,11 @@ export const PrincipalTypeSchema: GenEnum<PrincipalType> = /*@__PURE__*/
 /**
  * AccessService keeps each intent's access control list (RFC-0011).
  *
- * A caller's level is decided in this order: the operator, the intent's creator and its active coordinator have admin;
- * otherwise the highest unexpired entry that names the agent; an assigned agent has at least write; otherwise admin
- * while the intent has no list, read under an `open` list, nothing under a `closed` one.
+ * A caller's level is the highest that applies. The operator, the intent's creator and its active coordinator have admin.
+ * An unexpired entry that names the agent gives what it says. An assigned agent has write, and admin while the intent has
+ * no list. Everyone has read under an `open` list and nothing under a `closed` one. While there is no list, everyone has
+ * write on a server that leaves such intents open, and nothing on one that closes them (OPENINTENT_DEFAULT_ACCESS).
+ * So admin access is always given by somebody; that an intent is open never gives it.
  *
  * @generated from service openintent.v1.AccessService
  */
@@ -424,7 +427,7 @@ export const AccessService: GenService<{
   },
   /**
    * CreateAccessEntry adds an entry; several for one principal are allowed. It needs admin access. On an intent
-   * without a list it begins one, with the `open` policy.
+   * without a list it begins one, with the policy that the server has for intents without a list.
    *
    * @generated from rpc openintent.v1.AccessService.CreateAccessEntry
    */

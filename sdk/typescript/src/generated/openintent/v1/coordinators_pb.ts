@@ -525,7 +525,7 @@ export const CoordinatorScopeSchema: GenEnum<CoordinatorScope> = /*@__PURE__*/
 export const CoordinatorService: GenService<{
   /**
    * CreateCoordinator makes an agent an intent's coordinator, `active`. A second one while the first is in place is
-   * ALREADY_EXISTS. It needs admin access that does not come from the mere absence of an access control list.
+   * ALREADY_EXISTS. It needs admin access.
    *
    * @generated from rpc openintent.v1.CoordinatorService.CreateCoordinator
    */

@@ -497,7 +497,9 @@ export const ListTraceEventsResponseSchema: GenMessage<ListTraceEventsResponse> 
  */
 export const EventService: GenService<{
   /**
-   * AppendEvent appends an event. It needs write access; events may follow a terminal status. One of type `channel_message`
+   * AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the
+   * server itself logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody
+   * gave the actor; that the intent is open does not suffice. One of type `channel_message`
    * is stored and listed like any other, but no stream, subscription or webhook delivers it: they take it for the log's copy
    * of a message, which comes with its message or not at all.
    *

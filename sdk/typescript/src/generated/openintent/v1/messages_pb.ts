@@ -1417,6 +1417,7 @@ export const MessageService: GenService<{
    *
    * A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of
    * ReplyMessage with correlation_id naming the request. On a closed channel or an ended intent: FAILED_PRECONDITION.
+   * An agent in `to` must have access to the intent and, on an explicit channel, be a member: else PERMISSION_DENIED.
    *
    * @generated from rpc openintent.v1.MessageService.SendMessage
    */

@@ -698,6 +698,9 @@ export const TaskService: GenService<{
   /**
    * UpdateTask changes a task's status and what belongs to it. It needs the task's current version (If-Match over
    * REST): without one FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT.
+   * It needs write access. A task that an agent has is changed by that agent, by an admin of the intent or by the operator.
+   * To cancel or skip a task that the caller does not have, or to give it to another agent, the caller needs write access
+   * that somebody gave it; that the intent is open does not suffice.
    *
    * @generated from rpc openintent.v1.TaskService.UpdateTask
    */
@@ -707,7 +710,7 @@ export const TaskService: GenService<{
     output: typeof TaskSchema;
   },
   /**
-   * ClaimTask takes a ready task on.
+   * ClaimTask takes a ready task on. It needs write access.
    *
    * @generated from rpc openintent.v1.TaskService.ClaimTask
    */
