@@ -63,7 +63,7 @@ func preparePresences(condition string, argument any) (database.Statement, map[s
 }
 
 // RefuseChanged gives the statements by which a transaction fails with an error that database.IsData, if the presence of one of
-// the agents is another by now. Those without a presence must have no record.
+// the agents is another by now. Those without a presence must have no record, and the others one.
 func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Presence) []database.Statement {
 	n := len(agentIDs)
 	roles, statuses := make([]*string, n), make([]*string, n)
@@ -74,7 +74,7 @@ func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Pres
 			departedAts[i], versions[i] = database.NullMicros(p.DepartedAt), &p.Version
 		}
 	}
-	return tx.RefuseChanged("agents", "version",
+	return tx.RefuseChanged("agents",
 		[]database.Column{{Name: "agent_id", Values: agentIDs}},
 		[]database.Column{
 			{Name: "role_id", Values: roles},

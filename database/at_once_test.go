@@ -77,6 +77,7 @@ func TestUpdateExpected(t *testing.T) {
 		for name, err := range map[string]error{
 			"a number":          update([]int64{2, 3}, []int64{1, 31}, []int64{2, 3}, []string{"o", "p"}),
 			"a text":            update([]int64{2}, []int64{1}, []int64{2}, []string{"x"}),
+			"one that is gone":  update([]int64{3, 4}, []int64{30, 1}, []int64{3, 4}, []string{"p", "p"}),
 			"one that was NULL": updateNull(t, db),
 		} {
 			require.True(t, database.IsData(err), "%s: %v", name, err)
@@ -107,7 +108,7 @@ func TestRefuseChanged(t *testing.T) {
 		}))
 		refuse := func(ids []int64, owners, names []*string) error {
 			return db.WriteAtOnce(t.Context(), func(tx *database.Tx) error {
-				tx.SendWithCommit(tx.RefuseChanged("things", "owner",
+				tx.SendWithCommit(tx.RefuseChanged("things",
 					[]database.Column{{Name: "id", Values: ids}},
 					[]database.Column{{Name: "owner", Values: owners}, {Name: "name", Values: names}})...)
 				tx.SendWithCommit(database.Statement{SQL: "UPDATE things SET size = size + 1 WHERE id = 1"})
@@ -122,6 +123,7 @@ func TestRefuseChanged(t *testing.T) {
 			"a text instead of NULL": refuse([]int64{2}, []*string{ptr("p")}, []*string{ptr("b")}),
 			"NULL instead of a text": refuse([]int64{1}, []*string{ptr("o")}, []*string{nil}),
 			"a row expected absent":  refuse([]int64{1}, []*string{nil}, []*string{nil}),
+			"a row that is gone":     refuse([]int64{1, 3}, []*string{ptr("o"), ptr("p")}, []*string{ptr("a"), nil}),
 		} {
 			require.True(t, database.IsData(err), "%s: %v", name, err)
 			require.Equal(t, []int64{3, 1}, sizes(t, db), "nothing is stored")

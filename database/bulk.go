@@ -48,8 +48,8 @@ func (tx *Tx) Update(table string, keys []Column, set []Column) []Statement {
 }
 
 // UpdateExpected is Update for rows of which it is not certain that they are as they were when last seen. If one's
-// columns of expected have other values, the whole transaction fails with an error that IsData. The first column of set must
-// be NOT NULL in the table: it is what refuses. The expected columns are never NULL.
+// columns of expected have other values, or it is not there, the whole transaction fails with an error that IsData. The first
+// column of set must be NOT NULL in the table: it is what refuses. The expected columns are never NULL.
 func (tx *Tx) UpdateExpected(table string, keys, expected, set []Column) []Statement {
 	if len(expected) == 0 {
 		panic("database: an update of " + table + " needs columns to expect")
@@ -57,20 +57,24 @@ func (tx *Tx) UpdateExpected(table string, keys, expected, set []Column) []State
 	if countRows(table, joined(joined(keys, set), expected)) == 0 {
 		return nil
 	}
-	return tx.db.dialect.updateRows(joined(joined(keys, set), expected), func(rows string) string {
-		return updateText(table, keys, set, expected, rows)
+	missing := tx.db.dialect.updateRows(keys, func(rows string) string {
+		return "INSERT INTO " + quoted(table) + " (" + strings.Join(names(keys), ", ") + ") SELECT v.* FROM " + rows +
+			" WHERE NOT EXISTS (SELECT 1 FROM " + quoted(table) + " AS t WHERE " + strings.Join(pairs(keys, "=", 0), " AND ") + ")"
 	})
+	return append(missing, tx.db.dialect.updateRows(joined(joined(keys, set), expected), func(rows string) string {
+		return updateText(table, keys, set, expected, rows)
+	})...)
 }
 
-// RefuseChanged gives the statements by which the whole transaction fails with an error that IsData, if the table has a row
-// of one of the keys whose columns differ from those expected. They change nothing otherwise. The column notNull is
-// NOT NULL in the table: it is what refuses.
-func (tx *Tx) RefuseChanged(table, notNull string, keys, expected []Column) []Statement {
+// RefuseChanged gives the statements by which the whole transaction fails with an error that IsData, if a row of the table
+// with one of the keys has other columns than those expected; one that is not there has none but NULL. They change nothing
+// otherwise. Some column that is neither a key nor has a default must be NOT NULL in the table: it is what refuses.
+func (tx *Tx) RefuseChanged(table string, keys, expected []Column) []Statement {
 	if countRows(table, joined(keys, expected)) == 0 {
 		return nil
 	}
 	return tx.db.dialect.updateRows(joined(keys, expected), func(rows string) string {
-		return refusalText(table, notNull, keys, expected, rows)
+		return refusalText(table, keys, expected, rows)
 	})
 }
 
@@ -129,12 +133,16 @@ func updateText(table string, keys, set, expected []Column, rows string) string 
 		" FROM " + rows + " WHERE " + strings.Join(pairs(keys, "=", 0), " AND ")
 }
 
-// refusalText is an update that no row of the table may survive, from rows called v, whose columns are the keys and what is
+// refusalText is an insertion that the table takes no row of, from rows called v, whose columns are the keys and what is
 // expected.
-func refusalText(table, notNull string, keys, expected []Column, rows string) string {
-	return "UPDATE " + quoted(table) + " AS t SET " + quoted(notNull) + " = NULL FROM " + rows +
-		" WHERE " + strings.Join(pairs(keys, "=", 0), " AND ") +
-		" AND (" + strings.Join(pairs(expected, "IS DISTINCT FROM", len(keys)), " OR ") + ")"
+func refusalText(table string, keys, expected []Column, rows string) string {
+	given := make([]string, len(keys))
+	for i := range keys {
+		given[i] = "v." + rowColumn(i)
+	}
+	return "INSERT INTO " + quoted(table) + " (" + strings.Join(names(keys), ", ") + ") SELECT " + strings.Join(given, ", ") +
+		" FROM " + rows + " LEFT JOIN " + quoted(table) + " AS t ON " + strings.Join(pairs(keys, "=", 0), " AND ") +
+		" WHERE " + strings.Join(pairs(expected, "IS DISTINCT FROM", len(keys)), " OR ")
 }
 
 // pairs compares columns of the table with those of v, from a place in the row on.

@@ -170,7 +170,7 @@ func (s *stored) removed(head storedHead) (removed int64, known bool) {
 			channels++
 		}
 	}
-	return removed, channels == head.lastChannel
+	return removed, channels == head.lastChannel>>32 // the count in it; see database.Further
 }
 
 // channelsAreGapless checks that the messages of each channel are numbered by their positions, that none is missing that

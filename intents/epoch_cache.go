@@ -8,7 +8,8 @@ import (
 
 // EpochCache keeps what was read about intents as of an epoch, one value for each key: for all transactions, or for the
 // one that raised the epoch, until it raises it again. What is kept must not depend on anything that changes without
-// raising the epoch.
+// raising the epoch. An epoch names one change of one history of the database (see database.Further), so a value that was
+// kept before the database lost commits is never given for what it holds since.
 type EpochCache[K comparable, V any] struct {
 	shared *lru.Cache[K, asOf[V]]
 }
@@ -46,9 +47,9 @@ func (c *EpochCache[K, V]) Kept(epoch int64, key K) (value V, ok bool) {
 // Add keeps a value that the transaction has read, as far as it is certain to belong to the epoch:
 //
 //   - not if the transaction neither reads one snapshot nor holds the head: a change may have come in between;
-//   - for the transaction alone if it has raised the epoch: it may roll back, and another change then gives the epoch
-//     another meaning;
-//   - else for all, unless a newer value is kept.
+//   - for the transaction alone if it has raised the epoch: it may roll back, and then nobody asks for it;
+//   - else for all, instead of what was kept before. Epochs do not tell which of two is newer, because the greater one may
+//     be of a history that is lost. A slow reader may so displace a newer value, which the next one reads again.
 func (c *EpochCache[K, V]) Add(tx *database.Tx, intentNo, epoch int64, key K, value V) {
 	head := heldBy(tx).Get(intentNo)
 	switch {
@@ -61,9 +62,7 @@ func (c *EpochCache[K, V]) Add(tx *database.Tx, intentNo, epoch int64, key K, va
 		}
 		own.value[key] = value
 	default:
-		if kept, ok := c.shared.Peek(key); !ok || kept.epoch < epoch {
-			c.shared.Add(key, asOf[V]{epoch, value})
-		}
+		c.shared.Add(key, asOf[V]{epoch, value})
 	}
 }
 

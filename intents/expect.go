@@ -7,13 +7,15 @@ import (
 )
 
 // mark is by what a head is known: whoever changes anything under an intent's lock that others decide by, changes one of
-// these as well.
+// these as well. The tag is drawn anew by each change. Without it a head of another history of the database could have the
+// same mark: as many messages may follow on what both have in common, and while the intent's time is ahead of the clock, they
+// get the same times.
 type mark struct {
-	position, epoch int64
-	at              time.Time
+	position, epoch, tag int64
+	at                   time.Time
 }
 
-func (h *Head) mark() mark { return mark{h.LastPosition, h.Epoch, h.LastAt} }
+func (h *Head) mark() mark { return mark{h.LastPosition, h.Epoch, h.tag, h.LastAt} }
 
 // Same tells whether a head is as another one was.
 func (h *Head) Same(other Head) bool { return h.mark() == other.mark() }

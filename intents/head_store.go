@@ -7,7 +7,7 @@ import (
 )
 
 const headColumns = "h.intent_no, i.id, h.status, h.ended_at, h.resumed_at, h.last_position, h.last_sequence, " +
-	"h.last_channel, h.last_hash, h.last_at, h.epoch"
+	"h.last_channel, h.last_hash, h.last_at, h.epoch, h.tag, h.audience_tag"
 
 func scanHead(row database.Row) (*Head, error) {
 	var (
@@ -18,7 +18,7 @@ func scanHead(row database.Row) (*Head, error) {
 		lastHash          *string
 	)
 	err := row.Scan(&head.IntentNo, &head.IntentID, &status, &endedAt, &resumedAt, &head.LastPosition,
-		&head.LastSequence, &head.lastChannel, &lastHash, &lastAt, &head.Epoch)
+		&head.LastSequence, &head.lastChannel, &lastHash, &lastAt, &head.Epoch, &head.tag, &head.AudienceTag)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 	nos, statuses, endedAts, resumedAts := make([]int64, n), make([]string, n), make([]*int64, n), make([]int64, n)
 	positions, sequences, channels := make([]int64, n), make([]int64, n), make([]int64, n)
 	hashes, lastAts, epochs := make([]*string, n), make([]int64, n), make([]int64, n)
-	spans := make([]int64, n)
+	spans, tags, audienceTags := make([]int64, n), make([]int64, n), make([]int64, n)
 	for i, head := range heads {
 		nos[i], statuses[i] = head.IntentNo, string(head.Status)
 		endedAts[i] = database.NullMicros(head.EndedAt)
@@ -164,7 +164,7 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 		positions[i], sequences[i], channels[i] = head.LastPosition, head.LastSequence, head.lastChannel
 		hashes[i] = database.NullText(head.lastHash)
 		lastAts[i], epochs[i] = database.Micros(head.LastAt), head.Epoch
-		spans[i] = spanOf(head.Now())
+		spans[i], tags[i], audienceTags[i] = spanOf(head.Now()), head.tag, head.AudienceTag
 	}
 	keys := []database.Column{{Name: "intent_no", Values: nos}}
 	set := []database.Column{
@@ -178,6 +178,8 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 		{Name: "last_at", Values: lastAts},
 		{Name: "epoch", Values: epochs},
 		{Name: "moved_in", Values: spans},
+		{Name: "tag", Values: tags},
+		{Name: "audience_tag", Values: audienceTags},
 	}
 	if n > 0 && heads[0].expected != nil { // by Expect, which hands out all heads of a transaction
 		return tx.UpdateExpected("intent_heads", keys, expectedColumns(heads), set)
@@ -187,14 +189,16 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 
 func expectedColumns(heads Heads) []database.Column {
 	n := len(heads)
-	positions, lastAts, epochs := make([]int64, n), make([]int64, n), make([]int64, n)
+	positions, lastAts, epochs, tags := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	for i, head := range heads {
-		positions[i], lastAts[i], epochs[i] = head.expected.position, database.Micros(head.expected.at), head.expected.epoch
+		positions[i], lastAts[i] = head.expected.position, database.Micros(head.expected.at)
+		epochs[i], tags[i] = head.expected.epoch, head.expected.tag
 	}
 	return []database.Column{
 		{Name: "last_position", Values: positions},
 		{Name: "last_at", Values: lastAts},
 		{Name: "epoch", Values: epochs},
+		{Name: "tag", Values: tags},
 	}
 }
 

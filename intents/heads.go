@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"openintent/database"
 	"openintent/jsonvalue"
 )
 
@@ -26,11 +27,16 @@ type Head struct {
 	LastAt       time.Time
 	// LastSequence is the newest event's place in the hash chain.
 	LastSequence int64
-	// Epoch grows with each change of access, assignment, coordinator, membership or channel.
+	// Epoch grows with each change of access, assignment, coordinator, membership or channel; see
+	// database.Further.
 	Epoch int64
+	// AudienceTag says as of which change the intent's audiences are. The room above keeps them and draws it (see
+	// TagAudiences).
+	AudienceTag int64
 
 	lastChannel int64
 	lastHash    string
+	tag         int64    // drawn by each change that is stored
 	ledger      *ledger  // where the transaction's clock is read; nil outside of one
 	locked      bool     // by Lock, or to be by Expect; others hand out nothing
 	expected    *mark    // what Expect takes the stored row for; nil if it was read under the lock
@@ -87,10 +93,10 @@ func (h *Head) Touch() {
 	h.LastAt = h.LastAt.Add(time.Microsecond)
 }
 
-// NextChannel hands out the number of the intent's next channel.
+// NextChannel hands out the number of the intent's next channel (see database.Further).
 func (h *Head) NextChannel() int64 {
 	h.change()
-	h.lastChannel++
+	h.lastChannel = database.Further(h.lastChannel)
 	return h.lastChannel
 }
 
@@ -99,8 +105,14 @@ func (h *Head) NextChannel() int64 {
 // between: an EpochCache keeps those from one call to the next.
 func (h *Head) RaiseEpoch() {
 	h.change()
-	h.Epoch++
+	h.Epoch = database.Further(h.Epoch)
 	h.raised = true
+}
+
+// TagAudiences notes that the transaction adds to the intent's audiences.
+func (h *Head) TagAudiences() {
+	h.change()
+	h.AudienceTag = database.Tag()
 }
 
 // Name notes that the intent comes to name agents (see PrepareNaming), or that the room above comes to list them there, so
@@ -169,6 +181,9 @@ func (h *Head) become(next Status, at time.Time) {
 func (h *Head) change() {
 	if !h.locked {
 		panic("intents: a head that is not locked hands out nothing")
+	}
+	if !h.dirty {
+		h.tag = database.Tag()
 	}
 	h.dirty = true
 }

@@ -339,7 +339,7 @@ func TestAssignments(t *testing.T) {
 		first, err := assign("ann", "bob", nil)
 		require.NoError(t, err)
 		require.Equal(t, "worker", first.GetRole())
-		require.Equal(t, before.Epoch+1, h.head(t, id).Epoch)
+		require.Greater(t, h.head(t, id).Epoch, before.Epoch)
 		_, err = assign("ann", "abe", pointer("reviewer"))
 		require.NoError(t, err)
 

@@ -41,6 +41,8 @@ type headRow struct {
 	LastHash     *string
 	LastAt       int64
 	Epoch        int64
+	Tag          int64
+	AudienceTag  int64
 }
 
 func (headRow) TableName() string { return "intent_heads" }
@@ -51,7 +53,12 @@ func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 	if err != nil {
 		return nil, err
 	}
+	var newest int64
+	if err := tx.Gorm().Raw("SELECT COALESCE(MAX(intent_no), 0) FROM intents").Scan(&newest).Error; err != nil {
+		return nil, err
+	}
 	row := intentRow{
+		IntentNo:         database.Further(newest), // whoever makes another one at the same time takes another step
 		ID:               intent.ID,
 		Title:            intent.Title,
 		Description:      intent.Description,
@@ -73,7 +80,7 @@ func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 	if err := tx.Gorm().Create(&headRow{IntentNo: intent.No, Status: string(intent.Status)}).Error; err != nil {
 		return nil, err
 	}
-	head := &Head{IntentNo: intent.No, IntentID: intent.ID, Status: intent.Status}
+	head := &Head{IntentNo: intent.No, IntentID: intent.ID, Status: intent.Status, Epoch: database.Further(0)}
 	ledgerOf(tx).hold(head)
 	return head, nil
 }

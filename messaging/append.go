@@ -62,7 +62,7 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *Mes
 		a.answered = append(a.answered, answeredRequest{request.IntentNo, request.Position})
 	}
 	a.rows.add(m)
-	a.reached.add(m, a.audiences)
+	a.reached.add(m, head, a.audiences)
 	if m.Open {
 		a.open.add(m)
 	}

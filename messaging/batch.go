@@ -39,6 +39,8 @@ type batch struct {
 	keys      map[keyPlace]keyRecord
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*Message
+	// reached are audiences of the messages that were read as stored.
+	reached audienceBatch
 
 	// atOnce is true when the batch is decided by what the writer remembers.
 	atOnce     bool
@@ -124,6 +126,9 @@ func (b *batch) decideAll() error {
 		}
 		b.outcomes[i] = out
 	}
+	if err := b.settleAudiences(); err != nil {
+		return err
+	}
 	for _, topic := range b.appender.reached.topics() {
 		b.wakes[topic] = struct{}{}
 	}
@@ -135,7 +140,7 @@ func (b *batch) topics() []any { return slices.Collect(maps.Keys(b.wakes)) }
 
 // deliver tells the senders, after the commit.
 func (b *batch) deliver() {
-	b.audiences.learn(b.appender.reached)
+	b.audiences.learn(b.heads, b.began, b.appender.reached, b.reached)
 	b.remembered.learn(b)
 	for i, s := range b.submissions {
 		if !slices.Contains(b.passedOver, s) {

@@ -30,6 +30,10 @@ var (
 		"Only the sender of a request may await its responses; answer it with a reply instead.")
 	errOwnMessage = fault.New(fault.Denied, "OWN_MESSAGE",
 		"A message is acknowledged by its recipients, not by its sender.")
+	// ErrCursorBeyondLog ends a stream, or refuses to begin one, after a place that its log does not have.
+	ErrCursorBeyondLog = fault.New(fault.Conflict, "CURSOR_BEYOND_LOG",
+		"The log ends before this stream's position, which was mistaken or is of messages that the database has lost; "+
+			"begin again without a position, and list the messages since a time.")
 	errKeyReused = fault.New(fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED",
 		"This idempotency key was used for a different message; use a new key for a new message.")
 	errTimeout = fault.New(fault.TimedOut, "MESSAGE_TIMEOUT",

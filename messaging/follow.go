@@ -3,12 +3,12 @@ package messaging
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
-	"openintent/fault"
 )
 
 // offeredAtOnce is how many messages a follower hands over at most before it records that.
@@ -42,6 +42,8 @@ type follower struct {
 	// from there on the follower shares what the tail reads, before that it reads for itself how things are now.
 	cursor, position int64
 	live             bool
+	// readUnder is the epoch of the sight by which the latest items were asked for.
+	readUnder int64
 	// limit is how many rows the next page of its own may have.
 	limit int
 	// history is the scope's end, and lastPosition the log's, when the caller was admitted. marked is true once the caller
@@ -113,7 +115,7 @@ func (f *follower) begin(ctx context.Context, seen *sight, after *int64) error {
 		return nil
 	}
 	if *after > seen.head.LastPosition {
-		return fault.BadField("after_position", "it lies in the future; give a position that was received, or leave it out")
+		return ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.head.LastPosition, 10))
 	}
 	f.position, f.live = *after, false
 	return f.service.db.Read(ctx, func(tx *database.Tx) (err error) {
@@ -156,6 +158,9 @@ func (f *follower) refresh(ctx context.Context) error {
 	if err := f.decide(f.tail.current()); err != nil {
 		return err
 	}
+	if f.seen.losses.count > before.losses.count && f.cursor >= f.seen.losses.from {
+		return ErrCursorBeyondLog.With("last_position", strconv.FormatInt(f.seen.head.LastPosition, 10))
+	}
 	if gained := f.gains(before); !gained.none() {
 		return f.backfill(ctx, gained)
 	}
@@ -190,6 +195,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 // next gives the items after the cursor, and the place up to which there are no others: those that the tail shares, or a
 // page of the follower's own.
 func (f *follower) next(ctx context.Context) (found *section, err error) {
+	f.readUnder = f.seen.head.Epoch
 	if f.live && f.cursor >= f.seen.after {
 		shared := f.seen.section
 		shared.items = f.seen.since(f.cursor)
@@ -262,12 +268,13 @@ func (f *follower) deliver(found *section, it item) (outdated bool, err error) {
 	return false, f.hand(delivery{Entry: entry, position: entry.Position})
 }
 
-// talkOf gives the state of a section's channel as of the latest sight or, under the same rules, as it was read.
+// talkOf gives the state of a section's channel as of the latest sight or, under the same rules, as it was read. Rules that
+// changed since the section was asked for make it outdated, unless it was read under them already.
 func (f *follower) talkOf(found *section, channelNo int64) (talk, bool) {
 	if known, ok := f.seen.talkOf(channelNo); ok {
 		return known, true
 	}
-	if found.head.Epoch < f.seen.head.Epoch {
+	if f.readUnder != f.seen.head.Epoch && found.head.Epoch != f.seen.head.Epoch {
 		return talk{}, false
 	}
 	return found.talkOf(channelNo)

@@ -64,6 +64,8 @@ func (c channelScope) take(s *Service, before *sight, stored *handover) *sight {
 		return nil // its requests have expired with it
 	}
 	next.extend(before, rows)
+	next.anchor, next.losses = before.anchor, before.losses
+	next.drop()
 	return next
 }
 

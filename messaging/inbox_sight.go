@@ -100,7 +100,7 @@ func (s inboxSight) topics() []any {
 }
 
 // mayDiffer tells whether an inbox that was empty as of one sight may hold something as of a later one: when rules changed,
-// or a message was stored that is addressed to the agent or to everyone. Messages between others cost the waiting call no
+// a log went back (see anchor), or a message was stored that is addressed to the agent or to everyone. Messages between others cost the waiting call no
 // more than this.
 func (s inboxSight) mayDiffer(tx *database.Tx, later inboxSight) (bool, error) {
 	const probes = 64
@@ -112,7 +112,7 @@ func (s inboxSight) mayDiffer(tx *database.Tx, later inboxSight) (bool, error) {
 	for intentNo, now := range later.intents {
 		before, known := s.intents[intentNo]
 		grown := intentSight{before.epoch, now.lastPosition, before.sent, before.listedAt}
-		if !known || now != grown || len(statements) > probes {
+		if !known || now.lastPosition < before.lastPosition || now != grown || len(statements) > probes {
 			return true, nil
 		}
 		if now != before {

@@ -43,7 +43,7 @@ type offers struct {
 	dropped int
 
 	written *lru.Cache[offerKey, struct{}]
-	marked  *lru.Cache[markKey, int64]
+	marked  *lru.Cache[markKey, mark]
 }
 
 // offer is one message handed to one recipient.
@@ -52,16 +52,31 @@ type offer struct {
 	channelNo, ordinal int64
 	everyone           bool
 	at                 time.Time
+	// sentAt is when the message was sent.
+	sentAt time.Time
 }
 
+// offerKey has the message's id beside its place, because a database that loses commits gives the place to another message.
 type offerKey struct {
 	intentNo, position int64
-	agent              string
+	messageID, agent   string
 }
 
 type markKey struct {
 	channels.Key
 	agent string
+}
+
+// mark is up to which message to everyone a channel was handed over, by its ordinal and when it was sent.
+type mark struct {
+	ordinal int64
+	sentAt  time.Time
+}
+
+// covers tells whether a message lies at the mark or before it. One with a lower ordinal that was sent later does not: the
+// database has lost what the mark was of.
+func (m mark) covers(one offer) bool {
+	return m.ordinal >= one.ordinal && !one.sentAt.After(m.sentAt)
 }
 
 func (o offer) mark() markKey {
@@ -71,7 +86,7 @@ func (o offer) mark() markKey {
 func newOffers(db *database.DB, logger *slog.Logger, every time.Duration) *offers {
 	o := &offers{db: db, logger: logger}
 	o.written, _ = lru.New[offerKey, struct{}](keptOffers) // fails only for a size that is not positive
-	o.marked, _ = lru.New[markKey, int64](keptOffers)
+	o.marked, _ = lru.New[markKey, mark](keptOffers)
 	o.loop = loop.New("recording what was offered", every, logger, o.flush)
 	return o
 }
@@ -109,7 +124,9 @@ func (o *offers) record(agent string, at time.Time, messages ...*Message) {
 		if m.Sender == agent || agent == caller.Operator && m.Target != agent || isAgent(m.Target) && m.Target != agent {
 			continue
 		}
-		one := offer{offerKey{m.IntentNo, m.Position, agent}, m.ChannelNo, m.Ordinal, everyone, later(at, m.CreatedAt)}
+		one := offer{
+			offerKey{m.IntentNo, m.Position, m.ID, agent}, m.ChannelNo, m.Ordinal, everyone, later(at, m.CreatedAt), m.CreatedAt,
+		}
 		if before, marked := latest[m.channel()]; everyone && marked {
 			if noted[before].ordinal < m.Ordinal {
 				noted[before] = one
@@ -175,8 +192,8 @@ func (o *offers) flush(ctx context.Context) error {
 
 func (o *offers) known(one offer) bool {
 	if one.everyone {
-		ordinal, known := o.marked.Get(one.mark())
-		return known && ordinal >= one.ordinal
+		marked, known := o.marked.Get(one.mark())
+		return known && marked.covers(one)
 	}
 	_, known := o.written.Get(one.offerKey)
 	return known
@@ -187,7 +204,7 @@ func (o *offers) learn(written []offer) {
 		if !one.everyone {
 			o.written.Add(one.offerKey, struct{}{})
 		} else if !o.known(one) {
-			o.marked.Add(one.mark(), one.ordinal)
+			o.marked.Add(one.mark(), mark{one.ordinal, one.sentAt})
 		}
 	}
 }

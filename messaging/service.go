@@ -125,7 +125,7 @@ func (s *Service) keep(entries int) {
 	s.passes.Resize(entries)
 	s.offers.written.Resize(entries)
 	s.offers.marked.Resize(entries)
-	s.writer.audiences.stored.Resize(entries)
+	s.writer.audiences.keep(entries)
 	s.writer.remembered.keep(entries)
 }
 

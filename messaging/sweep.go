@@ -149,7 +149,7 @@ func (s *Service) removeEvicted(ctx context.Context, w work, key channels.Key) e
 	}
 	now := s.db.Now()
 	pass, begun := s.passes.Get(key)
-	if !begun || now.Sub(pass.begunAt) >= fullPassEvery {
+	if !begun || pass.through > floor || now.Sub(pass.begunAt) >= fullPassEvery { // a floor goes back with the whole log
 		pass = evictionPass{begunAt: now}
 	}
 	err = s.remove(ctx, w, doomed{

@@ -43,6 +43,8 @@ type scope interface {
 	// take gives the sight that follows on another by what a commit handed over, and no other: the same when that holds
 	// nothing new, nil when it takes a look.
 	take(s *Service, before *sight, stored *handover) *sight
+	// newest gives the newest item up to a place.
+	newest(tx *database.Tx, through int64) (anchor, error)
 	// read reads what a follower may see after its cursor, up to what the sight knows of.
 	read(s *Service, tx *database.Tx, f *follower) (*section, error)
 }
@@ -79,6 +81,8 @@ type sight struct {
 	// number counts the tail's looks: one that began later has a higher number. A sight that was handed over has the number
 	// of the look before.
 	number int64
+	anchor anchor
+	losses losses
 	// exclusions are the intent's for agentIDs, when the scope is one.
 	exclusions *channels.Exclusions
 	agentIDs   []string
@@ -188,7 +192,8 @@ func (t *tail) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.As(err, &refusal):
-			next = &sight{section: section{look: before.look, through: before.through}, after: before.through, err: refusal}
+			next = &sight{section: section{look: before.look, through: before.through}, after: before.through, err: refusal,
+				anchor: before.anchor, losses: before.losses}
 		case err != nil:
 			t.service.logger.Warn("what is followed could not be read; it is looked at again", "error", err)
 			next = before
@@ -283,8 +288,10 @@ func (t *tail) look(ctx context.Context, before *sight, agentIDs []string) (next
 		}
 	}()
 	err = t.service.db.Read(ctx, func(tx *database.Tx) (err error) {
-		next, err = t.scope.look(t.service, tx, before, agentIDs)
-		return err
+		if next, err = t.scope.look(t.service, tx, before, agentIDs); err != nil {
+			return err
+		}
+		return next.hold(tx, t.scope, before)
 	})
 	return next, err
 }

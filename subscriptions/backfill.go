@@ -17,8 +17,8 @@ type gains struct {
 	// rules.
 	role   string
 	states map[int64]intents.State
-	// seen are the open requests to the agent that it saw then, by intent and position.
-	seen map[int64]map[int64]bool
+	// seen are the open requests to the agent that it saw then, by intent and message id.
+	seen map[int64]map[string]bool
 }
 
 // notice gives the intents in which the agent may have gained sight since the look before: all of them by a role, one whose
@@ -88,7 +88,7 @@ func (f *follower) backfillFrom(ctx context.Context, now *sight, intentNo int64,
 		if !entry.Message.Open || entry.Message.Sender == f.sub.subscriber {
 			continue
 		}
-		if !before[entry.Position] && f.gains.begun && f.passed(now, entry) {
+		if !before[entry.Message.ID] && f.gains.begun && f.passed(now, entry) {
 			if logged == nil {
 				if logged, err = f.logged(ctx, intentNo); err != nil {
 					return err
@@ -100,7 +100,7 @@ func (f *follower) backfillFrom(ctx context.Context, now *sight, intentNo int64,
 				}
 			}
 		}
-		f.gains.see(intentNo, entry.Position)
+		f.gains.see(intentNo, entry.Message.ID)
 	}
 	return nil
 }
@@ -112,14 +112,14 @@ func (f *follower) passed(now *sight, entry messaging.Entry) bool {
 }
 
 // see notes an open request.
-func (g *gains) see(intentNo, position int64) {
+func (g *gains) see(intentNo int64, messageID string) {
 	if g.seen == nil {
-		g.seen = make(map[int64]map[int64]bool)
+		g.seen = make(map[int64]map[string]bool)
 	}
 	if g.seen[intentNo] == nil {
-		g.seen[intentNo] = make(map[int64]bool)
+		g.seen[intentNo] = make(map[string]bool)
 	}
-	g.seen[intentNo][position] = true
+	g.seen[intentNo][messageID] = true
 }
 
 // logged gives the positions of an intent that are in the agent's log.

@@ -132,6 +132,9 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 	g.forget(seen.intents)
 	for _, head := range *states {
 		seen.states[head.IntentNo] = head
+		if g.looked[head.IntentNo] > head.LastPosition { // the log went back: see messaging.ErrCursorBeyondLog
+			delete(g.looked, head.IntentNo)
+		}
 		one := news{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
 		if epoch, refused := g.refused[one.intentNo]; refused && epoch == one.epoch {
 			continue

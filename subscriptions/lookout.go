@@ -180,14 +180,15 @@ func (l *lookout) surveyHeads(ctx context.Context) error {
 	return nil
 }
 
-// wakeBehind wakes those who saw a head when it had not come so far.
+// wakeBehind wakes those who saw a head otherwise: when it had not come so far, or further than it has come since commits
+// were lost.
 func (l *lookout) wakeBehind(states map[int64]intents.State, changed []int64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, intentNo := range changed {
 		now := states[intentNo]
 		for w := range l.byIntent[intentNo] {
-			if saw := w.states[intentNo]; saw.LastPosition < now.LastPosition || saw.Epoch < now.Epoch {
+			if w.states[intentNo] != now {
 				w.watch.Wake()
 			}
 		}
@@ -217,7 +218,8 @@ func (l *lookout) wakeReached(ctx context.Context, changed, ruled []int64) error
 	})
 }
 
-// surveyRecords wakes the streams whose agents' records changed, or whose logs another replica has numbered further.
+// surveyRecords wakes the streams whose agents' records changed, or whose logs another replica has numbered further, or which
+// have lost numbers.
 func (l *lookout) surveyRecords(ctx context.Context, watchers []*watcher) error {
 	agentIDs, nos := make([]string, len(watchers)), make([]int64, len(watchers))
 	for i, w := range watchers {
@@ -247,7 +249,7 @@ func (l *lookout) surveyRecords(ctx context.Context, watchers []*watcher) error 
 	defer l.mutex.Unlock()
 	for _, w := range watchers {
 		now := presences[w.agentID]
-		if numbers[w.no] > w.lastNumber || heldRole(now) != w.role || !now.DepartedAt.Equal(w.departedAt) {
+		if numbers[w.no] != w.lastNumber || heldRole(now) != w.role || !now.DepartedAt.Equal(w.departedAt) {
 			w.watch.Wake()
 		}
 	}

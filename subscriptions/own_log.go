@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/oklog/ulid/v2"
 
 	"openintent/caller"
 	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
 )
@@ -132,8 +132,7 @@ func (f *follower) begin(ctx context.Context, after *int64) error {
 	}
 	if after != nil {
 		if *after > seen.sub.lastNumber {
-			return fault.BadField("after_position",
-				"it lies in the future; give a position that was received, or leave it out")
+			return beyondLog(seen)
 		}
 		f.number = *after
 		return nil
@@ -176,13 +175,24 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// look looks, and lets the lookout know what it saw.
+// look looks, and lets the lookout know what it saw. A log that lacks the cursor's place, or is not there any more, has lost what
+// the stream has handed on.
 func (f *follower) look(ctx context.Context) (*sight, error) {
 	seen, err := f.receiver.look(ctx)
-	if err == nil {
-		f.service.lookout.note(f.watcher, seen)
+	switch {
+	case errors.Is(err, errNotFound):
+		return nil, messaging.ErrCursorBeyondLog
+	case err != nil:
+		return nil, err
+	case f.number > seen.sub.lastNumber:
+		return nil, beyondLog(seen)
 	}
-	return seen, err
+	f.service.lookout.note(f.watcher, seen)
+	return seen, nil
+}
+
+func beyondLog(seen *sight) error {
+	return messaging.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.sub.lastNumber, 10))
 }
 
 // turn numbers what is new, page by page, and delivers as it goes. After the first whole turn the stream has caught up with

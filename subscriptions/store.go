@@ -109,19 +109,28 @@ func lock(tx *database.Tx, no int64, further ...database.Statement) (s *subscrip
 	return s, now, err
 }
 
-// insert stores a new subscription and fills in its number; inserted is false when the name is taken.
+// insert stores a new subscription and fills in its number, which no other history of the database gives again; inserted is
+// false when the name is taken.
 func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 	eventTypes, err := json.Marshal(append([]string{}, s.filter.EventTypes...))
 	if err != nil {
 		return false, err
 	}
+	var newest int64
 	err = tx.Pipeline(database.Statement{
-		SQL: `INSERT INTO subscriptions (id, subscriber_id, name, intent_no, channel_no, intent_id, channel_id, event_types,
+		SQL:  "SELECT COALESCE(MAX(subscription_no), 0) FROM subscriptions",
+		Scan: func(row database.Row) error { return row.Scan(&newest) },
+	})
+	if err != nil {
+		return false, err
+	}
+	err = tx.Pipeline(database.Statement{
+		SQL: `INSERT INTO subscriptions (subscription_no, id, subscriber_id, name, intent_no, channel_no, intent_id, channel_id, event_types,
 			message_type, correlation_id, webhook_url, use_endpoint, secret, acknowledge_seconds, max_attempts, created_at,
 			expires_at, cleared, last_number, offered_through)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING RETURNING subscription_no`,
-		Args: []any{s.id, s.subscriber, s.name, database.NullInt(s.intentNo), database.NullInt(s.channelNo),
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (subscriber_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING subscription_no`,
+		Args: []any{database.Further(newest), s.id, s.subscriber, s.name, database.NullInt(s.intentNo), database.NullInt(s.channelNo),
 			database.NullText(s.intentID), database.NullText(s.channelID), eventTypes,
 			database.NullText(string(s.filter.MessageType)), database.NullText(s.filter.CorrelationID),
 			database.NullText(s.webhookURL), s.useEndpoint, database.NullText(s.secret), s.acknowledgeSeconds,
