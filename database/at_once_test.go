@@ -16,7 +16,7 @@ func thingNamed(id int64, owner, name string) database.Statement {
 func TestWriteAtOnce(t *testing.T) {
 	each(t, nil, func(t *testing.T, db *database.DB) {
 		committed := 0
-		require.NoError(t, db.WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+		require.NoError(t, db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 			require.WithinDuration(t, db.Now(), tx.Now(), patience, "the clock is not asked")
 			tx.SendWithCommit(thingNamed(1, "o", "a"), thingNamed(2, "o", "b"))
 			tx.AfterCommit(func() { committed++ })
@@ -26,14 +26,14 @@ func TestWriteAtOnce(t *testing.T) {
 		require.Equal(t, 1, committed)
 
 		var n int64
-		require.ErrorIs(t, db.WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+		require.ErrorIs(t, db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 			tx.SendWithCommit(thingNamed(3, "o", "c"))
 			return tx.Pipeline(scanOne("SELECT count(*) FROM things", &n))
 		}), database.ErrNotAtOnce)
-		require.ErrorIs(t, db.WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+		require.ErrorIs(t, db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 			return tx.Gorm().Raw("SELECT count(*) FROM things").Scan(&n).Error
 		}), database.ErrNotAtOnce)
-		require.True(t, database.IsUnique(db.WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+		require.True(t, database.IsUnique(db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 			tx.AfterCommit(func() { committed++ })
 			tx.SendWithCommit(thingNamed(4, "o", "d"), thingNamed(1, "o", "e"))
 			return nil
@@ -63,7 +63,7 @@ func TestUpdateExpected(t *testing.T) {
 			return tx.Pipeline(thingNamed(1, "o", "a"), thingNamed(2, "o", "b"), thingNamed(3, "p", "c"))
 		}))
 		update := func(ids, expected, set []int64, owners []string) error {
-			return db.WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+			return db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 				tx.SendWithCommit(tx.UpdateExpected("things",
 					[]database.Column{{Name: "id", Values: ids}},
 					[]database.Column{{Name: "size", Values: expected}, {Name: "owner", Values: owners}},
@@ -107,7 +107,7 @@ func TestRefuseChanged(t *testing.T) {
 				database.Statement{SQL: "UPDATE things SET name = NULL WHERE id = 2"})
 		}))
 		refuse := func(ids []int64, owners, names []*string) error {
-			return db.WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+			return db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 				tx.SendWithCommit(tx.RefuseChanged("things",
 					[]database.Column{{Name: "id", Values: ids}},
 					[]database.Column{{Name: "owner", Values: owners}, {Name: "name", Values: names}})...)
@@ -139,7 +139,7 @@ func TestNoWaitFailsOnALockedRow(t *testing.T) {
 	}
 	require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
 		require.NoError(t, tx.Pipeline(lock(tx, tx.ForUpdate())))
-		err := db.WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+		err := db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 			tx.SendWithCommit(lock(tx, tx.ForUpdateNoWait()))
 			return nil
 		})

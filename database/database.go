@@ -27,7 +27,7 @@ type Config struct {
 	// Hooks are for tests.
 	Hooks Hooks
 	// MaxConnections bounds the connections. PostgreSQL: 16 by default, half of them for writing and half for reading, at
-	// least one each; SQLite: the readers, 4 by default, besides the one writer.
+	// least one each, and the lane's besides; SQLite: the readers, 4 by default, besides the one writer.
 	MaxConnections int
 }
 

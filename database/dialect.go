@@ -31,10 +31,13 @@ func (e Engine) String() string {
 type mode int
 
 const (
-	writing mode = iota
+	writing       mode = iota
+	writingInLane      // as in a Lane
 	reading
 	readingOnce // a single statement, which needs no transaction
 )
+
+func (m mode) writes() bool { return m == writing || m == writingInLane }
 
 // dialect is all that differs between the engines.
 type dialect interface {
@@ -51,6 +54,8 @@ type dialect interface {
 	clock() string
 
 	forUpdate() string
+	// waitingPlaces bound how many transactions wait for locks; nil where none does.
+	waitingPlaces() waitingPlaces
 	in(column string, values any) (sql string, arg any)
 	inRows(columns []Column) (sql string, args []any)
 	insert(table string, columns []Column, suffix string) []Statement

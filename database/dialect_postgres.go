@@ -38,7 +38,9 @@ const (
 type postgresServer struct {
 	config        *pgx.ConnConfig
 	writes, reads *postgresPool
-	lost          atomic.Int64 // when a connection was last found to be lost, in Unix nanoseconds
+	lane          *postgresPool // one connection, see Lane
+	waiting       waitingPlaces // in the connections for writing
+	lost          atomic.Int64  // when a connection was last found to be lost, in Unix nanoseconds
 	turns         postgresTurns
 }
 
@@ -57,8 +59,9 @@ func openPostgres(ctx context.Context, address string, connections int) (dialect
 	half := max(1, orDefault(connections, postgresConnections)/2)
 	readConfig := config.Copy()
 	readConfig.RuntimeParams["default_transaction_read_only"] = "on"
-	p := &postgresServer{config: config, turns: postgresTurns{patience: turnPatience}}
+	p := &postgresServer{config: config, waiting: newWaitingPlaces(half), turns: postgresTurns{patience: turnPatience}}
 	p.writes, p.reads = p.newPool(config, half), p.newPool(readConfig, half)
+	p.lane = p.newPool(laneConfig(config), 1)
 	if err := p.check(ctx); err != nil {
 		return nil, errors.Join(err, p.close(ctx))
 	}
@@ -103,6 +106,14 @@ func parsePostgres(address string) (*pgx.ConnConfig, error) {
 	}
 	config.DialFunc = dialer(config.ConnectTimeout).DialContext
 	return config, nil
+}
+
+// laneConfig sets how patient the lane's connection is, whatever the URL says about others.
+func laneConfig(config *pgx.ConnConfig) *pgx.ConnConfig {
+	lane := config.Copy()
+	lane.RuntimeParams["lock_timeout"] = milliseconds(laneLockPatience)
+	lane.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(laneRestPatience)
+	return lane
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -159,8 +170,11 @@ func (p *postgresServer) engine() Engine { return PostgreSQL }
 
 func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, error) {
 	pool := p.reads
-	if mode == writing {
+	switch mode {
+	case writing:
 		pool = p.writes
+	case writingInLane:
+		pool = p.lane
 	}
 	if _, err := pool.gate.enter(ctx); err != nil {
 		return nil, err
@@ -175,7 +189,7 @@ func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, er
 
 func (p *postgresServer) begin(mode mode) string {
 	switch mode {
-	case writing:
+	case writing, writingInLane:
 		return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 	case reading:
 		return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -206,6 +220,8 @@ func (p *postgresServer) clock() string {
 }
 
 func (p *postgresServer) forUpdate() string { return " FOR UPDATE" }
+
+func (p *postgresServer) waitingPlaces() waitingPlaces { return p.waiting }
 
 func (p *postgresServer) in(column string, values any) (string, any) {
 	condition := column + " = ANY(?)"
@@ -280,5 +296,6 @@ func (p *postgresServer) close(ctx context.Context) error {
 	p.turns.close()
 	p.reads.gate.close(ctx)
 	p.writes.gate.close(ctx)
-	return errors.Join(p.reads.db.Close(), p.writes.db.Close())
+	p.lane.gate.close(ctx)
+	return errors.Join(p.reads.db.Close(), p.writes.db.Close(), p.lane.db.Close())
 }

@@ -135,7 +135,7 @@ func (s *sqliteFile) engine() Engine { return SQLite }
 
 func (s *sqliteFile) acquire(ctx context.Context, mode mode) (connection, error) {
 	home := s.readers
-	if mode == writing {
+	if mode.writes() {
 		home = s.writer
 	}
 	c, err := home.enter(ctx)
@@ -151,7 +151,7 @@ func (s *sqliteFile) acquire(ctx context.Context, mode mode) (connection, error)
 
 func (s *sqliteFile) begin(mode mode) string {
 	switch mode {
-	case writing:
+	case writing, writingInLane:
 		return "BEGIN IMMEDIATE"
 	case reading:
 		return "BEGIN DEFERRED"
@@ -215,6 +215,8 @@ func (s *sqliteFile) explain(err error) error {
 func (s *sqliteFile) clock() string { return "" }
 
 func (s *sqliteFile) forUpdate() string { return "" }
+
+func (s *sqliteFile) waitingPlaces() waitingPlaces { return nil }
 
 func (s *sqliteFile) in(column string, values any) (string, any) {
 	condition := column + " IN (SELECT value FROM json_each(?))"

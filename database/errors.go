@@ -116,8 +116,10 @@ func IsUnavailable(err error) bool {
 	return isLost(err)
 }
 
-// isConflict tells whether another transaction stood in the way before the commit, so that the whole transaction can be
+// IsConflict tells whether another transaction stood in the way before the commit, so that the whole transaction can be
 // tried again.
+func IsConflict(err error) bool { return isConflict(err) }
+
 func isConflict(err error) bool {
 	if IsCommitUnknown(err) {
 		return false

@@ -50,6 +50,7 @@ func (tx *Tx) runNow(statements []Statement) error {
 	if len(statements) == 0 {
 		return nil
 	}
+	defer tx.endWaiting()
 	return tx.note(tx.conn.run(tx.ctx, tx.observed(statements)))
 }
 

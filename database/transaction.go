@@ -28,8 +28,10 @@ type Tx struct {
 
 	begin        string // the statement that still has to open the transaction; "" once it was sent, or if none is needed
 	begun        bool
-	atOnce       bool  // nothing may be sent before the commit
-	failed       error // the first failure of a statement; the transaction cannot go on after it
+	atOnce       bool          // nothing may be sent before the commit
+	waiting      waitingPlaces // where it has a place; nil when it waits for no locks
+	impatient    bool          // it found no place to wait for locks
+	failed       error         // the first failure of a statement; the transaction cannot go on after it
 	ended        atomic.Bool
 	local        map[any]any
 	beforeCommit []func() error
@@ -40,31 +42,36 @@ type Tx struct {
 type txKey struct{}
 
 // Write runs fn in a transaction and commits it if fn returns nil. On an error or a panic everything is rolled back.
-// If another transaction stands in the way, fn runs again, up to five times: it must not keep anything from a run
-// before. An error that IsCommitUnknown means that the commit may have been stored.
+// If another transaction stands in the way, fn runs again, up to five times, or for fifteen seconds when too many
+// transactions wait for locks: it must not keep anything from a run before. An error that IsCommitUnknown means that the commit may have been stored.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	pause := firstPause
+	begun, pause := time.Now(), firstPause
 	for attempt := 1; ; attempt++ {
-		tx, err := db.write(ctx, fn)
+		tx, err := db.write(ctx, writing, fn)
 		if tx.done(err) {
 			return err
 		}
 		conflict := isConflict(err) || tx != nil && isConflict(tx.failed)
-		if !conflict || attempt == writeAttempts {
+		switch {
+		case !conflict:
+			return err
+		case tx != nil && tx.impatient && time.Since(begun) < waitingPatience:
+			attempt--
+		case attempt >= writeAttempts:
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return err
 		case <-time.After(pause/2 + rand.N(pause)):
-			pause *= 2
+			pause = min(2*pause, longestRetryPause)
 		}
 	}
 }
 
 // write is one attempt. The transaction it returns has ended.
-func (db *DB) write(ctx context.Context, fn func(tx *Tx) error) (*Tx, error) {
-	tx, err := db.take(ctx, writing)
+func (db *DB) write(ctx context.Context, mode mode, fn func(tx *Tx) error) (*Tx, error) {
+	tx, err := db.take(ctx, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -79,18 +86,6 @@ func (db *DB) write(ctx context.Context, fn func(tx *Tx) error) (*Tx, error) {
 	err = tx.commit()
 	committed = err == nil
 	return tx, err
-}
-
-// WriteAtOnce is Write for a closure that makes no statement: whatever it stores is registered with SendWithCommit, and
-// everything travels in one round trip. A statement that it makes all the same fails with ErrNotAtOnce. It runs once,
-// whatever stands in its way.
-func (db *DB) WriteAtOnce(ctx context.Context, fn func(tx *Tx) error) error {
-	tx, err := db.write(ctx, func(tx *Tx) error {
-		tx.atOnce = true
-		return fn(tx)
-	})
-	tx.done(err)
-	return err
 }
 
 // done tells whether an attempt to write was the last: it has been stored, or nobody knows. What was to happen after the
@@ -202,6 +197,7 @@ func (tx *Tx) opened(statements []Statement) []Statement {
 // end rolls back, unless the transaction was committed, and gives the connection back.
 func (tx *Tx) end(committed bool) {
 	tx.ended.Store(true)
+	tx.endWaiting()
 	var doubt error
 	if isLost(tx.failed) {
 		doubt = tx.failed
@@ -227,7 +223,7 @@ func (tx *Tx) Snapshot() bool { return tx.mode == reading }
 // call: call it after locking, once. Otherwise, and in WriteAtOnce, it is DB.Now. If the clock cannot be read, the transaction fails.
 func (tx *Tx) Now() time.Time {
 	now := tx.db.Now()
-	if tx.mode == writing && tx.db.onClock && !tx.atOnce {
+	if tx.mode.writes() && tx.db.onClock && !tx.atOnce {
 		_ = tx.Pipeline(tx.Clock(&now)) // a failure dooms the transaction
 	}
 	return now
@@ -235,7 +231,7 @@ func (tx *Tx) Now() time.Time {
 
 // Clock is Now as a statement, so that a Pipeline can lock and read the clock in one round trip.
 func (tx *Tx) Clock(now *time.Time) Statement {
-	if tx.mode == writing && tx.db.onClock {
+	if tx.mode.writes() && tx.db.onClock {
 		return clockStatement(tx.db.dialect, now)
 	}
 	return Statement{local: func() { *now = tx.db.Now() }}

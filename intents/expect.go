@@ -20,9 +20,9 @@ func (h *Head) mark() mark { return mark{h.LastPosition, h.Epoch, h.tag, h.LastA
 // Same tells whether a head is as another one was.
 func (h *Head) Same(other Head) bool { return h.mark() == other.mark() }
 
-// Expect hands out heads as an earlier transaction left them, for a database.WriteAtOnce. They are neither read nor locked
+// Expect hands out heads as an earlier transaction left them, for a Lane.WriteAtOnce of the database. They are neither read nor locked
 // before the commit: what they hand out is stored if all of them are still the same under their locks, and otherwise
-// nothing of the transaction is, which then fails with an error that database.IsData, or with another if a lock of several
+// nothing of the transaction is, which then fails with an error that database.IsData, or with a conflict if one of the locks
 // is not to be had at once. What else was known of the intents holds as far as it cannot change without their heads.
 func Expect(tx *database.Tx, left ...Head) Heads {
 	held := ledgerOf(tx)
@@ -37,8 +37,8 @@ func Expect(tx *database.Tx, left ...Head) Heads {
 		held.hold(&head)
 		intentNos[i] = head.IntentNo
 	}
-	if len(left) > 1 && tx.ForUpdateNoWait() != "" {
-		// The update of one head locks it; several are locked in their order first, or not at all.
+	if tx.ForUpdateNoWait() != "" {
+		// The update would lock the heads by itself, but wait for each that another transaction holds.
 		condition, argument := tx.In("intent_no", intentNos)
 		tx.SendWithCommit(database.Statement{
 			SQL:  "SELECT intent_no FROM intent_heads WHERE " + condition + " ORDER BY intent_no" + tx.ForUpdateNoWait(),

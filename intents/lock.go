@@ -88,15 +88,15 @@ func PrepareLock(
 	}
 	held.begun = true
 	wanted := distinct(intentNos)
-	suffix := tx.ForUpdate()
+	lockRows := tx.ForUpdateInTurn
 	if skipLocked {
-		suffix = tx.ForUpdateSkipLocked()
+		lockRows = tx.ForUpdateSkipLocked
 	}
 	condition, argument := tx.In("intent_no", wanted)
 	// The rows are locked in the inner query, in order; the ids around it never change.
 	statement = database.Statement{
 		SQL: "SELECT " + headColumns + " FROM (SELECT * FROM intent_heads WHERE " + condition +
-			" ORDER BY intent_no" + suffix + ") AS h JOIN intents AS i ON i.intent_no = h.intent_no",
+			" ORDER BY intent_no" + lockRows() + ") AS h JOIN intents AS i ON i.intent_no = h.intent_no",
 		Args: []any{argument},
 		Scan: func(row database.Row) error {
 			head, err := scanHead(row)

@@ -41,6 +41,8 @@ type batch struct {
 	found map[string]*Message
 	// reached are audiences of the messages that were read as stored.
 	reached audienceBatch
+	// existing are the intents that are there; nil when that is not asked.
+	existing *[]intents.State
 
 	// atOnce is true when the batch is decided by what the writer remembers.
 	atOnce     bool
@@ -116,8 +118,12 @@ func (b *batch) decideAll() error {
 	b.appender = newAppender(b.tx, b.counts, b.audiences)
 	for i, s := range b.submissions {
 		head := b.heads.Get(s.draft.intentNo)
-		if head == nil {
+		if head == nil && b.mayExist(s.draft.intentNo) {
 			b.passedOver = append(b.passedOver, s)
+			continue
+		}
+		if head == nil {
+			b.outcomes[i].err = intents.ErrIntentNotFound
 			continue
 		}
 		out, err := b.decide(head, s.draft)
@@ -135,6 +141,12 @@ func (b *batch) decideAll() error {
 	return nil
 }
 
+// mayExist tells whether an intent whose lock was not to be had may be held by another replica.
+func (b *batch) mayExist(intentNo int64) bool {
+	return b.existing == nil ||
+		slices.ContainsFunc(*b.existing, func(state intents.State) bool { return state.IntentNo == intentNo })
+}
+
 // topics are those of whom the batch concerns.
 func (b *batch) topics() []any { return slices.Collect(maps.Keys(b.wakes)) }
 
@@ -142,10 +154,13 @@ func (b *batch) topics() []any { return slices.Collect(maps.Keys(b.wakes)) }
 func (b *batch) deliver() {
 	b.audiences.learn(b.heads, b.began, b.appender.reached, b.reached)
 	b.remembered.learn(b)
+	passedOver := b.passedOver
 	for i, s := range b.submissions {
-		if !slices.Contains(b.passedOver, s) {
-			s.done <- b.outcomes[i]
+		if len(passedOver) > 0 && passedOver[0] == s {
+			passedOver = passedOver[1:]
+			continue
 		}
+		s.done <- b.outcomes[i]
 	}
 }
 

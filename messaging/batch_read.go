@@ -17,8 +17,9 @@ type wants struct {
 	intentNos           []int64
 	channels            []channels.Key
 	names, correlations []string
-	// byName is true when a draft names its channel, which is to be found; uncertain, when one may be stored already.
-	byName, uncertain bool
+	// byName is true when a draft names its channel, which is to be found; uncertain, when one may be stored already;
+	// passedOver, when the intents' locks were not to be had before.
+	byName, uncertain, passedOver bool
 }
 
 func (w *writer) wants(submissions []*submission) wants {
@@ -27,6 +28,7 @@ func (w *writer) wants(submissions []*submission) wants {
 		d := s.draft
 		all.intentNos = append(all.intentNos, d.intentNo)
 		all.uncertain = all.uncertain || s.uncertain
+		all.passedOver = all.passedOver || !s.asideAt.IsZero()
 		if d.name == "" {
 			all.channels = append(all.channels, d.channel)
 		} else {
@@ -48,10 +50,10 @@ func (w *writer) wants(submissions []*submission) wants {
 	return all
 }
 
-// read locks the heads and, in later statements of the same round trip, reads what the drafts are decided by. A batch
-// over several intents leaves out those that another replica holds.
+// read locks the heads and, in later statements of the same round trip, reads what the drafts are decided by. It leaves out
+// intents that another replica holds.
 func (b *batch) read(w wants) error {
-	lock, heads := intents.PrepareLock(b.tx, w.intentNos, len(w.intentNos) > 1)
+	lock, heads := intents.PrepareLock(b.tx, w.intentNos, true)
 	presenceStatement, presences := agents.PreparePresences(b.tx, w.names)
 	statements := []database.Statement{lock, intents.PrepareClock(b.tx), presenceStatement}
 	if len(w.channels) > 0 {
@@ -62,6 +64,7 @@ func (b *batch) read(w wants) error {
 	statements = append(statements, b.readRequests(w.correlations)...)
 	statements = append(statements, b.readKeys(w.intentNos)...)
 	statements = append(statements, b.readFound()...)
+	statements = append(statements, b.readExisting(w)...)
 	if err := b.tx.Pipeline(statements...); err != nil {
 		return err
 	}
@@ -175,6 +178,17 @@ func (b *batch) readFound() []database.Statement {
 			return err
 		},
 	}}
+}
+
+// readExisting finds out which of the intents exist, when some were left out before: one may be held, or may be gone with a
+// database that was restored.
+func (b *batch) readExisting(w wants) []database.Statement {
+	if !w.passedOver {
+		return nil
+	}
+	var statement database.Statement
+	b.existing, statement = intents.PrepareStates(b.tx, w.intentNos)
+	return []database.Statement{statement}
 }
 
 func distinct[T cmp.Ordered](values []T) []T {

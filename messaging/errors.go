@@ -40,6 +40,10 @@ var (
 		"No response came before the time ran out; the request has expired.")
 	errQueueFull = fault.New(fault.Unavailable, "WRITE_QUEUE_FULL",
 		"The server has as many unwritten messages as it can hold; try again in a moment.").After(100 * time.Millisecond)
+	errKeyQueueFull = fault.New(fault.Quota, "KEY_QUEUE_FULL",
+		"Too many messages of this API key wait to be stored; wait for answers, or try again in a moment.").After(100 * time.Millisecond)
+	errIntentBusy = fault.New(fault.Unavailable, "INTENT_BUSY",
+		"Another server keeps this intent locked; the message was not stored, so try again in a moment.").After(time.Second)
 	errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; connect again and repeat the call.").After(time.Second)
 	errOutcomeUnknown = fault.New(fault.Unavailable, "OUTCOME_UNKNOWN",

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 
 	"openintent/channels"
 	"openintent/database"
@@ -16,22 +13,13 @@ import (
 	"openintent/intents"
 )
 
-// Bounds of the writer. A batch is what waits at the moment it begins, up to these; the queue refuses beyond its own.
-const (
-	maxBatchDrafts = 512
-	maxBatchBytes  = 8 << 20
-	maxQueueDrafts = 16384
-	maxQueueBytes  = 256 << 20
-
-	// commitPatience is how long an unknown outcome is looked into before the senders are told that it is unknown.
-	commitPatience = 10 * time.Second
-	// batchTimeout bounds one attempt; no caller's context does.
-	batchTimeout = 30 * time.Second
-)
+// batchTimeout bounds one transaction of the writer; no caller's context does.
+const batchTimeout = 30 * time.Second
 
 // writer commits drafts in groups: it takes those that wait, never delaying one for others, and stores them in one
-// transaction. While it commits, the next group gathers.
+// transaction. While it commits, the next group gathers. Its one goroutine never waits for an intent's lock.
 type writer struct {
+	// db's lane takes the writer's transactions, so that nobody else's hold them up.
 	db        *database.DB
 	intents   *intents.Service
 	channels  *channels.Service
@@ -41,13 +29,11 @@ type writer struct {
 	remembered *recollection
 	logger     *slog.Logger
 	observe    func(size int, atOnce bool)
+	queue      *queue
 
 	mutex    sync.Mutex
-	waiting  []*submission
-	bytes    int
 	running  bool
-	stopping bool
-	arrived  chan struct{}
+	stopped  bool
 	finished chan struct{}
 }
 
@@ -55,8 +41,10 @@ type writer struct {
 type submission struct {
 	draft *draft
 	done  chan outcome
-	// passedOver is true once another replica held the intent's lock; the draft is then committed with its intent alone.
-	passedOver bool
+	// asideAt is when the draft was first put aside; zero before. alone is true once it is tried with its intent alone,
+	// because something of it held up the others of its batch.
+	asideAt time.Time
+	alone   bool
 	// uncertain is true once the draft may have been stored without anybody hearing of it; from then on its message is
 	// looked for before anything is decided anew.
 	uncertain bool
@@ -81,8 +69,7 @@ type outcome struct {
 func newWriter(cfg Config, hub *hub) *writer {
 	return &writer{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: hub, logger: cfg.Logger, observe: cfg.ObserveBatch,
-		audiences: newAudiences(), remembered: newRecollection(),
-		arrived: make(chan struct{}, 1), finished: make(chan struct{}),
+		audiences: newAudiences(), remembered: newRecollection(), queue: newQueue(), finished: make(chan struct{}),
 	}
 }
 
@@ -90,7 +77,7 @@ func newWriter(cfg Config, hub *hub) *writer {
 // refused all the same; only nobody hears of it.
 func (w *writer) submit(ctx context.Context, d *draft) (*Message, bool, error) {
 	s := &submission{draft: d, done: make(chan outcome, 1)}
-	if err := w.enqueue(s); err != nil {
+	if err := w.queue.add(s); err != nil {
 		return nil, false, err
 	}
 	select {
@@ -101,33 +88,11 @@ func (w *writer) submit(ctx context.Context, d *draft) (*Message, bool, error) {
 	}
 }
 
-func (w *writer) enqueue(s *submission) error {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	switch {
-	case w.stopping:
-		return errStopping
-	case len(w.waiting) >= maxQueueDrafts || w.bytes+s.draft.size() > maxQueueBytes:
-		return errQueueFull
-	}
-	w.waiting = append(w.waiting, s)
-	w.bytes += s.draft.size()
-	w.signal()
-	return nil
-}
-
-func (w *writer) signal() {
-	select {
-	case w.arrived <- struct{}{}:
-	default:
-	}
-}
-
 // start begins committing, unless stop came first.
 func (w *writer) start() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if !w.stopping && !w.running {
+	if !w.stopped && !w.running {
 		w.running = true
 		go w.run()
 	}
@@ -137,109 +102,105 @@ func (w *writer) start() {
 func (w *writer) run() {
 	defer close(w.finished)
 	for {
-		batch, stopping := w.take()
+		next := w.queue.take(time.Now())
+		for _, s := range next.overdue {
+			s.fail(errIntentBusy)
+		}
 		switch {
-		case len(batch) > 0:
-			w.commit(batch)
-		case stopping:
+		case len(next.batch) > 0:
+			w.queue.putAside(w.commit(next.batch), time.Now())
+		case next.finished:
 			return
 		default:
-			<-w.arrived
+			w.rest(next.until)
 		}
+	}
+}
+
+// rest waits for drafts to arrive or, unless it is zero, until a moment.
+func (w *writer) rest(until time.Time) {
+	if until.IsZero() {
+		<-w.queue.arrived
+		return
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-w.queue.arrived:
+	case <-timer.C:
 	}
 }
 
 // stop refuses further drafts, commits those that wait, and returns when that is done.
 func (w *writer) stop() {
 	w.mutex.Lock()
-	w.stopping = true
+	w.stopped = true
 	running := w.running
 	w.mutex.Unlock()
-	w.signal()
+	w.queue.stop()
 	if running {
 		<-w.finished
 	}
 }
 
-// take removes the next batch from the queue. Drafts that were passed over go first, one intent at a time. An intent's drafts
-// leave the queue in the order in which they came: what does not fit any more holds up all that is behind it.
-func (w *writer) take() (batch []*submission, stopping bool) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	if len(w.waiting) == 0 {
-		return nil, w.stopping
-	}
-	first, bytes, full := w.waiting[0], 0, false
-	rest := w.waiting[:0:0]
-	for _, s := range w.waiting {
-		full = full || len(batch) == maxBatchDrafts || len(batch) > 0 && bytes+s.draft.size() > maxBatchBytes
-		if full || first.passedOver && s.draft.intentNo != first.draft.intentNo {
-			rest = append(rest, s)
-			continue
-		}
-		batch = append(batch, s)
-		bytes += s.draft.size()
-	}
-	w.waiting = rest
-	w.bytes -= bytes
-	return batch, w.stopping
-}
-
-// putBack returns drafts whose intents another replica held to the head of the queue.
-func (w *writer) putBack(passedOver []*submission) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	for _, s := range passedOver {
-		s.passedOver = true
-		w.bytes += s.draft.size()
-	}
-	w.waiting = append(passedOver, w.waiting...)
-}
-
-// commit brings every draft of the batch to an outcome. One refused draft does not touch its neighbours; an error that
-// some row caused reruns the drafts singly, so that it falls on that row's draft alone.
-func (w *writer) commit(batch []*submission) {
-	b, err := w.attempt(batch)
+// commit brings the drafts of the batch to an outcome, and gives back those that are to be put aside. One refused draft
+// does not touch its neighbours; an error that some row caused reruns the drafts singly, so that it falls on that row's
+// draft alone.
+func (w *writer) commit(batch []*submission) (again []*submission) {
+	b, err := w.transact(batch)
 	switch {
 	case err == nil:
 		w.observe(len(batch)-len(b.passedOver), b.atOnce)
 		b.wakeReaders()
 		b.deliver()
-		w.putBack(b.passedOver)
+		return b.passedOver
+	case database.IsCommitUnknown(err):
+		// The lost transaction may hold its locks for a while. Once they are to be had, each message is looked for.
+		for _, s := range batch {
+			s.uncertain = true
+		}
+		w.hub.wakeUp(b.topics()...) // there may be something to see
+		return batch
+	case database.IsConflict(err):
+		for _, s := range batch {
+			s.alone = true
+		}
+		return batch
 	case database.IsData(err) && len(batch) > 1:
 		w.logger.Warn("a batch was refused by the database; its messages are stored one by one", "error", err)
-		for _, s := range batch {
-			w.commit([]*submission{s})
+		return w.commitSingly(batch)
+	}
+	return w.fail(batch, err)
+}
+
+// commitSingly commits each draft by itself. What follows one that is put aside in its intent is put aside with it.
+func (w *writer) commitSingly(batch []*submission) (again []*submission) {
+	behind := make(map[int64]bool)
+	for _, s := range batch {
+		rest := []*submission{s}
+		if !behind[s.draft.intentNo] {
+			rest = w.commit(rest)
 		}
-	default:
-		w.logger.Error("messages could not be stored", "messages", len(batch), "error", err)
-		for _, s := range batch {
+		if len(rest) > 0 {
+			behind[s.draft.intentNo] = true
+			again = append(again, rest...)
+		}
+	}
+	return again
+}
+
+// fail tells the senders, except for those of messages that may be stored: their outcome is looked into for a while when
+// the database is away.
+func (w *writer) fail(batch []*submission, err error) (again []*submission) {
+	w.logger.Error("messages could not be stored", "messages", len(batch), "error", err)
+	for _, s := range batch {
+		if s.uncertain && database.IsUnavailable(err) {
+			again = append(again, s)
+		} else {
 			s.fail(err)
 		}
 	}
-}
-
-// attempt commits the batch once. When the commit's acknowledgement is lost it finds out what became of it: the next
-// attempt takes the heads' locks, which the lost transaction held until its end, and looks for the batch's message ids
-// before it decides anything anew.
-func (w *writer) attempt(submissions []*submission) (*batch, error) {
-	return backoff.Retry(context.Background(), func() (*batch, error) {
-		b, err := w.transact(submissions)
-		if database.IsCommitUnknown(err) {
-			for _, s := range submissions {
-				s.uncertain = true
-			}
-			w.hub.wakeUp(b.topics()...) // there may be something to see
-		}
-		if err == nil || anyUncertain(submissions) && database.IsUnavailable(err) {
-			return b, err
-		}
-		return nil, backoff.Permanent(err)
-	}, backoff.WithMaxElapsedTime(commitPatience))
-}
-
-func anyUncertain(submissions []*submission) bool {
-	return slices.ContainsFunc(submissions, func(s *submission) bool { return s.uncertain })
+	return again
 }
 
 func (w *writer) transact(submissions []*submission) (b *batch, err error) {
@@ -259,7 +220,7 @@ func (w *writer) transact(submissions []*submission) (b *batch, err error) {
 			return b, err
 		}
 	}
-	err = w.db.Write(ctx, func(tx *database.Tx) error {
+	err = w.db.Lane().Write(ctx, func(tx *database.Tx) error {
 		b = newBatch(w, tx, submissions)
 		return b.run(wants)
 	})
@@ -269,7 +230,7 @@ func (w *writer) transact(submissions []*submission) (b *batch, err error) {
 // transactAtOnce stores the batch by what is remembered. After any error but that of an unknown outcome nothing of it is
 // stored, and reading tells what is right.
 func (w *writer) transactAtOnce(ctx context.Context, submissions []*submission, recalled recalledState) (b *batch, err error) {
-	err = w.db.WriteAtOnce(ctx, func(tx *database.Tx) error {
+	err = w.db.Lane().WriteAtOnce(ctx, func(tx *database.Tx) error {
 		b = newBatch(w, tx, submissions)
 		return b.runAtOnce(recalled)
 	})

@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
-	"openintent/jsonvalue"
 )
 
 // draftFor makes a draft of a notify to everyone, as a call would.
@@ -27,7 +25,7 @@ func (h *house) draftFor(t require.TestingT, channelID, sender, text string) *dr
 // enqueue queues a draft without waiting for it.
 func (h *house) enqueue(t require.TestingT, d *draft) *submission {
 	s := &submission{draft: d, done: make(chan outcome, 1)}
-	require.NoError(t, h.messaging.writer.enqueue(s))
+	require.NoError(t, h.messaging.writer.queue.add(s))
 	return s
 }
 
@@ -74,7 +72,7 @@ func TestWaitingMessagesAreCommittedTogether(t *testing.T) {
 		for i := 1; i < senders; i++ {
 			wait.Go(func() { send(i) })
 		}
-		eventually(t, func() bool { return h.messaging.writer.queued() == senders-1 }, "the messages do not wait")
+		eventually(t, func() bool { return h.messaging.writer.queue.size() == senders-1 }, "the messages do not wait")
 		release()
 		wait.Wait()
 		mutex.Lock()
@@ -84,10 +82,9 @@ func TestWaitingMessagesAreCommittedTogether(t *testing.T) {
 	}, observed)
 }
 
-func (w *writer) queued() int {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	return len(w.waiting)
+func (q *queue) size() int {
+	drafts, _ := q.waits()
+	return drafts
 }
 
 func TestStoppingCommitsWhatWaits(t *testing.T) {
@@ -106,9 +103,9 @@ func TestStoppingCommitsWhatWaits(t *testing.T) {
 			close(stopped)
 		}()
 		eventually(t, func() bool {
-			h.messaging.writer.mutex.Lock()
-			defer h.messaging.writer.mutex.Unlock()
-			return h.messaging.writer.stopping
+			h.messaging.writer.queue.mutex.Lock()
+			defer h.messaging.writer.queue.mutex.Unlock()
+			return h.messaging.writer.queue.stopping
 		}, "it does not begin to stop")
 		_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id})
 		refusal := requireFault(t, err, fault.Unavailable, "SERVER_STOPPING")
@@ -134,7 +131,7 @@ func TestStoppingBeforeStarting(t *testing.T) {
 	s.Stop()
 	s.Start()
 	s.Stop()
-	require.ErrorIs(t, s.writer.enqueue(&submission{draft: draftBy("alice")}), errStopping)
+	require.ErrorIs(t, s.writer.queue.add(&submission{draft: draftBy("alice")}), errStopping)
 }
 
 // A sender that goes away changes nothing about its message.
@@ -155,92 +152,4 @@ func TestContextOfTheSenderDoesNotReachTheStore(t *testing.T) {
 		release()
 		eventually(t, func() bool { return h.channel(t, id).GetMessageCount() == 1 }, "the message is not stored")
 	})
-}
-
-func TestQueueIsBounded(t *testing.T) {
-	w := newWriter(Config{}, newHub())
-	for range maxQueueDrafts {
-		require.NoError(t, w.enqueue(&submission{draft: draftBy("alice")}))
-	}
-	refusal := requireFault(t, w.enqueue(&submission{draft: draftBy("alice")}), fault.Unavailable, "WRITE_QUEUE_FULL")
-	require.NotZero(t, refusal.RetryAfter)
-	batch, _ := w.take()
-	require.Len(t, batch, maxBatchDrafts)
-	require.NoError(t, w.enqueue(&submission{draft: draftBy("alice")}))
-
-	w = newWriter(Config{}, newHub())
-	large := jsonvalue.Object(bytes.Repeat([]byte(" "), 1<<20))
-	count := 0
-	for ; count < 1000; count++ {
-		d := draftBy("alice")
-		d.payload = large
-		if err := w.enqueue(&submission{draft: d}); err != nil {
-			require.ErrorIs(t, err, errQueueFull)
-			break
-		}
-	}
-	require.Equal(t, maxQueueBytes/(1<<20+256), count)
-	for left := count; left > 0; {
-		batch, _ := w.take()
-		require.NotEmpty(t, batch)
-		require.LessOrEqual(t, len(batch), maxBatchBytes>>20)
-		left -= len(batch)
-	}
-	require.Zero(t, w.bytes)
-}
-
-func TestBatchesAreBounded(t *testing.T) {
-	w := newWriter(Config{}, newHub())
-	huge := draftBy("alice")
-	huge.payload = bytes.Repeat([]byte(" "), maxBatchBytes+1)
-	for _, d := range []*draft{huge, draftBy("alice"), draftBy("alice")} {
-		require.NoError(t, w.enqueue(&submission{draft: d}))
-	}
-	batch, _ := w.take()
-	require.Len(t, batch, 1, "what is larger than a batch is a batch of its own")
-	batch, _ = w.take()
-	require.Len(t, batch, 2)
-	batch, stopping := w.take()
-	require.Empty(t, batch)
-	require.False(t, stopping)
-}
-
-// A small message does not overtake a large one that the batch has no room for.
-func TestBatchesKeepTheOrder(t *testing.T) {
-	w := newWriter(Config{}, newHub())
-	var queued []*submission
-	for _, size := range []int{1, maxBatchBytes / 2, maxBatchBytes / 2, 1} {
-		d := draftBy("alice")
-		d.payload = bytes.Repeat([]byte(" "), size)
-		queued = append(queued, &submission{draft: d})
-		require.NoError(t, w.enqueue(queued[len(queued)-1]))
-	}
-	batch, _ := w.take()
-	require.Equal(t, queued[:2], batch)
-	batch, _ = w.take()
-	require.Equal(t, queued[2:], batch)
-}
-
-// What was passed over goes first, with its intent alone.
-func TestWhatWasPassedOverGoesFirst(t *testing.T) {
-	w := newWriter(Config{}, newHub())
-	add := func(intentNo int64) *submission {
-		d := draftBy("alice")
-		d.intentNo = intentNo
-		s := &submission{draft: d}
-		require.NoError(t, w.enqueue(s))
-		return s
-	}
-	one, two, three := add(1), add(2), add(3)
-	batch, _ := w.take()
-	require.Equal(t, []*submission{one, two, three}, batch)
-	later, alsoTwo := add(1), add(2)
-	w.putBack([]*submission{two, three})
-	batch, _ = w.take()
-	require.Equal(t, []*submission{two, alsoTwo}, batch)
-	batch, _ = w.take()
-	require.Equal(t, []*submission{three}, batch)
-	batch, _ = w.take()
-	require.Equal(t, []*submission{later}, batch)
-	require.Zero(t, w.bytes)
 }

@@ -3,6 +3,7 @@ package siege
 import (
 	"flag"
 	"fmt"
+	"os"
 	"testing"
 
 	"openintent/e2e/harness"
@@ -10,7 +11,13 @@ import (
 
 var full = flag.Bool("siege.full", false, "attack at full size")
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) {
+	if order, flooding := os.LookupEnv(floodVariable); flooding {
+		runFlood(order)
+		return
+	}
+	harness.Main(m)
+}
 
 // size gives how large an attack is: small in an ordinary test run, at full size in `make siege`.
 func size[T any](small, atFullSize T) T {
