@@ -37,6 +37,8 @@ type Caller struct {
 	KeyAgents []string
 	// KeyRoles are the roles that agents of this key may take; nil means any.
 	KeyRoles []string
+	// Quota is what the key may send; nil bounds nothing.
+	Quota *Quota
 	// Compatibility is true under the compatibility profile for existing clients.
 	Compatibility bool
 	// TraceID is the trace of the call's traceparent, 32 hexadecimal digits, or empty.

@@ -59,11 +59,14 @@ func (d *draft) scope() string {
 }
 
 // size is what the draft counts for in the bounded queue.
-func (d *draft) size() int { return len(d.payload) + len(d.metadata) + 256 }
+func (d *draft) size() int { return d.contentBytes() + 256 }
+
+// contentBytes is what its sender's quota counts.
+func (d *draft) contentBytes() int { return len(d.payload) + len(d.metadata) }
 
 // check decides what can be decided from the draft alone: the rules of RFC-0021 section 2.3 and the bounds.
 func (d *draft) check(maxPayloadBytes int) error {
-	if size := len(d.payload) + len(d.metadata); size > maxPayloadBytes {
+	if size := d.contentBytes(); size > maxPayloadBytes {
 		return fault.New(fault.TooLarge, "PAYLOAD_TOO_LARGE",
 			"payload and metadata have %d bytes together; at most %d are allowed, so send a reference to large data instead.",
 			size, maxPayloadBytes)

@@ -78,7 +78,7 @@ func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendM
 		return false
 	}
 	if refused == nil {
-		refused = s.writer.queue.addInTurn(ctx, sent)
+		refused = s.writer.addInTurn(ctx, sent)
 	}
 	if refused != nil {
 		sent.done <- outcome{err: refused}

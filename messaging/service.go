@@ -41,7 +41,9 @@ type Config struct {
 	Refusal func(error) *status.Status
 	// ObserveBatch is told the size of each committed batch and whether it was stored in one round trip, ObserveNotifications how many notifications were sent to or
 	// received from other replicas; nil when nobody counts.
-	ObserveBatch         func(size int, atOnce bool)
+	ObserveBatch func(size int, atOnce bool)
+	// ObserveRefused is told why a message did not come to the writer's queue; nil when nobody counts.
+	ObserveRefused       func(reason string)
 	ObserveNotifications func(sent, received int)
 	// Kept, which only tests set, bounds each cache in entries.
 	Kept int
@@ -87,6 +89,9 @@ func New(cfg Config) *Service {
 	}
 	if cfg.ObserveBatch == nil {
 		cfg.ObserveBatch = func(int, bool) {}
+	}
+	if cfg.ObserveRefused == nil {
+		cfg.ObserveRefused = func(string) {}
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, channels: cfg.Channels, logger: cfg.Logger,
@@ -176,6 +181,10 @@ func (s *Service) Stop() {
 		s.relay.Stop() // last: it tells of the last commits
 	}
 }
+
+// Waiting counts the messages that wait to be stored, and the intents of which some are put aside because another server
+// holds them.
+func (s *Service) Waiting() (messages, intentsAside int) { return s.writer.queue.waits() }
 
 // locate finds a channel by id.
 func (s *Service) locate(ctx context.Context, channelID string) (key channels.Key, err error) {

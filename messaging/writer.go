@@ -29,6 +29,7 @@ type writer struct {
 	remembered *recollection
 	logger     *slog.Logger
 	observe    func(size int, atOnce bool)
+	refused    func(reason string)
 	queue      *queue
 
 	mutex    sync.Mutex
@@ -68,8 +69,8 @@ type outcome struct {
 
 func newWriter(cfg Config, hub *hub) *writer {
 	return &writer{
-		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: hub, logger: cfg.Logger, observe: cfg.ObserveBatch,
-		audiences: newAudiences(), remembered: newRecollection(), queue: newQueue(), finished: make(chan struct{}),
+		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: hub, logger: cfg.Logger,
+		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused, audiences: newAudiences(), remembered: newRecollection(), queue: newQueue(), finished: make(chan struct{}),
 	}
 }
 
@@ -77,7 +78,12 @@ func newWriter(cfg Config, hub *hub) *writer {
 // refused all the same; only nobody hears of it.
 func (w *writer) submit(ctx context.Context, d *draft) (*Message, bool, error) {
 	s := &submission{draft: d, done: make(chan outcome, 1)}
-	if err := w.queue.add(s); err != nil {
+	err := d.by.Quota.Take(d.contentBytes())
+	if err == nil {
+		err = w.queue.add(s)
+	}
+	if err != nil {
+		w.noteRefusal(err)
 		return nil, false, err
 	}
 	select {
@@ -85,6 +91,23 @@ func (w *writer) submit(ctx context.Context, d *draft) (*Message, bool, error) {
 		return out.message, out.replayed, out.err
 	case <-ctx.Done():
 		return nil, false, context.Cause(ctx)
+	}
+}
+
+// addInTurn queues a draft of a stream of messages, once its key's quota and places allow for it.
+func (w *writer) addInTurn(ctx context.Context, s *submission) error {
+	err := s.draft.by.Quota.Await(ctx, s.draft.contentBytes())
+	if err == nil {
+		err = w.queue.addInTurn(ctx, s)
+	}
+	w.noteRefusal(err)
+	return err
+}
+
+func (w *writer) noteRefusal(err error) {
+	var refusal *fault.Fault
+	if errors.As(err, &refusal) {
+		w.refused(refusal.Reason)
 	}
 }
 

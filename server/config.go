@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
 	"openintent/webhooks"
@@ -21,7 +22,7 @@ type Config struct {
 	HTTPAddr    string `name:"http-addr" env:"OPENINTENT_HTTP_ADDR" default:"127.0.0.1:8000" help:"Address for REST, as host:port; port 0 picks one."`
 	GRPCAddr    string `name:"grpc-addr" env:"OPENINTENT_GRPC_ADDR" default:"127.0.0.1:50051" help:"Address for gRPC, as host:port; port 0 picks one."`
 
-	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those; ;sdk after either turns on the compatibility profile."`
+	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those. After either may follow ;sdk for the compatibility profile, ;messages_per_second=N and ;bytes_per_second=N."`
 	APIKeysFile string `name:"api-keys-file" env:"OPENINTENT_API_KEYS_FILE" help:"The same as a YAML list; read again on SIGHUP."`
 
 	DefaultAccess string `name:"default-access" env:"OPENINTENT_DEFAULT_ACCESS" default:"open" enum:"open,closed" help:"Who may use an intent without an access list: open (everyone with a key reads, takes part, writes state and works on tasks) or closed (only the agents related to it)."`
@@ -32,12 +33,15 @@ type Config struct {
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
 
-	MaxPayloadBytes int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
-	MaxNameLength   int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
-	MaxMembers      int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
-	Retention       time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended."`
-	MaxStreams      int           `name:"max-streams" env:"OPENINTENT_MAX_STREAMS" default:"1000" help:"How many streams one caller may have open at once on this server."`
-	StopTimeout     time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
+	MaxPayloadBytes  int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
+	MaxNameLength    int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
+	MaxMembers       int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
+	Retention        time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended."`
+	MaxStreams       int           `name:"max-streams" env:"OPENINTENT_MAX_STREAMS" default:"1000" help:"How many streams one caller may have open at once on this server."`
+	MaxStreamsPerKey int           `name:"max-streams-per-key" env:"OPENINTENT_MAX_STREAMS_PER_KEY" default:"10000" help:"How many streams all callers with one API key may have open at once on this server."`
+	QuotaMessages    int64         `name:"quota-messages-per-second" env:"OPENINTENT_QUOTA_MESSAGES_PER_SECOND" default:"0" help:"How many messages each API key may send in a second through this server; 0 is no bound."`
+	QuotaBytes       int64         `name:"quota-bytes-per-second" env:"OPENINTENT_QUOTA_BYTES_PER_SECOND" default:"0" help:"How many bytes of payload and metadata each API key may send in a second through this server; 0 is no bound."`
+	StopTimeout      time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
 
 	Notifications          bool   `name:"notifications" env:"OPENINTENT_NOTIFICATIONS" default:"true" negatable:"" help:"Whether servers that share a PostgreSQL wake each other at once; without, each looks again every few seconds."`
 	WebhookAllowedNetworks string `name:"webhook-allowed-networks" env:"OPENINTENT_WEBHOOK_ALLOWED_NETWORKS" help:"Comma-separated networks, as 10.1.0.0/16, that webhooks may reach although they are private, loopback or otherwise reserved."`
@@ -59,19 +63,20 @@ type Config struct {
 // DefaultConfig is what a server without any settings runs with.
 func DefaultConfig() Config {
 	return Config{
-		DatabaseURL:     "sqlite:./openintent.db",
-		HTTPAddr:        "127.0.0.1:8000",
-		GRPCAddr:        "127.0.0.1:50051",
-		DefaultAccess:   "open",
-		LogLevel:        "info",
-		LogFormat:       "auto",
-		MaxPayloadBytes: 256 << 10,
-		MaxNameLength:   128,
-		MaxMembers:      10_000,
-		Retention:       24 * time.Hour,
-		MaxStreams:      1000,
-		StopTimeout:     10 * time.Second,
-		Notifications:   true,
+		DatabaseURL:      "sqlite:./openintent.db",
+		HTTPAddr:         "127.0.0.1:8000",
+		GRPCAddr:         "127.0.0.1:50051",
+		DefaultAccess:    "open",
+		LogLevel:         "info",
+		LogFormat:        "auto",
+		MaxPayloadBytes:  256 << 10,
+		MaxNameLength:    128,
+		MaxMembers:       10_000,
+		Retention:        24 * time.Hour,
+		MaxStreams:       1000,
+		MaxStreamsPerKey: 10_000,
+		StopTimeout:      10 * time.Second,
+		Notifications:    true,
 	}
 }
 
@@ -86,11 +91,15 @@ func (c Config) validate() error {
 		{"OPENINTENT_MAX_MEMBERS", c.MaxMembers > 0},
 		{"OPENINTENT_RETENTION", c.Retention > 0},
 		{"OPENINTENT_MAX_STREAMS", c.MaxStreams > 0},
+		{"OPENINTENT_MAX_STREAMS_PER_KEY", c.MaxStreamsPerKey > 0},
 		{"OPENINTENT_STOP_TIMEOUT", c.StopTimeout > 0},
 	} {
 		if !bound.positive {
 			return fmt.Errorf("%s must be above 0", bound.name)
 		}
+	}
+	if c.QuotaMessages < 0 || c.QuotaBytes < 0 {
+		return errors.New("OPENINTENT_QUOTA_MESSAGES_PER_SECOND and OPENINTENT_QUOTA_BYTES_PER_SECOND must not be negative; 0 is no bound")
 	}
 	for _, address := range []struct{ name, value string }{
 		{"OPENINTENT_HTTP_ADDR", c.HTTPAddr},
@@ -112,8 +121,12 @@ func (c Config) validate() error {
 // keys loads the configured API keys. Without any, the development key serves, but only on loopback.
 func (c Config) keys() (keys *Keys, development bool, err error) {
 	keys, err = LoadKeys(c.APIKeys, c.APIKeysFile)
-	if err != nil || keys.Count() > 0 {
-		return keys, false, err
+	if err != nil {
+		return nil, false, err
+	}
+	keys.SetRates(caller.Rates{MessagesPerSecond: c.QuotaMessages, BytesPerSecond: c.QuotaBytes})
+	if keys.Count() > 0 {
+		return keys, false, nil
 	}
 	for _, address := range []string{c.HTTPAddr, c.GRPCAddr} {
 		if !isLoopback(address) {

@@ -102,7 +102,7 @@ func newFace(t *testing.T, level slog.Level) *face {
 	stopping, stop := context.WithCancel(context.Background())
 	f.stop = stop
 	logger := slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: level}))
-	f.through, err = newInterceptors(stopping, keys, maxTestStreams, f.metrics, logger)
+	f.through, err = newInterceptors(stopping, keys, newStreamLimits(maxTestStreams, 100), f.metrics, logger)
 	require.NoError(t, err)
 	server := newGRPCServer(DefaultConfig(), nil, f.through)
 	openintentv1.RegisterMessageServiceServer(server, f.service)

@@ -64,6 +64,7 @@ func (k *Keys) identify(md metadata.MD) (caller.Caller, *apiKey, error) {
 		KeyID:         key.id,
 		KeyAgents:     key.agents,
 		KeyRoles:      key.roles,
+		Quota:         key.quota,
 		Compatibility: compatibility || key.compatibility,
 		TraceID:       traceID(md),
 	}

@@ -44,7 +44,7 @@ type interceptors struct {
 }
 
 func newInterceptors(
-	stopping context.Context, keys *Keys, maxStreams int, metrics *metrics, logger *slog.Logger,
+	stopping context.Context, keys *Keys, limits *streamLimits, metrics *metrics, logger *slog.Logger,
 ) (*interceptors, error) {
 	methods, err := listMethods()
 	if err != nil {
@@ -59,7 +59,7 @@ func newInterceptors(
 		keys:      keys,
 		validator: validator,
 		observer:  &observer{metrics: metrics, logger: logger},
-		limits:    newStreamLimits(maxStreams),
+		limits:    limits,
 		stopping:  stopping,
 	}, nil
 }

@@ -25,6 +25,8 @@ const DevelopmentKey = "dev-key-001"
 type Keys struct {
 	fixed []apiKey
 	path  string
+	// rates hold for keys that have none of their own.
+	rates caller.Rates
 	// known holds the fixed keys and the file's, as of the last successful load.
 	known atomic.Pointer[[]apiKey]
 }
@@ -38,13 +40,15 @@ type apiKey struct {
 	// roles that the key's agents may take; nil means any.
 	roles         []string
 	compatibility bool
+	rates         ownRates
+	quota         *caller.Quota
 
 	// valid ends, by end, when the key is no longer configured as it is here.
 	valid context.Context
 	end   context.CancelFunc
 }
 
-// same tells whether the other key is this one, configured the same way.
+// same tells whether the other key is this one, configured the same way but for its rates, which nobody is cut off for.
 func (k apiKey) same(other apiKey) bool {
 	return k.digest == other.digest && slices.Equal(k.agents, other.agents) && slices.Equal(k.roles, other.roles) &&
 		(k.roles == nil) == (other.roles == nil) && k.compatibility == other.compatibility
@@ -98,9 +102,12 @@ func (k *Keys) replace(known []apiKey) {
 	for i, key := range known {
 		if at := slices.IndexFunc(before, key.same); at >= 0 {
 			known[i] = before[at]
-			continue
+			known[i].rates = key.rates
+		} else {
+			known[i].valid, known[i].end = context.WithCancel(context.Background())
+			known[i].quota = caller.NewQuota(caller.Rates{})
 		}
-		known[i].valid, known[i].end = context.WithCancel(context.Background())
+		known[i].quota.Set(known[i].rates.or(k.rates))
 	}
 	k.known.Store(&known)
 	for _, key := range before {
@@ -108,6 +115,12 @@ func (k *Keys) replace(known []apiKey) {
 			key.end()
 		}
 	}
+}
+
+// SetRates bounds what each key may send that has no rates of its own. To be called before the keys are used.
+func (k *Keys) SetRates(rates caller.Rates) {
+	k.rates = rates
+	k.replace(slices.Clone(*k.known.Load()))
 }
 
 // Empty tells whether no key at all is configured.
@@ -130,11 +143,12 @@ func (k *Keys) find(presented string) *apiKey {
 	return found
 }
 
-// parseKey reads one key of the short form: KEY or KEY=agent-a|agent-b, either with ;sdk after it.
+// parseKey reads one key of the short form: KEY or KEY=agent-a|agent-b, either with options after it.
 func parseKey(entry string) (apiKey, error) {
-	text, option, hasOption := strings.Cut(strings.TrimSpace(entry), ";")
-	if hasOption && option != "sdk" {
-		return apiKey{}, errors.New(`only "sdk" may follow the semicolon`)
+	text, list, _ := strings.Cut(strings.TrimSpace(entry), ";")
+	options, err := parseKeyOptions(list)
+	if err != nil {
+		return apiKey{}, err
 	}
 	secret, agentList, bound := strings.Cut(text, "=")
 	var agents []string
@@ -145,7 +159,9 @@ func parseKey(entry string) (apiKey, error) {
 		}
 		agents = strings.Split(agentList, "|")
 	}
-	return makeKey(secret, agents, nil, hasOption)
+	key, err := makeKey(secret, agents, nil, options.compatibility)
+	key.rates = options.rates
+	return key, err
 }
 
 func makeKey(secret string, agents, roles []string, compatibility bool) (apiKey, error) {
@@ -176,12 +192,18 @@ func makeKey(secret string, agents, roles []string, compatibility bool) (apiKey,
 	}, nil
 }
 
+// keyFields are what a mapping in the key file may have.
+const keyFields = "key, agents, roles, sdk, messages_per_second, bytes_per_second"
+
 // keyFileItem is one item of the key file: the short form as a string, or a mapping.
 type keyFileItem struct {
 	Key    string    `yaml:"key"`
 	Agents *[]string `yaml:"agents"`
 	Roles  *[]string `yaml:"roles"`
 	SDK    bool      `yaml:"sdk"`
+
+	MessagesPerSecond *int64 `yaml:"messages_per_second"`
+	BytesPerSecond    *int64 `yaml:"bytes_per_second"`
 }
 
 func readKeyFile(path string) ([]apiKey, error) {
@@ -213,16 +235,17 @@ func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
 		return parseKey(item.Value)
 	}
 	if item.Kind != yaml.MappingNode {
-		return apiKey{}, errors.New("a key is a string or a mapping of key, agents, roles and sdk")
+		return apiKey{}, errors.New("a key is a string or a mapping of " + keyFields)
 	}
 	for i := 0; i < len(item.Content); i += 2 {
-		if name := item.Content[i].Value; !slices.Contains([]string{"key", "agents", "roles", "sdk"}, name) {
-			return apiKey{}, fmt.Errorf("%q is unknown; a key has key, agents, roles and sdk", name)
+		if name := item.Content[i].Value; !slices.Contains(strings.Split(keyFields, ", "), name) {
+			return apiKey{}, fmt.Errorf("%q is unknown; a key has %s", name, keyFields)
 		}
 	}
 	var fields keyFileItem
 	if err := item.Decode(&fields); err != nil {
-		return apiKey{}, errors.New("key is a string, agents and roles are lists of strings, sdk is true or false")
+		return apiKey{}, errors.New("key is a string, agents and roles are lists of strings, sdk is true or false, " +
+			"messages_per_second and bytes_per_second are whole numbers")
 	}
 	var agents, roles []string
 	if fields.Agents != nil {
@@ -233,5 +256,11 @@ func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
 	if fields.Roles != nil {
 		roles = append([]string{}, *fields.Roles...)
 	}
-	return makeKey(fields.Key, agents, roles, fields.SDK)
+	rates := ownRates{fields.MessagesPerSecond, fields.BytesPerSecond}
+	if err := rates.check(); err != nil {
+		return apiKey{}, err
+	}
+	key, err := makeKey(fields.Key, agents, roles, fields.SDK)
+	key.rates = rates
+	return key, err
 }

@@ -48,7 +48,7 @@ func TestKeyIDsAreStableAndRevealNothing(t *testing.T) {
 func TestBadKeyListsAreRefusedWithoutShowingKeys(t *testing.T) {
 	for _, test := range []struct{ list, problem string }{
 		{"secret1,", "API key 2 of the list: the key is empty"},
-		{"secret1;SDK", `only "sdk" may follow`},
+		{"secret1;SDK", `only "sdk", "messages_per_second=N" and`},
 		{"secret1=", "one = and the agents' ids"},
 		{"c2VjcmV0MQ==", "one = and the agents' ids"},
 		{"secret1=a=b", "one = and the agents' ids"},
@@ -127,7 +127,7 @@ func TestReloadEndsWaitsUnderKeysThatAreGone(t *testing.T) {
 	path := writeKeyFile(t, "", "- gone\n- rebound=agent-a\n- stays=agent-a|agent-b\n- key: roles\n")
 	keys, err := LoadKeys("fixed", path)
 	require.NoError(t, err)
-	through, err := newInterceptors(t.Context(), keys, 1, newMetrics(), slog.New(slog.DiscardHandler))
+	through, err := newInterceptors(t.Context(), keys, newStreamLimits(1, 100), newMetrics(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	began, finish := make(chan struct{}), make(chan struct{})
 	call := func(method, key string, request any) <-chan error {

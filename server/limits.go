@@ -10,19 +10,21 @@ import (
 )
 
 // streamLimits bounds how many streams each caller has open on this server: one agent that connects again and again
-// without leaving, or a program that has gone wild, takes no room from the others.
+// without leaving, or a program that has gone wild, takes no room from the others. All callers with one key are bounded too,
+// because an unbound key may act under any name.
 type streamLimits struct {
-	most int
+	most, mostPerKey int
 
-	mutex sync.Mutex
-	open  map[streamHolder]int
+	mutex  sync.Mutex
+	open   map[streamHolder]int
+	ofKeys map[string]int
 }
 
 // streamHolder is for whom streams are counted: an agent under one key, and the operator like one.
 type streamHolder struct{ keyID, agent string }
 
-func newStreamLimits(most int) *streamLimits {
-	return &streamLimits{most: most, open: make(map[streamHolder]int)}
+func newStreamLimits(most, mostPerKey int) *streamLimits {
+	return &streamLimits{most: most, mostPerKey: mostPerKey, open: make(map[streamHolder]int), ofKeys: make(map[string]int)}
 }
 
 // enter counts a stream of the context's caller, or refuses it. leave must be called once it has ended. A stream without
@@ -38,7 +40,11 @@ func (l *streamLimits) enter(ctx context.Context) (leave func(), _ error) {
 	if l.open[holder] >= l.most {
 		return nil, l.refusal()
 	}
+	if l.ofKeys[holder.keyID] >= l.mostPerKey {
+		return nil, l.refusalOfKey()
+	}
 	l.open[holder]++
+	l.ofKeys[holder.keyID]++
 	return func() { l.leave(holder) }, nil
 }
 
@@ -48,6 +54,9 @@ func (l *streamLimits) leave(holder streamHolder) {
 	if l.open[holder]--; l.open[holder] == 0 {
 		delete(l.open, holder)
 	}
+	if l.ofKeys[holder.keyID]--; l.ofKeys[holder.keyID] == 0 {
+		delete(l.ofKeys, holder.keyID)
+	}
 }
 
 func (l *streamLimits) refusal() error {
@@ -55,4 +64,11 @@ func (l *streamLimits) refusal() error {
 		"This caller has %d streams open on this server, the most that one may have; end one first, or follow a whole "+
 			"intent or agent with one stream in place of many channels.", l.most,
 	).With("max_streams", strconv.Itoa(l.most))
+}
+
+func (l *streamLimits) refusalOfKey() error {
+	return fault.New(fault.Quota, "TOO_MANY_STREAMS",
+		"The callers with this API key have %d streams open on this server, the most that one key may have; end one first.",
+		l.mostPerKey,
+	).With("max_streams_per_key", strconv.Itoa(l.mostPerKey))
 }

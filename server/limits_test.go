@@ -19,7 +19,7 @@ import (
 )
 
 func TestStreamsAreCountedByCaller(t *testing.T) {
-	limits := newStreamLimits(2)
+	limits := newStreamLimits(2, 100)
 	enter := func(who caller.Caller) (func(), error) {
 		return limits.enter(caller.NewContext(t.Context(), who))
 	}
@@ -54,7 +54,7 @@ func TestStreamsAreCountedByCaller(t *testing.T) {
 }
 
 func TestStreamsThatComeTogetherDoNotPassTheLimit(t *testing.T) {
-	limits := newStreamLimits(5)
+	limits := newStreamLimits(5, 100)
 	ctx := caller.NewContext(t.Context(), caller.Caller{KeyID: "k", Agent: "a"})
 	var together sync.WaitGroup
 	outcomes := make(chan error, 50)

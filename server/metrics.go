@@ -20,6 +20,7 @@ type metrics struct {
 	batches  prometheus.Histogram
 	atOnce   prometheus.Counter
 	notices  *prometheus.CounterVec
+	refused  *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -58,7 +59,11 @@ func newMetrics() *metrics {
 			Help: "Notifications between replicas, by direction: sent or received.",
 		}, []string{"direction"}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.inFlight, m.streams, m.batches, m.atOnce, m.notices,
+	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "openintent_write_refused_total",
+		Help: "Messages that did not come to the writer's queue, by reason: a quota, or too many that wait.",
+	}, []string{"reason"})
+	m.registry.MustRegister(m.refused, m.requests, m.duration, m.inFlight, m.streams, m.batches, m.atOnce, m.notices,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -86,6 +91,22 @@ func (m *metrics) batchCommitted(size int, atOnce bool) {
 	if atOnce {
 		m.atOnce.Inc()
 	}
+}
+
+func (m *metrics) messageRefused(reason string) { m.refused.WithLabelValues(reason).Inc() }
+
+// watchQueue tells of the writer's queue whenever somebody asks.
+func (m *metrics) watchQueue(waiting func() (messages, intentsAside int)) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "openintent_write_queue_messages",
+			Help: "Messages that wait to be stored.",
+		}, func() float64 { messages, _ := waiting(); return float64(messages) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "openintent_write_intents_aside",
+			Help: "Intents whose messages wait apart, because another server holds their locks.",
+		}, func() float64 { _, aside := waiting(); return float64(aside) }),
+	)
 }
 
 func (m *metrics) notified(sent, received int) {

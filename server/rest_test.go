@@ -45,7 +45,7 @@ func newREST(t *testing.T) *rest {
 	stopping, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))
-	through, err := newInterceptors(stopping, keys, maxTestStreams, r.metrics, logger)
+	through, err := newInterceptors(stopping, keys, newStreamLimits(maxTestStreams, 100), r.metrics, logger)
 	require.NoError(t, err)
 	scripted := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		return through.unary(ctx, request, info, func(ctx context.Context, request any) (any, error) {

@@ -123,7 +123,7 @@ func newServer(
 	logger *slog.Logger,
 ) (*server, error) {
 	stopping, stopNow := context.WithCancel(context.Background())
-	through, err := newInterceptors(stopping, keys, cfg.MaxStreams, metrics, logger)
+	through, err := newInterceptors(stopping, keys, newStreamLimits(cfg.MaxStreams, cfg.MaxStreamsPerKey), metrics, logger)
 	if err != nil {
 		stopNow()
 		return nil, err

@@ -54,8 +54,9 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Logger: logger,
 		MaxPayloadBytes: cfg.MaxPayloadBytes, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
 		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept,
-		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified,
+		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified, ObserveRefused: metrics.messageRefused,
 	})
+	metrics.watchQueue(r.messaging.Waiting)
 	r.subscriptions = subscriptions.New(subscriptions.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },

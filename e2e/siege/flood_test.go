@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/database/databasetest"
 	"openintent/e2e/harness"
@@ -63,7 +62,7 @@ func TestFloodOfOneKey(t *testing.T) {
 func measure(t *testing.T, sender *harness.Caller, to place, count int) (took []time.Duration, refused int) {
 	for range count {
 		began := time.Now()
-		_, err := sender.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{ChannelId: to.channel})
+		_, err := sender.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{ChannelId: to.channel, Payload: text("here")})
 		if err != nil {
 			t.Logf("the victim is refused: %v", err)
 			refused++
@@ -122,9 +121,7 @@ func runFlood(order string) {
 		panic(err)
 	}
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(context.Background(), "x-api-key", "flood-key"))
-	payload := &structpb.Struct{Fields: map[string]*structpb.Value{
-		"text": structpb.NewStringValue(strings.Repeat("x", bytes)),
-	}}
+	payload := text(strings.Repeat("x", bytes))
 	var mutex sync.Mutex
 	var acknowledged, refused int
 	var begun, all sync.WaitGroup

@@ -77,9 +77,13 @@ func freezeHolding(t *testing.T, h *harness.Server, db *database.DB, held place)
 			agent := h.As(fmt.Sprint("loading", number))
 			for ctx.Err() == nil {
 				// A message by name is decided by what is read under the lock.
-				_, _ = agent.Messages.SendMessageByName(ctx, &openintentv1.SendMessageByNameRequest{
-					IntentId: held.intent, Name: "load",
+				_, err := agent.Messages.SendMessageByName(ctx, &openintentv1.SendMessageByNameRequest{
+					IntentId: held.intent, Name: "load", Payload: text("load"),
 				})
+				if ctx.Err() == nil && err != nil {
+					t.Errorf("a send failed: %v", err)
+					return
+				}
 				sent.Add(1)
 			}
 		})
@@ -127,7 +131,7 @@ func staysHeld(t *testing.T, db *database.DB, held place) bool {
 func insistOn(ctx context.Context, attacker *harness.Caller, at place, sends bool) {
 	for ctx.Err() == nil {
 		if sends {
-			_, _ = attacker.Messages.SendMessage(ctx, &openintentv1.SendMessageRequest{ChannelId: at.channel})
+			_, _ = attacker.Messages.SendMessage(ctx, &openintentv1.SendMessageRequest{ChannelId: at.channel, Payload: text("attack")})
 		} else {
 			_, _ = attacker.Events.AppendEvent(ctx, &openintentv1.AppendEventRequest{IntentId: at.intent, EventType: "attack"})
 		}
@@ -136,16 +140,20 @@ func insistOn(ctx context.Context, attacker *harness.Caller, at place, sends boo
 
 // sendUntil sends until the context ends, one message after the other, and gives how long each took.
 func sendUntil(t *testing.T, ctx context.Context, sender *harness.Caller, to place) (took []time.Duration) {
-	payload := &structpb.Struct{Fields: map[string]*structpb.Value{"text": structpb.NewStringValue("on time")}}
 	for ctx.Err() == nil {
 		began := time.Now()
-		_, err := sender.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{ChannelId: to.channel, Payload: payload})
+		_, err := sender.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{ChannelId: to.channel, Payload: text("on time")})
 		if err != nil {
 			t.Errorf("a send to another intent failed: %v", err)
 		}
 		took = append(took, time.Since(began))
 	}
 	return took
+}
+
+// text is a payload of one text.
+func text(text string) *structpb.Struct {
+	return &structpb.Struct{Fields: map[string]*structpb.Value{"text": structpb.NewStringValue(text)}}
 }
 
 // quantile gives the time within which a part of the sends were done.
