@@ -46,6 +46,7 @@ func (s Status) mayBecome(next Status) bool {
 const (
 	reasonSilence      = "heartbeat_timeout"
 	reasonHeartbeat    = "heartbeat_resumed"
+	reasonRevived      = "heartbeat_revived"
 	reasonLeaving      = "leaving"
 	reasonDrained      = "drain_timeout"
 	reasonRegistered   = "registered"
@@ -114,7 +115,9 @@ func newAgent(id, keyID string, now time.Time) *Agent {
 func (a *Agent) become(next Status, now time.Time) {
 	a.Status = next
 	a.Version++
-	a.DrainingSince = time.Time{}
+	if next != StatusDead { // a dead one that was draining drains again if it comes back
+		a.DrainingSince = time.Time{}
+	}
 	switch next {
 	case StatusActive:
 		a.heard(now)
@@ -125,28 +128,47 @@ func (a *Agent) become(next Status, now time.Time) {
 	}
 }
 
-// heard notes a sign of life.
-func (a *Agent) heard(now time.Time) {
-	a.LastHeartbeatAt = later(now, a.LastHeartbeatAt)
+// revive brings an agent back that counted as dead: as draining if it was draining when it fell silent, else as active.
+func (a *Agent) revive(now time.Time) {
+	if since := a.DrainingSince; !since.IsZero() {
+		a.become(StatusDraining, since)
+		return
+	}
+	a.become(StatusActive, now)
 }
 
+// heard notes a sign of life. The agent is locked, so a time before the last one means that the clock was set back: then
+// silence counts from the clock's present time, or it would not begin before the clock is where it was.
+func (a *Agent) heard(now time.Time) { a.LastHeartbeatAt = now }
+
 // due tells which status time has brought, if it is another than the agent's.
-func (a *Agent) due(now time.Time) (next Status, reason string, due bool) {
+func (a *Agent) due(h hearing) (next Status, reason string, due bool) {
 	switch {
-	case a.Status == StatusActive && a.silentFor(now, a.Silence.UnhealthyAfter):
+	case a.Status == StatusActive && a.silentFor(h, a.Silence.UnhealthyAfter):
 		return StatusUnhealthy, reasonSilence, true
-	case a.Status == StatusUnhealthy && a.silentFor(now, a.Silence.DeadAfter):
+	case a.Status == StatusUnhealthy && a.silentFor(h, a.Silence.DeadAfter):
 		return StatusDead, reasonSilence, true
-	case a.Status == StatusDraining && a.drained(now):
+	case a.Status == StatusDraining && a.drained(h.now):
 		return StatusDeregistered, reasonDrained, true
-	case a.Status == StatusDraining && a.DrainTimeoutSeconds == nil && a.silentFor(now, a.Silence.DeadAfter):
+	case a.Status == StatusDraining && a.DrainTimeoutSeconds == nil && a.silentFor(h, a.Silence.DeadAfter):
 		return StatusDead, reasonSilence, true
 	}
 	return "", "", false
 }
 
-func (a *Agent) silentFor(now time.Time, thresholdSeconds int64) bool {
-	return now.Sub(a.LastHeartbeatAt) > seconds(thresholdSeconds)
+func (a *Agent) silentFor(h hearing, thresholdSeconds int64) bool {
+	return h.now.Sub(later(a.LastHeartbeatAt, h.since)) > seconds(thresholdSeconds)
+}
+
+// setBack moves times that lie ahead of the clock to its present, because the clock was set back since they were noted. It
+// tells whether there were any.
+func (a *Agent) setBack(now time.Time) (changed bool) {
+	for _, at := range []*time.Time{&a.LastHeartbeatAt, &a.DrainingSince} {
+		if at.Sub(now) > clockSkew {
+			*at, changed = now, true
+		}
+	}
+	return changed
 }
 
 func (a *Agent) drained(now time.Time) bool {

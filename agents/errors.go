@@ -13,8 +13,8 @@ var (
 	// ErrExists refuses to register an agent that is present already.
 	ErrExists = fault.New(fault.AlreadyExists, "AGENT_EXISTS",
 		"The agent is registered already; it must deregister, or update its record, before it can register anew.")
-	// ErrGone refuses the heartbeat of an agent that no longer takes part.
-	ErrGone = fault.New(fault.Gone, "AGENT_GONE", "The agent is dead or deregistered; register it again.")
+	// ErrGone refuses the heartbeat of an agent that left.
+	ErrGone = fault.New(fault.Gone, "AGENT_GONE", "The agent is deregistered; register it again.")
 
 	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "Agents of this key may not take that role.")
 )

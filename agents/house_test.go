@@ -106,6 +106,16 @@ func (h *house) sweep(t *testing.T) {
 	require.NoError(t, h.Sweep(context.Background()))
 }
 
+// pass lets time pass while the server sweeps as it goes.
+func (h *house) pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	for ; d > sweepGap; d -= sweepGap {
+		h.clock.Advance(sweepGap)
+		h.sweep(t)
+	}
+	h.clock.Advance(d)
+}
+
 func (h *house) presence(t *testing.T, agent string) (p Presence, found bool) {
 	t.Helper()
 	err := h.db.Read(context.Background(), func(tx *database.Tx) error {

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -48,22 +49,23 @@ func (s *Service) DeregisterAgent(
 }
 
 // Heartbeat notes a sign of life, for the agent itself, a key bound to it, or the operator. A draining agent stays
-// draining, whatever it reports, until it registers.
+// draining, whatever it reports, until it registers. A dead one is back, with the record that it had.
 func (s *Service) Heartbeat(
 	ctx context.Context, req *openintentv1.HeartbeatRequest,
 ) (*openintentv1.HeartbeatResponse, error) {
-	if _, err := owner(ctx, req.GetAgentId()); err != nil {
+	c, err := owner(ctx, req.GetAgentId())
+	if err != nil {
 		return nil, err
 	}
 	drains := req.GetStatus() == openintentv1.AgentStatus_AGENT_STATUS_DRAINING
 	var agent *Agent
 	var now time.Time
-	err := s.db.Write(ctx, func(tx *database.Tx) (err error) {
+	err = s.db.Write(ctx, func(tx *database.Tx) (err error) {
 		if agent, err = lock(tx, req.GetAgentId()); err != nil {
 			return err
 		}
-		if !agent.Status.Present() {
-			return ErrGone
+		if err := mayBeat(c, agent); err != nil {
+			return err
 		}
 		now = tx.Now()
 		before, reason := agent.presence(), reasonHeartbeat
@@ -73,6 +75,9 @@ func (s *Service) Heartbeat(
 		case drains && agent.Status != StatusDraining:
 			agent.become(StatusDraining, now)
 			reason = reasonLeaving
+		case agent.Status == StatusDead:
+			agent.revive(now)
+			reason = reasonRevived
 		case agent.Status == StatusUnhealthy:
 			agent.become(StatusActive, now)
 		}
@@ -89,6 +94,18 @@ func (s *Service) Heartbeat(
 		AgentStatus:     statusMessages[agent.Status],
 		NextHeartbeatAt: timestamp(now.Add(seconds(agent.Silence.Interval))),
 	}, nil
+}
+
+// mayBeat refuses the heartbeat of an agent that left. One that counts as dead is heard again, so it was not dead: it gets its
+// role back, if the caller may still take it.
+func mayBeat(c caller.Caller, agent *Agent) error {
+	switch {
+	case agent.Status == StatusDeregistered:
+		return ErrGone
+	case agent.Status == StatusDead && !c.MayTakeRole(agent.RoleID):
+		return errRoleNotAllowed
+	}
+	return nil
 }
 
 // move changes an agent's status to what decide says once the agent is locked, with all that a departure causes. The
@@ -109,12 +126,18 @@ func (s *Service) move(
 			return err
 		}
 		before := agent.presence()
+		departed = next == StatusDeregistered
+		if departed {
+			if now, err = s.departureTime(tx, id, now); err != nil {
+				return err
+			}
+		}
 		agent.become(next, now)
 		if err := save(tx, agent); err != nil {
 			return err
 		}
 		s.changed(tx, before, agent, reason)
-		if departed = next == StatusDeregistered; !departed {
+		if !departed {
 			return nil
 		}
 		return s.depart(tx, agent)
@@ -128,6 +151,19 @@ func (s *Service) move(
 		}
 	}
 	return agent, nil
+}
+
+// departureTime gives the time of a departure: now, but not before anything that it makes void. That may lie ahead of the
+// clock, if it was stored before the clock was set back.
+func (s *Service) departureTime(tx *database.Tx, agentID string, now time.Time) (time.Time, error) {
+	for _, hook := range s.onDeparting {
+		notBefore, err := hook(tx, agentID)
+		if err != nil {
+			return now, err
+		}
+		now = later(now, notBefore)
+	}
+	return now, nil
 }
 
 // depart lets the rooms above note, in the deregistration's transaction, what follows from it.

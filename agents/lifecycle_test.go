@@ -158,7 +158,9 @@ func TestHeartbeat(t *testing.T) {
 		{StatusUnhealthy, none, want{status: StatusActive}},
 		{StatusUnhealthy, active, want{status: StatusActive}},
 		{StatusUnhealthy, draining, want{status: StatusDraining}},
-		{StatusDead, active, want{gone: true}},
+		{StatusDead, none, want{status: StatusActive}},
+		{StatusDead, active, want{status: StatusActive}},
+		{StatusDead, draining, want{status: StatusDraining}},
 		{StatusDeregistered, active, want{gone: true}},
 	}
 	eachHouse(t, func(t *testing.T, h *house) {

@@ -26,6 +26,9 @@ type Service struct {
 	db     *database.DB
 	logger *slog.Logger
 
+	attention attention
+
+	onDeparting   []func(tx *database.Tx, agentID string) (notBefore time.Time, err error)
 	onDeparted    []func(tx *database.Tx, agentID string, at time.Time) error
 	afterDeparted []func(ctx context.Context, agentID string)
 	onChanged     []func(agentID string)
@@ -36,11 +39,19 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{db: cfg.DB, logger: cfg.Logger}
+	now := cfg.DB.Now()
+	return &Service{db: cfg.DB, logger: cfg.Logger, attention: attention{since: now, sweptAt: now}}
 }
 
 // Register adds the service to a gRPC server.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterAgentServiceServer(r, s) }
+
+// OnDeparting adds what tells, in the transaction of a deregistration, from when the latest thing is that the departure
+// makes void; zero for nothing. The departure gets no earlier time. The agent's row is locked then, as for OnDeparted. Add
+// hooks before serving.
+func (s *Service) OnDeparting(fn func(tx *database.Tx, agentID string) (notBefore time.Time, err error)) {
+	s.onDeparting = append(s.onDeparting, fn)
+}
 
 // OnDeparted adds what must happen in the transaction of a deregistration; an error undoes the deregistration. The
 // agent's row is locked then, so the hook must not lock the head of an intent. Add hooks before serving.

@@ -110,20 +110,25 @@ func lockAvailable(tx *database.Tx, ids []string) ([]*Agent, error) {
 	return scan(tx, "SELECT * FROM agents WHERE "+condition+" ORDER BY agent_id"+tx.ForUpdateSkipLocked(), list)
 }
 
-// overdue gives the ids, after the given one, of agents whose status time may have changed.
-func overdue(tx *database.Tx, now time.Time, after string, limit int) ([]string, error) {
+// overdue gives the ids, after the given one, of agents whose status time may have changed, and of those with times ahead of
+// the clock.
+func overdue(tx *database.Tx, h hearing, after string, limit int) ([]string, error) {
 	const query = `
 		SELECT agent_id FROM agents
 		WHERE status IN ('active', 'draining', 'unhealthy') AND agent_id > ? AND (
-			(status = 'active' AND last_heartbeat_at + unhealthy_after_seconds * 1000000 < ?)
-			OR (status = 'unhealthy' AND last_heartbeat_at + dead_after_seconds * 1000000 < ?)
+			(status = 'active' AND last_heartbeat_at + unhealthy_after_seconds * 1000000 < ?
+				AND unhealthy_after_seconds * 1000000 < ?)
+			OR (status = 'unhealthy' AND last_heartbeat_at + dead_after_seconds * 1000000 < ?
+				AND dead_after_seconds * 1000000 < ?)
 			OR (status = 'draining' AND draining_since + drain_timeout_seconds * 1000000 <= ?)
 			OR (status = 'draining' AND drain_timeout_seconds IS NULL
-				AND last_heartbeat_at + dead_after_seconds * 1000000 < ?))
+				AND last_heartbeat_at + dead_after_seconds * 1000000 < ? AND dead_after_seconds * 1000000 < ?)
+			OR last_heartbeat_at > ? OR draining_since > ?)
 		ORDER BY agent_id LIMIT ?`
 	var ids []string
-	at := database.Micros(now)
-	return ids, tx.Gorm().Raw(query, after, at, at, at, at, limit).Scan(&ids).Error
+	at, heard, ahead := database.Micros(h.now), h.now.Sub(h.since).Microseconds(), database.Micros(h.now.Add(clockSkew))
+	arguments := []any{after, at, heard, at, heard, at, at, heard, ahead, ahead, limit}
+	return ids, tx.Gorm().Raw(query, arguments...).Scan(&ids).Error
 }
 
 // filter selects records by what SQL can compare; empty fields select everything.

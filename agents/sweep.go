@@ -12,20 +12,30 @@ import (
 const sweepBatch = 100
 
 // Sweep makes lasting what time has brought: silence, and drain timeouts that have run out. It goes on past agents that
-// fail, or that somebody else is changing, and returns the failures; the next sweep takes them up again.
+// fail, or that somebody else is changing, and returns the failures; the next sweep takes them up again. Silence is judged
+// as of the sweep's beginning, because the server may be frozen on the way.
 func (s *Service) Sweep(ctx context.Context) error {
+	h := s.attention.begin(s.db.Now())
+	err := s.sweep(ctx, h)
+	if !database.IsUnavailable(err) && ctx.Err() == nil {
+		s.attention.end(h)
+	}
+	return err
+}
+
+func (s *Service) sweep(ctx context.Context, h hearing) error {
 	var failures []error
 	for after := ""; ; {
 		var ids []string
 		err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-			ids, err = overdue(tx, tx.Now(), after, sweepBatch)
+			ids, err = overdue(tx, h, after, sweepBatch)
 			return err
 		})
 		if err != nil || len(ids) == 0 {
 			return errors.Join(append(failures, err)...)
 		}
 		after = ids[len(ids)-1]
-		drained, err := s.judge(ctx, ids)
+		drained, err := s.judge(ctx, ids, h)
 		failures = append(failures, err)
 		for _, id := range drained {
 			failures = append(failures, s.endDrain(ctx, id))
@@ -35,16 +45,15 @@ func (s *Service) Sweep(ctx context.Context) error {
 
 // judge changes the status of silent agents in one transaction. It leaves those whose drain timeout has run out to
 // transactions of their own, because a departure has further effects, and returns their ids.
-func (s *Service) judge(ctx context.Context, ids []string) (drained []string, err error) {
+func (s *Service) judge(ctx context.Context, ids []string, h hearing) (drained []string, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		drained = nil
 		agents, err := lockAvailable(tx, ids)
 		if err != nil {
 			return err
 		}
-		now := tx.Now()
 		for _, agent := range agents {
-			ends, err := s.judgeOne(tx, agent, now)
+			ends, err := s.judgeOne(tx, agent, h)
 			if err != nil {
 				return err
 			}
@@ -59,19 +68,20 @@ func (s *Service) judge(ctx context.Context, ids []string) (drained []string, er
 
 // judgeOne takes a locked agent through every status that its silence has brought by now, so that one that was silent
 // for long becomes unhealthy and then dead. It tells whether the agent's drain timeout has run out.
-func (s *Service) judgeOne(tx *database.Tx, agent *Agent, now time.Time) (drained bool, err error) {
-	before := agent.presence()
+func (s *Service) judgeOne(tx *database.Tx, agent *Agent, h hearing) (drained bool, err error) {
+	changed := agent.setBack(h.now)
 	for {
-		next, reason, due := agent.due(now)
+		next, reason, due := agent.due(h)
 		if !due || next == StatusDeregistered {
 			drained = due
 			break
 		}
 		from := agent.presence()
-		agent.become(next, now)
+		agent.become(next, h.now)
 		s.changed(tx, from, agent, reason)
+		changed = true
 	}
-	if agent.presence() == before {
+	if !changed {
 		return drained, nil
 	}
 	return drained, save(tx, agent)

@@ -74,8 +74,8 @@ const (
 	lapsedOnly = false
 )
 
-// closeOpen closes those of the intent's open channels that meet the condition: what has lapsed by the given time at
-// its deadline, and the others at that time, if every one is meant.
+// closeOpen closes those of the intent's open channels that meet the condition: what has lapsed at its deadline, and the
+// others at the given time, if every one is meant.
 func (s *Service) closeOpen(
 	tx *database.Tx, head *intents.Head, at time.Time, every bool, condition string, args ...any,
 ) error {
@@ -89,7 +89,7 @@ func (s *Service) closeOpen(
 	}
 	var closings []closing
 	for _, r := range open {
-		if deadline, lapsed := r.lapsedBy(*counts[r.Key], head, at); lapsed {
+		if deadline, lapsed := r.lapsedBy(*counts[r.Key], head, head.Now()); lapsed {
 			closings = append(closings, closing{rules: r, at: deadline})
 		} else if every {
 			closings = append(closings, closing{rules: r, at: at})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"openintent/agents"
 	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -141,7 +142,11 @@ func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agent
 	draft.CreatedAt = head.Now()
 	var members []member
 	if len(agentIDs) > 0 {
-		members = membersFrom(agentIDs, 0, tx.Now())
+		presences, err := agents.LoadPresences(tx, agentIDs)
+		if err != nil {
+			return nil, err
+		}
+		members = membersFrom(agentIDs, 0, tx.Now(), presences)
 	}
 	rules := newRules(draft, members)
 	if err := insertChannel(tx, rules); err != nil {

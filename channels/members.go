@@ -11,10 +11,15 @@ import (
 	"openintent/intents"
 )
 
-// membersFrom makes lines of a member list from the given place on.
-func membersFrom(agentIDs []string, place int64, addedAt time.Time) []member {
+// membersFrom makes lines of a member list from the given place on. A member is added after its last departure, even if
+// that has a time ahead of the clock, because the clock was set back since.
+func membersFrom(agentIDs []string, place int64, now time.Time, presences map[string]agents.Presence) []member {
 	var members []member
 	for i, agent := range agentIDs {
+		addedAt := now
+		if departedAt := presences[agent].DepartedAt; !addedAt.After(departedAt) {
+			addedAt = departedAt.Add(time.Microsecond)
+		}
 		members = append(members, member{agent: agent, place: place + int64(i), addedAt: addedAt})
 	}
 	return members
@@ -63,7 +68,7 @@ func (s *Service) addMembers(tx *database.Tx, subject *subject, wanted []string)
 		return err
 	}
 	statements := []database.Statement{deleteMembers(tx, subject.rules.Key, added)}
-	statements = append(statements, insertMembers(tx, subject.rules.Key, membersFrom(added, place, tx.Now()))...)
+	statements = append(statements, insertMembers(tx, subject.rules.Key, membersFrom(added, place, tx.Now(), presences))...)
 	if err := tx.Pipeline(statements...); err != nil {
 		return err
 	}
@@ -98,7 +103,7 @@ func replaceMembers(tx *database.Tx, rules *Rules, wanted []string) ([]member, e
 	if err != nil {
 		return nil, err
 	}
-	members := membersFrom(wanted, 0, tx.Now())
+	members := membersFrom(wanted, 0, tx.Now(), presences)
 	for i, m := range members {
 		if rules.Lists(m.agent, presences[m.agent].DepartedAt) {
 			members[i].addedAt = rules.listed[m.agent]

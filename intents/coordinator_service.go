@@ -131,7 +131,7 @@ func begin(tx *database.Tx, c caller.Caller, head *Head, draft *Coordinator) err
 	if err := logHandoff(head, c, former, draft); err != nil {
 		return err
 	}
-	draft.GrantedAt, draft.LastHeartbeatAt = head.LastAt, head.LastAt
+	draft.GrantedAt, draft.LastHeartbeatAt = head.LastAt, head.Now()
 	head.RaiseEpoch()
 	head.Name(draft.AgentID)
 	return insertCoordinator(tx, draft)

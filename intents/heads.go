@@ -47,13 +47,13 @@ type Head struct {
 	named       []string // agents that this transaction came to name
 }
 
-// Now gives the time of the transaction's decisions about this intent: the clock as read once after locking, but never
-// before the newest position's time. It does not move within a transaction, except past what the transaction appends.
+// Now gives the time of the transaction's decisions about this intent, such as whether a deadline has passed: At the clock,
+// as read once after locking.
 func (h *Head) Now() time.Time {
 	if h.ledger == nil {
 		return h.LastAt
 	}
-	return later(h.ledger.clock(), h.LastAt)
+	return h.At(h.ledger.clock())
 }
 
 // Ended tells whether the intent has reached a terminal status.
@@ -70,7 +70,8 @@ func (h *Head) Copy() Head {
 	return kept
 }
 
-// Next hands out the next position of the intent's log and its time, which lies strictly after the one before.
+// Next hands out the next position of the intent's log and its time, which lies strictly after the one before. Such a time
+// orders the log and decides nothing: where the clock was set back, it lies ahead of Now.
 func (h *Head) Next() (position int64, at time.Time) {
 	at = h.Tick()
 	h.LastPosition++
@@ -84,6 +85,14 @@ func (h *Head) Tick() time.Time {
 	h.change()
 	h.LastAt = later(h.ledger.clock(), h.LastAt.Add(time.Microsecond))
 	return h.LastAt
+}
+
+// Follow makes the next time lie after another, which was handed out elsewhere and with which the next is to be compared.
+func (h *Head) Follow(at time.Time) {
+	if at.After(h.LastAt) {
+		h.change()
+		h.LastAt = at
+	}
 }
 
 // Touch moves the head by the least step, so that nobody who expects it as it was (see Expect) decides by what has changed
@@ -169,7 +178,7 @@ func (h *Head) LogAt(position int64, at time.Time, draft EventDraft) (*Event, er
 func (h *Head) become(next Status, at time.Time) {
 	h.change()
 	if h.Status == StatusSuspended {
-		h.ResumedAt = at
+		h.ResumedAt = h.Now()
 	}
 	if next.Terminal() {
 		h.EndedAt = at

@@ -30,6 +30,8 @@ type Config struct {
 	// DefaultAccess says what everyone may do with an intent that has no access control list: PolicyOpen (also when it is
 	// left out) lets them write, PolicyClosed leaves it to the agents related to the intent. See Rules.Level.
 	DefaultAccess Policy
+	// ObserveLead is told of each commit to an intent whose newest time lies more than a second ahead of the clock; nil: nobody.
+	ObserveLead func()
 	// Kept, which only tests set, bounds each cache in entries.
 	Kept int
 }
@@ -49,6 +51,9 @@ type Service struct {
 	numbers *lru.Cache[string, int64]  // by intent id; they never change
 	rules   *EpochCache[int64, *Rules] // by intent number
 
+	lead        leadWatch
+	observeLead func()
+
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
 	onSuspending []func(tx *database.Tx, head *Head, at time.Time) error
 	onChanged    []func(intentNo int64)
@@ -65,6 +70,7 @@ func New(cfg Config) *Service {
 	s := &Service{
 		db:            cfg.DB,
 		logger:        logger,
+		observeLead:   cfg.ObserveLead,
 		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),
 		numbers:       newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
 		rules:         NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),
@@ -127,6 +133,7 @@ func (s *Service) OnNamed(fn func(agentIDs []string)) {
 // agents that they came to name.
 func (s *Service) announce(tx *database.Tx) {
 	for _, head := range heldBy(tx) {
+		s.watchLead(head)
 		for _, changed := range s.onChanged {
 			if head.raised {
 				changed(head.IntentNo)

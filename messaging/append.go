@@ -45,17 +45,18 @@ func newAppender(tx *database.Tx, counts map[channels.Key]*channels.Count, known
 // add gives the draft its place in the intent's log and in the channel. The draft was admitted, or is the server's own.
 func (a *appender) add(head *intents.Head, channel *channels.Rules, request *Message, d *draft) (*Message, error) {
 	position, at := head.Next()
+	now := head.Now()
 	count := a.counts[channel.Key]
 	a.changed[channel.Key] = count
 	count.Messages++
-	count.LastMessageAt = at
+	count.LastMessageAt = now
 	a.evict(channel, count)
 	m := &Message{
 		IntentNo: head.IntentNo, ChannelNo: channel.ChannelNo,
 		Position: position, Ordinal: count.Messages,
 		ID: d.id, ChannelID: channel.ID, Sender: d.sender, Target: d.target, Type: d.messageType,
 		CorrelationID: d.correlationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
-		CreatedAt: at, ExpiresAt: d.expiry(at), Open: d.messageType == TypeRequest,
+		CreatedAt: at, ExpiresAt: d.expiry(now), Open: d.messageType == TypeRequest,
 	}
 	if request != nil {
 		m.CorrelationPosition = request.Position
@@ -96,9 +97,10 @@ func (a *appender) evict(channel *channels.Rules, count *channels.Count) {
 	count.Floor = floor
 }
 
-func (d *draft) expiry(at time.Time) time.Time {
+// expiry gives the deadline of a draft that is stored at a time of the clock.
+func (d *draft) expiry(now time.Time) time.Time {
 	if d.timeout > 0 {
-		return at.Add(d.timeout)
+		return now.Add(d.timeout)
 	}
 	return d.expiresAt
 }

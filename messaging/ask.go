@@ -21,9 +21,9 @@ type question struct {
 	wanted int
 	// request is the message, when it was only just stored.
 	request *Message
-	// deadline is when the wait is over, by the store's clock.
-	deadline time.Time
-	// settles is true when the deadline is the request's own: the last look is then under the lock and makes the expiry
+	// wait ends at the deadline, by the store's clock.
+	wait wait
+	// settles is true when the wait's end is the request's own: the last look is then under the lock and makes the expiry
 	// lasting, so that no answer stored in time is missed and none is stored after.
 	settles bool
 }
@@ -52,7 +52,7 @@ func (s *Service) ask(ctx context.Context, d *draft, minimum int) (answers, erro
 	}
 	q := question{
 		by: d.by, asker: d.sender, key: d.channel, id: request.ID, wanted: minimum, request: request,
-		deadline: request.ExpiresAt, settles: true,
+		wait: wait{until: request.ExpiresAt}, settles: true,
 	}
 	seen, err := s.await(ctx, listening, q, replayed)
 	if errors.Is(err, channels.ErrChannelNotFound) {
@@ -64,10 +64,10 @@ func (s *Service) ask(ctx context.Context, d *draft, minimum int) (answers, erro
 }
 
 // awaitResponses gives the responses to an earlier request, waiting for the wanted number if asked to.
-func (s *Service) awaitResponses(ctx context.Context, q question, wait time.Duration) (answers, error) {
+func (s *Service) awaitResponses(ctx context.Context, q question, patience time.Duration) (answers, error) {
 	listening := s.hub.listenFor(q.asker, requestTopic(q.id), closingTopic(q.key), intentTopic(q.key.IntentNo))
 	defer listening.close()
-	q.deadline = s.db.Now().Add(wait)
+	q.wait.until = s.db.Now().Add(patience)
 	return s.await(ctx, listening, q, true)
 }
 
@@ -89,10 +89,10 @@ func (s *Service) await(ctx context.Context, listening *listener, q question, lo
 				return s.settle(ctx, q) // its addressee left, but an answer from before may be on its way
 			default:
 				seen, q.request = latest, latest.request
-				q.deadline = earlier(q.deadline, seen.request.ExpiresAt)
+				q.wait.until = earlier(q.wait.until, seen.request.ExpiresAt)
 			}
 		}
-		remaining := q.deadline.Sub(s.db.Now())
+		remaining := q.wait.remaining(s.db.Now())
 		switch {
 		case remaining <= 0 && q.settles:
 			return s.settle(ctx, q)

@@ -198,6 +198,9 @@ func (b *batch) place(head *intents.Head, d *draft) (m *Message, replayed bool, 
 	if known {
 		b.appender.forget(place)
 	}
+	if d.messageType == TypeRequest {
+		head.Follow(b.presences[d.target].DepartedAt) // what the departure does not end has a time after it
+	}
 	m, err = b.appender.add(head, channel, b.request(d), d)
 	if err == nil && d.key != "" {
 		b.keys[place] = recordOf(d, m)

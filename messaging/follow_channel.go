@@ -47,7 +47,7 @@ func (c channelScope) newer(tx *database.Tx, before *sight) (rows *selection, st
 // take follows on a sight under the same rules, if the messages are those after its last one and the caller's right to each
 // of them does not depend on what only a look can tell.
 func (c channelScope) take(s *Service, before *sight, stored *handover) *sight {
-	now := later(s.db.Now(), stored.head.LastAt)
+	now := stored.head.At(s.db.Now())
 	if before.channel == nil || before.err != nil || !stored.fresh(now) {
 		return nil
 	}

@@ -57,7 +57,7 @@ func (h *handover) look(s *Service, now time.Time, agentIDs ...string) (l look, 
 		}
 	}
 	return look{
-		head: h.head, access: access, channel: channel, count: h.count, presences: h.presences, now: later(now, h.head.LastAt),
+		head: h.head, access: access, channel: channel, count: h.count, presences: h.presences, now: h.head.At(now),
 	}, true
 }
 

@@ -52,11 +52,11 @@ func speaker(ctx context.Context, agent string) (caller.Caller, error) {
 
 // awaitInbox reads a page of an inbox, and while it is empty reads again whenever it is woken and something may have come,
 // and now and then without that, until the wait is over. An empty page then is no error.
-func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, wait time.Duration) (page *inbox, err error) {
-	if page, err = s.lookIntoInbox(ctx, q); err != nil || len(page.items) > 0 || wait == 0 {
+func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Duration) (page *inbox, err error) {
+	if page, err = s.lookIntoInbox(ctx, q); err != nil || len(page.items) > 0 || patience == 0 {
 		return page, err
 	}
-	deadline := s.db.Now().Add(wait)
+	waiting := wait{until: s.db.Now().Add(patience)}
 	listening := s.hub.listen()
 	defer listening.close()
 	listened := make(map[any]struct{})
@@ -64,7 +64,7 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, wait time.Durati
 		if listenAlso(listening, listened, page.sight.topics()) {
 			listening.signal() // something may have come before
 		}
-		remaining := deadline.Sub(s.db.Now())
+		remaining := waiting.remaining(s.db.Now())
 		if remaining <= 0 {
 			return page, nil
 		}

@@ -50,8 +50,27 @@ func (s *Service) scheduleEviction(tx *database.Tx, key channels.Key) error {
 }
 
 // schedulePurge leaves the messages of an ended intent to be removed once the retention has passed.
-func (s *Service) schedulePurge(tx *database.Tx, head *intents.Head, at time.Time) error {
-	return scheduleWork(tx, workPurge, "", at, head.IntentNo)
+func (s *Service) schedulePurge(tx *database.Tx, head *intents.Head, _ time.Time) error {
+	return scheduleWork(tx, workPurge, "", head.Now(), head.IntentNo)
+}
+
+// latestTie gives the time of the latest membership of an agent or unanswered request to it, which its departure ends; zero
+// when there is neither.
+func latestTie(tx *database.Tx, agentID string) (latest time.Time, err error) {
+	listings, listed := channels.PrepareListings(agentID)
+	var requestedAt *int64
+	err = tx.Pipeline(listings, database.Statement{
+		SQL:  "SELECT max(created_at) FROM open_requests WHERE target = ?",
+		Args: []any{agentID},
+		Scan: func(row database.Row) error { return row.Scan(&requestedAt) },
+	})
+	if requestedAt != nil {
+		latest = database.Time(*requestedAt)
+	}
+	for _, addedAt := range listed {
+		latest = later(latest, addedAt)
+	}
+	return latest, err
 }
 
 // scheduleDeparture leaves, in the transaction of an agent's deregistration, a piece of work for each intent with a channel
@@ -109,7 +128,7 @@ func (s *Service) depart(ctx context.Context, w work) error {
 		for _, key := range listing {
 			concerned[key] = struct{}{}
 		}
-		positions, err := abandonedRequests(tx, w, departedAt, concerned)
+		positions, err := abandonedRequests(tx, w, departedAt, earlier(head.Now(), departedAt), concerned)
 		if err != nil {
 			return err
 		}
@@ -126,12 +145,15 @@ func (s *Service) depart(ctx context.Context, w work) error {
 }
 
 // abandonedRequests finds the agent's unanswered requests from before its departure and adds their channels. One whose
-// time had run out before is none of them, whether or not the sweep came by.
-func abandonedRequests(tx *database.Tx, w work, departedAt time.Time, concerned map[channels.Key]struct{}) (positions []int64, err error) {
+// time had run out by then is none of them, whether or not the sweep came by. The time of the departure orders it among
+// requests; left is what the clock can have shown then, which is earlier when the departure has a time ahead of the clock.
+func abandonedRequests(
+	tx *database.Tx, w work, departedAt, left time.Time, concerned map[channels.Key]struct{},
+) (positions []int64, err error) {
 	err = tx.Pipeline(database.Statement{
 		SQL: "SELECT position, channel_no FROM open_requests" +
 			" WHERE intent_no = ? AND target = ? AND created_at <= ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY position",
-		Args: []any{w.intentNo, w.key, database.Micros(departedAt), database.Micros(departedAt)},
+		Args: []any{w.intentNo, w.key, database.Micros(departedAt), database.Micros(left)},
 		Scan: func(row database.Row) error {
 			var position, channelNo int64
 			err := row.Scan(&position, &channelNo)

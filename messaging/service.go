@@ -119,6 +119,7 @@ func New(cfg Config) *Service {
 	cfg.Intents.OnChanged(func(intentNo int64) { s.hub.wakeUp(intentTopic(intentNo)) })
 	cfg.Intents.OnAppended(func(intentNo int64) { s.hub.wakeUp(feedTopic(intentNo)) })
 	cfg.Intents.OnNamed(s.hub.wakeNamed)
+	cfg.Agents.OnDeparting(latestTie)
 	cfg.Agents.OnDeparted(s.scheduleDeparture)
 	cfg.Agents.AfterDeparted(s.finishDeparture)
 	cfg.Agents.OnChanged(func(agentID string) { s.hub.wakeUp(agentTopic(agentID)) })

@@ -299,7 +299,7 @@ func (t *tail) look(ctx context.Context, before *sight, agentIDs []string) (next
 // stale tells whether what a sight before shares must be read again by who needs it: when rules have changed, what became
 // of open requests may have changed with them, and after a while statuses have.
 func (s *sight) stale(before *sight) bool {
-	return before.head.Epoch != s.head.Epoch || s.now.Sub(before.sharedSince) > sharedFor
+	return before.head.Epoch != s.head.Epoch || s.now.Sub(before.sharedSince).Abs() > sharedFor // Abs: clocks are set back
 }
 
 // share takes over the items that the sight before shares, if keep is set, and adds those that came since: all with places

@@ -21,6 +21,8 @@ type metrics struct {
 	atOnce   prometheus.Counter
 	notices  *prometheus.CounterVec
 	refused  *prometheus.CounterVec
+	// behindLog counts commits, see intents.Config.ObserveLead.
+	behindLog prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -58,12 +60,17 @@ func newMetrics() *metrics {
 			Name: "openintent_notifications_total",
 			Help: "Notifications between replicas, by direction: sent or received.",
 		}, []string{"direction"}),
+		behindLog: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "openintent_clock_behind_log_total",
+			Help: "Commits to intents whose newest time lies more than a second ahead of the clock, which was set back.",
+		}),
 	}
 	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "openintent_write_refused_total",
 		Help: "Messages that did not come to the writer's queue, by reason: a quota, or too many that wait.",
 	}, []string{"reason"})
 	m.registry.MustRegister(m.refused, m.requests, m.duration, m.inFlight, m.streams, m.batches, m.atOnce, m.notices,
+		m.behindLog,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -41,7 +41,8 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	r := &rooms{
 		webhooks: sender,
 		intents: intents.New(intents.Config{
-			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess), Kept: cfg.Kept,
+			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess),
+			ObserveLead: metrics.behindLog.Inc, Kept: cfg.Kept,
 		}),
 		agents: agents.New(agents.Config{DB: db, Logger: logger}),
 	}

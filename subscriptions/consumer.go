@@ -14,6 +14,8 @@ import (
 const (
 	// consumerPatience is how long a consumer that does not say that it lives keeps the deliveries to itself.
 	consumerPatience = 10 * time.Second
+	// clockSkew is how far the clocks of two replicas may lie apart.
+	clockSkew = time.Second
 	// renewEvery is how often consumers say so, all of a process in one statement.
 	renewEvery = 3 * time.Second
 	// stalledTurns is for how many of these turns a consumer is vouched for that waits for its client to take a delivery.

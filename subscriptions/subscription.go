@@ -69,9 +69,11 @@ func (s *subscription) active(now time.Time) bool {
 	return s.endedAt.IsZero() && (s.expiresAt.IsZero() || now.Before(s.expiresAt))
 }
 
-// held tells whether a consumer other than the given one has the deliveries to itself.
+// held tells whether a consumer other than the given one has the deliveries to itself. One that seems to have them for longer
+// than a consumer can said so before the clock was set back; if it lives it says so again soon.
 func (s *subscription) held(by string, now time.Time) bool {
-	return s.consumer != "" && s.consumer != by && now.Before(s.consumerUntil)
+	return s.consumer != "" && s.consumer != by && now.Before(s.consumerUntil) &&
+		s.consumerUntil.Sub(now) <= consumerPatience+clockSkew
 }
 
 // reader is through whose eyes it reads. The operator's own subscriptions see as the operator does.
