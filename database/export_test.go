@@ -24,3 +24,10 @@ func (db *DB) FreeWriters() int {
 func (db *DB) SetTurnPatience(patience time.Duration) {
 	db.dialect.(*postgresServer).turns.patience = patience
 }
+
+// Alone tells whether the replica believes that nobody else listens.
+func (n *Notifier) Alone() bool {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.alone
+}

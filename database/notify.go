@@ -47,6 +47,9 @@ type NotifierConfig struct {
 // it from them. On SQLite there are no others, and it does nothing. A replica that is alone tells nothing either: who begins
 // to listen greets, and until it has heard a greeting since it counted no others, a replica knows that it is alone.
 //
+// What a replica did while it believed itself alone it has told nobody, and another may have come meanwhile whose greeting
+// was still under way. So whoever learns that it is not alone tells everyone to look at everything.
+//
 // It promises nothing: a notice that gets lost is not repeated, so whoever goes by notices must also look now and then
 // without any. What it does do is say so, by Unheard, when it knows that something may have been lost.
 type Notifier struct {
@@ -278,25 +281,41 @@ func (n *Notifier) count(ctx context.Context, conn noticeConnection) error {
 func (n *Notifier) company() {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.alone = false
 	n.greetings++
+	n.endSolitude()
 }
 
 // listens notes whether this replica hears others.
 func (n *Notifier) listens(listening bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.listening, n.alone = listening, false
+	n.listening = listening
 	n.greetings++
+	n.endSolitude()
+}
+
+// endSolitude makes up for what a replica that believed itself alone did not tell, now that somebody may be there: from here
+// on everything is told, and what was not told before is told as "anything may have happened".
+func (n *Notifier) endSolitude() {
+	if !n.alone {
+		return
+	}
+	n.alone = false
+	n.tellEverything()
+}
+
+// tellEverything gives up the pending notices in favour of "anything may have happened".
+func (n *Notifier) tellEverything() {
+	n.everything = true
+	clear(n.pending)
+	n.signal()
 }
 
 // forget gives up what could not be told in favour of "anything may have happened", to be told when that is possible again.
 func (n *Notifier) forget() {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.everything = true
-	clear(n.pending)
-	n.signal()
+	n.tellEverything()
 }
 
 // listen listens until the context ends.

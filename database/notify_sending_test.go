@@ -257,8 +257,14 @@ func TestWhoIsAloneTellsNothing(t *testing.T) {
 	require.Empty(t, n.pending)
 	n.mutex.Unlock()
 	n.receive("another" + greeting)
+	requireEverything(t, n, s.batch(t)) // who comes may have looked before "b" and after it began to listen
 	n.Tell("c")
-	require.Contains(t, s.batch(t)[0], "c")
+	s.outcome <- nil
+	require.Equal(t, []string{"c"}, noticesIn(t, n, s.batch(t)))
+	n.receive("a third" + greeting)
+	n.Tell("d")
+	s.outcome <- nil
+	require.Equal(t, []string{"d"}, noticesIn(t, n, s.batch(t)), "who was not alone has told everything already")
 	s.outcome <- nil
 
 	// Somebody who comes while the listeners are counted is not overlooked.
@@ -268,8 +274,13 @@ func TestWhoIsAloneTellsNothing(t *testing.T) {
 	require.NoError(t, n.count(t.Context(), comingMeanwhile{stageConnection{s}, n}))
 	require.False(t, n.alone)
 
-	// Nor does one that hears nobody believe that it is alone.
+	// Nor does one that hears nobody believe that it is alone. Who came while it did not notice that is told to look.
+	n.mutex.Lock()
+	n.alone = true
+	n.mutex.Unlock()
 	n.listens(false)
+	requireEverything(t, n, s.batch(t))
+	s.outcome <- nil
 	n.mutex.Lock()
 	n.counted = time.Time{}
 	n.mutex.Unlock()

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -73,6 +75,35 @@ func TestReplicasComeAndGo(t *testing.T) {
 		other.Stop()
 	}
 	require.Empty(t, one.heard, "greetings are not handed on")
+}
+
+// A replica that is alone tells nobody what it does. Whoever has begun to listen by then, and whose greeting is still under
+// way, learns afterwards that it may have missed something.
+func TestWhoComesWhileAnotherIsAloneIsToldToLook(t *testing.T) {
+	url := databasetest.BlankURL(t, database.PostgreSQL)
+	one := newReplica(t, url)
+	one.Tell("so that it counts the others")
+	require.Eventually(t, one.Alone, patience, time.Millisecond)
+
+	newcomer, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, newcomer.Close(t.Context())) }()
+	_, err = newcomer.Exec(t.Context(), "LISTEN test")
+	require.NoError(t, err)
+	one.Tell("what happens before the greeting is heard")
+	require.True(t, one.Alone())
+	_, err = newcomer.Exec(t.Context(), "SELECT pg_notify('test', E'newcomer\n\n')")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		heard, err := newcomer.WaitForNotification(ctx)
+		require.NoError(t, err)
+		if replica, notices, some := strings.Cut(heard.Payload, "\n"); replica != "newcomer" {
+			require.False(t, some, "it is told to look at everything, and not %q", notices)
+			return
+		}
+	}
 }
 
 func TestManyNoticesArriveAllOrAsOne(t *testing.T) {
