@@ -21,9 +21,9 @@ type appender struct {
 	counts map[channels.Key]*channels.Count
 	// changed are those of the counts that are to be stored; only the locks of these are certain to be held.
 	changed map[channels.Key]*channels.Count
-	// answered holds the requests that got an answer, evicting the channels whose floor passed another step.
+	// answered holds the requests that got an answer, evicting the channels whose evicted messages are to be removed.
 	answered  []answeredRequest
-	evicting  []channels.Key
+	evicting  evictionBatch
 	forgotten []keyPlace
 	// audiences are the known ones, reached those that the messages add to them.
 	audiences audiences
@@ -31,9 +31,6 @@ type appender struct {
 }
 
 type answeredRequest struct{ intentNo, position int64 }
-
-// evictionStep is how many messages pass below a channel's floor before their rows are worth a turn of the sweeper.
-const evictionStep = 128
 
 func newAppender(tx *database.Tx, counts map[channels.Key]*channels.Count, known audiences) *appender {
 	return &appender{
@@ -48,9 +45,10 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *Mes
 	now := head.Now()
 	count := a.counts[channel.Key]
 	a.changed[channel.Key] = count
+	before := *count
 	count.Messages++
 	count.LastMessageAt = now
-	a.evict(channel, count)
+	a.evict(channel, count, before)
 	m := &Message{
 		IntentNo: head.IntentNo, ChannelNo: channel.ChannelNo,
 		Position: position, Ordinal: count.Messages,
@@ -84,18 +82,6 @@ func (a *appender) answers(request *Message) bool {
 
 // forget removes an idempotency key that is past its lifetime and about to be used anew.
 func (a *appender) forget(place keyPlace) { a.forgotten = append(a.forgotten, place) }
-
-// evict moves the channel's floor, so that at most max_messages are listed.
-func (a *appender) evict(channel *channels.Rules, count *channels.Count) {
-	floor := count.Messages - channel.MaxMessages
-	if floor <= count.Floor {
-		return
-	}
-	if floor/evictionStep != count.Floor/evictionStep || channel.MaxMessages < evictionStep && count.Floor == 0 {
-		a.evicting = append(a.evicting, channel.Key)
-	}
-	count.Floor = floor
-}
 
 // expiry gives the deadline of a draft that is stored at a time of the clock.
 func (d *draft) expiry(now time.Time) time.Time {

@@ -122,7 +122,7 @@ func (a *appender) statements() []database.Statement {
 	statements = append(statements, a.keys.statements(a.tx)...)
 	statements = append(statements, a.reached.statements(a.tx)...)
 	statements = append(statements, a.answeredStatements()...)
-	statements = append(statements, evictionStatements(a.tx, a.evicting)...)
+	statements = append(statements, a.evicting.statements(a.tx)...)
 	return append(statements, channels.CountStatements(a.tx, a.changed)...)
 }
 

@@ -15,8 +15,10 @@ import (
 const (
 	workDeparture = "departure" // key: the agent
 	workRemoval   = "removal"   // key: the deleted channel's number
-	workEviction  = "eviction"  // key: the channel's number
+	workEviction  = "eviction"  // key: the channel's number, and the span of time that evicted; due at the time of the work
 	workPurge     = "purge"     // key: empty; due when the retention has passed
+
+	spanMark = "/" // before the span in a key
 )
 
 // expireWithChannels expires the unanswered requests of channels that close, whatever the cause (RFC-0021 section 7).
@@ -42,11 +44,6 @@ func (s *Service) expireWithChannels(tx *database.Tx, head *intents.Head, closed
 // scheduleRemoval leaves the messages of a deleted channel to be removed in pieces.
 func (s *Service) scheduleRemoval(tx *database.Tx, head *intents.Head, key channels.Key) error {
 	return scheduleWork(tx, workRemoval, strconv.FormatInt(key.ChannelNo, 10), head.Now(), head.IntentNo)
-}
-
-// scheduleEviction leaves the messages below a channel's raised floor to be deleted.
-func (s *Service) scheduleEviction(tx *database.Tx, key channels.Key) error {
-	return tx.Pipeline(evictionStatements(tx, []channels.Key{key})...)
 }
 
 // schedulePurge leaves the messages of an ended intent to be removed once the retention has passed.

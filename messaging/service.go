@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 
@@ -76,7 +75,6 @@ type Service struct {
 	writer *writer
 	tails  *tails
 	offers *offers
-	passes *lru.Cache[channels.Key, evictionPass]
 
 	followAgent AgentFollower
 	onPurged    []func(tx *database.Tx, intentNo int64) error
@@ -107,7 +105,6 @@ func New(cfg Config) *Service {
 	s.writer = newWriter(cfg, s.hub)
 	s.tails = newTails(s)
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
-	s.passes, _ = lru.New[channels.Key, evictionPass](keptPasses) // fails only for a size that is not positive
 	if cfg.Kept > 0 {
 		s.keep(cfg.Kept)
 	}
@@ -128,7 +125,6 @@ func New(cfg Config) *Service {
 
 // keep bounds the caches in entries.
 func (s *Service) keep(entries int) {
-	s.passes.Resize(entries)
 	s.offers.written.Resize(entries)
 	s.offers.marked.Resize(entries)
 	s.writer.audiences.keep(entries)

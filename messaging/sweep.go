@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"openintent/channels"
@@ -18,10 +19,6 @@ const (
 	// sweepBatch bounds what one transaction of the sweep touches, sweepTurn how many it makes of a kind in one turn.
 	sweepBatch = 500
 	sweepTurn  = 20
-	// fullPassEvery is how often evicted messages that had to be kept are looked at again, keptPasses for how many channels
-	// it is remembered where their deletion stands.
-	fullPassEvery = time.Hour
-	keptPasses    = 16_384
 )
 
 // work is one piece of pending work.
@@ -31,15 +28,16 @@ type work struct {
 }
 
 // Sweep makes lasting what reading already says, and removes what nobody can see any more: it expires requests whose time
-// ran out, finishes departures and deletions that a crash interrupted, and deletes evicted messages, messages of intents
-// that ended longer ago than the retention, and idempotency keys past their lifetime. Each step is a bounded transaction;
-// one that fails does not keep the others from their turn.
+// ran out, finishes departures and deletions that a crash interrupted, and deletes evicted messages (eviction.go), messages of
+// intents that ended longer ago than the retention, and idempotency keys past their lifetime. Each step is a bounded
+// transaction; one that fails does not keep the others from their turn.
 func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
 		s.sweepWork(ctx, workDeparture, ""), // before what it is to tell of has expired for good
 		s.sweepExpired(ctx),
 		s.sweepWork(ctx, workRemoval, ""),
 		s.sweepWork(ctx, workEviction, ""),
+		s.sweepEvictedRequests(ctx),
 		s.sweepWork(ctx, workPurge, ""),
 		s.sweepKeys(ctx),
 	)
@@ -89,8 +87,11 @@ func (s *Service) sweepWork(ctx context.Context, kind, key string) error {
 
 func (s *Service) pendingWork(ctx context.Context, kind, key string) (pending []work, err error) {
 	due := int64(math.MaxInt64)
-	if kind == workPurge {
+	switch kind {
+	case workPurge:
 		due = database.Micros(s.db.Now().Add(-s.retention))
+	case workEviction:
+		due = database.Micros(s.db.Now())
 	}
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{
@@ -128,51 +129,11 @@ func (s *Service) finish(ctx context.Context, w work) error {
 	return s.removeEvicted(ctx, w, key)
 }
 
-// channel gives the channel of a piece of work whose key is a channel's number.
+// channel gives the channel of a piece of work whose key begins with a channel's number.
 func (w work) channel() (channels.Key, error) {
-	channelNo, err := strconv.ParseInt(w.key, 10, 64)
+	number, _, _ := strings.Cut(w.key, spanMark)
+	channelNo, err := strconv.ParseInt(number, 10, 64)
 	return channels.Key{IntentNo: w.intentNo, ChannelNo: channelNo}, err
-}
-
-// removeEvicted deletes a channel's messages below its floor, but none that an asker may still ask for: requests whose time
-// has not run out or whose idempotency key is remembered, and the responses to them. What is kept is looked at again only
-// in a full pass, now and then, so that it does not cost anything at each eviction.
-func (s *Service) removeEvicted(ctx context.Context, w work, key channels.Key) error {
-	var floor int64
-	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		count, err := channels.LoadCount(tx, key)
-		floor = count.Floor
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	now := s.db.Now()
-	pass, begun := s.passes.Get(key)
-	if !begun || pass.through > floor || now.Sub(pass.begunAt) >= fullPassEvery { // a floor goes back with the whole log
-		pass = evictionPass{begunAt: now}
-	}
-	err = s.remove(ctx, w, doomed{
-		condition: `m.intent_no = ? AND m.channel_no = ? AND m.ordinal > ? AND m.ordinal <= ?
-		AND NOT EXISTS (SELECT 1 FROM messages r
-			WHERE r.intent_no = m.intent_no AND r.position = COALESCE(m.correlation_position, m.position)
-			AND r.message_type = 'request' AND (r.ended_at IS NULL AND (r.expires_at IS NULL OR r.expires_at > ?)
-				OR EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.created_at = r.created_at
-					AND k.intent_no = r.intent_no AND k.position = r.position)))`,
-		arguments: []any{key.IntentNo, key.ChannelNo, pass.through, floor, database.Micros(now)},
-		order:     "m.ordinal",
-	})
-	if err == nil {
-		pass.through = floor
-		s.passes.Add(key, pass)
-	}
-	return err
-}
-
-// evictionPass is how far the deletion of a channel's evicted messages has come.
-type evictionPass struct {
-	begunAt time.Time
-	through int64
 }
 
 // doomed are messages to be deleted: those that meet a condition on m, which the index of the order serves.
@@ -258,10 +219,14 @@ func (s *Service) concludeRemoval(tx *database.Tx, w work, head *intents.Head) e
 	return w.done(tx)
 }
 
+// deleteAt removes messages with what is noted of each.
 func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Statement {
+	if len(positions) == 0 {
+		return nil
+	}
 	in, argument := tx.In("position", positions)
 	var statements []database.Statement
-	for _, table := range []string{"messages", "receipts", "open_requests", "offers", "dead_letters"} {
+	for _, table := range []string{"messages", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters"} {
 		statements = append(statements, database.Statement{
 			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
 		})
@@ -272,7 +237,7 @@ func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Sta
 // sweepExpired makes the expiry of requests lasting whose time ran out.
 func (s *Service) sweepExpired(ctx context.Context) error {
 	for turn := 0; turn < sweepTurn; turn++ {
-		due, found, err := s.dueRequests(ctx)
+		due, found, err := s.requestsIn(ctx, "open_requests", "expires_at")
 		if err != nil || found == 0 {
 			return err
 		}
@@ -286,11 +251,12 @@ func (s *Service) sweepExpired(ctx context.Context) error {
 	return nil
 }
 
-func (s *Service) dueRequests(ctx context.Context) (due map[int64][]int64, found int, err error) {
+// requestsIn reads from a table of requests those whose time has come, the longest due first.
+func (s *Service) requestsIn(ctx context.Context, table, dueAt string) (due map[int64][]int64, found int, err error) {
 	due = make(map[int64][]int64)
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{
-			SQL:  "SELECT intent_no, position FROM open_requests WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
+			SQL:  "SELECT intent_no, position FROM " + table + " WHERE " + dueAt + " <= ? ORDER BY " + dueAt + " LIMIT ?",
 			Args: []any{database.Micros(s.db.Now()), sweepBatch},
 			Scan: func(row database.Row) error {
 				var intentNo, position int64
@@ -349,22 +315,4 @@ func (s *Service) sweepKeys(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// evictionStatements leave the deletion of evicted messages to the sweep.
-func evictionStatements(tx *database.Tx, keys []channels.Key) []database.Statement {
-	if len(keys) == 0 {
-		return nil
-	}
-	n := len(keys)
-	kinds, names, intentNos, times := make([]string, n), make([]string, n), make([]int64, n), make([]int64, n)
-	for i, key := range keys {
-		kinds[i], names[i], intentNos[i] = workEviction, strconv.FormatInt(key.ChannelNo, 10), key.IntentNo
-	}
-	return tx.InsertIgnore("pending_work",
-		database.Column{Name: "kind", Values: kinds},
-		database.Column{Name: "key", Values: names},
-		database.Column{Name: "intent_no", Values: intentNos},
-		database.Column{Name: "created_at", Values: times},
-	)
 }
