@@ -167,10 +167,14 @@ func (y *history) responses(t *rapid.T) {
 	}
 }
 
-// mayBeGone tells whether a sweep may have removed an evicted message, at a moment that the model cannot know. A request
-// and its answers are kept as long as its time has not run out.
+// mayBeGone tells whether a sweep may have removed an evicted message, or made it expire, at a moment that the model cannot
+// know. A request and its answers are kept until its deadline, and one without a deadline for a day unless it is answered.
 func (y *history) mayBeGone(m *model.Message) bool {
-	kept := m.Type == "request" && !m.Ended && (m.ExpiresAt.IsZero() || y.world.Now.Before(m.ExpiresAt))
+	deadline := m.ExpiresAt
+	if deadline.IsZero() && !m.Answered {
+		deadline = m.CreatedAt.Add(24 * time.Hour) // at the earliest: it runs from the eviction
+	}
+	kept := m.Type == "request" && !m.Ended && y.world.Now.Before(deadline)
 	return m.Evicted() && !kept
 }
 

@@ -27,7 +27,8 @@ const (
 	evictionStep = 128
 	// evictionSpan is how often the removal of fewer is scheduled at most.
 	evictionSpan = time.Minute
-	// askersPatience is how long a request outlives its deadline, so that an asker whose wait has just ended still finds it.
+	// askersPatience is how long a request outlives its deadline, so that an asker whose wait has just ended still finds it;
+	// less if the retention is shorter.
 	askersPatience = time.Minute
 	// evictedPatience is the least time that an evicted request may wait for its deadline. A longer retention gives more.
 	evictedPatience = 24 * time.Hour
@@ -119,7 +120,7 @@ func (s *Service) judge(page []evictedMessage, now time.Time) (fates evictionFat
 			continue
 		}
 		deadline := s.deadlineOf(m, now)
-		due := m.due(deadline)
+		due := m.due(deadline, min(askersPatience, s.retention))
 		if !due.After(now) {
 			fates.doomed = append(fates.doomed, m.position)
 			continue
@@ -147,10 +148,10 @@ func (s *Service) deadlineOf(m evictedMessage, now time.Time) time.Time {
 	return m.expiresAt
 }
 
-// due tells until when a request with a deadline is kept; zero when it is not.
-func (m evictedMessage) due(deadline time.Time) (due time.Time) {
+// due tells until when a request is kept that has a deadline or has ended; zero for any other.
+func (m evictedMessage) due(deadline time.Time, patience time.Duration) (due time.Time) {
 	if at := earliest(m.endedAt, deadline); !at.IsZero() {
-		due = at.Add(askersPatience)
+		due = at.Add(patience)
 	}
 	if remembered := m.createdAt.Add(keyLifetime); m.keyed && !m.expiresAt.IsZero() && remembered.After(due) {
 		due = remembered

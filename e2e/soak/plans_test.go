@@ -101,7 +101,8 @@ func planOf(t *testing.T, conn *sql.Conn, text string) node {
 
 // growing are the tables that grow with what agents do.
 var growing = []string{
-	"messages", "events", "intent_heads", "receipts", "offers", "open_requests", "idempotency_keys", "audiences", "subscription_deliveries",
+	"messages", "events", "intent_heads", "receipts", "offers", "open_requests", "evicted_requests", "idempotency_keys", "audiences",
+	"subscription_deliveries",
 }
 
 // crowd makes a hundred thousand messages in intents of five each, as many in a single one, and the like of the rest.
@@ -116,6 +117,7 @@ INSERT INTO receipts SELECT intent_no, position, 'agent-1', 0 FROM messages WHER
 INSERT INTO offers SELECT intent_no, position, 'agent-1', 0 FROM messages WHERE position % 2 = 0;
 INSERT INTO open_requests SELECT intent_no, position, 1, sender, 0, CASE WHEN position % 2 = 0 THEN position END
 	FROM messages WHERE position % 10 = 1;
+INSERT INTO evicted_requests SELECT intent_no, position, position FROM messages WHERE position % 10 = 2;
 INSERT INTO idempotency_keys SELECT intent_no, sender, 'channel:1', id, '', position, 'channel', id, NULL, created_at FROM messages;
 INSERT INTO audiences SELECT DISTINCT sender, intent_no, true FROM messages;
 INSERT INTO subscription_deliveries SELECT intent_no % 100, row_number() OVER (PARTITION BY intent_no % 100), intent_no, position,
