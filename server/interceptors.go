@@ -39,6 +39,8 @@ type interceptors struct {
 	validator *validator
 	observer  *observer
 	limits    *streamLimits
+	public    *publicStreams
+	memory    *memory
 	// stopping is cancelled when the server begins to stop.
 	stopping context.Context
 }
@@ -60,15 +62,29 @@ func newInterceptors(
 		validator: validator,
 		observer:  &observer{metrics: metrics, logger: logger},
 		limits:    limits,
+		public:    newPublicStreams(),
+		memory:    newMemory(0),
 		stopping:  stopping,
 	}, nil
 }
 
-// unary handles a call with one request and one response.
+// unary handles a call with one request and one response, whose request is there.
 func (i *interceptors) unary(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+) (any, error) {
+	return i.one(ctx, info.FullMethod, func(ctx context.Context, call *call) (any, error) {
+		if err := i.prepare(call, request); err != nil {
+			return nil, err
+		}
+		return handler(ctx, request)
+	})
+}
+
+// one handles a call with one request and one response: it admits the call and then lets it be answered.
+func (i *interceptors) one(
+	ctx context.Context, fullMethod string, answer func(context.Context, *call) (any, error),
 ) (response any, err error) {
-	call := i.observer.begin(ctx, info.FullMethod, i.methods[info.FullMethod], false)
+	call := i.observer.begin(ctx, fullMethod, i.methods[fullMethod], false)
 	defer func() { err = i.observer.end(call, err) }()
 	defer recoverPanic(&err)
 	ctx, release, err := i.admit(ctx, call)
@@ -76,11 +92,8 @@ func (i *interceptors) unary(
 		return nil, err
 	}
 	defer release()
-	if err := i.prepare(call, request); err != nil {
-		return nil, err
-	}
-	response, err = handler(ctx, request)
-	return response, causeOf(ctx, err)
+	response, err = answer(ctx, call)
+	return response, causeOf(ctx, call.exchange.cause(err))
 }
 
 // stream handles a call that streams; its requests are prepared as the service receives them. One that breaks the rules of
@@ -96,13 +109,22 @@ func (i *interceptors) stream(
 		return err
 	}
 	defer release()
-	leave, err := i.limits.enter(ctx)
+	leave, err := i.enter(ctx, call)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	prepare := func(request any) error { return i.prepare(call, request) }
-	return causeOf(ctx, handler(service, &preparedStream{ServerStream: stream, ctx: ctx, prepare: prepare}))
+	err = handler(service, &preparedStream{ServerStream: stream, ctx: ctx, prepare: prepare})
+	return causeOf(ctx, call.exchange.cause(err))
+}
+
+// enter counts a stream, or refuses it where there are too many.
+func (i *interceptors) enter(ctx context.Context, call *call) (leave func(), _ error) {
+	if call.method.access == public {
+		return i.public.enter(ctx)
+	}
+	return i.limits.enter(ctx)
 }
 
 // preparedStream is a stream whose requests are checked and whose context carries the caller.
@@ -128,7 +150,9 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 		return nil, nil, errMethodClosed
 	}
 	valid := context.Background() // for those who need no key
-	if call.method.access != public {
+	if call.method.access == public {
+		i.reach(ctx, call, "")
+	} else {
 		if i.stopping.Err() != nil {
 			return nil, nil, call.stopped()
 		}
@@ -137,6 +161,9 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 			return nil, nil, err
 		}
 		call.agent, call.traceID, valid = who.Agent, who.TraceID, key.valid
+		if err := i.reach(ctx, call, who.KeyID).admit(); err != nil {
+			return nil, nil, err
+		}
 		ctx = caller.NewContext(ctx, who)
 	}
 	if !call.method.waits {
@@ -146,6 +173,19 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	forgetStop := context.AfterFunc(i.stopping, func() { cancel(call.stopped()) })
 	forgetKey := context.AfterFunc(valid, func() { cancel(errKeyRemoved) })
 	return ctx, func() { forgetStop(); forgetKey(); cancel(nil) }, nil
+}
+
+// reach books the call, on its connection, to the account of its caller's key.
+func (i *interceptors) reach(ctx context.Context, call *call, keyID string) *account {
+	account := i.memory.account(keyID)
+	if call.exchange = exchangeOf(ctx); call.exchange != nil {
+		stream, _ := grpc.ServerTransportStreamFromContext(ctx).(statusWriter)
+		call.exchange.reach(account, stream, !call.method.manyRequests)
+		if keyID != "" {
+			call.exchange.connection.known.Store(true)
+		}
+	}
+	return account
 }
 
 // stopped is why the call ends, or does not begin, when the server stops.

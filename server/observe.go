@@ -34,6 +34,8 @@ type call struct {
 	name      string
 	streaming bool
 	began     time.Time
+	// exchange is the call on its connection; nil until its caller is known, and for calls from within the process.
+	exchange *exchange
 	// agent and traceID are known once the caller is.
 	agent   string
 	traceID string

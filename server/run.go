@@ -128,6 +128,7 @@ func newServer(
 		stopNow()
 		return nil, err
 	}
+	through.memory = newMemory(cfg.maxReceiveBytes())
 	s := &server{
 		cfg:      cfg,
 		logger:   logger,
@@ -136,9 +137,10 @@ func newServer(
 		health:   health.NewServer(),
 		stopNow:  stopNow,
 	}
-	services.register(s.grpc)
-	healthv1.RegisterHealthServer(s.grpc, s.health)
-	reflection.Register(s.grpc)
+	early := earlyRegistrar{s.grpc, through}
+	services.register(early)
+	healthv1.RegisterHealthServer(early, s.health)
+	reflection.Register(early)
 
 	inside := newInProcess(through.unary, through.stream)
 	services.register(inside)

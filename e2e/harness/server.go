@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -131,15 +132,26 @@ func (s *Server) Freeze(tb testing.TB) { s.signal(tb, syscall.SIGSTOP) }
 // Thaw lets a frozen process go on.
 func (s *Server) Thaw(tb testing.TB) { s.signal(tb, syscall.SIGCONT) }
 
+// Hangup sends a process SIGHUP, which tells it to read its key file again.
+func (s *Server) Hangup(tb testing.TB) { s.signal(tb, syscall.SIGHUP) }
+
+// PID is the id of a process, by which the system tells what it uses.
+func (s *Server) PID(tb testing.TB) int { return s.process(tb).Pid }
+
 func (s *Server) signal(tb testing.TB, signal syscall.Signal) {
+	tb.Helper()
+	if err := s.process(tb).Signal(signal); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (s *Server) process(tb testing.TB) *os.Process {
 	tb.Helper()
 	process, ok := s.run.(*process)
 	if !ok || process.command == nil {
-		tb.Fatal("only a server in a process of its own that runs can be frozen")
+		tb.Fatal("only a server in a process of its own that runs has an id and takes signals")
 	}
-	if err := process.command.Process.Signal(signal); err != nil {
-		tb.Fatal(err)
-	}
+	return process.command.Process
 }
 
 // Start starts a server that was stopped or killed again, on the same database.

@@ -1,0 +1,204 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// requestTimeout is how long a client may take over a request, or over one of a stream's requests once it has begun.
+	requestTimeout = 30 * time.Second
+	// answerTimeout is how long a client may take no part of the answer to a call that is no stream.
+	answerTimeout = 30 * time.Second
+	// strangerTimeout is how long a connection stays on which nobody has shown a key and no call is under way.
+	strangerTimeout = time.Minute
+	// A connection is closed when, within resetWindow, its client takes back more than mostResets calls, each within
+	// resetWithin of its beginning, and they are the greater part of all calls that began.
+	mostResets  = 1000
+	resetWindow = 10 * time.Second
+	resetWithin = time.Second
+)
+
+var errResets = errors.New("the client takes back too many calls")
+
+// connection is one connection of the gRPC port. It follows the frames in both directions and knows so which calls are under
+// way, and what each of them holds.
+type connection struct {
+	net.Conn
+	owner *connections
+	// known is true once a caller has shown a key.
+	known atomic.Bool
+	// counted is how many answers under way are counted.
+	counted atomic.Int32
+	// in is used by the reading goroutine only, and out by the writing one.
+	in, out frameFollower
+
+	mutex sync.Mutex
+	open  map[uint32]*exchange
+	// active is when the last call began, or the connection itself.
+	active time.Time
+	// now is the time of the piece that is being followed.
+	now time.Time
+	// over is the account that went over its bounds in this piece.
+	over *account
+	// What was counted since window: calls that began, and those that were taken back soon after.
+	window        time.Time
+	begun, resets int
+	ended         bool
+}
+
+func newConnection(owner *connections, raw net.Conn) *connection {
+	c := &connection{Conn: raw, owner: owner, open: make(map[uint32]*exchange), active: time.Now()}
+	c.in.to, c.in.skip = inward{c}, prefaceBytes
+	c.out.to = outward{c}
+	return c
+}
+
+// Read reads and follows what the client sends.
+func (c *connection) Read(into []byte) (n int, err error) {
+	n, err = c.Conn.Read(into)
+	if wrong := c.received(into[:n]); wrong != nil {
+		return 0, wrong
+	}
+	return n, err
+}
+
+// received follows what the client has sent.
+func (c *connection) received(piece []byte) error {
+	if len(piece) == 0 {
+		return nil
+	}
+	c.owner.add(c)
+	c.mutex.Lock()
+	c.now = time.Now()
+	c.in.follow(piece)
+	over, tooMany := c.over, c.resets > mostResets && 2*c.resets > c.begun
+	c.over = nil
+	c.mutex.Unlock()
+	if over != nil {
+		c.owner.relieve(over)
+	}
+	if tooMany {
+		c.owner.logger.Warn("a connection was closed whose client began calls and took them back at once",
+			"peer", c.RemoteAddr().String())
+		return errResets
+	}
+	return nil
+}
+
+// Write follows and sends what the server says.
+func (c *connection) Write(piece []byte) (int, error) {
+	c.out.follow(piece)
+	return c.Conn.Write(piece)
+}
+
+// Close ends the connection and gives back all that its calls hold.
+func (c *connection) Close() error {
+	c.owner.remove(c)
+	c.mutex.Lock()
+	c.ended = true
+	for number := range c.open {
+		c.forget(number)
+	}
+	c.mutex.Unlock()
+	return c.Conn.Close()
+}
+
+// forget ends a call here. The mutex is held.
+func (c *connection) forget(number uint32) {
+	if e := c.open[number]; e != nil {
+		e.release()
+		delete(c.open, number)
+	}
+}
+
+// find gives the call of a stream, or nil.
+func (c *connection) find(number uint32) *exchange {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.open[number]
+}
+
+// inward observes what the client sends. The mutex is held.
+type inward struct{ *connection }
+
+func (c inward) begins(f frame) {
+	switch e := c.open[f.stream]; {
+	case !f.isCall() || c.ended:
+	case f.kind == frameHeaders && e == nil:
+		c.begin(f.stream)
+	case f.kind == frameReset && e != nil:
+		if c.now.Sub(e.began) < resetWithin {
+			c.resets++
+		}
+		c.forget(f.stream)
+	case f.kind == frameData && e != nil:
+		e.held += f.bufferBytes()
+		e.padding = 0
+		if f.has(flagPadded) {
+			e.padding = -1
+		}
+	}
+}
+
+// begin notes a new call.
+func (c inward) begin(number uint32) {
+	if c.now.Sub(c.window) > resetWindow {
+		c.window, c.begun, c.resets = c.now, 0, 0
+	}
+	c.begun++
+	c.active = c.now
+	c.open[number] = &exchange{connection: c.connection, number: number, began: c.now}
+}
+
+func (c inward) carries(f frame, piece []byte) {
+	if f.kind != frameData {
+		return
+	}
+	if e := c.open[f.stream]; e != nil {
+		e.carry(f, piece, c.in.left-len(piece), c.now)
+	}
+}
+
+func (c inward) ends(f frame) {
+	if f.kind != frameData {
+		return
+	}
+	e := c.open[f.stream]
+	if e == nil {
+		return
+	}
+	if !e.request.within() || e.refusal.Load() != nil { // gRPC throws away what comes after a refusal.
+		e.held = 0
+	}
+	if !e.settle() {
+		c.over = e.account
+	}
+}
+
+// outward observes what the server sends.
+type outward struct{ *connection }
+
+func (c outward) begins(f frame) {
+	switch {
+	case !f.isCall():
+	case f.kind == frameReset || f.has(flagEndStream):
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		c.forget(f.stream)
+	case f.kind == frameData && c.counted.Load() > 0:
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		if e := c.open[f.stream]; e != nil && e.unsent > 0 {
+			e.took(int64(f.size))
+			e.answered = time.Now()
+		}
+	}
+}
+
+func (outward) carries(frame, []byte) {}
+
+func (outward) ends(frame) {}

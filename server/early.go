@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+)
+
+// earlyRegistrar registers services so that their calls are admitted before anything of a request is read. gRPC's own unary
+// interceptors come after the request; its handlers come before it.
+type earlyRegistrar struct {
+	*grpc.Server
+	through *interceptors
+}
+
+// RegisterService registers a service.
+func (r earlyRegistrar) RegisterService(description *grpc.ServiceDesc, implementation any) {
+	early := *description
+	early.Methods = make([]grpc.MethodDesc, len(description.Methods))
+	for i, method := range description.Methods {
+		early.Methods[i] = grpc.MethodDesc{
+			MethodName: method.MethodName,
+			Handler:    r.through.early("/"+description.ServiceName+"/"+method.MethodName, method.Handler),
+		}
+	}
+	r.Server.RegisterService(&early, implementation)
+}
+
+// early makes of a method's handler one that admits the call and only then reads its request.
+func (i *interceptors) early(fullMethod string, handler grpc.MethodHandler) grpc.MethodHandler {
+	return func(
+		service any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor,
+	) (any, error) {
+		var exchange *exchange
+		response, err := i.one(ctx, fullMethod, func(ctx context.Context, call *call) (any, error) {
+			exchange = call.exchange
+			return handler(service, ctx, func(request any) error {
+				if err := read(request); err != nil {
+					return err
+				}
+				return i.prepare(call, request)
+			}, nil)
+		})
+		if err != nil || exchange == nil {
+			return response, err
+		}
+		return unaryAnswer{response, exchange}, nil
+	}
+}
+
+// unaryAnswer is a response on its way to the wire.
+type unaryAnswer struct {
+	response any
+	exchange *exchange
+}
+
+// answerCodec is gRPC's own codec, which also tells a call how large its answer is.
+type answerCodec struct{ encoding.CodecV2 }
+
+func newAnswerCodec() answerCodec { return answerCodec{encoding.GetCodecV2(proto.Name)} }
+
+// Marshal gives the bytes of a message or of an answer.
+func (c answerCodec) Marshal(value any) (mem.BufferSlice, error) {
+	given, ok := value.(unaryAnswer)
+	if !ok {
+		return c.CodecV2.Marshal(value)
+	}
+	data, err := c.CodecV2.Marshal(given.response)
+	if err == nil {
+		given.exchange.answer(int64(data.Len()))
+	}
+	return data, err
+}
