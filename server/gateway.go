@@ -35,6 +35,8 @@ type gatewayOptions struct {
 	Logger *slog.Logger
 	// Metrics count those refusals; nothing is counted when nil.
 	Metrics *metrics
+	// Memory bounds what bodies and answers hold; nothing is bounded when nil.
+	Memory *memory
 	// Streams are the clockwork of event streams; the zero value means the usual times.
 	Streams streamTimes
 }
@@ -125,6 +127,8 @@ type restCall struct {
 	query url.Values
 	// bodyField is the request's field that the body is; empty when the body is the whole request.
 	bodyField string
+	// account is whose memory the request and its answer take; nil when nothing is bounded.
+	account *account
 	// refusal is what was wrong with the body. It is kept here because the generated code passes on its text alone.
 	refusal error
 }
@@ -161,6 +165,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route, escapedID, isStream := findEventRoute(path)
 	call := &restCall{path: written}
 	md, err := g.identify(r, call)
+	tracked.account = call.account
 	switch {
 	case err != nil && isStream:
 		g.note(r, toStatus(err))
@@ -192,7 +197,11 @@ func (g *gateway) identify(r *http.Request, call *restCall) (metadata.MD, error)
 	}
 	who, err := g.options.Identity.Identify(md)
 	call.compatibility = who.Compatibility
-	return md, err
+	if err != nil || g.options.Memory == nil {
+		return md, err
+	}
+	call.account = g.options.Memory.account(who.KeyID)
+	return md, call.account.admit()
 }
 
 // withCall gives the request as the mux sees it: under /v1, with the escapes of the path kept, HEAD as GET (the HTTP
@@ -311,10 +320,11 @@ func (g *gateway) recoverPanic(w *trackedWriter) {
 	writeProblem(w, toStatus(errInternal))
 }
 
-// trackedWriter knows whether the answer has begun.
+// trackedWriter knows whether the answer has begun, and counts a large one on its account until the client has taken it.
 type trackedWriter struct {
 	http.ResponseWriter
-	begun bool
+	account *account
+	begun   bool
 }
 
 // WriteHeader begins the answer.
@@ -326,6 +336,10 @@ func (w *trackedWriter) WriteHeader(status int) {
 // Write begins the answer if need be.
 func (w *trackedWriter) Write(data []byte) (int, error) {
 	w.begun = true
+	if size := int64(len(data)); w.account != nil && size >= countedAnswer {
+		w.account.holdAnswer(size)
+		defer w.account.holdAnswer(-size)
+	}
 	return w.ResponseWriter.Write(data)
 }
 

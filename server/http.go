@@ -13,8 +13,15 @@ import (
 const (
 	// headerTimeout bounds how long a connection may take over a request's headers.
 	headerTimeout = 10 * time.Second
-	// idleTimeout ends kept-alive connections that nobody uses. There is no write timeout: event streams last.
+	// maxHeaderBytes bounds a request's first line and headers together.
+	maxHeaderBytes = 64 << 10
+	// idleTimeout ends kept-alive connections that nobody uses. There is no timeout for a whole answer, since event streams
+	// last; slowwriter.go bounds each write.
 	idleTimeout = 2 * time.Minute
+	// maxStreamsPerHTTPConnection is how many requests one HTTP/2 connection may carry at a time, and unreadPerHTTPConnection
+	// how many bytes of their bodies may wait unread.
+	maxStreamsPerHTTPConnection = 250
+	unreadPerHTTPConnection     = 1 << 20
 	// readyTimeout bounds the database's answer to /readyz.
 	readyTimeout = 2 * time.Second
 )
@@ -24,7 +31,16 @@ func newHTTPServer(handler http.Handler, encryption *tls.Config, logger *slog.Lo
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          maxStreamsPerHTTPConnection,
+			MaxReceiveBufferPerConnection: unreadPerHTTPConnection,
+			MaxReceiveBufferPerStream:     unreadPerHTTPConnection / 4,
+			SendPingTimeout:               quietFor,
+			PingTimeout:                   answerWithin,
+			WriteByteTimeout:              silentClient,
+		},
+		IdleTimeout: idleTimeout,
 		// Handshake failures and the like are the clients' affair.
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
@@ -48,7 +64,7 @@ func newHTTPHandler(stopping context.Context, db *database.DB, metrics *metrics,
 		}),
 		"/metrics": metrics.handler(),
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return boundTimes(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, isOwn := own[r.URL.Path]
 		switch {
 		case !isOwn:
@@ -58,7 +74,7 @@ func newHTTPHandler(stopping context.Context, db *database.DB, metrics *metrics,
 		default:
 			refuseMethod(w, http.MethodGet, http.MethodHead)
 		}
-	})
+	}))
 }
 
 // checkReady tells whether calls can succeed now: the server is not stopping and the database answers.

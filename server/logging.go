@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -15,7 +16,7 @@ func newLogger(cfg Config) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
 		return nil, fmt.Errorf("OPENINTENT_LOG_LEVEL must be debug, info, warn or error; it is %q", cfg.LogLevel)
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: boundValue}
 	out := cfg.log()
 	switch {
 	case cfg.LogFormat == "text" || cfg.LogFormat == "auto" && isTerminal(out):
@@ -24,6 +25,35 @@ func newLogger(cfg Config) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(out, options)), nil
 	}
 	return nil, fmt.Errorf("OPENINTENT_LOG_FORMAT must be auto, text or json; it is %q", cfg.LogFormat)
+}
+
+const (
+	// maxLogValue bounds one value of a log line, in bytes. A failure's text may be longer: it may hold a stack.
+	maxLogValue   = 256
+	maxLogFailure = 4 << 10
+)
+
+// boundValue cuts a value of a log line. Paths, ids and texts of errors come from clients, who may send as much as they like.
+func boundValue(_ []string, attribute slog.Attr) slog.Attr {
+	most := maxLogValue
+	if attribute.Key == "error" || attribute.Key == "stack" {
+		most = maxLogFailure
+	}
+	value := attribute.Value.Resolve()
+	var text string
+	switch value.Kind() {
+	case slog.KindString:
+		text = value.String()
+	case slog.KindAny:
+		text = fmt.Sprint(value.Any())
+	default:
+		return attribute
+	}
+	if len(text) > most {
+		cut := strings.ToValidUTF8(text[:most], "")
+		attribute.Value = slog.StringValue(fmt.Sprintf("%s... (%d bytes)", cut, len(text)))
+	}
+	return attribute
 }
 
 func isTerminal(out io.Writer) bool {

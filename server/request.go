@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"reflect"
 	"strings"
 	"time"
@@ -22,8 +23,9 @@ import (
 )
 
 const (
-	// bodyTimeout bounds how long a client may take over a body.
-	bodyTimeout = time.Minute
+	// bodyTimeout bounds how long a client may take over a body, and firstBuffer what is kept for it before it comes.
+	bodyTimeout = requestTimeout
+	firstBuffer = 64 << 10
 	// drainBytes and drainTimeout bound how much of a body that is too large is read and thrown away.
 	drainBytes   = 4 << 20
 	drainTimeout = 5 * time.Second
@@ -33,6 +35,10 @@ const (
 // of it that means something else.
 var errNothingToChange = fault.New(fault.Invalid, "NOTHING_TO_CHANGE",
 	"The body must be a JSON object that names at least one field to change.")
+
+// errBodyEncoded is the refusal of a body that is compressed. Read as it is, it would be no JSON.
+var errBodyEncoded = fault.New(fault.Invalid, "BODY_ENCODED",
+	"The body is compressed or otherwise encoded; send it as it is, without Content-Encoding.")
 
 // prepare checks the path's parameters and the query, and reads the body, before the generated code runs. A refusal is
 // answered from here, in full.
@@ -93,7 +99,10 @@ func (g *gateway) readBody(
 	if route.body == "" {
 		return http.NoBody, nil
 	}
-	text, err := g.readAll(w, r)
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, errBodyEncoded
+	}
+	text, err := g.readAll(w, r, call.account)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +113,8 @@ func (g *gateway) readBody(
 	return body.forUpdate(route)
 }
 
-func (g *gateway) readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readAll reads the body, as far as there is memory for it on the caller's account.
+func (g *gateway) readAll(w http.ResponseWriter, r *http.Request, account *account) ([]byte, error) {
 	tooLarge := fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is larger than %d bytes, the most that is taken.",
 		g.options.MaxBodyBytes)
 	// Where deadlines are not supported, as in a test's recorder, none is needed.
@@ -116,9 +126,12 @@ func (g *gateway) readAll(w http.ResponseWriter, r *http.Request) ([]byte, error
 		return nil, tooLarge
 	}
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	buffer := bytes.NewBuffer(make([]byte, 0, max(r.ContentLength, 0)+bytes.MinRead))
-	if _, err := buffer.ReadFrom(io.LimitReader(r.Body, g.options.MaxBodyBytes+1)); err != nil {
-		return nil, fault.BadField(jsonform.Body, "ended before it was complete.").Because(err)
+	held := heldBody{account: account}
+	defer held.release()
+	// A length is only a promise: the buffer grows with what comes.
+	buffer := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), firstBuffer)+bytes.MinRead))
+	if _, err := buffer.ReadFrom(held.reader(io.LimitReader(r.Body, g.options.MaxBodyBytes+1))); err != nil {
+		return nil, incompleteBody(err)
 	}
 	if int64(buffer.Len()) > g.options.MaxBodyBytes {
 		drain(control, r.Body)
@@ -126,6 +139,48 @@ func (g *gateway) readAll(w http.ResponseWriter, r *http.Request) ([]byte, error
 	}
 	_ = control.SetReadDeadline(time.Time{})
 	return buffer.Bytes(), nil
+}
+
+// incompleteBody is the refusal of a body that was not read to its end.
+func incompleteBody(err error) error {
+	switch {
+	case errors.Is(err, errRequestsHeld):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errRequestSlow.Because(err)
+	}
+	return fault.BadField(jsonform.Body, "ended before it was complete.").Because(err)
+}
+
+// heldBody counts a body that is being read on the caller's account.
+type heldBody struct {
+	account *account
+	from    io.Reader
+	bytes   int64
+}
+
+func (h *heldBody) reader(from io.Reader) io.Reader {
+	h.from = from
+	return h
+}
+
+// Read reads and counts, and refuses what there is no memory for.
+func (h *heldBody) Read(into []byte) (int, error) {
+	n, err := h.from.Read(into)
+	if n == 0 || h.account == nil {
+		return n, err
+	}
+	h.bytes += int64(n)
+	if !h.account.holdRequest(int64(n)) {
+		return 0, errRequestsHeld
+	}
+	return n, err
+}
+
+func (h *heldBody) release() {
+	if h.account != nil {
+		h.account.holdRequest(-h.bytes)
+	}
 }
 
 // drain reads on in a body that is refused, within bounds: a client that writes all of it before it reads would find the

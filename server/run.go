@@ -8,10 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -40,6 +37,8 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return err
 	}
+	hangups := catchHangups()
+	defer hangups.end()
 	keys, development, err := cfg.keys()
 	if err != nil {
 		return err
@@ -73,8 +72,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return err
 	}
-	endReloads := reloadOnHangup(cfg, keys, logger)
-	defer endReloads()
+	hangups.reload(cfg, keys, logger)
 	failed := s.serve(httpListener, grpcListener)
 	if development {
 		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
@@ -150,6 +148,7 @@ func newServer(
 		Version:      cfg.Version,
 		Logger:       logger,
 		Metrics:      metrics,
+		Memory:       through.memory,
 	})
 	if err != nil {
 		s.end()
@@ -222,34 +221,4 @@ func (s *server) stopHTTP(ctx context.Context) {
 		s.logger.Warn("REST calls were still running at the end of the stop; they are cut off")
 		_ = s.http.Close()
 	}
-}
-
-// reloadOnHangup reads the key file again whenever the process gets SIGHUP, until the returned function is called.
-func reloadOnHangup(cfg Config, keys *Keys, logger *slog.Logger) (stop func()) {
-	if cfg.APIKeysFile == "" {
-		return func() {}
-	}
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range hangups {
-			reloadKeys(keys, logger)
-		}
-	}()
-	return func() {
-		signal.Stop(hangups)
-		close(hangups)
-		<-done
-	}
-}
-
-// reloadKeys reads the key file again; a bad file changes nothing.
-func reloadKeys(keys *Keys, logger *slog.Logger) {
-	if err := keys.Reload(); err != nil {
-		logger.Error("the API keys were not read again; the old ones stay", "error", err)
-		return
-	}
-	logger.Info("the API keys were read again", "keys", keys.Count())
 }

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// hangups takes the process's SIGHUP, which would end it otherwise, from before the server starts until it has stopped.
+type hangups struct {
+	signals chan os.Signal
+	running sync.WaitGroup
+}
+
+func catchHangups() *hangups {
+	h := &hangups{signals: make(chan os.Signal, 1)}
+	signal.Notify(h.signals, syscall.SIGHUP)
+	return h
+}
+
+// reload reads the key file again at each signal from now on, and for one that came before.
+func (h *hangups) reload(cfg Config, keys *Keys, logger *slog.Logger) {
+	h.running.Go(func() {
+		for range h.signals {
+			if cfg.APIKeysFile == "" {
+				logger.Info("SIGHUP reads the key file again, and none is configured: nothing changes")
+				continue
+			}
+			reloadKeys(keys, logger)
+		}
+	})
+}
+
+func (h *hangups) end() {
+	signal.Stop(h.signals)
+	close(h.signals)
+	h.running.Wait()
+}
+
+// reloadKeys reads the key file again; a bad file changes nothing.
+func reloadKeys(keys *Keys, logger *slog.Logger) {
+	if err := keys.Reload(); err != nil {
+		logger.Error("the API keys were not read again; the old ones stay", "error", err)
+		return
+	}
+	logger.Info("the API keys were read again", "keys", keys.Count())
+}
