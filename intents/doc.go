@@ -32,8 +32,9 @@
 //     completed intent stays completed. A new part locks its parent's head, so that none is missed.
 //   - After a terminal status, state, assignments and new coordinators are refused; reading, events, access control and
 //     the removal and heartbeats of coordinators are not.
-//   - Only Rules.Level decides on access. SQL repeats it where a list selects among intents (reader.mayRead), and a
-//     test holds the two equal.
+//   - Only Rules.Level decides on access, by Rules.Given, what somebody gave the agent, and by what is open to everyone.
+//     Admin is always given: whoever could give itself a right would have every right. SQL repeats Level where a list
+//     selects among intents (reader.mayRead), and a test holds the two equal.
 //
 // # What happens on failure
 //

@@ -60,6 +60,8 @@ type intentCreateCommand struct {
 	Description string `placeholder:"TEXT" help:"More about it."`
 	Parent      string `placeholder:"ID" help:"The intent that it is a part of."`
 	Status      string `enum:",draft,active,blocked,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Its first status: draft, active, blocked or suspended_awaiting_input (draft)."`
+
+	DefaultPolicy string `enum:",open,closed" default:"" placeholder:"POLICY" help:"Begin an access list: open (everybody may read) or closed (nobody but the creator until others are let in)."`
 }
 
 // Run prints the new intent's id.
@@ -74,6 +76,10 @@ func (c *intentCreateCommand) Run(ctx context.Context, to terminal) error {
 	}
 	if c.Status != "" {
 		request.Status = intentStatus(c.Status).Enum()
+	}
+	if c.DefaultPolicy != "" {
+		policy := number(openintentv1.AccessPolicy_value, "ACCESS_POLICY_", c.DefaultPolicy)
+		request.DefaultPolicy = openintentv1.AccessPolicy(policy).Enum()
 	}
 	created, err := called(client.Raw().Intents.CreateIntent(ctx, request))
 	if err != nil {

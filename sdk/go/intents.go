@@ -31,6 +31,22 @@ var intentStatuses = wordsOf(map[openintentv1.IntentStatus]IntentStatus{
 	openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT: IntentSuspendedAwaitingInput,
 })
 
+// AccessPolicy is what agents may do whom no entry of an intent's access control list names.
+type AccessPolicy string
+
+// The policies.
+const (
+	// AccessOpen lets them read.
+	AccessOpen AccessPolicy = "open"
+	// AccessClosed lets them do nothing.
+	AccessClosed AccessPolicy = "closed"
+)
+
+var accessPolicies = wordsOf(map[openintentv1.AccessPolicy]AccessPolicy{
+	openintentv1.AccessPolicy_ACCESS_POLICY_OPEN:   AccessOpen,
+	openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED: AccessClosed,
+})
+
 // Intent is what agents work on together; channels belong to one.
 type Intent struct {
 	ID          string
@@ -49,6 +65,9 @@ type IntentOptions struct {
 	State       map[string]any
 	// Status is IntentDraft when it is empty.
 	Status IntentStatus
+	// DefaultPolicy gives the intent an access control list from its first moment on. When it is empty, the intent has no
+	// list, and what everyone may do is the server's setting.
+	DefaultPolicy AccessPolicy
 }
 
 func intentOf(i *openintentv1.Intent) *Intent {
@@ -69,7 +88,7 @@ func (c *Client) CreateIntent(ctx context.Context, options IntentOptions) (*Inte
 	defer cancel()
 	created, err := c.raw.Intents.CreateIntent(ctx, &openintentv1.CreateIntentRequest{
 		Title: options.Title, Description: optional(options.Description), State: state,
-		Status: intentStatuses.number(options.Status),
+		Status: intentStatuses.number(options.Status), DefaultPolicy: accessPolicies.number(options.DefaultPolicy),
 	}, grpc.WaitForReady(true))
 	if err != nil {
 		return nil, FromError(err)

@@ -3,7 +3,7 @@ import { toJsonObject } from "./json.js";
 import { withRetry, type CallOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
 import type { Transport } from "./transport.js";
-import type { Intent, IntentStatus } from "./types.js";
+import type { AccessPolicy, Intent, IntentStatus } from "./types.js";
 
 export interface CreateIntentOptions extends CallOptions {
   description?: string;
@@ -14,6 +14,8 @@ export interface CreateIntentOptions extends CallOptions {
   parentIntentId?: string;
   /** Intents that must be completed before this one. */
   dependsOn?: readonly string[];
+  /** Begins an access control list with the intent. Without it the server's setting says what everyone may do. */
+  defaultPolicy?: AccessPolicy;
 }
 
 /** How often a status is set anew when others change the intent meanwhile. */

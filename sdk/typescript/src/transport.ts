@@ -1,5 +1,6 @@
 import type { JsonObject } from "./json.js";
 import type {
+  AccessPolicy,
   Channel,
   ChannelMessage,
   ChannelOptions,
@@ -81,6 +82,7 @@ export interface CreateIntentRequest {
   state?: JsonObject;
   parentIntentId?: string;
   dependsOn?: readonly string[];
+  defaultPolicy?: AccessPolicy;
 }
 
 /** What a stream of a channel brings: a message, or only the news that the cursor moved. */

@@ -11,6 +11,9 @@ export type MemberPolicy = "explicit" | "intent";
 
 export type ChannelStatus = "open" | "closed";
 
+/** What agents may do whom no entry of an intent's access control list names: read, or nothing. */
+export type AccessPolicy = "open" | "closed";
+
 export type IntentStatus = "draft" | "active" | "blocked" | "completed" | "abandoned" | "suspended_awaiting_input";
 
 /**

@@ -9,7 +9,7 @@ from typing import Any
 from . import _methods as methods
 from ._calls import Calls
 from ._effects import Steps
-from ._generated import channels_pb2, intents_pb2
+from ._generated import access_pb2, channels_pb2, intents_pb2
 from ._retrying import is_passing, never_began
 from ._structs import to_struct
 from .errors import ChannelNameTakenError, InvalidArgumentError, OpenIntentError, Violation
@@ -120,6 +120,7 @@ class Intents:
         constraints: Mapping[str, Any] | None,
         parent_intent_id: str | None,
         depends_on: Sequence[str],
+        default_policy: str | None,
     ) -> Steps[Intent]:
         """Creates an intent."""
         request = intents_pb2.CreateIntentRequest(
@@ -127,6 +128,10 @@ class Intents:
         )
         if status is not None:
             request.status = number(intents_pb2.IntentStatus, "INTENT_STATUS_", status, "status")
+        if default_policy is not None:
+            request.default_policy = number(
+                access_pb2.AccessPolicy, "ACCESS_POLICY_", default_policy, "default_policy"
+            )
         if state is not None:
             request.state.CopyFrom(to_struct(state, "state"))
         if constraints is not None:

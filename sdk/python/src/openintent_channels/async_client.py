@@ -235,11 +235,14 @@ class AsyncIntents:
         constraints: Mapping[str, Any] | None = None,
         parent_intent_id: str | None = None,
         depends_on: Sequence[str] = (),
+        default_policy: str | None = None,
     ) -> Intent:
-        """Creates an intent, a draft unless `status` says otherwise. UnavailableError may leave open whether it exists."""
+        """Creates an intent, a draft unless `status` says otherwise. `default_policy`, `open` or `closed`, begins an access
+        control list with it; without one the server's setting says what everyone may do. UnavailableError may leave open
+        whether the intent exists."""
         client = self._client
         steps = client._rules.intents.create(
-            title, description, status, state, constraints, parent_intent_id, depends_on
+            title, description, status, state, constraints, parent_intent_id, depends_on, default_policy
         )
         return await client._connection.run(steps)
 

@@ -1,4 +1,5 @@
 import { timestampDate, timestampFromDate, type Timestamp } from "@bufbuild/protobuf/wkt";
+import { AccessPolicy as WireAccessPolicy } from "../generated/openintent/v1/access_pb.js";
 import {
   ChannelStatus as WireChannelStatus,
   MemberPolicy as WirePolicy,
@@ -12,6 +13,7 @@ import {
 } from "../generated/openintent/v1/messages_pb.js";
 import {
   saysFailure,
+  type AccessPolicy,
   type Channel,
   type Intent,
   type IntentStatus,
@@ -38,6 +40,11 @@ const messageStatuses: Readonly<Record<MessageStatus, WireStatus>> = {
 export const memberPolicies: Readonly<Record<MemberPolicy, WirePolicy>> = {
   explicit: WirePolicy.EXPLICIT,
   intent: WirePolicy.INTENT,
+};
+
+export const accessPolicies: Readonly<Record<AccessPolicy, WireAccessPolicy>> = {
+  open: WireAccessPolicy.OPEN,
+  closed: WireAccessPolicy.CLOSED,
 };
 
 export const intentStatuses: Readonly<Record<IntentStatus, WireIntentStatus>> = {

@@ -15,7 +15,7 @@ import type {
 } from "../transport.js";
 import type { Channel, Intent, IntentStatus, Message } from "../types.js";
 import type { GrpcConnection } from "./connection.js";
-import { intentStatuses, memberPolicies, messageTypes, timestamp, toChannel, toIntent, toMessage } from "./convert.js";
+import { accessPolicies, intentStatuses, memberPolicies, messageTypes, timestamp, toChannel, toIntent, toMessage } from "./convert.js";
 
 /** The header in which the server says where a stream begins. */
 const positionHeader = "openintent-position";
@@ -133,6 +133,7 @@ export class GrpcTransport implements Transport {
       ...request,
       dependsOn: [...(request.dependsOn ?? [])],
       status: request.status && (intentStatuses[request.status] ?? badWord),
+      defaultPolicy: request.defaultPolicy && (accessPolicies[request.defaultPolicy] ?? badWord),
     };
     return toIntent(await this.connection.call(attempt, (options) => this.connection.intents.createIntent(wire, options)));
   }

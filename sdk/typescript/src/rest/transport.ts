@@ -129,8 +129,17 @@ export class RestTransport implements Transport {
   }
 
   async createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent> {
-    const { title, description, status, constraints, state, parentIntentId, dependsOn } = request;
-    const body = { title, description, status, constraints, state, parent_intent_id: parentIntentId, depends_on: dependsOn };
+    const { title, description, status, constraints, state, parentIntentId, dependsOn, defaultPolicy } = request;
+    const body = {
+      title,
+      description,
+      status,
+      constraints,
+      state,
+      parent_intent_id: parentIntentId,
+      depends_on: dependsOn,
+      default_policy: defaultPolicy,
+    };
     return toIntent(await this.#call(attempt, { method: "POST", path: "intents", body }));
   }
 
