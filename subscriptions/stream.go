@@ -23,7 +23,11 @@ func (s *Service) StreamDeliveries(
 	if err != nil {
 		return err
 	}
-	if through := req.GetAcknowledgedThrough(); through > 0 {
+	through := req.GetAcknowledgedThrough()
+	if through > sub.lastNumber {
+		return messaging.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(sub.lastNumber, 10))
+	}
+	if through > 0 {
 		if err := s.acknowledge(ctx, sub, nil, through); err != nil {
 			return err
 		}
@@ -33,8 +37,7 @@ func (s *Service) StreamDeliveries(
 	if _, err := r.look(ctx); err != nil {
 		return err
 	}
-	through, err := s.acknowledgedThrough(ctx, sub)
-	if err != nil {
+	if through, err = s.acknowledgedThrough(ctx, sub); err != nil {
 		return err
 	}
 	if err := stream.SendHeader(metadata.Pairs(messaging.PositionHeader, strconv.FormatInt(through, 10))); err != nil {
