@@ -242,7 +242,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 		chainValid bool
 		count      int64
 	}{
-		"nothing":     {"SELECT 1 WHERE ? = 0", nil, true, 5},
+		"nothing":     {"SELECT 1 FROM events WHERE intent_no = ?", nil, true, 5},
 		"payload":     {"UPDATE events SET payload = X WHERE intent_no = ? AND sequence = 3", []broken{{3, badHash}}, true, 5},
 		"actor":       {"UPDATE events SET actor = 'eve' WHERE intent_no = ? AND sequence = 1", []broken{{1, badHash}}, true, 5},
 		"time":        {"UPDATE events SET created_at = created_at + 1 WHERE intent_no = ? AND sequence = 2", []broken{{2, badHash}}, true, 5},

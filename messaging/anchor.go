@@ -2,7 +2,7 @@ package messaging
 
 import (
 	"math"
-	"time"
+	"slices"
 
 	"openintent/database"
 )
@@ -14,8 +14,6 @@ import (
 type anchor struct {
 	place int64
 	id    string
-	// checkedAt is when the item was last found in its place.
-	checkedAt time.Time
 }
 
 // losses are what a tail has found lost since it began: how often, and the lowest place that it knows to be another one now.
@@ -24,28 +22,16 @@ type losses struct {
 	from  int64
 }
 
-// hold finds out whether what a look gave follows on the sight before. If it does not, the sight begins anew at the end of
-// what there is.
-func (s *sight) hold(tx *database.Tx, followed scope, before *sight) error {
-	s.anchor, s.losses = before.anchor, before.losses
+// hold finds out whether a look follows on the sight before, whose anchor's place holds what was found. If it does not, the
+// sight begins anew at the end of what there is.
+func (s *sight) hold(before *sight, found anchor) {
+	s.anchor, s.losses = found, before.losses
 	lost := int64(math.MaxInt64)
-	if before.number > 0 && before.err == nil && s.end() < before.through {
+	if before.number > 0 && s.end() < before.through {
 		lost = s.end() + 1
 	}
-	if s.now.Sub(s.anchor.checkedAt) > sharedFor {
-		through := s.end()
-		if s.anchor.id != "" {
-			through = s.anchor.place
-		}
-		found, err := followed.newest(tx, through)
-		if err != nil {
-			return err
-		}
-		if s.anchor.id != "" && found.place == s.anchor.place && found.id != s.anchor.id {
-			lost = min(lost, s.anchor.place)
-		}
-		s.anchor = found
-		s.anchor.checkedAt = s.now
+	if before.anchor.id != "" && found.place == before.anchor.place && found.id != before.anchor.id {
+		lost = min(lost, found.place)
 	}
 	if lost != math.MaxInt64 {
 		s.losses = losses{before.losses.count + 1, lost}
@@ -57,7 +43,6 @@ func (s *sight) hold(tx *database.Tx, followed scope, before *sight) error {
 		s.anchor = anchor{}
 	}
 	s.drop()
-	return nil
 }
 
 // drop drops the anchor at the newest of the shared items.
@@ -66,40 +51,53 @@ func (s *sight) drop() {
 		return
 	}
 	newest := s.items[len(s.items)-1]
-	if newest.place <= s.anchor.place {
-		return
-	}
-	s.anchor.place = newest.place
-	if newest.message != nil {
-		s.anchor.id = newest.message.ID
-	} else {
-		s.anchor.id = newest.event.ID
+	switch {
+	case newest.place <= s.anchor.place:
+	case newest.message != nil:
+		s.anchor = anchor{newest.place, newest.message.ID}
+	default:
+		s.anchor = anchor{newest.place, newest.event.ID}
 	}
 }
 
-// newest gives the newest item of a channel up to an ordinal.
-func (c channelScope) newest(tx *database.Tx, through int64) (found anchor, err error) {
-	return found, tx.Pipeline(found.read("SELECT ordinal, id FROM messages WHERE intent_no = ? AND channel_no = ?"+
-		" AND ordinal <= ? ORDER BY ordinal DESC LIMIT 1", c.IntentNo, c.ChannelNo, through))
+// denies tells whether a message that was stored lately has the place of another one that the sight shares.
+func (s *sight) denies(m *Message) bool {
+	shared := s.since(m.Ordinal - 1)
+	return len(shared) > 0 && shared[0].place == m.Ordinal && shared[0].message.ID != m.ID
 }
 
-// newest gives the newest message or event of an intent up to a position. The log's copy of a message shares its position and
-// comes after it.
-func (n intentScope) newest(tx *database.Tx, through int64) (found anchor, err error) {
-	const condition = " WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1"
-	return found, tx.Pipeline(
-		found.read("SELECT position, id FROM messages"+condition, int64(n), through),
-		found.read("SELECT position, id FROM events"+condition, int64(n), through))
+// prepare gives the statements that read what is in the anchor's place, or before it if nothing is there any more, and where
+// they put it. Each query reads some place and id, up to a place. Without an anchor yet the newest item is read.
+func (a anchor) prepare(queries []string, arguments ...any) (found *anchor, statements []database.Statement) {
+	found = new(anchor)
+	through := a.place
+	if a.id == "" {
+		through = math.MaxInt64
+	}
+	for _, query := range queries {
+		statements = append(statements, database.Statement{
+			SQL: query, Args: append(slices.Clone(arguments), through),
+			Scan: func(row database.Row) error {
+				var read anchor
+				err := row.Scan(&read.place, &read.id)
+				if read.place > found.place {
+					*found = read
+				}
+				return err
+			},
+		})
+	}
+	return found, statements
 }
 
-// read gives a statement that reads an item, and puts it here if it is newer.
-func (a *anchor) read(query string, arguments ...any) database.Statement {
-	return database.Statement{SQL: query, Args: arguments, Scan: func(row database.Row) error {
-		var found anchor
-		err := row.Scan(&found.place, &found.id)
-		if found.place > a.place {
-			*a = found
-		}
-		return err
-	}}
+// anchored reads a channel's newest message up to an ordinal.
+var anchored = []string{
+	"SELECT ordinal, id FROM messages WHERE intent_no = ? AND channel_no = ? AND ordinal <= ? ORDER BY ordinal DESC LIMIT 1",
+}
+
+// anchoredInIntent reads an intent's newest message or event up to a position. The log's copy of a message shares its position
+// and comes after it.
+var anchoredInIntent = []string{
+	"SELECT position, id FROM messages WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",
+	"SELECT position, id FROM events WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",
 }

@@ -35,8 +35,8 @@ type audience struct {
 //
 // A database that loses commits loses rows that were stored. So each transaction that adds rows of an intent draws a tag,
 // which the intent's head keeps: what is remembered as of a tag is stored wherever the head has that tag. When the head has
-// another one, because another replica added rows or because commits were lost, nothing that is remembered of the intent
-// counts, and what is of interest is read (batch.settleAudiences). Rows are added seldom, so that is seldom too.
+// another one, because another replica added rows or because commits were lost, what is remembered of the intent is in doubt,
+// and what is of interest is read (batch.settleAudiences). Rows are added seldom, so that is seldom too.
 type audiences struct {
 	stored *lru.Cache[audience, int64] // the life of its intent in which the row was seen
 	lives  *lru.Cache[int64, *audienceLife]
@@ -68,11 +68,8 @@ func (a audiences) knows(one audience, head *intents.Head) bool {
 	return known && current.tag == head.AudienceTag && current.life == seen
 }
 
-// estranged tells whether rows of the intent are remembered, but not as of its head.
-func (a audiences) estranged(head *intents.Head) bool {
-	current, known := a.lives.Get(head.IntentNo)
-	return known && current.tag != head.AudienceTag
-}
+// doubts tells whether a row that it does not know was stored before.
+func (a audiences) doubts(one audience) bool { return a.stored.Contains(one) }
 
 // learn is told what a commit has certainly left stored, with the heads as it found and left them.
 func (a audiences) learn(heads intents.Heads, began map[int64]intents.Head, stored ...audienceBatch) {
@@ -153,14 +150,17 @@ func (b audienceBatch) columns() (names, intentNos, sent database.Column) {
 		database.Column{Name: "sent", Values: ofSent}
 }
 
-// settleAudiences decides which rows the batch adds. Of intents whose heads are not as they were left it reads what is stored,
-// so that two replicas that write to one intent do not add the same again and again. The heads of the others note it.
+// settleAudiences decides which rows the batch adds, and lets the heads of their intents note it. It reads which of those in
+// doubt are stored, so that two replicas that write to one intent do not add the same again and again.
 func (b *batch) settleAudiences() error {
 	reached, doubtful := b.appender.reached, make(audienceBatch)
 	for one := range reached {
-		if !b.atOnce && b.audiences.estranged(b.heads.Get(one.intentNo)) {
+		if b.audiences.doubts(one) {
 			doubtful[one] = struct{}{}
 		}
+	}
+	if len(doubtful) > 0 && b.atOnce {
+		return errDoubtful
 	}
 	if len(doubtful) > 0 {
 		var read database.Statement

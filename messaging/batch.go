@@ -15,8 +15,12 @@ import (
 	"openintent/intents"
 )
 
-// errRefusedAtOnce means that by what is remembered one of the drafts is refused.
-var errRefusedAtOnce = errors.New("a batch with a refusal is not stored at once")
+var (
+	// errRefusedAtOnce means that by what is remembered one of the drafts is refused.
+	errRefusedAtOnce = errors.New("a batch with a refusal is not stored at once")
+	// errDoubtful means that not all is remembered, though the heads are.
+	errDoubtful = errors.New("a batch whose audiences are in doubt is not stored at once")
+)
 
 // keyLifetime is how long idempotency keys are remembered.
 const keyLifetime = 24 * time.Hour

@@ -20,7 +20,8 @@ func (c channelScope) topics() []any {
 // look reads everything in one round trip.
 func (c channelScope) look(s *Service, tx *database.Tx, before *sight, agentIDs []string) (*sight, error) {
 	rows, statement := c.newer(tx, before)
-	l, err := s.look(tx, channels.Key(c), agentIDs, statement...)
+	found, check := before.anchor.prepare(anchored, c.IntentNo, c.ChannelNo)
+	l, err := s.look(tx, channels.Key(c), agentIDs, append(statement, check...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +30,7 @@ func (c channelScope) look(s *Service, tx *database.Tx, before *sight, agentIDs 
 		return nil, err
 	}
 	next.extend(before, rows.messages)
+	next.hold(before, *found)
 	return next, nil
 }
 
@@ -53,6 +55,9 @@ func (c channelScope) take(s *Service, before *sight, stored *handover) *sight {
 	}
 	rows := slices.Clone(stored.after(before.through))
 	if len(rows) == 0 {
+		if before.denies(stored.messages[len(stored.messages)-1]) {
+			return nil
+		}
 		return before // a look has seen it
 	}
 	if rows[0].Ordinal != before.through+1 || stored.head.Epoch != before.head.Epoch || !stored.tells(before.look) {

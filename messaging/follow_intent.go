@@ -25,7 +25,8 @@ func (n intentScope) look(s *Service, tx *database.Tx, before *sight, agentIDs [
 	if first {
 		r.limit = 0
 	}
-	found, err := s.readSection(tx, r, agentIDs)
+	place, check := before.anchor.prepare(anchoredInIntent, int64(n))
+	found, err := s.readSection(tx, r, agentIDs, check...)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +41,7 @@ func (n intentScope) look(s *Service, tx *database.Tx, before *sight, agentIDs [
 		maps.Copy(next.talks, found.talks)
 	}
 	next.share(before, keep, from, found.items, found.through)
+	next.hold(before, *place)
 	if first || before.head.Epoch != next.head.Epoch || !slices.Equal(before.agentIDs, agentIDs) {
 		var statement database.Statement
 		next.exclusions, statement = channels.PrepareExclusions(tx, int64(n), agentIDs)

@@ -94,7 +94,7 @@ func TestIntentsStreamsAreRefused(t *testing.T) {
 			}
 			return err
 		}
-		requireBadField(t, try(as("bob"), intentID, ptr(last+1)), "after_position")
+		requireFault(t, try(as("bob"), intentID, ptr(last+1)), fault.Conflict, "CURSOR_BEYOND_LOG")
 		requireFault(t, try(as("bob"), "nothing", nil), fault.NotFound, "INTENT_NOT_FOUND")
 		requireFault(t, try(context.Background(), intentID, nil), fault.Unauthenticated, "UNAUTHENTICATED")
 		h.admit(t, intentID, "alice")

@@ -43,8 +43,6 @@ type scope interface {
 	// take gives the sight that follows on another by what a commit handed over, and no other: the same when that holds
 	// nothing new, nil when it takes a look.
 	take(s *Service, before *sight, stored *handover) *sight
-	// newest gives the newest item up to a place.
-	newest(tx *database.Tx, through int64) (anchor, error)
 	// read reads what a follower may see after its cursor, up to what the sight knows of.
 	read(s *Service, tx *database.Tx, f *follower) (*section, error)
 }
@@ -288,10 +286,8 @@ func (t *tail) look(ctx context.Context, before *sight, agentIDs []string) (next
 		}
 	}()
 	err = t.service.db.Read(ctx, func(tx *database.Tx) (err error) {
-		if next, err = t.scope.look(t.service, tx, before, agentIDs); err != nil {
-			return err
-		}
-		return next.hold(tx, t.scope, before)
+		next, err = t.scope.look(t.service, tx, before, agentIDs)
+		return err
 	})
 	return next, err
 }

@@ -257,7 +257,7 @@ func (w *writer) transactAtOnce(ctx context.Context, submissions []*submission, 
 		b = newBatch(w, tx, submissions)
 		return b.runAtOnce(recalled)
 	})
-	if err != nil && !errors.Is(err, errRefusedAtOnce) {
+	if err != nil && !errors.Is(err, errRefusedAtOnce) && !errors.Is(err, errDoubtful) {
 		w.remembered.doubt(recalled.heads)
 	}
 	return b, err

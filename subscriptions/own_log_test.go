@@ -113,7 +113,7 @@ func TestAgentScopeRefuses(t *testing.T) {
 		_, err = h.tryFollow(asOperator(), t, "role:smith", nil)
 		requireBadField(t, err, "agent_id")
 		_, err = h.tryFollow(as("bob"), t, "bob", ptr(int64(1)))
-		requireBadField(t, err, "after_position")
+		requireFault(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
 		_, err = h.tryFollow(asOperator(), t, "bob", nil)
 		require.NoError(t, err)
 		bound := caller.NewContext(context.Background(), caller.Caller{Agent: "ann", KeyAgents: []string{"ann", "bob"}})

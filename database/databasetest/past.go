@@ -1,0 +1,68 @@
+package databasetest
+
+import (
+	"context"
+	"testing"
+
+	"openintent/database"
+)
+
+// keptPrefix begins the names of the tables that hold copies.
+const keptPrefix = "kept_"
+
+// Past is what a database held at some time. Putting it back is what a failover to a standby that lagged does, or the
+// restoring of a backup: everything that was committed since is lost, while servers run.
+type Past struct {
+	db     *database.DB
+	name   string
+	tables []string
+}
+
+// Remember copies what the database holds, under a name of the test's.
+func Remember(tb testing.TB, db *database.DB, name string) *Past {
+	tb.Helper()
+	past := &Past{db: db, name: keptPrefix + name + "_", tables: tables(tb, db)}
+	past.each(tb, func(table, kept string) []string { return []string{"CREATE TABLE " + kept + " AS SELECT * FROM " + table} })
+	return past
+}
+
+// PutBack makes the database hold what it held then, in one transaction.
+func (p *Past) PutBack(tb testing.TB) {
+	tb.Helper()
+	p.each(tb, func(table, kept string) []string {
+		return []string{"DELETE FROM " + table, "INSERT INTO " + table + " SELECT * FROM " + kept}
+	})
+}
+
+func (p *Past) each(tb testing.TB, queries func(table, kept string) []string) {
+	tb.Helper()
+	err := p.db.Write(context.Background(), func(tx *database.Tx) error {
+		for _, table := range p.tables {
+			for _, query := range queries(table, p.name+table) {
+				if err := tx.Gorm().Exec(query).Error; err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatalf("copying the tables: %v", err)
+	}
+}
+
+// tables names the tables of a database that are not copies.
+func tables(tb testing.TB, db *database.DB) (names []string) {
+	tb.Helper()
+	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+	if db.Engine() == database.PostgreSQL {
+		query = "SELECT name FROM (SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()) AS t WHERE 1 = 1"
+	}
+	err := db.Read(context.Background(), func(tx *database.Tx) error {
+		return tx.Gorm().Raw(query + " AND name NOT LIKE '" + keptPrefix + "%'").Scan(&names).Error
+	})
+	if err != nil {
+		tb.Fatalf("listing the tables: %v", err)
+	}
+	return names
+}
