@@ -78,7 +78,7 @@ func (row channelRow) rules(intentID string) Rules {
 	return rules
 }
 
-// Located gives the key of a channel's id without reading it, if it is at hand; keys never change.
+// Located gives the key of a channel's id without reading it, if it is at hand; no other channel ever has it.
 func (s *Service) Located(channelID string) (key Key, ok bool) { return s.keys.Get(channelID) }
 
 // Locate gives the key of a channel's id, and ErrChannelNotFound for an id that was never given out. It knows nothing

@@ -48,7 +48,7 @@ type Service struct {
 	// defaultAccess is PolicyOpen or PolicyClosed.
 	defaultAccess Policy
 
-	numbers *lru.Cache[string, int64]  // by intent id; they never change
+	numbers *lru.Cache[string, int64]  // by intent id; no other intent ever has the number, see database.Further
 	rules   *EpochCache[int64, *Rules] // by intent number
 
 	lead        leadWatch

@@ -19,6 +19,10 @@ const (
 // recollection is what the writer remembers of its own commits, so that it can decide about the next drafts without reading,
 // and commit them in one round trip. It is a guess: every such commit says by what it has decided, and the database refuses it
 // if anything of that is different by now (intents.Expect, agents.RefuseChanged). The writer's goroutine alone uses it.
+//
+// That holds when the database has lost commits, too. Heads are compared with a tag that each change draws (intents.Same), so
+// one that is as it was left has behind it all that was left with it: counts and requests. An agent's record is compared as a
+// whole, whatever history it is of. Idempotency keys are not remembered: one that was lost is free again.
 type recollection struct {
 	heads     *lru.Cache[int64, *leftHead]
 	counts    *lru.Cache[channels.Key, recalled[channels.Count]]

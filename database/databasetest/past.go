@@ -22,7 +22,9 @@ type Past struct {
 func Remember(tb testing.TB, db *database.DB, name string) *Past {
 	tb.Helper()
 	past := &Past{db: db, name: keptPrefix + name + "_", tables: tables(tb, db)}
-	past.each(tb, func(table, kept string) []string { return []string{"CREATE TABLE " + kept + " AS SELECT * FROM " + table} })
+	past.each(tb, func(table, kept string) []string {
+		return []string{"CREATE TABLE " + kept + " AS SELECT * FROM " + table}
+	})
 	return past
 }
 

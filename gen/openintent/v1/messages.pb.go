@@ -1536,7 +1536,9 @@ type SubscribeRequest struct {
 	//	*SubscribeRequest_IntentId
 	//	*SubscribeRequest_AgentId
 	Scope isSubscribeRequest_Scope `protobuf_oneof:"scope"`
-	// Go on after this position; absent: from now on. One of the future is INVALID_ARGUMENT.
+	// Go on after this position; absent: from now on. One beyond the log's end is FAILED_PRECONDITION with the reason
+	// CURSOR_BEYOND_LOG and `last_position`, the log's last. So ends a stream, too, when the database loses what it has handed
+	// on, as a failover or a restored backup can.
 	AfterPosition *int64 `protobuf:"varint,2,opt,name=after_position,json=afterPosition,proto3,oneof" json:"after_position,omitempty"`
 	// Only these types: a logged event's type, or `channel_message` for messages; empty: everything. A client's own event of
 	// type `channel_message` is never delivered, as AppendEvent says.

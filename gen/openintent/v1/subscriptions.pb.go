@@ -762,7 +762,8 @@ type StreamDeliveriesRequest struct {
 	SubscriptionId string `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
 	// How many deliveries may be unacknowledged at a time, 1 to 1,000; 100 when absent.
 	MaxOutstanding *int32 `protobuf:"varint,2,opt,name=max_outstanding,json=maxOutstanding,proto3,oneof" json:"max_outstanding,omitempty"`
-	// Acknowledge everything up to this number first, as AcknowledgeDeliveries does; over REST the Last-Event-ID.
+	// Acknowledge everything up to this number first, as AcknowledgeDeliveries does; over REST the Last-Event-ID. A number
+	// beyond the last one is FAILED_PRECONDITION with the reason CURSOR_BEYOND_LOG.
 	AcknowledgedThrough *int64 `protobuf:"varint,3,opt,name=acknowledged_through,json=acknowledgedThrough,proto3,oneof" json:"acknowledged_through,omitempty"`
 	// Tell whenever the stream becomes the active one, at its beginning or later: by a delivery of number 0, without message
 	// and event, before the others. It is not acknowledged. Not over REST.

@@ -837,7 +837,9 @@ export type SubscribeRequest = Message$1<"openintent.v1.SubscribeRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Go on after this position; absent: from now on. One of the future is INVALID_ARGUMENT.
+   * Go on after this position; absent: from now on. One beyond the log's end is FAILED_PRECONDITION with the reason
+   * CURSOR_BEYOND_LOG and `last_position`, the log's last. So ends a stream, too, when the database loses what it has handed
+   * on, as a failover or a restored backup can.
    *
    * @generated from field: optional int64 after_position = 2;
    */

@@ -490,7 +490,8 @@ export type StreamDeliveriesRequest = Message<"openintent.v1.StreamDeliveriesReq
   maxOutstanding?: number | undefined;
 
   /**
-   * Acknowledge everything up to this number first, as AcknowledgeDeliveries does; over REST the Last-Event-ID.
+   * Acknowledge everything up to this number first, as AcknowledgeDeliveries does; over REST the Last-Event-ID. A number
+   * beyond the last one is FAILED_PRECONDITION with the reason CURSOR_BEYOND_LOG.
    *
    * @generated from field: optional int64 acknowledged_through = 3;
    */
