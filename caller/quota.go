@@ -51,6 +51,13 @@ func (q *Quota) Set(rates Rates) {
 	q.rates = rates
 }
 
+// Rates gives the rates that hold now.
+func (q *Quota) Rates() Rates {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	return q.rates
+}
+
 // Take counts a message of so many bytes, or refuses it. A message may be larger than what is left, or than a second's
 // bytes: then the key waits longer for the next one.
 func (q *Quota) Take(bytes int) error {
@@ -117,12 +124,11 @@ func spend(l *rate.Limiter, now time.Time, n int) {
 }
 
 func (q *Quota) refusal(wait time.Duration) error {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
+	rates := q.Rates()
 	refusal := fault.New(fault.Quota, "QUOTA_EXCEEDED",
 		"This API key has sent as many messages, or bytes, as its quota allows for now; try again later.").After(wait)
 	for name, rate := range map[string]int64{
-		"messages_per_second": q.rates.MessagesPerSecond, "bytes_per_second": q.rates.BytesPerSecond,
+		"messages_per_second": rates.MessagesPerSecond, "bytes_per_second": rates.BytesPerSecond,
 	} {
 		if rate > 0 {
 			refusal = refusal.With(name, strconv.FormatInt(rate, 10))

@@ -6,12 +6,13 @@
 // closures that get a Tx:
 //
 //	Write          changes; commits when the closure returns nil, rolls back on an error or a panic
-//	WriteAtOnce    changes decided without reading; all of them and the commit are one round trip
 //	Read           several statements that see one snapshot; always rolled back
 //	ReadStatement  one statement, which is a snapshot by itself
+//	Lane           writing beside all others, for the one who must never stand in line behind those that wait for locks
 //
 // Within them, gorm (Tx.Gorm) serves ordinary rows. Where round trips count, Tx.Pipeline sends several statements at
-// once, Tx.Insert and Tx.Update write many rows with one statement, and Tx.SendWithCommit saves the last round trip. Who
+// once, Tx.Insert and Tx.Update write many rows with one statement, and Tx.SendWithCommit saves the last round trip; with Lane.WriteAtOnce
+// there is no other. Who
 // decides by what was seen earlier says so with Tx.UpdateExpected and Tx.RefuseChanged, and the database refuses the
 // transaction when it is different by now.
 //
@@ -46,13 +47,14 @@
 // # What happens on failure
 //
 // A conflict with another transaction (serialization, deadlock, lock timeout, busy file) is tried again a few times,
-// with pauses, except in WriteAtOnce, whose caller has another way. A connection that was lost while it lay in the pool is
+// with pauses, except in a Lane, whose caller has another way. At most half of the connections for writing wait for the locks
+// of intents; others give theirs back and try again. A connection that was lost while it lay in the pool is
 // replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsUnique, IsData,
 // IsUnavailable and IsCommitUnknown tell them apart. When the connection breaks while the commit is under way, nobody knows whether it was stored: the
 // error is IsCommitUnknown, nothing is tried again, and the caller has to look. The AfterCommit functions run then
 // too: they wake, and a wake that was not needed does no harm.
 //
-// A statement waits a few seconds for a lock and half a minute for its end; a connection whose server went silent is
+// A statement waits a few seconds for a lock, in a Lane a tenth of a second, and half a minute for its end; a connection whose server went silent is
 // given up after half a minute. The URL of a PostgreSQL database may set other limits (lock_timeout and so on).
 //
 // A notification is lost when the process ends between the commit and the sending, or while a connection is away. Nothing

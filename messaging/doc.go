@@ -3,8 +3,8 @@
 //
 // # Writing
 //
-// A call becomes a draft. What can be decided from the draft alone is decided at once (draft.go); then it queues for the
-// writer, which takes all drafts that wait and commits them together (writer.go, batch.go):
+// A call becomes a draft. What can be decided from the draft alone is decided at once (draft.go); then it queues (queue.go) for
+// the writer, which takes drafts that wait and commits them together (writer.go, batch.go):
 //
 //	lock the heads, read the state ──> decide each draft (admit.go) ──> append (append.go) and commit
 //	└────────── one round trip ─────┘                                  └──────── one round trip ───────┘
@@ -27,11 +27,26 @@
 // messages; the writer and the lifecycle's own notifications share it.
 //
 // A stream of messages (pipeline.go) queues each without waiting for the one before: one goroutine takes them up, as long as
-// there is room in its window (window.go), another answers them in order. The writer keeps the order of an intent's drafts,
-// also of those that it has to pass over because another replica holds the intent.
+// there is room in its window (window.go) and in the queue, another answers them in order.
 //
 //	client ──> window ──> queue ──> writer
 //	   └────── answers, in order ─────┘
+//
+// # Fairness
+//
+// In the queue each API key has a line of its own. A batch takes drafts from the lines in turn, and no more than a share from
+// each, so what a key waits for does not depend on what another one sends. The places are bounded, in all and for each key. A
+// key's line keeps its order, and with it the order of each intent. Drafts of two keys have no order before they are
+// stored: nobody can tell which of two calls came first of which neither was answered before the other began.
+//
+// No intent holds up another one. The writer never waits for a head's lock: drafts of an intent that somebody else holds are
+// put aside (aside.go) with all that follow in the intent, and tried again by a timer of the intent's own, until they have
+// waited for too long. So it goes after a commit of unknown outcome, whose transaction may keep its locks for a while. The
+// writer's transactions have a connection of their own (database.Lane), in which no other wait for a lock lasts long.
+//
+//	lines of keys ── in turn ──> batch ──> committed, refused
+//	                               │ held
+//	                               └────> aside, by intent ── when due ──> batch
 //
 // # Reading
 //
@@ -96,7 +111,7 @@
 // # Failure
 //
 // When the connection is lost at the commit, the writer looks for its messages' ids, made beforehand, under the lock that
-// the lost transaction held, before it decides anything anew; if the database stays away the sender is told that the
+// the lost transaction held, before it decides anything anew; if the lock is not to be had or the database stays away the sender is told that the
 // outcome is unknown and repeats the call with its idempotency key. A crash between a commit and its wake-ups costs the
 // waiting parties one turn of their slow timer, and so does a notification that is lost on its way to another replica. When a
 // replica knows that it may have missed some, because it begins to listen again or another had too many to tell, everyone who

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -34,6 +35,27 @@ func TestKeyListForms(t *testing.T) {
 	require.Nil(t, keys.find(""))
 }
 
+// A key has the rates of all keys unless it has its own, and a reload changes them for whoever holds the key already.
+func TestRatesOfKeys(t *testing.T) {
+	path := writeKeyFile(t, "", "- key: filed\n  messages_per_second: 3\n- key: stays\n")
+	keys, err := LoadKeys("plain,own=agent-a;bytes_per_second=7;sdk,free;messages_per_second=0", path)
+	require.NoError(t, err)
+	all := caller.Rates{MessagesPerSecond: 5, BytesPerSecond: 100}
+	keys.SetRates(all)
+	require.Equal(t, all, keys.find("plain").quota.Rates())
+	require.Equal(t, caller.Rates{MessagesPerSecond: 5, BytesPerSecond: 7}, keys.find("own").quota.Rates())
+	require.True(t, keys.find("own").compatibility)
+	require.Equal(t, caller.Rates{BytesPerSecond: 100}, keys.find("free").quota.Rates())
+	require.Equal(t, caller.Rates{MessagesPerSecond: 3, BytesPerSecond: 100}, keys.find("filed").quota.Rates())
+
+	held := keys.find("filed")
+	writeKeyFile(t, path, "- key: filed\n  messages_per_second: 4\n- key: stays\n  bytes_per_second: 1\n")
+	require.NoError(t, keys.Reload())
+	require.Equal(t, caller.Rates{MessagesPerSecond: 4, BytesPerSecond: 100}, held.quota.Rates())
+	require.Equal(t, caller.Rates{MessagesPerSecond: 5, BytesPerSecond: 1}, keys.find("stays").quota.Rates())
+	require.NoError(t, held.valid.Err(), "other rates end nothing")
+}
+
 func TestKeyIDsAreStableAndRevealNothing(t *testing.T) {
 	first, err := LoadKeys("one,two", "")
 	require.NoError(t, err)
@@ -49,6 +71,8 @@ func TestBadKeyListsAreRefusedWithoutShowingKeys(t *testing.T) {
 	for _, test := range []struct{ list, problem string }{
 		{"secret1,", "API key 2 of the list: the key is empty"},
 		{"secret1;SDK", `only "sdk", "messages_per_second=N" and`},
+		{"secret1;messages_per_second=many", "messages_per_second must be a whole number"},
+		{"secret1;bytes_per_second=-1", "bytes_per_second must be a whole number"},
 		{"secret1=", "one = and the agents' ids"},
 		{"c2VjcmV0MQ==", "one = and the agents' ids"},
 		{"secret1=a=b", "one = and the agents' ids"},
@@ -110,6 +134,8 @@ func TestBadKeyFilesAreRefusedWithoutShowingKeys(t *testing.T) {
 		{"- key: secret1\n  agents: a", "agents and roles are lists"},
 		{"- key: secret1\n  agents: []", "agents is empty"},
 		{"- key: secret1\n  sdk: perhaps", "sdk is true or false"},
+		{"- key: secret1\n  messages_per_second: -1", "must not be negative"},
+		{"- key: secret1\n  bytes_per_second: few", "are whole numbers"},
 		{"- agents: [a]", "the key is empty"},
 		{"- secret1=a=b", "belongs in a mapping"},
 	} {

@@ -53,6 +53,30 @@ func TestStreamsAreCountedByCaller(t *testing.T) {
 	}
 }
 
+// An unbound key that changes its names has no more streams than one key may have.
+func TestStreamsAreCountedByKey(t *testing.T) {
+	limits := newStreamLimits(2, 3)
+	enter := func(key, agent string) (func(), error) {
+		return limits.enter(caller.NewContext(t.Context(), caller.Caller{KeyID: key, Agent: agent}))
+	}
+	var leaves []func()
+	for _, agent := range []string{"a", "b", "c"} {
+		leave, err := enter("k", agent)
+		require.NoError(t, err)
+		leaves = append(leaves, leave)
+	}
+	_, err := enter("k", "d")
+	require.ErrorContains(t, err, "TOO_MANY_STREAMS")
+	other, err := enter("l", "d")
+	require.NoError(t, err)
+	other()
+	for _, leave := range leaves {
+		leave()
+	}
+	require.Empty(t, limits.open)
+	require.Empty(t, limits.ofKeys)
+}
+
 func TestStreamsThatComeTogetherDoNotPassTheLimit(t *testing.T) {
 	limits := newStreamLimits(5, 100)
 	ctx := caller.NewContext(t.Context(), caller.Caller{KeyID: "k", Agent: "a"})

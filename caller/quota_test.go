@@ -1,0 +1,49 @@
+package caller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/fault"
+)
+
+func TestQuotaOfMessages(t *testing.T) {
+	q, now := NewQuota(Rates{MessagesPerSecond: 10}), time.Now()
+	for range 10 {
+		require.Zero(t, q.take(now, 1<<20), "what comes in a second may come at once")
+	}
+	require.Equal(t, 100*time.Millisecond, q.take(now, 1).Round(time.Millisecond))
+	require.Zero(t, q.take(now.Add(100*time.Millisecond), 1))
+	require.NotZero(t, q.take(now.Add(100*time.Millisecond), 1))
+}
+
+// A message that is larger than a second's bytes is not refused for ever, but the next one waits for it.
+func TestQuotaOfBytes(t *testing.T) {
+	q, now := NewQuota(Rates{BytesPerSecond: 1000}), time.Now()
+	require.Zero(t, q.take(now, 10_000))
+	require.Equal(t, 9*time.Second, q.take(now, 1).Round(100*time.Millisecond))
+	require.NotZero(t, q.take(now.Add(8*time.Second), 1))
+	require.Zero(t, q.take(now.Add(10*time.Second), 1))
+}
+
+func TestQuotaRefuses(t *testing.T) {
+	q := NewQuota(Rates{MessagesPerSecond: 1, BytesPerSecond: 1000})
+	require.NoError(t, q.Take(1))
+	refusal := fault.From(q.Take(1))
+	require.Equal(t, "QUOTA_EXCEEDED", refusal.Reason)
+	require.Equal(t, fault.Quota, refusal.Kind)
+	require.NotZero(t, refusal.RetryAfter)
+	require.Equal(t, map[string]string{"messages_per_second": "1", "bytes_per_second": "1000"}, refusal.Metadata)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, NewQuota(Rates{}).Await(ctx, 1), nil, "nothing to wait for")
+	require.ErrorIs(t, q.Await(ctx, 1), context.Canceled)
+	q.Set(Rates{MessagesPerSecond: 1000})
+	require.NoError(t, q.Await(t.Context(), 1<<30), "a change holds for whoever has the quota")
+	var none *Quota
+	require.NoError(t, none.Take(1))
+}
