@@ -19,13 +19,15 @@ const (
 	maxStreamedBytes  = 16 << 20
 )
 
-// Bounds of a batch: in all, and of one key's drafts in it. They are as small as costs nothing, because a draft waits for
-// the batch before its own, whoever filled that.
+// Bounds of a batch: in all, and of one key's drafts in it while several keys send. A draft waits for the batch before its
+// own, whoever filled that, and what a batch wakes competes with it for the processors; so the shares are small. A key that
+// sends alone has whole batches. It has been alone once so many batches went by without another's draft.
 const (
 	maxBatchDrafts = 512
 	maxBatchBytes  = 8 << 20
-	maxShareDrafts = 128
-	maxShareBytes  = 1 << 20
+	maxShareDrafts = 32
+	maxShareBytes  = 64 << 10
+	aloneAfter     = 256
 )
 
 // queue holds the drafts that wait for the writer, those of each API key apart. A batch takes them from the keys in turn,
@@ -38,6 +40,10 @@ type queue struct {
 	drafts, bytes int   // that wait, and that are put aside
 	aside         aside
 	batches       int // that were taken
+	// latest is the key of the draft that came last, and sharedIn the batch before which the last one came of another key
+	// than the one before it.
+	latest   string
+	sharedIn int
 	stopping      bool
 	arrived       chan struct{}
 }
@@ -62,7 +68,7 @@ type forStream struct {
 }
 
 func newQueue() *queue {
-	return &queue{keys: make(map[string]*keyQueue), aside: newAside(), arrived: make(chan struct{}, 1)}
+	return &queue{keys: make(map[string]*keyQueue), sharedIn: -aloneAfter - 1, aside: newAside(), arrived: make(chan struct{}, 1)}
 }
 
 // add queues a draft, or refuses it when too much waits.
@@ -160,6 +166,12 @@ func (q *queue) append(k *keyQueue, s *submission) {
 	q.count(k, s, 1)
 	k.waiting = append(k.waiting, s)
 	q.turns.add(k)
+	if k.id != q.latest {
+		if q.latest != "" {
+			q.sharedIn = q.batches
+		}
+		q.latest = k.id
+	}
 	q.signal()
 }
 
@@ -258,7 +270,7 @@ func (q *queue) gather(now time.Time) (batch []*submission) {
 			q.turns.unpop(k)
 			break
 		}
-		if !k.takeShare(q.batches, size) {
+		if q.shared() && !k.takeShare(q.batches, size) {
 			spent.add(k)
 			continue
 		}
@@ -285,6 +297,9 @@ func (q *queue) firstOf(k *keyQueue, now time.Time) *submission {
 	}
 	return nil
 }
+
+// shared tells whether several keys send.
+func (q *queue) shared() bool { return q.batches-q.sharedIn <= aloneAfter }
 
 // takeShare gives a key room for a draft in a batch, if it has not had its share of it.
 func (k *keyQueue) takeShare(batch, size int) bool {

@@ -77,15 +77,16 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 // What one key floods the queue with is a part of each batch; another key's draft is in the next one.
 func TestKeysTakeTurns(t *testing.T) {
 	q := newQueue()
-	for range 4 * maxShareDrafts {
+	for range 3 * maxBatchDrafts {
 		filled(t, q, queued("flood", 1, 0))
 	}
-	require.Len(t, next(q), maxShareDrafts)
+	require.Len(t, next(q), maxBatchDrafts, "a key that is alone has whole batches")
 	late := filled(t, q, queued("victim", 1, 0), queued("third", 2, 0))
 	batch := next(q)
 	require.Subset(t, batch, late)
 	require.Len(t, batch, maxShareDrafts+2)
-	require.Len(t, next(q), maxShareDrafts)
+	q.batches += aloneAfter
+	require.Len(t, next(q), maxBatchDrafts, "and again once it is alone")
 }
 
 // Where the keys are more than a batch has room for, those that are left out are first in the next one.
@@ -113,7 +114,7 @@ func TestBatchesAreBounded(t *testing.T) {
 // A small message does not overtake a large one of its key that the batch has no room for.
 func TestBatchesKeepTheOrderOfAKey(t *testing.T) {
 	q := newQueue()
-	list := filled(t, q, queued("a", 1, 1), queued("a", 1, maxShareBytes/2), queued("a", 1, maxShareBytes/2), queued("a", 1, 1))
+	list := filled(t, q, queued("a", 1, 1), queued("a", 1, maxBatchBytes/2), queued("a", 1, maxBatchBytes/2), queued("a", 1, 1))
 	requireSubmissions(t, next(q), list[:2]...)
 	requireSubmissions(t, next(q), list[2:]...)
 }
