@@ -272,7 +272,7 @@ func (h *house) message(t require.TestingT, id string) time.Time {
 		}
 		_, sent = head.Next()
 		counts[key].Messages++
-		counts[key].LastMessageAt = sent
+		counts[key].LastMessageAt = head.Now()
 		return tx.Pipeline(CountStatements(tx, counts)...)
 	})
 	return sent

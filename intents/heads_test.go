@@ -290,9 +290,10 @@ func TestAHeadsTimeNeverFallsBack(t *testing.T) {
 		require.NoError(t, h.inWrite(func(tx *database.Tx) error {
 			heads, err := Lock(tx, before.IntentNo)
 			require.NoError(t, err)
-			require.Equal(t, before.LastAt, heads[0].Now())
+			require.Equal(t, h.clock.Now(), heads[0].Now(), "the clock decides")
 			_, at := heads[0].Next()
 			require.Equal(t, before.LastAt.Add(time.Microsecond), at)
+			require.Equal(t, h.clock.Now(), heads[0].Now())
 			return nil
 		}))
 		require.Equal(t, before.LastAt.Add(time.Microsecond), h.head(t, intent.GetId()).LastAt)
