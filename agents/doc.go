@@ -6,20 +6,28 @@
 // # Lifecycle
 //
 //	               heartbeat
-//	            +-------------+
-//	            v             |
-//	         active ----> unhealthy ----> dead
-//	            |             |            ^
-//	            |             v            |
-//	            +--------> draining -------+
+//	    +-------------+--------------+
+//	    v             |              |
+//	 active ----> unhealthy ----> dead
+//	    |             |            ^ |
+//	    |             v            | v
+//	    +--------> draining -------+-+
 //
 //	every status ----> deregistered
-//	draining, dead, deregistered ----> active, by registering only
+//	draining, dead, deregistered ----> active, by registering
 //
 // Silence makes an active agent unhealthy and an unhealthy one dead; it is judged by the server's clock alone, and only
 // when it lasted longer than the agent's own threshold. A draining agent is deregistered when its drain timeout has run
 // out; one that named no timeout drains until it says that it is done, or counts as dead once it fell silent.
 // A heartbeat leaves it draining; one that comes back registers.
+//
+// Time in which nobody could be heard is no silence: while the server was stopped or frozen, or the database away. The sweep
+// tells by the gaps between its turns (hearing.go), so silence counts from the end of the last gap at the earliest. Drain
+// timeouts are deadlines and run on meanwhile.
+//
+// An agent that counts as dead and is heard was not dead: its heartbeat revives it with the record it had, as draining if it
+// was draining. Its id, under a key that may speak for it, is all that tells one instance from another; a key that may not
+// take the record's role does not get it back either. Who deregistered has left and registers anew.
 //
 // # What holds
 //
@@ -27,6 +35,9 @@
 // derived from time on the way. Rows are never deleted. A record's version starts at 1 with each registration and grows
 // with each change of the record or its status (heartbeats alone do not count), so a new registration can repeat an old
 // version: readers that watch an agent compare whole presences.
+//
+// Times follow the clock, also when it is set back: a sign of life from a clock that was ahead counts as one of now. Only a
+// departure never gets an earlier time than one before it, nor than what it ends in the rooms above (OnDeparting).
 //
 // The last departure (departed_at) outlives a new registration, because memberships and requests from before it are
 // void. What else a deregistration causes belongs to the rooms above: they register OnDeparted hooks, which run in the

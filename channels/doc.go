@@ -14,13 +14,18 @@
 // # What must hold
 //
 //   - Every change locks its intent's head first, reads and decides afterwards, and raises the head's epoch.
-//   - A closed channel never opens again. closed_at lies after the channel's last message and is taken under the lock.
+//   - A closed channel never opens again. closed_at is taken under the lock. Of a channel that was closed it is a time of the
+//     intent's log, after the channel's last message; where the clock was set back, it lies ahead of the clock as the log does. Of
+//     one that lapsed it is the deadline, by the clock.
 //   - Openness, and with it the uniqueness of names, is decided by time: a channel whose time to live has run out is
 //     closed at its deadline, whether or not a sweep came by. Because a suspension stops that clock and a resumption
 //     restarts it, channels that lapsed before a suspension are closed for good in the transaction that suspends.
 //   - Whatever closes a channel goes through one function, which runs the OnClosing hooks in the same transaction.
+//   - A time to live runs by the clock from the creation, the last message or the last resumption on (Head.Now), not from the
+//     times that the log gives those.
 //   - A member is listed from the moment it was added, and no longer once it departed at or after that moment, even
-//     before the departure reached the list. Times of membership are the database clock's, as those of departures are.
+//     before the departure reached the list. Times of membership are the database clock's, as those of departures are, but
+//     never at or before the member's last departure: that has a time ahead of the clock if the clock was set back since.
 //
 // # Failure
 //

@@ -13,8 +13,9 @@ const (
 )
 
 // serverClock follows the database's clock without asking it each time, so that all replicas on one database agree
-// within a round trip. Between measurements it advances with the process's monotonic clock; a measurement may set it
-// back by less than a round trip.
+// within a round trip. Between measurements it advances with the process's monotonic clock, so a step of this machine's own
+// clock does not move it. A measurement may set it back by less than a round trip, or by as much as the database's clock was
+// set back since the last one.
 type serverClock struct {
 	anchor atomic.Pointer[clockAnchor]
 }

@@ -22,6 +22,10 @@
 //
 //   - Positions of an intent are gapless and rise in the order of commits; times strictly rise with them. Sequences
 //     number the events alone, gapless from 1. An event logged by LogAt shares the position of the message it copies.
+//   - What is handed out orders the log, and the clock decides. A time that Next or Tick hands out is the later of the clock and
+//     the head's last time plus a microsecond, so it can lie ahead of the clock when that was set back. Whether a deadline has
+//     passed, and from when a time to live or a silence counts, goes by Head.Now: the clock, or the head's last time where
+//     that lies ahead by a second at most (Head.At).
 //   - A transaction locks all the heads it needs at once, so no two can wait for each other.
 //   - Nothing is decided in the statement that locks: it waited, and saw rows as they were before. What is read after
 //     it is true until the commit. What is decided by an expected head is stored only if the head has not moved, so
@@ -42,6 +46,11 @@
 // heads live as long as their transaction, and rules read in a transaction that changed them are never kept. When the
 // outcome of a commit is unknown, the observers are woken as after a commit, which is harmless. Sweep repeats what it
 // did not finish; two replicas sweeping at once log each expiry once, because they decide under the lock.
+//
+// A clock that was ahead leaves heads ahead of it; each commit to one is counted, and now and then one is logged (lead.go).
+// Nothing waits for the clock to come to where the head is. While the server is stopped, coordinators fall silent as they
+// would otherwise: the rules rest on stored times alone, so that all replicas decide alike. Nothing is lost by it: a
+// coordinator has its rights back with its next heartbeat, unless somebody with a grant took its place before.
 //
 // Access requests (RFC-0011), leases (RFC-0003), portfolios (RFC-0013) and checkpoints (RFC-0019) are not kept.
 package intents

@@ -18,8 +18,8 @@
 // What is remembered is a guess. Whatever a draft is decided by either cannot change without its intent's head, which is
 // compared under the lock, or is an agent's record, which is compared after it, or is an idempotency key, whose uniqueness the
 // table keeps. If anything is different the database refuses the transaction, nothing is stored, and the batch is read and
-// decided as above; so is one with a refusal, with a channel by its name, or after a commit of unknown outcome. The time is
-// that of the clock which follows the database's, never before the newest message's. Where another replica has moved the head
+// decided as above; so is one with a refusal, with a channel by its name, or after a commit of unknown outcome. The clock is
+// the one that follows the database's, and decides by the same rule (intents.Head.At). Where another replica has moved the head
 // in between, the writer guesses no more until it has found its own head again.
 //
 // A refused draft touches no other. A sender hears of its message only after the commit. Messages get their place under the
@@ -107,6 +107,12 @@
 //
 // Expiry is decided by time when reading, whether or not the sweep (sweep.go) came by. An Ask whose time is over settles
 // under the lock: it finds an answer that was stored before, or expires the request so that none can be stored after.
+//
+// created_at orders messages and decides nothing; deadlines follow the clock, see package intents. A wait is a duration from the
+// moment of the call: its request expires that long after the clock's time, and the wait moves back with a clock that is set
+// back (wait.go). So after the clock was ahead, an expires_at may lie before the created_at of the same message: the one says
+// when it ends, the other where it stands. Two times are compared only where one was made to follow the other: a departure
+// lies after every membership and request that it ends, and what comes after it, after it.
 //
 // # Failure
 //
