@@ -84,6 +84,14 @@ func listCoordinators(tx *database.Tx, head *Head) ([]*Coordinator, error) {
 	return coordinators, nil
 }
 
+// findIntentsHeardAhead gives some intents with a coordinator, whose work has not ended, that was heard after a time.
+func findIntentsHeardAhead(tx *database.Tx, after time.Time, limit int) (intentNos []int64, err error) {
+	err = tx.Gorm().Raw("SELECT DISTINCT intent_no FROM coordinators WHERE last_heartbeat_at > ?"+
+		" AND status NOT IN ('failed_over', 'completed') ORDER BY intent_no LIMIT ?", database.Micros(after), limit).
+		Scan(&intentNos).Error
+	return intentNos, err
+}
+
 // findIntentOfCoordinator gives the intent that a coordinator was made for; zero when there is no such coordinator.
 func findIntentOfCoordinator(tx *database.Tx, coordinatorID string) (intentNo int64, err error) {
 	err = tx.Gorm().Raw("SELECT intent_no FROM coordinators WHERE id = ?", coordinatorID).Scan(&intentNo).Error

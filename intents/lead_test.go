@@ -65,6 +65,23 @@ func TestAccessFollowsTheClockOnALogAhead(t *testing.T) {
 	})
 }
 
+// A coordinator that was heard while the clock was ahead falls silent by the clock.
+func TestACoordinatorThatWasHeardAheadOfTheClock(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.newIntent(t).GetId()
+		h.closeList(t, id)
+		h.step(time.Hour, func() { h.coordinate(t, id, "bob") })
+		require.NoError(t, h.Sweep(t.Context()))
+		require.True(t, h.mayRead("bob", id))
+		h.clock.Advance(2*time.Minute + time.Microsecond)
+		epoch := h.head(t, id).Epoch
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, epoch, h.head(t, id).Epoch, "once is enough")
+		require.False(t, h.mayRead("bob", id))
+		h.coordinate(t, id, "eve")
+	})
+}
+
 // Times stay strictly rising, and so the hash chain whole.
 func TestTheLogOfAClockSetBackVerifies(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

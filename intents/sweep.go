@@ -15,12 +15,15 @@ const (
 )
 
 // Sweep logs once, for each access entry that has expired, that it has. Nothing waits for it: the rules decide by time.
-// It works in one transaction for each intent and leaves what is too much for one turn to the next. Several replicas
-// may sweep at once.
+// And it lets the silence of coordinators that were heard ahead of the clock count from now. It works in one transaction for
+// each intent and leaves what is too much for one turn to the next. Several replicas may sweep at once.
 func (s *Service) Sweep(ctx context.Context) error {
-	var lapsed []int64
+	var lapsed, ahead []int64
 	err := s.db.Read(ctx, func(tx *database.Tx) (err error) {
-		lapsed, err = findIntentsWithLapsedEntries(tx, tx.Now(), sweptIntents)
+		if lapsed, err = findIntentsWithLapsedEntries(tx, tx.Now(), sweptIntents); err != nil {
+			return err
+		}
+		ahead, err = findIntentsHeardAhead(tx, tx.Now().Add(maxLead), sweptIntents)
 		return err
 	})
 	if err != nil {
@@ -33,7 +36,37 @@ func (s *Service) Sweep(ctx context.Context) error {
 		}
 		failures = append(failures, s.db.Write(ctx, func(tx *database.Tx) error { return logExpiries(tx, no) }))
 	}
+	for _, no := range ahead {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		failures = append(failures, s.db.Write(ctx, func(tx *database.Tx) error { return hearNow(tx, no) }))
+	}
 	return errors.Join(failures...)
+}
+
+// hearNow takes heartbeats that lie ahead of the clock, because it was set back since, for heartbeats of now. Else a coordinator
+// that fell silent would count as heard until the clock has come to where it was.
+func hearNow(tx *database.Tx, intentNo int64) error {
+	heads, err := Lock(tx, intentNo)
+	if err != nil {
+		return err
+	}
+	head := heads[0]
+	coordinators, err := listCoordinators(tx, head)
+	if err != nil {
+		return err
+	}
+	for _, coordinator := range coordinators {
+		if now := head.Now(); coordinator.LastHeartbeatAt.Sub(now) > maxLead {
+			coordinator.LastHeartbeatAt = now
+			if err := updateCoordinator(tx, coordinator); err != nil {
+				return err
+			}
+			head.RaiseEpoch()
+		}
+	}
+	return nil
 }
 
 func logExpiries(tx *database.Tx, intentNo int64) error {

@@ -38,7 +38,6 @@ func TestAForwardStepOfTheClockDoesNotStick(t *testing.T) {
 		alice, bob := stepped{h.As("alice")}, h.As("bob")
 		intent := alice.makes(t, "/v1/intents", `{"title":"T","status":"active"}`)
 		channel := alice.makes(t, "/v1/intents/"+intent+"/channels", `{"name":"c"}`)
-		passing := alice.makes(t, "/v1/intents/"+intent+"/channels", `{"name":"p","options":{"ttl_seconds":2}}`)
 		alice.makes(t, "/v1/channels/"+channel+"/messages", `{"payload":{}}`)
 		behindItsBack(t, h, "UPDATE intent_heads SET last_at = last_at + ?", time.Hour.Microseconds())
 
@@ -59,6 +58,7 @@ func TestAForwardStepOfTheClockDoesNotStick(t *testing.T) {
 		figure(t, "an ask of 2 s on a log an hour ahead took %.1f s", longest.Seconds())
 		require.Less(t, longest, 20*time.Second)
 
+		passing := alice.makes(t, "/v1/intents/"+intent+"/channels", `{"name":"p","options":{"ttl_seconds":2}}`)
 		begun := time.Now()
 		alice.makes(t, "/v1/channels/"+passing+"/messages", `{"payload":{}}`)
 		require.Eventually(t, func() bool {

@@ -40,7 +40,7 @@ const (
 	AgentStatus_AGENT_STATUS_DRAINING AgentStatus = 3
 	// Silent for longer than its threshold; a heartbeat makes it active again.
 	AgentStatus_AGENT_STATUS_UNHEALTHY AgentStatus = 4
-	// Silent for so long that it counts as lost.
+	// Silent for so long that it counts as lost; a heartbeat brings it back.
 	AgentStatus_AGENT_STATUS_DEAD AgentStatus = 5
 	// Left.
 	AgentStatus_AGENT_STATUS_DEREGISTERED AgentStatus = 6

@@ -49,8 +49,8 @@ type AgentServiceClient interface {
 	// UpdateAgentStatus moves an agent along its lifecycle: by itself, its key's owner or the operator. An illegal
 	// transition is INVALID_ARGUMENT. `deregistered` has all effects of DeregisterAgent.
 	UpdateAgentStatus(ctx context.Context, in *UpdateAgentStatusRequest, opts ...grpc.CallOption) (*Agent, error)
-	// Heartbeat says that an agent lives. A dead or deregistered agent gets FAILED_PRECONDITION (410 over REST) and
-	// must register again.
+	// Heartbeat says that an agent lives. One that counted as dead is active again, or draining, with the record that it had. A
+	// deregistered agent gets FAILED_PRECONDITION (410 over REST) and must register again.
 	Heartbeat(ctx context.Context, in *HeartbeatRequest, opts ...grpc.CallOption) (*HeartbeatResponse, error)
 	// DeregisterAgent takes an agent out of service, from any status: it leaves all member lists, unanswered requests to
 	// it expire, and the channels concerned are told (RFC-0021 section 7.2).
@@ -155,8 +155,8 @@ type AgentServiceServer interface {
 	// UpdateAgentStatus moves an agent along its lifecycle: by itself, its key's owner or the operator. An illegal
 	// transition is INVALID_ARGUMENT. `deregistered` has all effects of DeregisterAgent.
 	UpdateAgentStatus(context.Context, *UpdateAgentStatusRequest) (*Agent, error)
-	// Heartbeat says that an agent lives. A dead or deregistered agent gets FAILED_PRECONDITION (410 over REST) and
-	// must register again.
+	// Heartbeat says that an agent lives. One that counted as dead is active again, or draining, with the record that it had. A
+	// deregistered agent gets FAILED_PRECONDITION (410 over REST) and must register again.
 	Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error)
 	// DeregisterAgent takes an agent out of service, from any status: it leaves all member lists, unanswered requests to
 	// it expire, and the channels concerned are told (RFC-0021 section 7.2).

@@ -135,7 +135,7 @@ func (ChannelStatus) EnumDescriptor() ([]byte, []int) {
 type ChannelOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether every message is also recorded in the intent's event log; false by default. The log copy is open to whoever
-	// may read the log (RFC-0021 section 6). To switch it on needs write access to the intent that somebody gave.
+	// may read the log (RFC-0021 section 6).
 	Audit *bool `protobuf:"varint,1,opt,name=audit,proto3,oneof" json:"audit,omitempty"`
 	// How long the channel stays open after its last message (or its creation), in seconds; null: until the intent ends.
 	TtlSeconds *int64 `protobuf:"varint,2,opt,name=ttl_seconds,json=ttlSeconds,proto3,oneof" json:"ttl_seconds,omitempty"`
@@ -219,11 +219,12 @@ type Channel struct {
 	Status ChannelStatus `protobuf:"varint,9,opt,name=status,proto3,enum=openintent.v1.ChannelStatus" json:"status,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it was closed; for a lapsed one, when its time ran out.
+	// When it was closed: a time of the intent's log, after the last message, so ahead of the clock if that was set back. For a
+	// lapsed channel, when its time ran out.
 	ClosedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
-	// How many messages were ever sent on it, those included that the caller cannot see.
+	// How many messages were ever sent on it.
 	MessageCount int64 `protobuf:"varint,12,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// When the last one was sent, even if the caller cannot see it.
+	// When the last one was sent, by the clock.
 	LastMessageAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=last_message_at,json=lastMessageAt,proto3" json:"last_message_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -240,7 +240,7 @@ type Message struct {
 	Status MessageStatus `protobuf:"varint,9,opt,name=status,proto3,enum=openintent.v1.MessageStatus" json:"status,omitempty"`
 	// When it was stored; strictly rising within an intent.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it expires.
+	// When it expires, by the clock; before created_at only if the clock was set back.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// When a recipient first acknowledged it.
 	ReadAt        *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`

@@ -570,7 +570,7 @@ export enum AgentStatus {
   UNHEALTHY = 4,
 
   /**
-   * Silent for so long that it counts as lost.
+   * Silent for so long that it counts as lost; a heartbeat brings it back.
    *
    * @generated from enum value: AGENT_STATUS_DEAD = 5;
    */
@@ -651,8 +651,8 @@ export const AgentService: GenService<{
     output: typeof AgentSchema;
   },
   /**
-   * Heartbeat says that an agent lives. A dead or deregistered agent gets FAILED_PRECONDITION (410 over REST) and
-   * must register again.
+   * Heartbeat says that an agent lives. One that counted as dead is active again, or draining, with the record that it had. A
+   * deregistered agent gets FAILED_PRECONDITION (410 over REST) and must register again.
    *
    * @generated from rpc openintent.v1.AgentService.Heartbeat
    */

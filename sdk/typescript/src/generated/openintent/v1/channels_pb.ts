@@ -22,7 +22,7 @@ export const file_openintent_v1_channels: GenFile = /*@__PURE__*/
 export type ChannelOptions = Message<"openintent.v1.ChannelOptions"> & {
   /**
    * Whether every message is also recorded in the intent's event log; false by default. The log copy is open to whoever
-   * may read the log (RFC-0021 section 6). To switch it on needs write access to the intent that somebody gave.
+   * may read the log (RFC-0021 section 6).
    *
    * @generated from field: optional bool audit = 1;
    */
@@ -127,21 +127,22 @@ export type Channel = Message<"openintent.v1.Channel"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was closed; for a lapsed one, when its time ran out.
+   * When it was closed: a time of the intent's log, after the last message, so ahead of the clock if that was set back. For a
+   * lapsed channel, when its time ran out.
    *
    * @generated from field: google.protobuf.Timestamp closed_at = 11;
    */
   closedAt?: Timestamp | undefined;
 
   /**
-   * How many messages were ever sent on it, those included that the caller cannot see.
+   * How many messages were ever sent on it.
    *
    * @generated from field: int64 message_count = 12;
    */
   messageCount: bigint;
 
   /**
-   * When the last one was sent, even if the caller cannot see it.
+   * When the last one was sent, by the clock.
    *
    * @generated from field: google.protobuf.Timestamp last_message_at = 13;
    */
@@ -501,9 +502,8 @@ export const ChannelStatusSchema: GenEnum<ChannelStatus> = /*@__PURE__*/
  */
 export const ChannelService: GenService<{
   /**
-   * CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. It needs read access
-   * to the intent. An audited channel needs write access that somebody gave the creator; that the intent is open does not
-   * suffice.
+   * CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. An audited channel
+   * needs write access to the intent, any other read access.
    *
    * @generated from rpc openintent.v1.ChannelService.CreateChannel
    */

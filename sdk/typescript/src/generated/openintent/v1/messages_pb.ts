@@ -95,7 +95,7 @@ export type Message = Message$1<"openintent.v1.Message"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it expires.
+   * When it expires, by the clock; before created_at only if the clock was set back.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 11;
    */
