@@ -41,6 +41,7 @@ type postgresServer struct {
 	lane          *postgresPool // one connection, see Lane
 	waiting       waitingPlaces // in the connections for writing
 	lost          atomic.Int64  // when a connection was last found to be lost, in Unix nanoseconds
+	readOnly      atomic.Int64  // when a write last met a read-only session, in Unix nanoseconds
 	turns         postgresTurns
 }
 
@@ -58,7 +59,8 @@ func openPostgres(ctx context.Context, address string, connections int) (dialect
 	}
 	half := max(1, orDefault(connections, postgresConnections)/2)
 	readConfig := config.Copy()
-	readConfig.RuntimeParams["default_transaction_read_only"] = "on"
+	readConfig.RuntimeParams[readOnlySessions] = "on"
+	readConfig.ValidateConnect = targetOf(address).reading()
 	p := &postgresServer{config: config, waiting: newWaitingPlaces(half), turns: postgresTurns{patience: turnPatience}}
 	p.writes, p.reads = p.newPool(config, half), p.newPool(readConfig, half)
 	p.lane = p.newPool(laneConfig(config), 1)
@@ -105,7 +107,8 @@ func parsePostgres(address string) (*pgx.ConnConfig, error) {
 		config.ConnectTimeout = connectPatience
 	}
 	config.DialFunc = dialer(config.ConnectTimeout).DialContext
-	return config, nil
+	config.ValidateConnect = targetOf(address).writing()
+	return config, targetOf(address).check()
 }
 
 // laneConfig sets how patient the lane's connection is, whatever the URL says about others.
@@ -141,7 +144,8 @@ func (p *postgresServer) newPool(config *pgx.ConnConfig, connections int) *postg
 	suspect := func(_ context.Context, use stdlib.ShouldPingParams) bool {
 		return use.IdleDuration > time.Second || time.Now().Add(-use.IdleDuration).UnixNano() <= p.lost.Load()
 	}
-	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(suspect))
+	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(suspect),
+		stdlib.OptionAfterConnect(verified), stdlib.OptionResetSession(p.verifyAgain(config)))
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
@@ -190,7 +194,7 @@ func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, er
 func (p *postgresServer) begin(mode mode) string {
 	switch mode {
 	case writing, writingInLane:
-		return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+		return "BEGIN ISOLATION LEVEL READ COMMITTED"
 	case reading:
 		return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 	}

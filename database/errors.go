@@ -90,8 +90,8 @@ func IsData(err error) bool {
 		errors.Is(err, gorm.ErrCheckConstraintViolated)
 }
 
-// IsUnavailable tells whether the database could not do its work for now: connection refused or lost, out of
-// connections, space or patience, closed, or the outcome of a commit unknown. Trying again later is right. The end of
+// IsUnavailable tells whether the database could not do its work for now: connection refused or lost, or leading to a server
+// that takes no writes, out of connections, space or patience, closed, or the outcome of a commit unknown. Trying again later is right. The end of
 // the caller's own context is none of these.
 func IsUnavailable(err error) bool {
 	if err == nil {
@@ -116,10 +116,7 @@ func IsUnavailable(err error) bool {
 	return isLost(err)
 }
 
-// IsConflict tells whether another transaction stood in the way before the commit, so that the whole transaction can be
-// tried again.
-func IsConflict(err error) bool { return isConflict(err) }
-
+// isConflict tells whether another transaction stood in the way before the commit.
 func isConflict(err error) bool {
 	if IsCommitUnknown(err) {
 		return false
@@ -137,16 +134,23 @@ func isConflict(err error) bool {
 	return false
 }
 
+// IsConflict tells whether the whole transaction can be tried again at once: nothing of it is stored, and what stood in its
+// way was another transaction, or a connection that leads to where nothing can be written and is given up.
+func IsConflict(err error) bool { return isConflict(err) || isReadOnly(err) }
+
 // isEnded tells whether the caller's context ended. The driver closes the connection then, which says nothing about the
 // server.
 func isEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isLost tells whether there is no connection, or no longer, and the caller did not end it.
+// isLost tells whether there is no connection that is of use, or no longer, and the caller did not end it.
 func isLost(err error) bool {
 	if err == nil || isEnded(err) {
 		return false
+	}
+	if isReadOnly(err) {
+		return true
 	}
 	if hasClass(postgresCode(err), "08", "57P") { // connection, shutdown
 		return true

@@ -65,8 +65,11 @@ func (p gormPool) QueryRowContext(ctx context.Context, query string, args ...any
 	return row
 }
 
-// note remembers the first failure of a statement and returns the error unchanged.
+// note remembers the first failure of a statement and returns it, marked if a write met a read-only session.
 func (tx *Tx) note(err error) error {
+	if tx.mode == writing {
+		err = refusedAsReadOnly(err)
+	}
 	if err != nil && tx.failed == nil {
 		tx.failed = err
 	}

@@ -26,7 +26,7 @@ func (db *DB) Lane() Lane { return Lane{db} }
 // caller chooses.
 func (l Lane) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	tx, err := l.db.write(ctx, writingInLane, fn)
-	if !tx.done(err) && !isConflict(err) && tx != nil && isConflict(tx.failed) {
+	if !tx.done(err) && !IsConflict(err) && tx != nil && IsConflict(tx.failed) {
 		return errors.Join(err, tx.failed)
 	}
 	return err

@@ -32,6 +32,9 @@ func (c *postgresConnection) giveBack(doubt error) {
 	if isLost(doubt) {
 		c.pool.server.lost.Store(time.Now().UnixNano())
 	}
+	if isReadOnly(doubt) {
+		c.pool.server.readOnly.Store(time.Now().UnixNano())
+	}
 	if doubt != nil {
 		_ = c.Raw(func(any) error { return driver.ErrBadConn })
 	}

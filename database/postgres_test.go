@@ -2,7 +2,6 @@ package database_test
 
 import (
 	"context"
-	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -20,14 +19,7 @@ func openServer(t *testing.T, cfg database.Config, settings ...string) *database
 	if cfg.URL == "" {
 		cfg.URL = databasetest.BlankURL(t, database.PostgreSQL)
 	}
-	parsed, err := url.Parse(cfg.URL)
-	require.NoError(t, err)
-	query := parsed.Query()
-	for i := 0; i < len(settings); i += 2 {
-		query.Set(settings[i], settings[i+1])
-	}
-	parsed.RawQuery = query.Encode()
-	cfg.URL = parsed.String()
+	cfg.URL = withSettings(t, cfg.URL, settings...)
 	return openScratch(t, cfg)
 }
 

@@ -42,8 +42,9 @@ type Tx struct {
 type txKey struct{}
 
 // Write runs fn in a transaction and commits it if fn returns nil. On an error or a panic everything is rolled back.
-// If another transaction stands in the way, fn runs again, up to five times, or for fifteen seconds when too many
-// transactions wait for locks: it must not keep anything from a run before. An error that IsCommitUnknown means that the commit may have been stored.
+// If another transaction stands in the way, or the connection leads to where nothing can be written, fn runs again, up to
+// five times, or for fifteen seconds when too many transactions wait for locks: it must not keep anything from a run before.
+// An error that IsCommitUnknown means that the commit may have been stored.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	begun, pause := time.Now(), firstPause
 	for attempt := 1; ; attempt++ {
@@ -51,9 +52,8 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 		if tx.done(err) {
 			return err
 		}
-		conflict := isConflict(err) || tx != nil && isConflict(tx.failed)
 		switch {
-		case !conflict:
+		case !IsConflict(err) && (tx == nil || !IsConflict(tx.failed)):
 			return err
 		case tx != nil && tx.impatient && time.Since(begun) < waitingPatience:
 			attempt--

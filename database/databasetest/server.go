@@ -98,6 +98,32 @@ func (s *Server) Start(tb testing.TB) {
 	}
 }
 
+// Demote restarts the server as a standby that follows nobody: it can be read, and takes no writes.
+func (s *Server) Demote(tb testing.TB) {
+	tb.Helper()
+	s.Stop(tb, Fast)
+	if err := os.WriteFile(filepath.Join(s.folder, "data", "standby.signal"), nil, 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	s.Start(tb)
+}
+
+// Promote makes a standby a primary again.
+func (s *Server) Promote(tb testing.TB) {
+	tb.Helper()
+	pool, err := sql.Open("pgx", s.url("postgres"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	if _, err := pool.Exec("SELECT pg_promote()"); err != nil {
+		tb.Fatalf("promoting PostgreSQL: %v", err)
+	}
+}
+
+// Maintenance is the URL of the database that every server has under the same name.
+func (s *Server) Maintenance() string { return s.url("postgres") }
+
 func (s *Server) url(name string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, name)
 }
