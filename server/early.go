@@ -62,15 +62,17 @@ type answerCodec struct{ encoding.CodecV2 }
 
 func newAnswerCodec() answerCodec { return answerCodec{encoding.GetCodecV2(proto.Name)} }
 
-// Marshal gives the bytes of a message or of an answer.
+// Marshal gives the bytes of a message or of an answer. An answer for which there is no memory left is refused in its place.
 func (c answerCodec) Marshal(value any) (mem.BufferSlice, error) {
 	given, ok := value.(unaryAnswer)
 	if !ok {
 		return c.CodecV2.Marshal(value)
 	}
 	data, err := c.CodecV2.Marshal(given.response)
-	if err == nil {
-		given.exchange.answer(int64(data.Len()))
+	if err == nil && !given.exchange.answer(int64(data.Len())) {
+		data.Free()
+		given.exchange.refuse(errAnswersHeld)
+		return nil, errAnswersHeld
 	}
 	return data, err
 }

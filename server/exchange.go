@@ -127,19 +127,25 @@ func (e *exchange) reach(account *account, stream statusWriter, one bool) {
 	e.settle()
 }
 
-// answer tells that an answer of so many bytes is there for the client to take.
-func (e *exchange) answer(bytes int64) {
+// answer tells that an answer of so many bytes is there for the client to take. It gives false when there is no memory left
+// for it.
+func (e *exchange) answer(bytes int64) (within bool) {
 	e.connection.mutex.Lock()
 	defer e.connection.mutex.Unlock()
 	if e.connection.open[e.number] != e {
-		return
+		return true
 	}
 	e.answered = time.Now()
-	if bytes >= countedAnswer && e.account != nil {
-		e.unsent = bytes
-		e.account.holdAnswer(bytes)
-		e.connection.counted.Add(1)
+	if bytes < countedAnswer {
+		return true
 	}
+	if e.account.admit() != nil {
+		return false
+	}
+	e.unsent = bytes
+	e.account.holdAnswer(bytes)
+	e.connection.counted.Add(1)
+	return true
 }
 
 // cause gives why the call was ended from here, or the error with which its handler returned.

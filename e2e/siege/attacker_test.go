@@ -10,7 +10,6 @@ import (
 	"os"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,7 +39,7 @@ type attacker struct {
 }
 
 // attack connects to a server's gRPC port and reads all that it answers until the test ends.
-func attack(tb testing.TB, h *harness.Server) *attacker {
+func attack(tb testing.TB, h *harness.Server, settings ...http2.Setting) *attacker {
 	tb.Helper()
 	var dialer net.Dialer
 	connection, err := dialer.DialContext(context.Background(), "tcp", h.GRPCAddress())
@@ -57,7 +56,7 @@ func attack(tb testing.TB, h *harness.Server) *attacker {
 	if _, err := io.WriteString(connection, http2.ClientPreface); err != nil {
 		tb.Fatal(err)
 	}
-	if err := a.framer.WriteSettings(); err != nil {
+	if err := a.framer.WriteSettings(settings...); err != nil {
 		tb.Fatal(err)
 	}
 	go a.read()
@@ -135,6 +134,28 @@ func (a *attacker) call(method string, ended bool, headers ...string) (stream ui
 	})
 }
 
+// reset takes a call back.
+func (a *attacker) reset(stream uint32) error { return a.framer.WriteRSTStream(stream, http2.ErrCodeCancel) }
+
+// count gives how many calls have ended with a status.
+func (a *attacker) count(status string) (count int) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	for _, got := range a.statuses {
+		if got == status {
+			count++
+		}
+	}
+	return count
+}
+
+// Statuses of gRPC.
+const (
+	statusDeadline  = "4"
+	statusExhausted = "8"
+	statusStranger  = "16"
+)
+
 var errRefused = errors.New("the server refused the call")
 
 // send sends part of a call's body as far as the server takes it.
@@ -182,6 +203,3 @@ func residentMB(tb testing.TB, h *harness.Server) int {
 	}
 	return kilobytes / 1024
 }
-
-// logSize is how much a server has logged so far, in bytes.
-func logSize(h *harness.Server) int { return len(strings.TrimSpace(h.Log())) }
