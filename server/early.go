@@ -5,8 +5,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto"
+	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 )
 
 // earlyRegistrar registers services so that their calls are admitted before anything of a request is read. gRPC's own unary
@@ -60,7 +61,24 @@ type unaryAnswer struct {
 // answerCodec is gRPC's own codec, which also tells a call how large its answer is.
 type answerCodec struct{ encoding.CodecV2 }
 
-func newAnswerCodec() answerCodec { return answerCodec{encoding.GetCodecV2(proto.Name)} }
+func newAnswerCodec() answerCodec { return answerCodec{encoding.GetCodecV2(protocodec.Name)} }
+
+// pooledBytes is up to which size gRPC's buffers fit what is in them; for anything larger it takes one of 1 MiB.
+const pooledBytes = 32 << 10
+
+// marshal gives the bytes of a message, in no more memory than they need.
+func (c answerCodec) marshal(value any) (mem.BufferSlice, error) {
+	message, ok := value.(proto.Message)
+	if !ok {
+		return c.CodecV2.Marshal(value)
+	}
+	size := proto.Size(message)
+	if size <= pooledBytes {
+		return c.CodecV2.Marshal(value)
+	}
+	data, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(make([]byte, 0, size), message)
+	return mem.BufferSlice{mem.SliceBuffer(data)}, err
+}
 
 // Marshal gives the bytes of a message or of an answer. An answer for which there is no memory left is refused in its place.
 func (c answerCodec) Marshal(value any) (mem.BufferSlice, error) {
@@ -68,7 +86,7 @@ func (c answerCodec) Marshal(value any) (mem.BufferSlice, error) {
 	if !ok {
 		return c.CodecV2.Marshal(value)
 	}
-	data, err := c.CodecV2.Marshal(given.response)
+	data, err := c.marshal(given.response)
 	if err == nil && !given.exchange.answer(int64(data.Len())) {
 		data.Free()
 		given.exchange.refuse(errAnswersHeld)

@@ -115,16 +115,16 @@ func (e *exchange) refuse(refusal *fault.Fault) { _ = e.stream.WriteStatus(toSta
 
 // reach tells that the call has reached its handler, which waits for the request.
 func (e *exchange) reach(account *account, stream statusWriter, one bool) {
-	if e == nil {
-		return
-	}
 	e.connection.mutex.Lock()
-	defer e.connection.mutex.Unlock()
-	if e.connection.open[e.number] != e {
-		return
+	within := true
+	if e.connection.open[e.number] == e {
+		e.account, e.stream, e.one = account, stream, one
+		within = e.settle() // A part of the request may have come before.
 	}
-	e.account, e.stream, e.one = account, stream, one
-	e.settle()
+	e.connection.mutex.Unlock()
+	if !within {
+		e.connection.owner.relieve(account)
+	}
 }
 
 // answer tells that an answer of so many bytes is there for the client to take. It gives false when there is no memory left

@@ -92,7 +92,10 @@ type face struct {
 	log      *lockedBuffer
 	metrics  *metrics
 	through  *interceptors
-	stop     context.CancelFunc
+	// connections are the server's, and dial makes a further one to it.
+	connections *connections
+	dial        func(context.Context) (net.Conn, error)
+	stop        context.CancelFunc
 }
 
 func newFace(t *testing.T, level slog.Level) *face {
@@ -104,13 +107,15 @@ func newFace(t *testing.T, level slog.Level) *face {
 	logger := slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: level}))
 	f.through, err = newInterceptors(stopping, keys, newStreamLimits(maxTestStreams, 100), f.metrics, logger)
 	require.NoError(t, err)
-	server := newGRPCServer(DefaultConfig(), nil, f.through)
+	f.connections = newConnections(f.through.memory, logger)
+	server := newGRPCServer(DefaultConfig(), nil, f.through, f.connections)
 	early := earlyRegistrar{server, f.through}
 	openintentv1.RegisterMessageServiceServer(early, f.service)
 	openintentv1.RegisterSubscriptionServiceServer(early, f.durable)
 	openintentv1.RegisterChannelServiceServer(early, openintentv1.UnimplementedChannelServiceServer{})
 	healthv1.RegisterHealthServer(early, health.NewServer())
 	listener := bufconn.Listen(1 << 20)
+	f.dial = listener.DialContext
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	connection, err := grpc.NewClient("passthrough:///test",

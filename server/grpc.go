@@ -39,8 +39,9 @@ const (
 // none; but under TLS it keeps the one for reading.
 //
 // Calls without stream come through earlyRegistrar, so that nothing of a request is read before its caller is known.
-func newGRPCServer(cfg Config, encryption *tls.Config, through *interceptors) *grpc.Server {
-	connections := newConnections(through.memory, through.observer.logger)
+func newGRPCServer(
+	cfg Config, encryption *tls.Config, through *interceptors, connections *connections,
+) *grpc.Server {
 	security := handshake{insecure.NewCredentials(), connections, true}
 	if encryption != nil {
 		security = handshake{credentials.NewTLS(encryption.Clone()), connections, false}

@@ -131,7 +131,7 @@ func newServer(
 		cfg:      cfg,
 		logger:   logger,
 		services: services,
-		grpc:     newGRPCServer(cfg, encryption, through),
+		grpc:     newGRPCServer(cfg, encryption, through, newConnections(through.memory, logger)),
 		health:   health.NewServer(),
 		stopNow:  stopNow,
 	}

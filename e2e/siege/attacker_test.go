@@ -135,7 +135,9 @@ func (a *attacker) call(method string, ended bool, headers ...string) (stream ui
 }
 
 // reset takes a call back.
-func (a *attacker) reset(stream uint32) error { return a.framer.WriteRSTStream(stream, http2.ErrCodeCancel) }
+func (a *attacker) reset(stream uint32) error {
+	return a.framer.WriteRSTStream(stream, http2.ErrCodeCancel)
+}
 
 // count gives how many calls have ended with a status.
 func (a *attacker) count(status string) (count int) {
