@@ -23,6 +23,15 @@
 //  8. The service runs. Whatever error comes back, from here or from any step above, is turned into a status in one
 //     place: toStatus.
 //
+// Over both faces all this comes before the request is read, but for steps 6 and 7. Over gRPC earlyRegistrar sees to it.
+//
+// # What others can make the server hold
+//
+// memory.go counts, by key and in all, the bytes of requests that have not arrived in full and of answers that clients have not
+// taken. Over gRPC connection.go follows the frames of each connection, since gRPC does not tell what it holds; connections.go
+// refuses the largest requests of whoever is over the bounds, and whatever takes too long. Over REST the body's reader counts,
+// and slowwriter.go gives each piece of an answer a deadline. Streams that need no key are bounded in public.go.
+//
 // # Failure
 //
 // A refusal is a fault.Fault; anything else that a service returns is INTERNAL, its text logged and never shown. Client

@@ -232,3 +232,35 @@ func TestWhatTheServiceGaveCannotBeChangedByTheRequest(t *testing.T) {
 	require.Contains(t, got.body, `"payload":{"html":"<b>&","list":[null,true],"n":1}`)
 	require.True(t, proto.Equal(payload, r.received().(*openintentv1.SendMessageRequest).GetPayload()))
 }
+
+func TestACompressedBodyIsRefused(t *testing.T) {
+	r := newREST(t)
+	for encoding, reason := range map[string]string{"gzip": "BODY_ENCODED", "br": "BODY_ENCODED", "identity": "API_KEY_MISSING"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/intents", strings.NewReader("\x1f\x8b"))
+		require.NoError(t, err)
+		request.Header.Set("Content-Encoding", encoding)
+		if encoding != "identity" {
+			request.Header.Set("X-API-Key", "open")
+		}
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Contains(t, string(text), `"reason":"`+reason+`"`)
+	}
+}
+
+func TestBodiesAreCountedWhileTheyArrive(t *testing.T) {
+	counted := newMemory(0)
+	counted.share = 10
+	held := heldBody{account: counted.account("k")}
+	_, err := io.ReadAll(held.reader(strings.NewReader("0123456789")))
+	require.NoError(t, err)
+	other := heldBody{account: counted.account("k")}
+	_, err = io.ReadAll(other.reader(strings.NewReader("0")))
+	require.ErrorIs(t, incompleteBody(err), errRequestsHeld)
+	other.release()
+	held.release()
+	require.Zero(t, counted.total.requests.Load())
+}

@@ -219,6 +219,16 @@ func writeCertificate(t *testing.T, roots *x509.CertPool) (certificatePath, keyP
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secret)
 }
 
+func TestHangupWithoutAKeyFileChangesNothing(t *testing.T) {
+	cfg := testConfig(t)
+	r := start(t, cfg)
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	require.Eventually(t, func() bool {
+		return strings.Contains(cfg.Log.(*lockedBuffer).String(), "none is configured")
+	}, patience, time.Millisecond)
+	r.stop(t)
+}
+
 func TestHangupReadsTheKeyFileAgain(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.APIKeysFile = writeKeyFile(t, "", "- "+DevelopmentKey)
