@@ -109,5 +109,5 @@ def test_a_refused_status_is_refused() -> None:
 def test_an_intent_is_not_created_twice() -> None:
     player = Player.of(away("SERVER_STOPPING"), away())
     with pytest.raises(UnavailableError):
-        player.play(Intents(player.calls()).create("t", None, None, None, None, None, []))
+        player.play(Intents(player.calls()).create("t", None, None, None, None, None, [], None))
     assert len(player.invoked) == 2
