@@ -42,7 +42,7 @@ func TestStreamDeliversAndTakesAcknowledgements(t *testing.T) {
 		require.Equal(t, "4:four", describe(s.next(t)))
 
 		_, err = h.tryStream(as("bob"), t, sub, &openintentv1.StreamDeliveriesRequest{AcknowledgedThrough: ptr(int64(9))})
-		requireFault(t, err, fault.Invalid, "NOT_DELIVERED")
+		requireFault(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
 	})
 }
 

@@ -40,6 +40,7 @@ type refusal struct {
 var (
 	unknownRoute = refusal{status: 404, code: "NOT_FOUND", reason: "ROUTE_NOT_FOUND"}
 	wrongMethod  = refusal{status: 405, code: "UNIMPLEMENTED", reason: "METHOD_NOT_ALLOWED"}
+	beyondLog    = refusal{status: 409, code: "FAILED_PRECONDITION", reason: "CURSOR_BEYOND_LOG", member: "last_position"}
 	bodyTooLarge = refusal{status: 413, code: "RESOURCE_EXHAUSTED", reason: "BODY_TOO_LARGE"}
 )
 

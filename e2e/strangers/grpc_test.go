@@ -183,7 +183,8 @@ func TestBadRequestsOverGRPC(t *testing.T) {
 				}
 				return err
 			}),
-			invalid("a stream from the future", "after_position", subscribes(w.places["room"], proto.Int64(math.MaxInt64))),
+			{what: "a stream from the future", code: codes.FailedPrecondition, reason: "CURSOR_BEYOND_LOG",
+				call: subscribes(w.places["room"], proto.Int64(math.MaxInt64))},
 			invalid("a stream from before the beginning", "after_position", subscribes(w.places["room"], proto.Int64(-1))),
 			{what: "a stream of a room of others", agent: "carol", code: codes.PermissionDenied, reason: "NOT_A_MEMBER", call: subscribes(w.places["members_room"], nil)},
 			{what: "a stream of no intent", code: codes.NotFound, reason: "INTENT_NOT_FOUND", call: follows(
@@ -192,9 +193,10 @@ func TestBadRequestsOverGRPC(t *testing.T) {
 				&openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["hidden_intent"]}})},
 			{what: "a stream of another agent", code: codes.PermissionDenied, reason: "NOT_AGENT_OWNER", call: follows(
 				&openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "bob"}})},
-			invalid("a stream of an intent from the future", "after_position", follows(&openintentv1.SubscribeRequest{
-				Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["intent"]}, AfterPosition: proto.Int64(math.MaxInt64),
-			})),
+			{what: "a stream of an intent from the future", code: codes.FailedPrecondition, reason: "CURSOR_BEYOND_LOG", call: follows(
+				&openintentv1.SubscribeRequest{
+					Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["intent"]}, AfterPosition: proto.Int64(math.MaxInt64),
+				})},
 			invalid("a stream of messages of no type", "message_type", follows(&openintentv1.SubscribeRequest{
 				Scope:       &openintentv1.SubscribeRequest_IntentId{IntentId: w.places["intent"]},
 				MessageType: openintentv1.MessageType(77).Enum(),
@@ -206,7 +208,7 @@ func TestBadRequestsOverGRPC(t *testing.T) {
 			{what: "a stream of no subscription", code: codes.NotFound, reason: "SUBSCRIPTION_NOT_FOUND", call: receives("nope", 0)},
 			{what: "a stream of another's subscription", agent: "bob", code: codes.NotFound, reason: "SUBSCRIPTION_NOT_FOUND",
 				call: receives(w.places["subscription"], 0)},
-			{what: "an acknowledgement of the future", code: codes.InvalidArgument, reason: "NOT_DELIVERED",
+			{what: "an acknowledgement of the future", code: codes.FailedPrecondition, reason: "CURSOR_BEYOND_LOG",
 				call: receives(w.places["subscription"], math.MaxInt64)},
 			invalid("an acknowledgement before the beginning", "acknowledged_through", receives(w.places["subscription"], -1)),
 		})

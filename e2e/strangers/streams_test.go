@@ -56,7 +56,7 @@ func TestStreamsThatCannotBegin(t *testing.T) {
 		}...)
 		if parameter != "subscription_id" {
 			streams = append(streams, refusedStream{
-				"a cursor of the future for " + parameter, key, "alice", path, "999999", badField("after_position"),
+				"a cursor of the future for " + parameter, key, "alice", path, "999999", beyondLog,
 			})
 		}
 	}

@@ -115,6 +115,7 @@ func TestOnlyWhatMayHelpIsRepeated(t *testing.T) {
 		{codes.Aborted, "VERSION_MISMATCH", false},
 		{codes.ResourceExhausted, "TOO_MANY_STREAMS", false},
 		{codes.Internal, "", false},
+		{codes.FailedPrecondition, "CURSOR_BEYOND_LOG", false},
 		{codes.DeadlineExceeded, "MESSAGE_TIMEOUT", false},
 	} {
 		require.Equal(t, c.retryable, retryable(FromError(refusal(t, c.code, c.reason))), "%s %s", c.code, c.reason)

@@ -1,0 +1,142 @@
+package siege
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// room is an intent with a channel, and the live stream of somebody who may read it.
+type room struct {
+	intent, channel string
+	stream          openintentv1.MessageService_SubscribeClient
+}
+
+// TestNobodyReadsByALostHistory lets PostgreSQL lose commits behind the back of a running server, as a failover to a standby
+// that lags does. Then it changes as much as was lost: readers who are revoked now, and were not in what is lost, try to read
+// on, and messages are sent to those whom only lost messages have reached. On SQLite one process owns the file, and nobody
+// can exchange what it holds.
+func TestNobodyReadsByALostHistory(t *testing.T) {
+	url := databasetest.URL(t, database.PostgreSQL)
+	server := harness.StartProcess(t, harness.Options{
+		URL: url, APIKeys: "boss-key=boss,mallory-key=mallory,victim-key=victim,helper-key=helper",
+	})
+	boss, mallory := server.With("boss-key", "boss"), server.With("mallory-key", "mallory")
+	victim := server.With("victim-key", "victim")
+	db := databasetest.Open(t, database.Config{URL: url})
+
+	rooms := make([]*room, size(5, 100))
+	for i := range rooms {
+		rooms[i] = openRoom(t, boss)
+		admitTo(t, boss, rooms[i], "mallory", "victim")
+		say(t, boss, rooms[i], "*", "kept")
+	}
+	past := databasetest.Remember(t, db, "before")
+	for _, r := range rooms {
+		admitTo(t, boss, r, "mallory", "victim", "helper")
+		require.NoError(t, readBy(t, mallory, r))
+		follow(t, mallory, r)
+		say(t, boss, r, "victim", "lost")
+		_, err := r.stream.Header()
+		require.NoError(t, err)
+	}
+	past.PutBack(t)
+
+	readOn, ended, missed := 0, 0, 0
+	for _, r := range rooms {
+		admitTo(t, boss, r, "victim")
+		if readBy(t, mallory, r) == nil {
+			readOn++
+		}
+		say(t, boss, r, "victim", "after")
+		if endOf(r) != "" {
+			ended++
+		}
+	}
+	inbox, err := victim.Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: "victim"})
+	require.NoError(t, err)
+	reached := make(map[string]bool)
+	for _, item := range inbox.GetItems() {
+		if item.GetMessage().GetPayload().GetFields()["text"].GetStringValue() == "after" {
+			reached[item.GetIntentId()] = true
+		}
+	}
+	missed = len(rooms) - len(reached)
+	figure(t, "after a loss of commits in %d intents, %d revoked readers read on, %d of %d streams ended, %d inboxes missed a message",
+		len(rooms), readOn, ended, len(rooms), missed)
+	require.Zero(t, readOn)
+	require.Zero(t, missed)
+	require.Equal(t, len(rooms), ended)
+}
+
+func openRoom(t *testing.T, boss *harness.Caller) *room {
+	t.Helper()
+	active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE
+	intent, err := boss.Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "A goal", Status: &active})
+	require.NoError(t, err)
+	channel, err := boss.Channels.CreateChannel(t.Context(), &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "talk"})
+	require.NoError(t, err)
+	return &room{intent: intent.GetId(), channel: channel.GetId()}
+}
+
+// admitTo closes a room's intent to all but its creator and the named.
+func admitTo(t *testing.T, boss *harness.Caller, r *room, agents ...string) {
+	t.Helper()
+	entries := make([]*openintentv1.AccessEntryInput, len(agents))
+	for i, agent := range agents {
+		entries[i] = &openintentv1.AccessEntryInput{PrincipalId: agent, Permission: openintentv1.Permission_PERMISSION_READ}
+	}
+	_, err := boss.Access.SetAccessControl(t.Context(), &openintentv1.SetAccessControlRequest{
+		IntentId: r.intent, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED, Entries: entries,
+	})
+	require.NoError(t, err)
+}
+
+func say(t *testing.T, by *harness.Caller, r *room, to, text string) {
+	t.Helper()
+	_, err := by.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{
+		ChannelId: r.channel, To: &to,
+		Payload: &structpb.Struct{Fields: map[string]*structpb.Value{"text": structpb.NewStringValue(text)}},
+	})
+	require.NoError(t, err)
+}
+
+// readBy tells why somebody may not read a room, in each way there is.
+func readBy(t *testing.T, by *harness.Caller, r *room) error {
+	t.Helper()
+	if _, err := by.Intents.GetIntent(t.Context(), &openintentv1.GetIntentRequest{IntentId: r.intent}); err != nil {
+		_, listed := by.Messages.ListMessages(t.Context(), &openintentv1.ListMessagesRequest{ChannelId: r.channel})
+		require.Error(t, listed)
+		return err
+	}
+	_, err := by.Messages.ListMessages(t.Context(), &openintentv1.ListMessagesRequest{ChannelId: r.channel})
+	return err
+}
+
+func follow(t *testing.T, by *harness.Caller, r *room) {
+	t.Helper()
+	var err error
+	r.stream, err = by.Messages.Subscribe(t.Context(), &openintentv1.SubscribeRequest{
+		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: r.channel},
+	})
+	require.NoError(t, err)
+}
+
+// endOf gives the reason for which a room's stream ends; empty when it shows what was sent after the loss.
+func endOf(r *room) (reason string) {
+	for {
+		d, err := r.stream.Recv()
+		if err != nil {
+			return harness.Reason(err)
+		}
+		if d.GetMessage().GetPayload().GetFields()["text"].GetStringValue() == "after" {
+			return ""
+		}
+	}
+}

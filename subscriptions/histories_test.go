@@ -1,0 +1,55 @@
+package subscriptions
+
+import (
+	"testing"
+
+	"openintent/database/databasetest"
+	"openintent/fault"
+)
+
+// A stream of an agent's own log that has handed on what the database has lost ends and says so, and a cursor of it is refused.
+func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk := h.open(t, h.intent(t), "talk")
+		first := h.follow(t, "bob", nil)
+		requireNext(t, first, "0 caught up")
+		h.send(t, "ann", talk, "bob", "kept")
+		requireNext(t, first, "1 kept")
+		first.cancel()
+		_ = first.end(t)
+
+		past := databasetest.Remember(t, h.db, "before")
+		live := h.follow(t, "bob", nil)
+		requireNext(t, live, "1 caught up")
+		h.send(t, "ann", talk, "bob", "lost")
+		requireNext(t, live, "2 lost")
+		past.PutBack(t)
+		h.send(t, "ann", talk, "bob", "another")
+		requireFault(t, live.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+		beyond := int64(2)
+		_, err := h.tryFollow(as("bob"), t, "bob", &beyond)
+		requireFault(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
+
+		again := h.follow(t, "bob", nil)
+		requireNext(t, again, "2 caught up")
+		h.send(t, "ann", talk, "bob", "after")
+		requireNext(t, again, "3 after")
+	})
+}
+
+// An agent's log that was lost altogether is not the log of another agent that was made instead of it.
+func TestALostOwnLogEndsItsStreams(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk := h.open(t, h.intent(t), "talk")
+		past := databasetest.Remember(t, h.db, "before")
+		lost := h.follow(t, "bob", nil)
+		requireNext(t, lost, "0 caught up")
+		past.PutBack(t)
+		other := h.follow(t, "carol", nil)
+		requireNext(t, other, "0 caught up")
+		h.send(t, "ann", talk, "bob", "to bob")
+		h.send(t, "ann", talk, "carol", "to carol")
+		requireNext(t, other, "1 to carol")
+		requireFault(t, lost.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+	})
+}
