@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ type chaos struct {
 	postgres *databasetest.Server
 	url      string
 	injected map[string]int
+	// flooded is the channel that floods go to.
+	flooded string
 	// longest bounds how long a replica is frozen.
 	longest time.Duration
 }
@@ -30,29 +33,41 @@ type chaos struct {
 func (c *chaos) faults() map[string]func(ctx context.Context) {
 	return map[string]func(ctx context.Context){
 		"replica killed": func(ctx context.Context) {
-			replica := c.replica()
-			replica.Kill()
-			c.wait(ctx, 500*time.Millisecond)
-			replica.Start(c.t)
+			c.disturb(func(replica *harness.Server) {
+				replica.Kill()
+				c.wait(ctx, 500*time.Millisecond)
+				replica.Start(c.t)
+			})
 		},
 		"replica drained": func(ctx context.Context) {
-			replica := c.replica()
-			if err := replica.Stop(); err != nil {
-				c.world.problem("a replica did not stop as it should: %v", err)
-			}
-			c.wait(ctx, 300*time.Millisecond)
-			replica.Start(c.t)
+			c.disturb(func(replica *harness.Server) {
+				if err := replica.Stop(); err != nil {
+					c.world.problem("a replica did not stop as it should: %v", err)
+				}
+				c.wait(ctx, 300*time.Millisecond)
+				replica.Start(c.t)
+			})
 		},
 		"replica frozen": func(ctx context.Context) {
-			replica := c.replica()
-			replica.Freeze(c.t)
-			c.wait(ctx, c.longest)
-			replica.Thaw(c.t)
+			c.disturb(func(replica *harness.Server) {
+				replica.Freeze(c.t)
+				c.wait(ctx, c.longest)
+				replica.Thaw(c.t)
+			})
+		},
+		"replica flooded by one key": func(ctx context.Context) {
+			flooding, end := context.WithCancel(ctx)
+			var flooded sync.WaitGroup
+			replica := c.world.replicas[c.random.IntN(len(c.world.replicas))]
+			flooded.Go(func() { flood(flooding, replica, c.flooded) })
+			c.wait(ctx, c.longest/2)
+			end()
+			flooded.Wait()
 		},
 		"PostgreSQL restarted": func(ctx context.Context) { c.restartPostgres(ctx, databasetest.Fast) },
 		"PostgreSQL crashed":   func(ctx context.Context) { c.restartPostgres(ctx, databasetest.Immediate) },
 		"PostgreSQL's connections ended": func(context.Context) {
-			databasetest.KillConnections(c.t, c.url)
+			c.world.disturb(everyReplica, func() { databasetest.KillConnections(c.t, c.url) })
 		},
 		"all lines to a replica cut": func(context.Context) {
 			for _, line := range c.world.lines[c.random.IntN(len(c.world.lines))] {
@@ -67,14 +82,18 @@ func (c *chaos) faults() map[string]func(ctx context.Context) {
 	}
 }
 
-func (c *chaos) replica() *harness.Server {
-	return c.world.replicas[c.random.IntN(len(c.world.replicas))]
+// disturb does something to a replica that keeps it from answering.
+func (c *chaos) disturb(do func(replica *harness.Server)) {
+	number := c.random.IntN(len(c.world.replicas))
+	c.world.disturb(number, func() { do(c.world.replicas[number]) })
 }
 
 func (c *chaos) restartPostgres(ctx context.Context, how databasetest.Shutdown) {
-	c.postgres.Stop(c.t, how)
-	c.wait(ctx, 500*time.Millisecond)
-	c.postgres.Start(c.t)
+	c.world.disturb(everyReplica, func() {
+		c.postgres.Stop(c.t, how)
+		c.wait(ctx, 500*time.Millisecond)
+		c.postgres.Start(c.t)
+	})
 }
 
 // run injects every fault once in each round, in an order of the round's own, until the context ends.

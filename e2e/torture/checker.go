@@ -32,6 +32,8 @@ const (
 	Unlogged Kind = "not logged once"
 	// Broken is a log whose chain does not hold.
 	Broken Kind = "broken chain"
+	// Stalled is a send that took long although its replica and the database were well.
+	Stalled Kind = "stalled"
 	// Problem is a failure that no client should have met.
 	Problem Kind = "problem"
 )
@@ -59,6 +61,7 @@ func Check(h *History) []Finding {
 		c.checkAsk(ask)
 	}
 	c.checkLogs()
+	c.checkStalls()
 	return c.findings
 }
 

@@ -14,7 +14,8 @@
 //   - nobody receives what it may not see;
 //   - an answer belongs to its question, and one that was accepted reaches the asker;
 //   - a send is stored once at most, and not at all when it was refused;
-//   - an audited message is in the log once, and the log's chain holds.
+//   - an audited message is in the log once, and the log's chain holds;
+//   - a send takes no longer because another replica is frozen, or because one key floods.
 //
 // # Time
 //
@@ -26,6 +27,6 @@
 //
 // The test in this package runs replicas as processes on a private PostgreSQL and lets senders and receivers go through
 // proxies. A schedule, drawn from a seed, kills and stops replicas, restarts PostgreSQL, ends its connections and cuts those
-// of the clients; one replica sends no notifications and hears none. Receivers come back to any replica with their cursor.
+// of the clients, freezes replicas and floods them with one key's messages; one replica sends no notifications and hears none. Receivers come back to any replica with their cursor.
 // The test fails on findings only; the seed is printed.
 package torture

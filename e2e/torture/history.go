@@ -20,6 +20,9 @@ type History struct {
 	Asks      []*Ask
 	Receivers []*Receiver
 	Logs      []Log
+	// Timings are of sends that should be on time whatever happens elsewhere; Disturbances excuse some.
+	Timings      []Timing
+	Disturbances []Disturbance
 	// Problems are failures that no client should have met, in words.
 	Problems []string
 }

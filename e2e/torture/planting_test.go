@@ -166,3 +166,21 @@ func ofLog(put func(log *Log, index int)) func(*History, func(string, int) int) 
 		return true
 	}
 }
+
+// stall lets a send take long at a replica that was well, while another one was not.
+func stall(h *History, draw func(string, int) int) bool {
+	var on []int
+	for i, timing := range h.Timings {
+		slow := Timing{timing.Replica, timing.Began, 2 * stallAfter}
+		if !slices.ContainsFunc(h.Disturbances, func(d Disturbance) bool { return d.excuses(slow) }) {
+			on = append(on, i)
+		}
+	}
+	if len(on) == 0 {
+		return false
+	}
+	slow := &h.Timings[on[draw("slow send", len(on))]]
+	slow.Took = 2 * stallAfter
+	h.Disturbances = append(h.Disturbances, Disturbance{slow.Replica + 1, slow.Began, slow.Began + slow.Took})
+	return true
+}

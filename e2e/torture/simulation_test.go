@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // simulation makes histories of a server that does everything right, with clients whose calls fail, whose connections are
@@ -75,7 +76,21 @@ func simulate(steps int, draw func(what string, n int) int) *History {
 		s.step()
 	}
 	s.finish()
+	s.time(steps)
 	return s.history
+}
+
+// time notes sends that are on time but for those that something held up.
+func (s *simulation) time(count int) {
+	for number := range count {
+		timing := Timing{s.draw("replica", 3), time.Duration(number) * time.Second, time.Millisecond}
+		if s.chance("disturbed", 60) {
+			timing.Took = stallAfter * 2
+			replica := []int{timing.Replica, everyReplica}[s.draw("of all", 2)]
+			s.history.Disturbances = append(s.history.Disturbances, Disturbance{replica, timing.Began - recovery, timing.Began - 1})
+		}
+		s.history.Timings = append(s.history.Timings, timing)
+	}
 }
 
 func (s *simulation) now() Tick {

@@ -53,9 +53,10 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 		w.answerers.end()
 	}()
 	w.startSenders(sending)
+	w.startTiming(sending)
 	c := &chaos{
 		t: t, random: rand.New(rand.NewPCG(*seed, 0)), world: w, postgres: postgres, url: url,
-		injected: make(map[string]int), longest: min(*duration/8, 20*time.Second),
+		injected: make(map[string]int), flooded: w.quietChannel("flooded"), longest: min(*duration/8, 20*time.Second),
 	}
 	breaking, endBreaking := context.WithTimeout(t.Context(), *duration)
 	defer endBreaking()
@@ -73,7 +74,7 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	w.receivers.Wait()
 
 	findings := Check(w.history)
-	t.Logf("\n%s\n%s\n%s", w.report(), w.transports(), c.report())
+	t.Logf("\n%s\n%s\n%s\n%s", w.report(), w.slowest(), w.transports(), c.report())
 	tell(t, findings)
 }
 

@@ -22,6 +22,7 @@ type world struct {
 	*recorder
 	t        *testing.T
 	seed     uint64
+	began    time.Time
 	replicas []*harness.Server
 	lines    [][]*harness.Line // by replica
 
@@ -79,7 +80,7 @@ func members() []string {
 }
 
 func newWorld(t *testing.T, seed uint64, replicas []*harness.Server) *world {
-	w := &world{recorder: newRecorder(), t: t, seed: seed, replicas: replicas, stopping: make(chan struct{})}
+	w := &world{recorder: newRecorder(), t: t, seed: seed, began: time.Now(), replicas: replicas, stopping: make(chan struct{})}
 	w.answerers.known = make(map[string]bool)
 	for _, replica := range replicas {
 		var lines []*harness.Line
