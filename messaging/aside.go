@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -30,9 +31,9 @@ type aside struct {
 	trying []*held
 }
 
-// held is an intent that cannot be written to.
+// held is an intent that cannot be written to. The drafts of each key have a line of their own, as in the queue.
 type held struct {
-	drafts []*submission
+	lines  []*heldLine // in the order of their turns
 	pauses *backoff.ExponentialBackOff
 	due    time.Time
 	// alone is true when it is tried without others, because it may hold them up.
@@ -41,26 +42,31 @@ type held struct {
 	again bool
 }
 
+// heldLine is never empty.
+type heldLine struct {
+	key    string
+	drafts []*submission
+}
+
 func newAside() aside { return aside{intents: make(map[int64]*held)} }
 
 // put keeps drafts of the batch that was under way, in front of those of their intents that are here. The other intents of
 // the batch can be written to.
 func (a *aside) put(again []*submission, now time.Time) {
-	byIntent := make(map[int64][]*submission)
-	for _, s := range again {
+	for _, s := range slices.Backward(again) {
 		if s.asideAt.IsZero() {
 			s.asideAt = now
 		}
-		byIntent[s.draft.intentNo] = append(byIntent[s.draft.intentNo], s)
-	}
-	for intentNo, drafts := range byIntent {
-		h := a.intents[intentNo]
+		h := a.intents[s.draft.intentNo]
 		if h == nil {
 			h = &held{pauses: newPauses()}
-			a.intents[intentNo] = h
+			a.intents[s.draft.intentNo] = h
 		}
-		h.drafts = append(drafts, h.drafts...)
-		h.due, h.alone, h.again = now.Add(h.pauses.NextBackOff()), drafts[0].alone, true
+		if !h.again {
+			h.due, h.again = now.Add(h.pauses.NextBackOff()), true
+		}
+		line := h.line(s)
+		line.drafts, h.alone = slices.Insert(line.drafts, 0, s), s.alone
 	}
 	for _, h := range a.trying {
 		if !h.again { // it could be written to; the rest of its drafts are next
@@ -69,7 +75,7 @@ func (a *aside) put(again []*submission, now time.Time) {
 	}
 	a.trying = nil
 	for intentNo, h := range a.intents {
-		if h.again = false; len(h.drafts) == 0 {
+		if h.again = false; len(h.lines) == 0 {
 			delete(a.intents, intentNo)
 		}
 	}
@@ -91,8 +97,46 @@ func (a *aside) follow(s *submission, now time.Time) bool {
 		return false
 	}
 	s.asideAt = now
-	h.drafts = append(h.drafts, s)
+	line := h.line(s)
+	line.drafts = append(line.drafts, s)
 	return true
+}
+
+// line finds a draft's line, and begins it where there is none.
+func (h *held) line(s *submission) *heldLine {
+	for _, line := range h.lines {
+		if line.key == s.draft.by.KeyID {
+			return line
+		}
+	}
+	line := &heldLine{key: s.draft.by.KeyID}
+	h.lines = append(h.lines, line)
+	return line
+}
+
+// next takes a draft from the first line, which is the last one then; nil when nothing is left.
+func (h *held) next() *submission {
+	if len(h.lines) == 0 {
+		return nil
+	}
+	line := h.lines[0]
+	s := line.drafts[0]
+	h.lines = h.lines[1:]
+	if line.drafts = line.drafts[1:]; len(line.drafts) > 0 {
+		h.lines = append(h.lines, line)
+	}
+	return s
+}
+
+// expire takes the drafts that have been here for longer than a time.
+func (h *held) expire(now time.Time, patience time.Duration) (overdue []*submission) {
+	for _, line := range h.lines {
+		for len(line.drafts) > 0 && now.Sub(line.drafts[0].asideAt) > patience {
+			overdue, line.drafts = append(overdue, line.drafts[0]), line.drafts[1:]
+		}
+	}
+	h.lines = slices.DeleteFunc(h.lines, func(line *heldLine) bool { return len(line.drafts) == 0 })
+	return overdue
 }
 
 // take removes a batch of drafts that are due, and those that have been here for too long.
@@ -101,18 +145,20 @@ func (a *aside) take(now time.Time, stopping bool) (batch, overdue []*submission
 	if stopping {
 		patience = stopPatience
 	}
-	bytes := 0
+	bytes, most := 0, maxBatchDrafts
 	for _, h := range a.intents {
 		if h.due.After(now) || h.alone && len(batch) > 0 {
 			continue
 		}
-		for len(h.drafts) > 0 && now.Sub(h.drafts[0].asideAt) > patience {
-			overdue, h.drafts = append(overdue, h.drafts[0]), h.drafts[1:]
-		}
+		overdue = append(overdue, h.expire(now, patience)...)
 		a.trying = append(a.trying, h)
-		for len(h.drafts) > 0 && len(batch) < maxBatchDrafts && (len(batch) == 0 || bytes < maxBatchBytes) {
-			bytes += h.drafts[0].draft.size()
-			batch, h.drafts = append(batch, h.drafts[0]), h.drafts[1:]
+		if len(h.lines) > 1 { // as in the queue, nobody waits for all of another key's drafts
+			most = min(most, len(batch)+maxShareDrafts*len(h.lines))
+		}
+		for len(h.lines) > 0 && len(batch) < most && (len(batch) == 0 || bytes < maxBatchBytes) {
+			s := h.next()
+			bytes += s.draft.size()
+			batch = append(batch, s)
 		}
 		if h.alone && len(batch) > 0 {
 			break

@@ -44,8 +44,8 @@ type queue struct {
 	// than the one before it.
 	latest   string
 	sharedIn int
-	stopping      bool
-	arrived       chan struct{}
+	stopping bool
+	arrived  chan struct{}
 }
 
 // keyQueue is what waits of one API key.

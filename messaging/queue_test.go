@@ -172,13 +172,13 @@ func TestHeldIntentsArePutAside(t *testing.T) {
 
 	now = taken.until
 	taken = q.take(now)
-	requireSubmissions(t, taken.batch, list[0], list[2], behind)
+	requireSubmissions(t, taken.batch, list[0], behind, list[2])
 	later, elsewhere := queued("a", 1, 0), queued("a", 2, 0)
 	filled(t, q, later, elsewhere)
 	q.putAside(taken.batch, now)
 	requireSubmissions(t, next(q), elsewhere)
 	taken = q.take(now.Add(time.Second))
-	requireSubmissions(t, taken.batch, list[0], list[2], behind, later)
+	requireSubmissions(t, taken.batch, list[0], behind, list[2], later)
 	q.putAside(nil, now)
 	require.Empty(t, q.keys)
 	require.Empty(t, q.aside.intents)
@@ -190,6 +190,20 @@ func requireSubmissions(t require.TestingT, got []*submission, want ...*submissi
 	for i := range want {
 		require.True(t, want[i] == got[i], "the draft at %d", i)
 	}
+}
+
+// Of an intent that was held, too, one key's flood is a part of the batch.
+func TestKeysTakeTurnsInAHeldIntent(t *testing.T) {
+	q, now := newQueue(), time.Now()
+	for range maxBatchDrafts {
+		filled(t, q, queued("flood", 1, 0))
+	}
+	q.putAside(q.take(now).batch, now)
+	victim := filled(t, q, queued("victim", 1, 0))
+	require.Empty(t, q.take(now).batch)
+	batch := q.take(now.Add(time.Second)).batch
+	require.Contains(t, batch[:2], victim[0])
+	require.Len(t, batch, 2*maxShareDrafts)
 }
 
 func TestHeldIntentsAreGivenUpInTheEnd(t *testing.T) {
