@@ -55,7 +55,8 @@ type DB struct {
 }
 
 // Open opens the database and brings its schema up to date. It refuses, saying why, a URL it does not understand, a
-// SQLite file that another process has open, PostgreSQL before 15, and a schema newer than this program.
+// SQLite file that another process has open or another program made, PostgreSQL before 15, a PostgreSQL server that takes no
+// writes, and a schema newer than this program.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return open(ctx, cfg, migrations.Files)
 }

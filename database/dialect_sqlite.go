@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/pressly/goose/v3"
 	"gorm.io/driver/sqlite"
@@ -23,8 +22,9 @@ const sqliteReaders = 4
 // sqliteFile is the dialect of one SQLite file in WAL mode: one connection that writes, some that read.
 type sqliteFile struct {
 	path      string
-	lock      *os.File // held as long as the file is open
-	temporary string   // a directory to remove at the end, or ""
+	lock      *fileLock // held as long as the file is open
+	opened    bool      // the schema is up to date
+	temporary string    // a directory to remove at the end, or ""
 
 	writePool, readPool *sql.DB
 	writer, readers     *gate[*sqliteConnection]
@@ -52,7 +52,13 @@ func openSQLite(path string, readers int) (_ dialect, err error) {
 	if s.path, err = realPath(path); err != nil {
 		return nil, err
 	}
+	if err = probe(s.path); err != nil {
+		return nil, err
+	}
 	if s.lock, err = lockFile(s.path); err != nil {
+		return nil, err
+	}
+	if err = makeFile(s.path); err != nil {
 		return nil, err
 	}
 	if s.writePool, err = sql.Open("sqlite", s.address(url.Values{})); err != nil {
@@ -70,39 +76,6 @@ func orDefault(n, otherwise int) int {
 		return n
 	}
 	return otherwise
-}
-
-// realPath follows symbolic links, so that one file has one lock under all its names.
-func realPath(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		return target, nil
-	}
-	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		return "", fmt.Errorf("the folder of the SQLite file must exist: %w", err)
-	}
-	return filepath.Join(folder, filepath.Base(path)), nil
-}
-
-// lockFile keeps other processes away from a database. They could share the file, but not the order in which writers
-// are served, nor wake-ups.
-func lockFile(path string) (*os.File, error) {
-	file, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("the folder of the SQLite file must be writable: %w", err)
-	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("another process has %s open; SQLite serves one process at a time, PostgreSQL several", path)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
 }
 
 // address has all settings, so that every connection of a pool has them.
@@ -168,6 +141,7 @@ func (s *sqliteFile) migrator() (*migrator, error) {
 
 // prepare reads the names of the unique indexes, primary keys among them.
 func (s *sqliteFile) prepare(ctx context.Context) error {
+	s.opened = true
 	rows, err := s.readPool.QueryContext(ctx, `
 		SELECT t.name, i.name, i.origin, (
 			SELECT group_concat(t.name || '.' || c.name, ', ' ORDER BY c.seqno) FROM pragma_index_info(i.name) AS c
@@ -259,7 +233,7 @@ func (s *sqliteFile) close(ctx context.Context) error {
 func (s *sqliteFile) abandon() error {
 	var errs []error
 	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
+		errs = append(errs, s.lock.release(s.opened))
 	}
 	if s.temporary != "" {
 		errs = append(errs, os.RemoveAll(s.temporary))
