@@ -23,7 +23,7 @@ func TestCallersWhoAreNotWhoTheySay(t *testing.T) {
 			{"an unknown key", "dev-key-001", "alice", nil, unauthenticated("API_KEY_UNKNOWN")},
 			{"a key that is nearly right", harness.Key + "x", "alice", nil, unauthenticated("API_KEY_UNKNOWN")},
 			{"a key in the wrong case", strings.ToUpper(harness.Key), "alice", nil, unauthenticated("API_KEY_UNKNOWN")},
-			{"an enormous key", strings.Repeat("k", 100_000), "alice", nil, unauthenticated("API_KEY_UNKNOWN")},
+			{"an enormous key", strings.Repeat("k", 60_000), "alice", nil, unauthenticated("API_KEY_UNKNOWN")},
 			{"an unknown bearer", "", "alice", []string{"Authorization", "Bearer nope"}, unauthenticated("API_KEY_UNKNOWN")},
 			{"a basic login", "", "alice", []string{"Authorization", "Basic YWxpY2U6eA=="}, unauthenticated("API_KEY_MISSING")},
 			{"two keys", harness.Key, "alice", []string{"Authorization", "Bearer " + harness.BoundKey}, unauthenticated("API_KEYS_DIFFER")},
