@@ -58,6 +58,9 @@ type Agent struct {
 	ID string
 	// RoleID is the role it holds; empty for none.
 	RoleID string
+	// RoleSince is since when it holds the role; zero without one. In some intents that is later (see Presence.RoleSinceIn).
+	RoleSince time.Time
+	roleAhead string
 	// Name and Endpoint are for others to use; empty when not given.
 	Name, Endpoint string
 	// Capabilities is never nil, so that it is stored as a list.
@@ -189,7 +192,10 @@ func (a *Agent) canAny(capabilities []string) bool {
 
 // presence is what others judge the agent by.
 func (a *Agent) presence() Presence {
-	return Presence{AgentID: a.ID, RoleID: a.RoleID, Status: a.Status, DepartedAt: a.DepartedAt, Version: a.Version}
+	return Presence{
+		AgentID: a.ID, RoleID: a.RoleID, RoleSince: a.RoleSince, roleAhead: a.roleAhead,
+		Status: a.Status, DepartedAt: a.DepartedAt, Version: a.Version,
+	}
 }
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }

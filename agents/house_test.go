@@ -43,7 +43,7 @@ func newHouse(t *testing.T, url string) *house {
 
 // as is the context of a call by an agent whose key is bound to it alone.
 func as(agent string) context.Context {
-	return asCaller(caller.Caller{Agent: agent, KeyID: "key-" + agent, KeyAgents: []string{agent}})
+	return asCaller(caller.Caller{Agent: agent, KeyID: "key-" + agent, KeyAgents: []string{agent}, KeyRoles: []string{caller.AnyRole}})
 }
 
 func asOperator() context.Context {

@@ -179,7 +179,8 @@ func (s *Service) depart(tx *database.Tx, agent *Agent) error {
 // changed tells, once the transaction is committed, of a change of role or status.
 func (s *Service) changed(tx *database.Tx, before Presence, agent *Agent, reason string) {
 	after := agent.presence()
-	if before.Status == after.Status && before.RoleID == after.RoleID && before.DepartedAt.Equal(after.DepartedAt) {
+	if before.Status == after.Status && before.RoleID == after.RoleID && before.RoleSince.Equal(after.RoleSince) &&
+		before.DepartedAt.Equal(after.DepartedAt) {
 		return
 	}
 	tx.AfterCommit(func() {

@@ -9,7 +9,11 @@ import (
 // Presence is what decides whether an agent is addressed by a role and which of its memberships still count.
 type Presence struct {
 	AgentID, RoleID string
-	Status          Status
+	// RoleSince is since when the agent holds the role; zero without one. Ask RoleSinceIn what that is in an intent.
+	RoleSince time.Time
+	// roleAhead are the intents in which it holds the role from a later time on, as JSON: microseconds by intent number.
+	roleAhead string
+	Status    Status
 	// DepartedAt is the last deregistration; zero when there was none.
 	DepartedAt time.Time
 	// Version starts anew with each registration, so compare whole presences to learn whether anything changed.
@@ -45,16 +49,16 @@ func PrepareHolders(roleID string) (database.Statement, map[string]Presence) {
 func preparePresences(condition string, argument any) (database.Statement, map[string]Presence) {
 	presences := make(map[string]Presence)
 	return database.Statement{
-		SQL:  "SELECT agent_id, role_id, status, departed_at, version FROM agents WHERE " + condition,
+		SQL:  "SELECT agent_id, role_id, role_since, role_ahead, status, departed_at, version FROM agents WHERE " + condition,
 		Args: []any{argument},
 		Scan: func(row database.Row) error {
 			var p Presence
-			var role *string
-			var departed *int64
-			if err := row.Scan(&p.AgentID, &role, &p.Status, &departed, &p.Version); err != nil {
+			var role, ahead *string
+			var since, departed *int64
+			if err := row.Scan(&p.AgentID, &role, &since, &ahead, &p.Status, &departed, &p.Version); err != nil {
 				return err
 			}
-			p.RoleID = text(role)
+			p.RoleID, p.RoleSince, p.roleAhead = text(role), timeOf(since), text(ahead)
 			p.DepartedAt = timeOf(departed)
 			presences[p.AgentID] = p
 			return nil
@@ -66,11 +70,12 @@ func preparePresences(condition string, argument any) (database.Statement, map[s
 // the agents is another by now. Those without a presence must have no record, and the others one.
 func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Presence) []database.Statement {
 	n := len(agentIDs)
-	roles, statuses := make([]*string, n), make([]*string, n)
-	departedAts, versions := make([]*int64, n), make([]*int64, n)
+	roles, statuses, aheads := make([]*string, n), make([]*string, n), make([]*string, n)
+	sinces, departedAts, versions := make([]*int64, n), make([]*int64, n), make([]*int64, n)
 	for i, agentID := range agentIDs {
 		if p, recorded := presences[agentID]; recorded {
 			roles[i], statuses[i] = database.NullText(p.RoleID), database.NullText(string(p.Status))
+			sinces[i], aheads[i] = database.NullMicros(p.RoleSince), database.NullText(p.roleAhead)
 			departedAts[i], versions[i] = database.NullMicros(p.DepartedAt), &p.Version
 		}
 	}
@@ -78,6 +83,8 @@ func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Pres
 		[]database.Column{{Name: "agent_id", Values: agentIDs}},
 		[]database.Column{
 			{Name: "role_id", Values: roles},
+			{Name: "role_since", Values: sinces},
+			{Name: "role_ahead", Values: aheads},
 			{Name: "status", Values: statuses},
 			{Name: "departed_at", Values: departedAts},
 			{Name: "version", Values: versions},

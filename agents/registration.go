@@ -77,17 +77,21 @@ func (s *Service) store(tx *database.Tx, c caller.Caller, said registration, whe
 		return nil, err
 	}
 	if inserted {
+		if err := s.takeRole(tx, fresh, fresh.RegisteredAt); err != nil {
+			return nil, err
+		}
 		s.changed(tx, Presence{}, fresh, reasonRegistered)
-		return fresh, nil
+		return fresh, save(tx, fresh)
 	}
 	agent, err := lock(tx, said.id)
 	if err != nil {
 		return nil, err
 	}
-	before, now := agent.presence(), tx.Now()
+	earlier, now := *agent, tx.Now()
 	switch {
 	case !agent.Status.Present():
 		fresh.RegisteredAt, fresh.LastHeartbeatAt, fresh.DepartedAt = now, now, agent.DepartedAt
+		fresh.RoleSince, fresh.roleAhead = agent.RoleSince, agent.roleAhead
 		agent = fresh
 	case whenPresent != nil:
 		return nil, whenPresent
@@ -96,7 +100,12 @@ func (s *Service) store(tx *database.Tx, c caller.Caller, said registration, whe
 			return nil, err
 		}
 	}
-	s.changed(tx, before, agent, reasonRegistered)
+	if !earlier.goesOnWith(agent.RoleID, now) {
+		if err := s.takeRole(tx, agent, now); err != nil {
+			return nil, err
+		}
+	}
+	s.changed(tx, earlier.presence(), agent, reasonRegistered)
 	return agent, save(tx, agent)
 }
 

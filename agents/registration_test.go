@@ -179,7 +179,16 @@ func TestAKeyMayRegisterOnlyItsAgentsAndRoles(t *testing.T) {
 
 		unbound := asCaller(caller.Caller{Agent: "d", KeyID: "k2"})
 		_, err = h.RegisterAgent(unbound, &openintentv1.RegisterAgentRequest{RoleId: pointer("writer")})
-		require.NoError(t, err, "without a list, any role")
+		requireFault(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
+		_, err = h.UpsertAgent(unbound, &openintentv1.RegisterAgentRequest{RoleId: pointer("writer")})
+		requireFault(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
+		_, err = h.RegisterAgent(unbound, registering("d"))
+		require.NoError(t, err, "without a list, no role")
+		_, err = h.UpsertAgent(asOperator(), &openintentv1.RegisterAgentRequest{AgentId: pointer("d"), RoleId: pointer("writer")})
+		require.NoError(t, err, "the operator gives any agent any role")
+		_, err = h.UpsertAgent(unbound, &openintentv1.RegisterAgentRequest{Name: pointer("Dee")})
+		require.NoError(t, err)
+		require.Equal(t, "writer", h.get(t, "d").GetRoleId(), "who names no role keeps what it holds")
 		_, err = h.UpsertAgent(unbound, registering("a"))
 		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
 	})
@@ -205,7 +214,7 @@ func TestRegisteringAgain(t *testing.T) {
 				require.Equal(t, h.clock.Now(), again.GetRegisteredAt().AsTime())
 				after, _ := h.presence(t, agent)
 				require.Equal(t, Presence{
-					AgentID: agent, RoleID: "new", Status: StatusActive, DepartedAt: before.DepartedAt, Version: 1,
+					AgentID: agent, RoleID: "new", RoleSince: h.clock.Now(), Status: StatusActive, DepartedAt: before.DepartedAt, Version: 1,
 				}, after, "the last departure outlives the new registration")
 			})
 		}

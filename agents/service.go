@@ -32,6 +32,7 @@ type Service struct {
 	onDeparted    []func(tx *database.Tx, agentID string, at time.Time) error
 	afterDeparted []func(ctx context.Context, agentID string)
 	onChanged     []func(agentID string)
+	onTakingRole  []aheadHook
 }
 
 // New makes a Service.

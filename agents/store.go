@@ -15,6 +15,8 @@ import (
 type row struct {
 	AgentID               string `gorm:"primaryKey"`
 	RoleID                *string
+	RoleSince             *int64
+	RoleAhead             *string
 	Name                  *string
 	Capabilities          []byte
 	MaxConcurrentTasks    int64
@@ -41,6 +43,8 @@ func (r *row) agent() (*Agent, error) {
 	a := &Agent{
 		ID:                  r.AgentID,
 		RoleID:              text(r.RoleID),
+		RoleSince:           timeOf(r.RoleSince),
+		roleAhead:           text(r.RoleAhead),
 		Name:                text(r.Name),
 		Endpoint:            text(r.Endpoint),
 		MaxConcurrentTasks:  r.MaxConcurrentTasks,
@@ -64,6 +68,8 @@ func rowOf(a *Agent) (*row, error) {
 	return &row{
 		AgentID:               a.ID,
 		RoleID:                database.NullText(a.RoleID),
+		RoleSince:             database.NullMicros(a.RoleSince),
+		RoleAhead:             database.NullText(a.roleAhead),
 		Name:                  database.NullText(a.Name),
 		Capabilities:          capabilities,
 		MaxConcurrentTasks:    a.MaxConcurrentTasks,

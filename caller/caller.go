@@ -20,6 +20,9 @@ const (
 	RolePrefix = "role:"
 )
 
+// AnyRole among a key's roles stands for every role.
+const AnyRole = "*"
+
 // Reserved tells whether a name may not be an agent's.
 func Reserved(name string) bool {
 	return name == Operator || name == System || name == Broadcast || strings.HasPrefix(name, RolePrefix)
@@ -35,7 +38,7 @@ type Caller struct {
 	KeyID string
 	// KeyAgents are the agents the key is bound to; empty for an unbound key.
 	KeyAgents []string
-	// KeyRoles are the roles that agents of this key may take; nil means any.
+	// KeyRoles are the roles that agents of this key may take; none when it is empty, any when AnyRole is among them.
 	KeyRoles []string
 	// Quota is what the key may send; nil bounds nothing.
 	Quota *Quota
@@ -71,9 +74,10 @@ func (c Caller) CheckOwns(agent string) error {
 	return fault.New(fault.Denied, "NOT_AGENT_OWNER", "Only the agent itself, its key or the operator may do this.")
 }
 
-// MayTakeRole tells whether agents of the caller's key may register with the role.
+// MayTakeRole tells whether agents of the caller's key may register with the role. The operator may register any agent with
+// any role, and every agent may have none.
 func (c Caller) MayTakeRole(role string) bool {
-	return c.IsOperator || role == "" || c.KeyRoles == nil || slices.Contains(c.KeyRoles, role)
+	return c.IsOperator || role == "" || slices.Contains(c.KeyRoles, role) || slices.Contains(c.KeyRoles, AnyRole)
 }
 
 type contextKey struct{}

@@ -25,3 +25,22 @@ func TestWhoSpeaksForAnAgent(t *testing.T) {
 	require.False(t, eve.Owns("ann"))
 	require.Equal(t, "NOT_AGENT_OWNER", fault.From(eve.CheckOwns("ann")).Reason)
 }
+
+func TestARoleIsTakenByWhoseKeyListsIt(t *testing.T) {
+	for _, row := range []struct {
+		caller    Caller
+		role      string
+		mayTakeIt bool
+	}{
+		{Caller{Agent: "ann"}, "reviewer", false},
+		{Caller{Agent: "ann", KeyRoles: []string{}}, "reviewer", false},
+		{Caller{Agent: "ann"}, "", true},
+		{Caller{Agent: "ann", KeyRoles: []string{"writer"}}, "reviewer", false},
+		{Caller{Agent: "ann", KeyRoles: []string{"writer"}}, "*", false},
+		{Caller{Agent: "ann", KeyRoles: []string{"writer", "reviewer"}}, "reviewer", true},
+		{Caller{Agent: "ann", KeyRoles: []string{AnyRole}}, "reviewer", true},
+		{Caller{Agent: Operator, IsOperator: true}, "reviewer", true},
+	} {
+		require.Equal(t, row.mayTakeIt, row.caller.MayTakeRole(row.role), "%+v", row)
+	}
+}

@@ -58,13 +58,16 @@ func (r *Rules) toWire(
 	count Count, head *intents.Head, presences map[string]agents.Presence, now time.Time,
 ) *openintentv1.Channel {
 	channel := &openintentv1.Channel{
-		Id:            r.ID,
-		IntentId:      r.IntentID,
-		Name:          r.Name,
-		CreatedBy:     r.CreatedBy,
-		Members:       []string{},
-		MemberPolicy:  openintentv1.MemberPolicy_MEMBER_POLICY_INTENT,
-		Options:       &openintentv1.ChannelOptions{Audit: proto.Bool(r.Audit), MaxMessages: proto.Int64(r.MaxMessages)},
+		Id:           r.ID,
+		IntentId:     r.IntentID,
+		Name:         r.Name,
+		CreatedBy:    r.CreatedBy,
+		Members:      []string{},
+		MemberPolicy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT,
+		Options: &openintentv1.ChannelOptions{
+			Audit: proto.Bool(r.Audit), MaxMessages: proto.Int64(r.MaxMessages),
+			History: openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL.Enum(),
+		},
 		Status:        openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN,
 		CreatedAt:     timestamppb.New(r.CreatedAt),
 		MessageCount:  count.Messages,
@@ -77,6 +80,9 @@ func (r *Rules) toWire(
 		if r.Lists(m.agent, presences[m.agent].DepartedAt) {
 			channel.Members = append(channel.Members, m.agent)
 		}
+	}
+	if r.History == HistoryFromJoin {
+		channel.Options.History = openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN.Enum()
 	}
 	if r.Policy == PolicyExplicit {
 		channel.MemberPolicy = openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT
@@ -96,6 +102,14 @@ func timestampOrNil(at time.Time) *timestamppb.Timestamp {
 		return nil
 	}
 	return timestamppb.New(at)
+}
+
+// historyOf reads the option; unspecified is the default.
+func historyOf(history openintentv1.ChannelHistory) History {
+	if history == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
+		return HistoryFromJoin
+	}
+	return HistoryAll
 }
 
 // policyOf reads a member policy from the wire; unspecified is the default.

@@ -22,6 +22,16 @@ const (
 	PolicyIntent Policy = "intent"
 )
 
+// History is what a member that a manager adds sees of what was sent before.
+type History string
+
+const (
+	// HistoryAll shows everything that is still listed.
+	HistoryAll History = "all"
+	// HistoryFromJoin shows what is sent after the member was added.
+	HistoryFromJoin History = "from_join"
+)
+
 // DefaultMaxMessages is how many messages a channel lists when its options do not say.
 const DefaultMaxMessages = 1000
 
@@ -42,14 +52,19 @@ type Rules struct {
 	TTL time.Duration
 	// MaxMessages is how many of the newest messages are listed; always above zero.
 	MaxMessages int64
+	History     History
 	CreatedAt   time.Time
+	// OpenedThrough is the newest message's ordinal when the channel was last opened, from explicit to all of the intent.
+	OpenedThrough int64
 	// ClosedAt is the closing as stored; zero says only that none is stored. Ask ClosedBy.
 	ClosedAt time.Time
 	// Deleted channels are absent for every client.
 	Deleted bool
 
 	members []member
-	listed  map[string]time.Time
+	listed  map[string]member
+	// insiders are those who were members when the channel was last opened.
+	insiders map[string]insider
 }
 
 // member is one line of the member list.
@@ -57,6 +72,8 @@ type member struct {
 	agent   string
 	place   int64
 	addedAt time.Time
+	// joinedAfter is the newest message's ordinal when the member was added.
+	joinedAfter int64
 }
 
 // Count is how far a channel's messages have come.
@@ -72,9 +89,9 @@ type Count struct {
 // newRules completes rules with their member list; members come in the list's order.
 func newRules(rules Rules, members []member) *Rules {
 	rules.members = members
-	rules.listed = make(map[string]time.Time, len(members))
+	rules.listed = make(map[string]member, len(members))
 	for _, m := range members {
-		rules.listed[m.agent] = m.addedAt
+		rules.listed[m.agent] = m
 	}
 	return &rules
 }
@@ -125,8 +142,13 @@ func (r *Rules) Members() []string {
 // none: a departure ends every membership begun before it, or at the same instant, even if the agent has registered
 // again.
 func (r *Rules) Lists(agent string, departedAt time.Time) bool {
-	addedAt, listed := r.listed[agent]
-	return listed && (departedAt.IsZero() || addedAt.After(departedAt))
+	m, listed := r.listed[agent]
+	return listed && outlasts(m.addedAt, departedAt)
+}
+
+// outlasts tells whether a membership begun at a time lasts beyond an agent's last departure.
+func outlasts(addedAt, departedAt time.Time) bool {
+	return departedAt.IsZero() || addedAt.After(departedAt)
 }
 
 // Participates tells whether the agent may see and post: with read access to the intent and, under the explicit policy,

@@ -89,6 +89,7 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 		return Rules{}, err
 	}
 	return Rules{
+		History:     historyOf(options.GetHistory()),
 		TaskID:      req.GetTaskId(),
 		Name:        req.GetName(),
 		CreatedBy:   createdBy,
@@ -104,7 +105,7 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 // the creator's access.
 func (s *Service) CreateImplicit(tx *database.Tx, head *intents.Head, name, createdBy string) (*Rules, error) {
 	return s.create(tx, head, Rules{
-		Name: name, CreatedBy: createdBy, Policy: PolicyIntent, MaxMessages: DefaultMaxMessages,
+		Name: name, CreatedBy: createdBy, Policy: PolicyIntent, MaxMessages: DefaultMaxMessages, History: HistoryAll,
 	}, nil)
 }
 
@@ -146,7 +147,7 @@ func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agent
 		if err != nil {
 			return nil, err
 		}
-		members = membersFrom(agentIDs, 0, tx.Now(), presences)
+		members = membersFrom(agentIDs, 0, tx.Now(), presences, 0)
 	}
 	rules := newRules(draft, members)
 	if err := insertChannel(tx, rules); err != nil {

@@ -262,7 +262,7 @@ func TestRolledBackChangesAreNotRemembered(t *testing.T) {
 		err := h.tryWrite(channel.GetId(), func(tx *database.Tx, head *intents.Head, key Key) error {
 			before, err := h.channels.Rules(tx, key, head.Epoch)
 			require.NoError(t, err)
-			_, err = replaceMembers(tx, before, []string{"mallory"})
+			_, err = replaceMembers(tx, before, []string{"mallory"}, Count{})
 			require.NoError(t, err)
 			h.channels.changed(tx, head, key)
 			undone, err = h.channels.Rules(tx, key, head.Epoch)

@@ -41,7 +41,7 @@ func (s *Service) DeleteChannel(
 
 // Remove erases the last rows of a deleted channel, when its messages are gone. Its id stays absent for ever.
 func (s *Service) Remove(tx *database.Tx, key Key) error {
-	statements := []database.Statement{clearMembers(key)}
+	statements := []database.Statement{clearMembers(key), clearInsiders(key)}
 	for _, table := range []string{"channel_heads", "channels"} {
 		statements = append(statements, database.Statement{
 			SQL:  "DELETE FROM " + table + " WHERE intent_no = ? AND channel_no = ?",

@@ -116,7 +116,7 @@ func (h *house) takeChanges() []Key {
 
 // as is a context in which the agent calls.
 func as(agent string) context.Context {
-	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key"})
+	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key", KeyRoles: []string{caller.AnyRole}})
 }
 
 // asOperator is a context in which the operator calls.

@@ -11,16 +11,19 @@ import (
 	"openintent/intents"
 )
 
-// membersFrom makes lines of a member list from the given place on. A member is added after its last departure, even if
-// that has a time ahead of the clock, because the clock was set back since.
-func membersFrom(agentIDs []string, place int64, now time.Time, presences map[string]agents.Presence) []member {
+// membersFrom makes lines of a member list from the given place on, of agents that are added when the channel has come as far
+// as the given ordinal. A member is added after its last departure, even if that has a time ahead of the clock, because the
+// clock was set back since.
+func membersFrom(
+	agentIDs []string, place int64, now time.Time, presences map[string]agents.Presence, joinedAfter int64,
+) []member {
 	var members []member
 	for i, agent := range agentIDs {
 		addedAt := now
 		if departedAt := presences[agent].DepartedAt; !addedAt.After(departedAt) {
 			addedAt = departedAt.Add(time.Microsecond)
 		}
-		members = append(members, member{agent: agent, place: place + int64(i), addedAt: addedAt})
+		members = append(members, member{agent: agent, place: place + int64(i), addedAt: addedAt, joinedAfter: joinedAfter})
 	}
 	return members
 }
@@ -68,7 +71,8 @@ func (s *Service) addMembers(tx *database.Tx, subject *subject, wanted []string)
 		return err
 	}
 	statements := []database.Statement{deleteMembers(tx, subject.rules.Key, added)}
-	statements = append(statements, insertMembers(tx, subject.rules.Key, membersFrom(added, place, tx.Now(), presences))...)
+	members := membersFrom(added, place, tx.Now(), presences, subject.count.Messages)
+	statements = append(statements, insertMembers(tx, subject.rules.Key, members)...)
 	if err := tx.Pipeline(statements...); err != nil {
 		return err
 	}
@@ -96,17 +100,18 @@ func (s *Service) RemoveChannelMember(
 	})
 }
 
-// replaceMembers makes the list exactly the wanted agents in their order; those that stay keep the time of their
-// addition. It gives the new list.
-func replaceMembers(tx *database.Tx, rules *Rules, wanted []string) ([]member, error) {
+// replaceMembers makes the list exactly the wanted agents in their order; those that stay keep when they were added. It
+// gives the new list.
+func replaceMembers(tx *database.Tx, rules *Rules, wanted []string, count Count) ([]member, error) {
 	presences, err := agents.LoadPresences(tx, wanted)
 	if err != nil {
 		return nil, err
 	}
-	members := membersFrom(wanted, 0, tx.Now(), presences)
+	members := membersFrom(wanted, 0, tx.Now(), presences, count.Messages)
 	for i, m := range members {
 		if rules.Lists(m.agent, presences[m.agent].DepartedAt) {
-			members[i].addedAt = rules.listed[m.agent]
+			stays := rules.listed[m.agent]
+			members[i].addedAt, members[i].joinedAfter = stays.addedAt, stays.joinedAfter
 		}
 	}
 	statements := append([]database.Statement{clearMembers(rules.Key)}, insertMembers(tx, rules.Key, members)...)

@@ -93,7 +93,7 @@ func TestReplacingTheListKeepsWhenMembersWereAdded(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"new", "stays", "departs"}, answer.GetMembers())
 		rules := h.stored(t, id)
-		require.Equal(t, map[string]time.Time{"new": at(2), "stays": at(0), "departs": at(2)}, rules.listed)
+		require.Equal(t, map[string]time.Time{"new": at(2), "stays": at(0), "departs": at(2)}, additions(rules))
 	})
 }
 
@@ -182,4 +182,13 @@ func TestMembersOfUnknownChannels(t *testing.T) {
 		_, err = h.removeMember(t.Context(), "chan_01ARZ3NDEKTSV4RRFFQ69G5FAV", "bob")
 		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 	})
+}
+
+// additions gives when the listed agents were added.
+func additions(rules *Rules) map[string]time.Time {
+	added := make(map[string]time.Time)
+	for agent, m := range rules.listed {
+		added[agent] = m.addedAt
+	}
+	return added
 }

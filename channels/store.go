@@ -28,9 +28,12 @@ type channelRow struct {
 	Audit       bool
 	TTLSeconds  *int64 `gorm:"column:ttl_seconds"`
 	MaxMessages int64
-	CreatedAt   int64 `gorm:"autoCreateTime:false"`
-	ClosedAt    *int64
-	DeletedAt   *int64
+	History     string
+	// OpenedThrough is 0 for a channel that was never opened.
+	OpenedThrough int64
+	CreatedAt     int64 `gorm:"autoCreateTime:false"`
+	ClosedAt      *int64
+	DeletedAt     *int64
 }
 
 func (channelRow) TableName() string { return "channels" }
@@ -42,6 +45,8 @@ type memberRow struct {
 	AgentID   string
 	Place     int64
 	AddedAt   int64
+
+	JoinedAfter int64
 }
 
 func (memberRow) TableName() string { return "members" }
@@ -49,22 +54,26 @@ func (memberRow) TableName() string { return "members" }
 func (row memberRow) key() Key { return Key{IntentNo: row.IntentNo, ChannelNo: row.ChannelNo} }
 
 func (row memberRow) member() member {
-	return member{agent: row.AgentID, place: row.Place, addedAt: database.Time(row.AddedAt)}
+	return member{
+		agent: row.AgentID, place: row.Place, addedAt: database.Time(row.AddedAt), joinedAfter: row.JoinedAfter,
+	}
 }
 
 // rules turns a row into rules that still lack their members.
 func (row channelRow) rules(intentID string) Rules {
 	rules := Rules{
-		Key:         Key{IntentNo: row.IntentNo, ChannelNo: row.ChannelNo},
-		ID:          row.ID,
-		IntentID:    intentID,
-		Name:        row.Name,
-		CreatedBy:   row.CreatedBy,
-		Policy:      Policy(row.Policy),
-		Audit:       row.Audit,
-		MaxMessages: row.MaxMessages,
-		CreatedAt:   database.Time(row.CreatedAt),
-		Deleted:     row.DeletedAt != nil,
+		Key:           Key{IntentNo: row.IntentNo, ChannelNo: row.ChannelNo},
+		ID:            row.ID,
+		IntentID:      intentID,
+		Name:          row.Name,
+		CreatedBy:     row.CreatedBy,
+		Policy:        Policy(row.Policy),
+		Audit:         row.Audit,
+		MaxMessages:   row.MaxMessages,
+		History:       History(row.History),
+		OpenedThrough: row.OpenedThrough,
+		CreatedAt:     database.Time(row.CreatedAt),
+		Deleted:       row.DeletedAt != nil,
 	}
 	if row.TaskID != nil {
 		rules.TaskID = *row.TaskID
@@ -167,26 +176,28 @@ func loadRulesOf(tx *database.Tx, keys []Key, access map[int64]*intents.Rules) (
 	in, args := tx.InRows(intentNos, channelNos)
 	var rows []channelRow
 	members := make(map[Key][]member)
+	readInsiders, insiders := prepareInsiders(in, args...)
 	err := tx.Pipeline(
+		readInsiders,
 		database.Statement{
 			SQL: "SELECT intent_no, channel_no, id, name, task_id, created_by, policy, audit, ttl_seconds, max_messages," +
-				" created_at, closed_at, deleted_at FROM channels WHERE " + in,
+				" history, opened_through, created_at, closed_at, deleted_at FROM channels WHERE " + in,
 			Args: args,
 			Scan: func(scanned database.Row) error {
 				var row channelRow
 				err := scanned.Scan(&row.IntentNo, &row.ChannelNo, &row.ID, &row.Name, &row.TaskID, &row.CreatedBy, &row.Policy,
-					&row.Audit, &row.TTLSeconds, &row.MaxMessages, &row.CreatedAt, &row.ClosedAt, &row.DeletedAt)
+					&row.Audit, &row.TTLSeconds, &row.MaxMessages, &row.History, &row.OpenedThrough, &row.CreatedAt, &row.ClosedAt, &row.DeletedAt)
 				rows = append(rows, row)
 				return err
 			},
 		},
 		database.Statement{
-			SQL: "SELECT intent_no, channel_no, agent_id, place, added_at FROM members WHERE " + in +
+			SQL: "SELECT intent_no, channel_no, agent_id, place, added_at, joined_after FROM members WHERE " + in +
 				" ORDER BY intent_no, channel_no, place",
 			Args: args,
 			Scan: func(scanned database.Row) error {
 				var row memberRow
-				err := scanned.Scan(&row.IntentNo, &row.ChannelNo, &row.AgentID, &row.Place, &row.AddedAt)
+				err := scanned.Scan(&row.IntentNo, &row.ChannelNo, &row.AgentID, &row.Place, &row.AddedAt, &row.JoinedAfter)
 				members[row.key()] = append(members[row.key()], row.member())
 				return err
 			},
@@ -198,6 +209,7 @@ func loadRulesOf(tx *database.Tx, keys []Key, access map[int64]*intents.Rules) (
 	found := make([]*Rules, len(rows))
 	for i, row := range rows {
 		rules := row.rules(access[row.IntentNo].IntentID())
+		rules.insiders = insiders[rules.Key]
 		found[i] = newRules(rules, members[rules.Key])
 	}
 	return found, nil
@@ -224,7 +236,13 @@ func loadRules(tx *database.Tx, intentNo int64, intentID, condition string, args
 	if err != nil {
 		return nil, err
 	}
+	in, arg := tx.In("channel_no", numbers)
+	read, insiders := prepareInsiders("intent_no = ? AND "+in, intentNo, arg)
+	if err := tx.Pipeline(read); err != nil {
+		return nil, err
+	}
 	for i, r := range found {
+		r.insiders = insiders[r.Key]
 		found[i] = newRules(*r, members[r.Key])
 	}
 	return found, nil
@@ -272,6 +290,7 @@ func insertChannel(tx *database.Tx, r *Rules) error {
 		Audit:       r.Audit,
 		TTLSeconds:  ttlSeconds(r.TTL),
 		MaxMessages: r.MaxMessages,
+		History:     string(r.History),
 		CreatedAt:   database.Micros(r.CreatedAt),
 	}
 	if r.TaskID != "" {
@@ -290,10 +309,12 @@ func insertChannel(tx *database.Tx, r *Rules) error {
 // updateChannel stores what a manager may change of a channel besides its members.
 func updateChannel(tx *database.Tx, r *Rules) error {
 	return tx.Gorm().Model(&channelRow{IntentNo: r.IntentNo, ChannelNo: r.ChannelNo}).Updates(map[string]any{
-		"policy":       string(r.Policy),
-		"audit":        r.Audit,
-		"ttl_seconds":  ttlSeconds(r.TTL),
-		"max_messages": r.MaxMessages,
+		"policy":         string(r.Policy),
+		"audit":          r.Audit,
+		"ttl_seconds":    ttlSeconds(r.TTL),
+		"max_messages":   r.MaxMessages,
+		"history":        string(r.History),
+		"opened_through": r.OpenedThrough,
 	}).Error
 }
 
@@ -304,7 +325,7 @@ func markDeleted(tx *database.Tx, key Key, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return tx.Pipeline(clearMembers(key))
+	return tx.Pipeline(clearMembers(key), clearInsiders(key))
 }
 
 // openByName finds the channel of that name that is open as stored.
@@ -356,17 +377,19 @@ func lapsedStatement(now time.Time, after lapse, limit int, page *[]lapse) datab
 func insertMembers(tx *database.Tx, key Key, members []member) []database.Statement {
 	n := len(members)
 	intentNos, channelNos := make([]int64, n), make([]int64, n)
-	agentIDs, places, added := make([]string, n), make([]int64, n), make([]int64, n)
+	agentIDs, places, added, joined := make([]string, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	for i, m := range members {
 		intentNos[i], channelNos[i] = key.IntentNo, key.ChannelNo
 		agentIDs[i], places[i], added[i] = m.agent, m.place, database.Micros(m.addedAt)
+		joined[i] = m.joinedAfter
 	}
 	return tx.Insert("members",
 		database.Column{Name: "intent_no", Values: intentNos},
 		database.Column{Name: "channel_no", Values: channelNos},
 		database.Column{Name: "agent_id", Values: agentIDs},
 		database.Column{Name: "place", Values: places},
-		database.Column{Name: "added_at", Values: added})
+		database.Column{Name: "added_at", Values: added},
+		database.Column{Name: "joined_after", Values: joined})
 }
 
 // deleteMembers removes the named agents from a channel's list.

@@ -40,9 +40,10 @@ const (
 	auditField        = "options.audit"
 	ttlField          = "options.ttl_seconds"
 	maxMessagesField  = "options.max_messages"
+	historyField      = "options.history"
 	statusField       = "status"
 
-	optionsField = "options" // all three
+	optionsField = "options" // all four
 	idField      = "id"      // names the channel; a body may repeat it
 )
 
@@ -54,6 +55,7 @@ type update struct {
 	audit       bool
 	ttl         time.Duration
 	maxMessages int64
+	history     History
 	closing     bool
 }
 
@@ -70,6 +72,7 @@ func (s *Service) update(channel *openintentv1.Channel, mask *fieldmaskpb.FieldM
 		named:   named,
 		policy:  policyOf(channel.GetMemberPolicy()),
 		audit:   channel.GetOptions().GetAudit(),
+		history: historyOf(channel.GetOptions().GetHistory()),
 		closing: named[statusField] && channel.GetStatus() == openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED,
 	}
 	options := channel.GetOptions()
@@ -106,14 +109,14 @@ func namedFields(channel *openintentv1.Channel, paths []string) (map[string]bool
 	named := make(map[string]bool)
 	for _, path := range paths {
 		switch path {
-		case membersField, memberPolicyField, auditField, ttlField, maxMessagesField, statusField:
+		case membersField, memberPolicyField, auditField, ttlField, maxMessagesField, historyField, statusField:
 			named[path] = true
 		case optionsField:
 			if isEmpty(channel.GetOptions()) {
 				return nil, fault.BadField(optionsField,
 					"names no setting; name at least one, or send null for the defaults of all.")
 			}
-			named[auditField], named[ttlField], named[maxMessagesField] = true, true, true
+			named[auditField], named[ttlField], named[maxMessagesField], named[historyField] = true, true, true, true
 		case idField, "":
 		default:
 			return nil, fault.BadField(path, "cannot be changed; what can be is members, member_policy, options and status.")
@@ -129,7 +132,8 @@ func namedFields(channel *openintentv1.Channel, paths []string) (map[string]bool
 // isEmpty tells options that are given without a setting from options that are not given: the one is a slip, the other
 // asks for the defaults.
 func isEmpty(options *openintentv1.ChannelOptions) bool {
-	return options != nil && options.Audit == nil && options.TtlSeconds == nil && options.MaxMessages == nil
+	return options != nil && options.Audit == nil && options.TtlSeconds == nil && options.MaxMessages == nil &&
+		options.History == nil
 }
 
 // apply changes an open channel.
@@ -143,25 +147,33 @@ func (s *Service) apply(tx *database.Tx, subject *subject, wanted *update) error
 		}
 		rules.Audit = wanted.audit
 	}
-	if wanted.names(memberPolicyField) {
-		rules.Policy = wanted.policy
-	}
 	if wanted.names(ttlField) {
 		rules.TTL = wanted.ttl
 	}
 	if wanted.names(maxMessagesField) {
 		rules.MaxMessages = wanted.maxMessages
 	}
-	if err := updateChannel(tx, &rules); err != nil {
-		return err
+	if wanted.names(historyField) {
+		rules.History = wanted.history
 	}
 	if wanted.names(membersField) {
-		members, err := replaceMembers(tx, &rules, wanted.members)
+		members, err := replaceMembers(tx, &rules, wanted.members, subject.count)
 		if err != nil {
 			return err
 		}
 		rules = *newRules(rules, members)
 		subject.head.Name(wanted.members...)
+	}
+	if wanted.names(memberPolicyField) {
+		if rules.Policy == PolicyExplicit && wanted.policy == PolicyIntent {
+			if err := rules.open(tx, subject.count); err != nil {
+				return err
+			}
+		}
+		rules.Policy = wanted.policy
+	}
+	if err := updateChannel(tx, &rules); err != nil {
+		return err
 	}
 	if err := s.raiseFloor(tx, &rules, subject.count); err != nil {
 		return err

@@ -17,7 +17,7 @@ type situation struct {
 	count   channels.Count
 	// presences hold the sender's and the addressee's agent records, where they have one.
 	presences map[string]agents.Presence
-	// request is what a response's correlation id names; nil when there is no such message.
+	// request is what a response's correlation id names, as its sender sees it; nil when there is no such message.
 	request *Message
 	now     time.Time
 }
@@ -56,12 +56,8 @@ func (s situation) targetHasAccess(d *draft) error {
 
 func (s situation) viewer(d *draft) Viewer {
 	presence := s.presences[d.sender]
-	return Viewer{
-		Agent:        d.sender,
-		Operator:     d.privileged,
-		Participates: s.channel.Participates(d.sender, d.privileged, s.access, presence.DepartedAt, s.now),
-		Presence:     presence,
-	}
+	presence.AgentID = d.sender
+	return viewerIn(s.channel, presence, d.privileged, s.access, s.now)
 }
 
 // mayParticipate tells a missing access to the intent from a missing membership.

@@ -196,11 +196,11 @@ func (q question) prepare() (found *selection, statements []database.Statement) 
 	}
 	found, request := prepareMessages("",
 		"SELECT "+messageColumns+" FROM messages m WHERE m.id = ? AND m.intent_no = ?",
-		q.asker, q.id, q.key.IntentNo)
+		viewedBy(q.asker, q.id, q.key.IntentNo)...)
 	_, responses := prepareMessages("",
 		"SELECT "+messageColumns+" FROM messages m WHERE m.intent_no = ? AND m.correlation_position IS NOT NULL"+
 			" AND m.correlation_position = (SELECT r.position FROM messages r WHERE r.id = ?) ORDER BY m.position LIMIT ?",
-		q.asker, q.key.IntentNo, q.id, maxPage)
+		viewedBy(q.asker, q.key.IntentNo, q.id, maxPage)...)
 	responses.Scan = request.Scan
 	return found, []database.Statement{request, responses}
 }

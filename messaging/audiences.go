@@ -252,3 +252,20 @@ func (r reach) intents() []int64 {
 func (r reach) takesPart(intentNo int64, rules *intents.Rules, agentID string, departedAt, now time.Time) bool {
 	return r.spoken[intentNo] || r.listed[intentNo].After(departedAt) || rules.Names(agentID, now)
 }
+
+// aheadOf gives, of the intents in which a role was addressed, those whose newest place lies after a time, the latest first,
+// with the times of these places.
+func (s *Service) aheadOf(tx *database.Tx, roleID string, after time.Time, limit int) (map[int64]time.Time, error) {
+	ahead := make(map[int64]time.Time)
+	return ahead, tx.Pipeline(database.Statement{
+		SQL: "SELECT h.intent_no, h.last_at FROM audiences a JOIN intent_heads h ON h.intent_no = a.intent_no" +
+			" WHERE a.name = ? AND h.last_at > ? ORDER BY h.last_at DESC LIMIT ?",
+		Args: []any{caller.RolePrefix + roleID, database.Micros(after), limit},
+		Scan: func(row database.Row) error {
+			var intentNo, lastAt int64
+			err := row.Scan(&intentNo, &lastAt)
+			ahead[intentNo] = database.Time(lastAt)
+			return err
+		},
+	})
+}

@@ -64,7 +64,7 @@ func (f *follower) openRequests(tx *database.Tx, gained gains, after int64, limi
 	rows, read := prepareMessages("", "SELECT "+messageColumns+
 		" FROM open_requests q JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position"+
 		" WHERE q.intent_no = ? AND q.position > ? AND q.position <= ? AND "+condition+" ORDER BY q.position LIMIT ?",
-		append(append([]any{f.by.Agent, f.seen.head.IntentNo, after, f.position}, arguments...), limit)...)
+		append(viewedBy(f.by.Agent, f.seen.head.IntentNo, after, f.position), append(arguments, limit)...)...)
 	headRead, head := intents.PrepareHead(tx, f.seen.head.IntentNo)
 	l, err := f.service.lookAtIntent(tx, nil, []database.Statement{headRead, read}, func() (*intents.Head, error) {
 		h, err := head()

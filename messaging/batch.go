@@ -40,7 +40,9 @@ type batch struct {
 	// decidedBy are the agents whose presences, or lack of one, the drafts are decided by.
 	decidedBy []string
 	requests  map[string]*Message
-	keys      map[keyPlace]keyRecord
+	// handled are the requests to a role, by their ids, that an agent has read or answered which took the role later.
+	handled map[handling]struct{}
+	keys    map[keyPlace]keyRecord
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*Message
 	// reached are audiences of the messages that were read as stored.
@@ -218,7 +220,7 @@ func (b *batch) admit(head *intents.Head, d *draft) (*channels.Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := situation{head: head, access: access, presences: b.presences, request: b.request(d), now: head.Now()}
+	s := situation{head: head, access: access, presences: b.presences, request: b.asSeen(d), now: head.Now()}
 	if d.name != "" {
 		s.channel, err = b.channelByName(d, s)
 	} else {
@@ -258,6 +260,17 @@ func (b *batch) channelByName(d *draft, s situation) (*channels.Rules, error) {
 		b.counts[channel.Key] = &channels.Count{}
 	}
 	return channel, err
+}
+
+// asSeen gives what the draft's correlation id names as the draft's sender sees it.
+func (b *batch) asSeen(d *draft) *Message {
+	m := b.request(d)
+	if _, handled := b.handled[handling{d.correlationID, d.sender}]; handled {
+		seen := *m
+		seen.answeredByViewer = true
+		return &seen
+	}
+	return m
 }
 
 // request gives what the draft's correlation id names.

@@ -73,7 +73,10 @@ func (b *batch) read(w wants) error {
 	if b.heads, err = heads(); err != nil {
 		return err
 	}
-	return b.readAddressees()
+	if err := b.readAddressees(); err != nil {
+		return err
+	}
+	return b.readHandled()
 }
 
 // readAddressees reads the records of open requests' addressees that are not among those decided by already: when a request
@@ -104,7 +107,7 @@ func (b *batch) readRequests(ids []string) []database.Statement {
 	inIDs, idArgument := b.tx.In("m.id", ids)
 	return []database.Statement{{
 		SQL:  "SELECT " + factColumns + " FROM messages m WHERE " + inIDs,
-		Args: []any{"", idArgument},
+		Args: viewedBy("", idArgument),
 		Scan: func(row database.Row) error {
 			m, err := scanFacts(row)
 			if err == nil {
@@ -169,7 +172,7 @@ func (b *batch) readFound() []database.Statement {
 	inIDs, argument := b.tx.In("m.id", ids)
 	return []database.Statement{{
 		SQL:  "SELECT " + messageColumns + " FROM messages m WHERE " + inIDs,
-		Args: []any{"", argument},
+		Args: viewedBy("", argument),
 		Scan: func(row database.Row) error {
 			m, err := scanMessage(row)
 			if err == nil {

@@ -129,10 +129,11 @@ func (l look) records(tx *database.Tx, m *Message) ([]record, error) {
 	if err := tx.Pipeline(append(traceStatements(m, traces), statement)...); err != nil {
 		return nil, err
 	}
-	for _, agent := range l.recipients(m, addressees) {
+	for _, agent := range l.recipients(m.forAnother(), addressees) {
 		trace(traces, agent)
 	}
 	delete(traces, m.Sender)
+	l.dropUnseen(m, traces)
 	ended := l.abandonedAt(m, addressees[m.Target].DepartedAt)
 	var records []record
 	for _, agent := range slices.Sorted(maps.Keys(traces))[:min(len(traces), maxRecipients)] {
@@ -145,6 +146,22 @@ func (l look) records(tx *database.Tx, m *Message) ([]record, error) {
 		records = append(records, *one)
 	}
 	return records, nil
+}
+
+// dropUnseen takes back what marks say of messages to everyone that lie below a recipient's history floor: they were never
+// handed to it.
+func (l look) dropUnseen(m *Message, traces map[string]*record) {
+	if !toEveryone(m.Target) {
+		return
+	}
+	for agent, one := range traces {
+		if m.Ordinal > l.channel.HistoryFloor(agent, time.Time{}) {
+			continue
+		}
+		if one.offered = (time.Time{}); *one == (record{agent: agent}) {
+			delete(traces, agent)
+		}
+	}
 }
 
 // prepareAddressees gives the statement that reads the records of the agents that a message is for: of its addressee, of
@@ -170,17 +187,19 @@ func (l look) recipients(m *Message, addressees map[string]agents.Presence) []st
 	case isAgent(m.Target):
 		return []string{m.Target}
 	case !toEveryone(m.Target):
-		return l.participants(slices.Collect(maps.Keys(addressees)), addressees)
+		return l.receivers(m, slices.Collect(maps.Keys(addressees)), addressees)
 	case l.channel.Policy == channels.PolicyExplicit:
-		return l.participants(l.channel.Members(), addressees)
+		return l.receivers(m, l.channel.Members(), addressees)
 	}
 	return nil
 }
 
-// participants leaves those of the agents that take part in the channel now.
-func (l look) participants(agentIDs []string, presences map[string]agents.Presence) []string {
+// receivers leaves those of the agents that receive a message now.
+func (l look) receivers(m *Message, agentIDs []string, presences map[string]agents.Presence) []string {
 	return slices.DeleteFunc(agentIDs, func(agent string) bool {
-		return !l.channel.Participates(agent, false, l.access, presences[agent].DepartedAt, l.now)
+		presence := presences[agent]
+		presence.AgentID = agent
+		return !viewerIn(l.channel, presence, false, l.access, l.now).receives(m)
 	})
 }
 

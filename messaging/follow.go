@@ -147,24 +147,29 @@ func (f *follower) viewerIn(channel *channels.Rules) Viewer {
 }
 
 // refresh decides anew if there is a newer sight, and delivers what the caller's gains by then let it see of what lies
-// behind the cursor.
-func (f *follower) refresh(ctx context.Context) error {
+// behind the cursor. With a role gained, what was read before is outdated: which requests were open then says nothing about
+// which are.
+func (f *follower) refresh(ctx context.Context) (outdated bool, err error) {
 	select {
 	case <-f.seen.superseded:
 	default:
-		return nil
+		return false, nil
 	}
 	before := f.seen
 	if err := f.decide(f.tail.current()); err != nil {
-		return err
+		return false, err
 	}
 	if f.seen.losses.count > before.losses.count && f.cursor >= f.seen.losses.from {
-		return ErrCursorBeyondLog.With("last_position", strconv.FormatInt(f.seen.head.LastPosition, 10))
+		return false, ErrCursorBeyondLog.With("last_position", strconv.FormatInt(f.seen.head.LastPosition, 10))
 	}
-	if gained := f.gains(before); !gained.none() {
-		return f.backfill(ctx, gained)
+	gained := f.gains(before)
+	if gained.none() {
+		return false, nil
 	}
-	return nil
+	if gained.role != "" {
+		f.live, outdated = false, true
+	}
+	return outdated, f.backfill(ctx, gained)
 }
 
 // catchUp delivers everything up to the latest sight.
@@ -172,7 +177,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 	if err := f.mark(f.cursor); err != nil {
 		return err
 	}
-	if err := f.refresh(ctx); err != nil {
+	if _, err := f.refresh(ctx); err != nil {
 		return err
 	}
 	for f.cursor < f.seen.through {
@@ -215,7 +220,8 @@ func (f *follower) next(ctx context.Context) (found *section, err error) {
 // deliverAll delivers a section, or a part of it when rules have changed since it was read: the rest is to be read again.
 func (f *follower) deliverAll(ctx context.Context, found *section) error {
 	for _, it := range found.items {
-		if err := f.refresh(ctx); err != nil { // a client may have kept the one before waiting for long
+		// A client may have kept the one before waiting for long.
+		if outdated, err := f.refresh(ctx); err != nil || outdated {
 			return err
 		}
 		if err := f.mark(it.place - 1); err != nil {

@@ -137,7 +137,7 @@ func loadByIDs(tx *database.Tx, agent string, ids []string) ([]*Message, error) 
 		in, argument := tx.In("m.id", chunk)
 		err := tx.Pipeline(database.Statement{
 			SQL:  "SELECT " + messageColumns + " FROM messages m WHERE " + in,
-			Args: []any{agent, argument},
+			Args: viewedBy(agent, argument),
 			Scan: whole.scan,
 		})
 		if err != nil {

@@ -147,7 +147,7 @@ type candidates struct {
 // candidates completes a query whose WHERE clause narrows messages m down: to what comes after a place, in the inbox's order.
 func (r *inboxReader) candidates(from, condition string, arguments []any, after inboxPlace, limit int) candidates {
 	found := new([]*Message)
-	arguments = append([]any{r.agent}, append(arguments, after.createdAt, after.intentNo, after.position, limit)...)
+	arguments = viewedBy(r.agent, append(arguments, after.createdAt, after.intentNo, after.position, limit)...)
 	return candidates{messages: found, statement: database.Statement{
 		SQL: "SELECT " + factColumns + " FROM " + from + " WHERE " + condition +
 			" AND (m.created_at, m.intent_no, m.position) > (?, ?, ?) ORDER BY m.created_at, m.intent_no, m.position LIMIT ?",
@@ -184,14 +184,14 @@ func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 	inReadable, intentNos := r.tx.In("m.intent_no", distinct(readable))
 	inReadableToo, _ := r.tx.In("c.intent_no", distinct(readable)) // a plan that begins with the channels begins with these
 	inPart, partNos := r.tx.In("m.intent_no", distinct(part))
-	inNames, names := r.tx.In("m.target", r.names)
+	addressed, addresses := r.addressed()
 	condition := inReadable + " AND " + inReadableToo + " AND m.message_type <> 'request' AND m.sender <> ?" +
-		" AND (" + inNames + " OR (m.target IS NULL OR m.target = '*') AND " + inPart + ")" +
+		" AND (" + addressed + " OR (m.target IS NULL OR m.target = '*') AND " + inPart + ")" +
 		" AND m.ended_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > ?)" +
 		" AND m.ordinal > k.floor AND c.deleted_at IS NULL" +
 		" AND NOT EXISTS (SELECT 1 FROM receipts x" +
 		" WHERE x.intent_no = m.intent_no AND x.position = m.position AND x.agent_id = ?)"
-	arguments := []any{intentNos, intentNos, r.agent, names, partNos, r.now(), r.agent}
+	arguments := append([]any{intentNos, intentNos, r.agent}, append(addresses, partNos, r.now(), r.agent)...)
 	if !r.operator() {
 		condition += " AND (c.policy = 'intent' OR EXISTS (SELECT 1 FROM members b" +
 			" WHERE b.intent_no = m.intent_no AND b.channel_no = m.channel_no AND b.agent_id = ?" + oneByOne + "))"
@@ -201,6 +201,16 @@ func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 		" JOIN channels c ON c.intent_no = m.intent_no AND c.channel_no = m.channel_no"+
 		" JOIN channel_heads k ON k.intent_no = m.intent_no AND k.channel_no = m.channel_no",
 		condition, arguments, after, limit)
+}
+
+// addressed says in SQL which messages, other than requests, are sent to the agent or, since it holds its role, to that.
+func (r *inboxReader) addressed() (condition string, arguments []any) {
+	condition, arguments = "m.target = ?", []any{r.agent}
+	for _, role := range r.names[1:] {
+		condition += " OR m.target = ? AND m.created_at > ?"
+		arguments = append(arguments, role, database.Micros(r.presences[r.agent].RoleSince))
+	}
+	return condition, arguments
 }
 
 // now is the earliest time by which an intent's messages are judged.
@@ -218,7 +228,7 @@ func (r *inboxReader) contents(whole *selection, wanted []*Message) database.Sta
 	return database.Statement{
 		SQL: "SELECT " + messageColumns + " FROM messages m WHERE " + in +
 			" ORDER BY m.created_at, m.intent_no, m.position",
-		Args: append([]any{r.agent}, rows...),
+		Args: viewedBy(r.agent, rows...),
 		Scan: whole.scan,
 	}
 }

@@ -72,7 +72,16 @@ func (q listing) next(messages []*Message, l look) string {
 // keeps tells whether a message belongs to the list: the viewer may see it and, when a recipient is asked for, that agent
 // receives it.
 func (q listing) keeps(m *Message, l look, viewer Viewer) bool {
-	return listed(m, viewer, l.now) && (q.recipient == "" || l.viewer(q.recipient, false).receives(m))
+	return listed(m, viewer, l.now) && (q.recipient == "" || l.isFor(m, viewer, q.recipient))
+}
+
+// isFor tells of a message that a viewer sees whether an agent receives it. What another than the viewer has read or answered
+// itself is not known.
+func (l look) isFor(m *Message, viewer Viewer, recipient string) bool {
+	if recipient != viewer.Agent {
+		m = m.forAnother()
+	}
+	return l.viewer(recipient, false).receives(m)
 }
 
 // collect gathers the page in chunks until it is full or the channel's end (or floor) is reached.

@@ -92,10 +92,23 @@ func (l look) viewer(agent string, operator bool) Viewer {
 // viewerOf is viewer for some channel of the look's intent.
 func (l look) viewerOf(channel *channels.Rules, agent string, operator bool) Viewer {
 	presence := l.presences[agent]
-	return Viewer{
-		Agent: agent, Operator: operator, Presence: presence,
-		Participates: channel.Participates(agent, operator, l.access, presence.DepartedAt, l.now),
+	presence.AgentID = agent
+	return viewerIn(channel, presence, operator, l.access, l.now)
+}
+
+// viewerIn gives the viewer of a channel for an agent's record, by the rules as of a time.
+func viewerIn(
+	channel *channels.Rules, presence agents.Presence, operator bool, access *intents.Rules, now time.Time,
+) Viewer {
+	agent, departedAt := presence.AgentID, presence.DepartedAt
+	viewer := Viewer{
+		Agent: agent, Operator: operator, Presence: presence, Now: now,
+		Participates: channel.Participates(agent, operator, access, departedAt, now),
 	}
+	if !operator {
+		viewer.HistoryFloor = channel.HistoryFloor(agent, departedAt)
+	}
+	return viewer
 }
 
 // admitViewer gives the viewer for the acting agent, or refuses one that may not see the channel's messages at all: without
@@ -192,7 +205,7 @@ func (p page) prepare(tx *database.Tx) (rows *selection, statement database.Stat
 		place = "m.position"
 	}
 	query := "SELECT " + messageColumns + " FROM messages m WHERE m.intent_no = ?"
-	arguments := []any{p.agent, p.intentNo}
+	arguments := viewedBy(p.agent, p.intentNo)
 	if p.channelNo != 0 {
 		query += " AND m.channel_no = ?"
 		arguments = append(arguments, p.channelNo)
@@ -286,7 +299,7 @@ func (l look) find(tx *database.Tx, agent, id string) (*Message, error) {
 	}
 	found, err := l.load(tx,
 		"SELECT "+messageColumns+" FROM messages m WHERE m.id = ? AND m.intent_no = ? AND m.channel_no = ?",
-		agent, id, l.channel.IntentNo, l.channel.ChannelNo)
+		viewedBy(agent, id, l.channel.IntentNo, l.channel.ChannelNo)...)
 	if err != nil || len(found.messages) == 0 {
 		return nil, err
 	}

@@ -60,6 +60,15 @@ type Message struct {
 
 	// readByViewer tells whether the viewer for whom the message was loaded has acknowledged it.
 	readByViewer bool
+	// answeredByViewer tells of a request to a role whether that viewer has answered it.
+	answeredByViewer bool
+}
+
+// forAnother gives the message as it is for somebody else than whom it was loaded for.
+func (m *Message) forAnother() *Message {
+	other := *m
+	other.readByViewer, other.answeredByViewer = false, false
+	return &other
 }
 
 // size is how much of a page the message takes up, in bytes.

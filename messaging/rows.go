@@ -6,20 +6,28 @@ import (
 	"openintent/database"
 )
 
-// Columns of a message as scan reads them. The viewer's receipt is a parameter of the query: pass the agent's id, or
-// an empty text when nobody's is wanted.
+// Columns of a message as scan reads them. The viewer's receipt and answer are parameters of the query: begin its arguments
+// with viewedBy.
 const (
 	factColumns = `m.intent_no, m.position, m.channel_no, m.ordinal, m.id, m.sender, m.target, m.message_type,
 		m.correlation_position, m.correlation_id, m.created_at, m.expires_at, m.read_at, m.ended_at,
 		m.message_type = 'request' AND EXISTS (SELECT 1 FROM open_requests o
 			WHERE o.intent_no = m.intent_no AND o.position = m.position` + oneByOne + `),
 		EXISTS (SELECT 1 FROM receipts r
-			WHERE r.intent_no = m.intent_no AND r.position = m.position AND r.agent_id = ?` + oneByOne + `)`
+			WHERE r.intent_no = m.intent_no AND r.position = m.position AND r.agent_id = ?` + oneByOne + `),
+		m.message_type = 'request' AND m.target LIKE 'role:%' AND EXISTS (SELECT 1 FROM messages a
+			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position AND a.sender = ?` + oneByOne + `)`
 	messageColumns = factColumns + `, m.payload, m.metadata`
 	// oneByOne ends a query inside EXISTS that is to be asked for each row by its key. Without it PostgreSQL reads the whole
 	// table once instead when it expects many rows.
 	oneByOne = " LIMIT 1 OFFSET 0"
 )
+
+// viewedBy gives the arguments with which a query of the columns begins: for whom it reads, an agent or nobody (""), and
+// what follows them.
+func viewedBy(agent string, further ...any) []any {
+	return append([]any{agent, agent}, further...)
+}
 
 // messageRow receives one row of factColumns or messageColumns.
 type messageRow struct {
@@ -35,7 +43,8 @@ type messageRow struct {
 func (r *messageRow) facts() []any {
 	m := &r.message
 	return []any{&m.IntentNo, &m.Position, &m.ChannelNo, &m.Ordinal, &m.ID, &m.Sender, &r.target, &m.Type,
-		&r.correlationPosition, &r.correlation, &r.createdAt, &r.expires, &r.read, &r.ended, &m.Open, &m.readByViewer}
+		&r.correlationPosition, &r.correlation, &r.createdAt, &r.expires, &r.read, &r.ended, &m.Open, &m.readByViewer,
+		&m.answeredByViewer}
 }
 
 // scanFacts reads a message without its payload and metadata.

@@ -119,6 +119,7 @@ func New(cfg Config) *Service {
 	cfg.Agents.OnDeparting(latestTie)
 	cfg.Agents.OnDeparted(s.scheduleDeparture)
 	cfg.Agents.AfterDeparted(s.finishDeparture)
+	cfg.Agents.OnTakingRole(s.aheadOf)
 	cfg.Agents.OnChanged(func(agentID string) { s.hub.wakeUp(agentTopic(agentID)) })
 	return s
 }

@@ -6,7 +6,8 @@ import (
 	"openintent/agents"
 )
 
-// Viewer is who looks at a channel, as of one look: roles and membership are those of that moment.
+// Viewer is who looks at a channel, as of one look: roles and membership are those of that moment, and so is which requests
+// are still open.
 type Viewer struct {
 	// Agent is the looking agent.
 	Agent string
@@ -15,14 +16,19 @@ type Viewer struct {
 	// Participates tells whether the agent may take part in the channel: access to the intent and, on an explicit
 	// channel, membership.
 	Participates bool
+	// HistoryFloor is the ordinal up to which what others sent is not the viewer's to see, because it was said before the
+	// channel was opened, or before the viewer joined.
+	HistoryFloor int64
 	// Presence is the agent's record; the zero value for an unregistered one.
 	Presence agents.Presence
+	// Now is the time of the look.
+	Now time.Time
 }
 
 // receives tells whether the viewer is a recipient of the message: its addressee, a holder of the addressed role, or a
-// participant when it goes to everyone. Nobody is a recipient of their own message.
+// participant when it goes to everyone. Nobody is a recipient of their own message, or of one from before they were let in.
 func (v Viewer) receives(m *Message) bool {
-	if !v.Participates || m.Sender == v.Agent {
+	if !v.Participates || m.Sender == v.Agent || m.Ordinal <= v.HistoryFloor {
 		return false
 	}
 	switch {
@@ -31,7 +37,15 @@ func (v Viewer) receives(m *Message) bool {
 	case isAgent(m.Target):
 		return m.Target == v.Agent
 	}
-	return v.Presence.HoldsRole(roleOf(m.Target))
+	return v.Presence.HoldsRole(roleOf(m.Target)) && v.receivesByRole(m)
+}
+
+// receivesByRole tells whether a message to the viewer's role is for the viewer: when it was sent after the viewer took the
+// role, and of what was sent before (or at the same moment) when it is a request that is still open, or when the viewer has
+// read or answered it itself. What was said among those who held the role then stays with them.
+func (v Viewer) receivesByRole(m *Message) bool {
+	return m.CreatedAt.After(v.Presence.RoleSinceIn(m.IntentNo)) ||
+		m.Type == TypeRequest && m.Open && !m.Expired(v.Now) || m.readByViewer || m.answeredByViewer
 }
 
 // visible is the one rule of who may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the

@@ -9,34 +9,37 @@ import (
 	"openintent/caller"
 )
 
-// keyOptions are what may follow a key of the short form, each after a semicolon.
-type keyOptions struct {
-	compatibility bool
-	rates         ownRates
-}
-
-// parseKeyOptions reads options, NAME or NAME=VALUE, from their list with semicolons between them; it may be empty.
-func parseKeyOptions(list string) (options keyOptions, err error) {
+// readOptions reads what may follow a key of the short form: options, name or name=value, parted by semicolons, each name once.
+func (s *keySettings) readOptions(list string) (err error) {
 	if list == "" {
-		return options, nil
+		return nil
 	}
-	for _, option := range strings.Split(list, ";") {
-		name, value, _ := strings.Cut(option, "=")
+	given := make(map[string]bool)
+	for option := range strings.SplitSeq(list, ";") {
+		name, value, hasValue := strings.Cut(option, "=")
+		if given[name] {
+			return fmt.Errorf("the option %s is given twice", name)
+		}
 		switch {
-		case option == "sdk":
-			options.compatibility = true
+		case name == "sdk" && !hasValue:
+			s.compatibility = true
+		case name == "roles" && value != "":
+			s.roles = strings.Split(value, "|")
 		case name == "messages_per_second":
-			options.rates.messages, err = parseRate(name, value)
+			s.rates.messages, err = parseRate(name, value)
 		case name == "bytes_per_second":
-			options.rates.bytes, err = parseRate(name, value)
+			s.rates.bytes, err = parseRate(name, value)
 		default:
-			err = errors.New(`only "sdk", "messages_per_second=N" and "bytes_per_second=N" may follow a semicolon`)
+			// The text is not shown: it may be a part of a key that holds a semicolon.
+			return errors.New(`only the options "sdk", "roles=role-a|role-b" (or "roles=*"), "messages_per_second=N" and ` +
+				`"bytes_per_second=N" may follow a semicolon`)
 		}
 		if err != nil {
-			return keyOptions{}, err
+			return err
 		}
+		given[name] = true
 	}
-	return options, nil
+	return nil
 }
 
 // ownRates are those that are set for one key; nil where those of all keys hold.

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"openintent/agents"
 	"openintent/caller"
 )
 
@@ -35,23 +36,29 @@ type Keys struct {
 type apiKey struct {
 	digest [sha256.Size]byte
 	// id identifies the key without revealing it, and stays the same across restarts.
-	id     string
-	agents []string
-	// roles that the key's agents may take; nil means any.
-	roles         []string
-	compatibility bool
-	rates         ownRates
-	quota         *caller.Quota
+	id string
+	keySettings
+	quota *caller.Quota
 
 	// valid ends, by end, when the key is no longer configured as it is here.
 	valid context.Context
 	end   context.CancelFunc
 }
 
+// keySettings are what is configured of a key beside its secret.
+type keySettings struct {
+	// agents are those that the key is bound to; none: it is not bound.
+	agents []string
+	// roles are those that the key's agents may take; caller.AnyRole among them stands for all.
+	roles         []string
+	compatibility bool
+	rates         ownRates
+}
+
 // same tells whether the other key is this one, configured the same way but for its rates, which nobody is cut off for.
 func (k apiKey) same(other apiKey) bool {
 	return k.digest == other.digest && slices.Equal(k.agents, other.agents) && slices.Equal(k.roles, other.roles) &&
-		(k.roles == nil) == (other.roles == nil) && k.compatibility == other.compatibility
+		k.compatibility == other.compatibility
 }
 
 // LoadKeys reads keys from their comma-separated list (as in OPENINTENT_API_KEYS) and from a key file, each of which may
@@ -143,53 +150,52 @@ func (k *Keys) find(presented string) *apiKey {
 	return found
 }
 
-// parseKey reads one key of the short form: KEY or KEY=agent-a|agent-b, either with options after it.
+// parseKey reads one key of the short form: KEY or KEY=agent-a|agent-b, and after either of them options.
 func parseKey(entry string) (apiKey, error) {
-	text, list, _ := strings.Cut(strings.TrimSpace(entry), ";")
-	options, err := parseKeyOptions(list)
-	if err != nil {
-		return apiKey{}, err
-	}
+	text, options, _ := strings.Cut(strings.TrimSpace(entry), ";")
+	var settings keySettings
 	secret, agentList, bound := strings.Cut(text, "=")
-	var agents []string
 	if bound {
 		if strings.Contains(agentList, "=") || agentList == "" {
 			return apiKey{}, errors.New("one = and the agents' ids may follow the key; " +
 				"a key that itself holds = belongs in a mapping in the key file")
 		}
-		agents = strings.Split(agentList, "|")
+		settings.agents = strings.Split(agentList, "|")
 	}
-	key, err := makeKey(secret, agents, nil, options.compatibility)
-	key.rates = options.rates
-	return key, err
+	if err := settings.readOptions(options); err != nil {
+		return apiKey{}, err
+	}
+	return makeKey(secret, settings)
 }
 
-func makeKey(secret string, agents, roles []string, compatibility bool) (apiKey, error) {
+func makeKey(secret string, settings keySettings) (apiKey, error) {
 	if secret == "" {
 		return apiKey{}, errors.New("the key is empty")
 	}
 	if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return apiKey{}, errors.New("the key may hold printable ASCII characters only, without spaces")
 	}
-	for i, agent := range agents {
+	for i, agent := range settings.agents {
 		if problem := agentProblem(agent); problem != "" {
 			return apiKey{}, fmt.Errorf("agent %q: %s", agent, problem)
 		}
 		if caller.Reserved(agent) {
 			return apiKey{}, fmt.Errorf("agent %q: the name is reserved; choose another", agent)
 		}
-		if slices.Contains(agents[:i], agent) {
+		if slices.Contains(settings.agents[:i], agent) {
 			return apiKey{}, fmt.Errorf("agent %q is named twice", agent)
 		}
 	}
+	for _, role := range settings.roles {
+		if role == "" {
+			return apiKey{}, errors.New("a role's id must not be empty")
+		}
+		if err := agents.CheckRole("roles", role); err != nil {
+			return apiKey{}, fmt.Errorf("role %q: it has at most %d characters and no control characters", role, caller.MaxNameLength)
+		}
+	}
 	id := sha256.Sum256([]byte("openintent key id:" + secret))
-	return apiKey{
-		digest:        sha256.Sum256([]byte(secret)),
-		id:            hex.EncodeToString(id[:8]),
-		agents:        agents,
-		roles:         roles,
-		compatibility: compatibility,
-	}, nil
+	return apiKey{digest: sha256.Sum256([]byte(secret)), id: hex.EncodeToString(id[:8]), keySettings: settings}, nil
 }
 
 // keyFields are what a mapping in the key file may have.
@@ -199,7 +205,7 @@ const keyFields = "key, agents, roles, sdk, messages_per_second, bytes_per_secon
 type keyFileItem struct {
 	Key    string    `yaml:"key"`
 	Agents *[]string `yaml:"agents"`
-	Roles  *[]string `yaml:"roles"`
+	Roles  []string  `yaml:"roles"`
 	SDK    bool      `yaml:"sdk"`
 
 	MessagesPerSecond *int64 `yaml:"messages_per_second"`
@@ -247,20 +253,15 @@ func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
 		return apiKey{}, errors.New("key is a string, agents and roles are lists of strings, sdk is true or false, " +
 			"messages_per_second and bytes_per_second are whole numbers")
 	}
-	var agents, roles []string
+	settings := keySettings{roles: fields.Roles, compatibility: fields.SDK}
 	if fields.Agents != nil {
-		if agents = *fields.Agents; len(agents) == 0 {
+		if settings.agents = *fields.Agents; len(settings.agents) == 0 {
 			return apiKey{}, errors.New("agents is empty; name one, or leave agents out for a key that is not bound")
 		}
 	}
-	if fields.Roles != nil {
-		roles = append([]string{}, *fields.Roles...)
-	}
-	rates := ownRates{fields.MessagesPerSecond, fields.BytesPerSecond}
-	if err := rates.check(); err != nil {
+	settings.rates = ownRates{fields.MessagesPerSecond, fields.BytesPerSecond}
+	if err := settings.rates.check(); err != nil {
 		return apiKey{}, err
 	}
-	key, err := makeKey(fields.Key, agents, roles, fields.SDK)
-	key.rates = rates
-	return key, err
+	return makeKey(fields.Key, settings)
 }

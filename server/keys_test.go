@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,9 +23,15 @@ import (
 )
 
 func TestKeyListForms(t *testing.T) {
-	keys, err := LoadKeys(" root , bound=agent-a|agent-b,legacy;sdk,both=agent-c;sdk", "")
+	keys, err := LoadKeys(" root , bound=agent-a|agent-b,legacy;sdk,both=agent-c;sdk,any;roles=*,some=agent-d;roles=a|b;sdk", "")
 	require.NoError(t, err)
-	require.Equal(t, 4, keys.Count())
+	require.Equal(t, 6, keys.Count())
+	require.Empty(t, keys.find("root").roles)
+	require.Equal(t, []string{"*"}, keys.find("any").roles)
+	require.False(t, keys.find("any").compatibility)
+	require.Equal(t, []string{"agent-d"}, keys.find("some").agents)
+	require.Equal(t, []string{"a", "b"}, keys.find("some").roles)
+	require.True(t, keys.find("some").compatibility)
 	require.Nil(t, keys.find("root").agents)
 	require.False(t, keys.find("root").compatibility)
 	require.Equal(t, []string{"agent-a", "agent-b"}, keys.find("bound").agents)
@@ -70,9 +77,17 @@ func TestKeyIDsAreStableAndRevealNothing(t *testing.T) {
 func TestBadKeyListsAreRefusedWithoutShowingKeys(t *testing.T) {
 	for _, test := range []struct{ list, problem string }{
 		{"secret1,", "API key 2 of the list: the key is empty"},
-		{"secret1;SDK", `only "sdk", "messages_per_second=N" and`},
 		{"secret1;messages_per_second=many", "messages_per_second must be a whole number"},
 		{"secret1;bytes_per_second=-1", "bytes_per_second must be a whole number"},
+		{"secret1;SDK", `only the options "sdk", "roles`},
+		{"secret1;sdk=1", `only the options "sdk", "roles`},
+		{"secret1;sdk;sdk", "the option sdk is given twice"},
+		{"secret1;roles=a;roles=b", "the option roles is given twice"},
+		{"secret1;roles", `only the options "sdk", "roles`},
+		{"secret1;roles=", `only the options "sdk", "roles`},
+		{"secret1;roles=a|", "a role's id must not be empty"},
+		{"secret1;roles=" + strings.Repeat("a", 257), "at most 256 characters"},
+		{"a;ecret1", `only the options "sdk", "roles`},
 		{"secret1=", "one = and the agents' ids"},
 		{"c2VjcmV0MQ==", "one = and the agents' ids"},
 		{"secret1=a=b", "one = and the agents' ids"},
@@ -110,15 +125,20 @@ func TestKeyFile(t *testing.T) {
 - key: unbound
   roles: []
   sdk: true
+- key: any
+  roles: ["*"]
+- some;roles=a|b
 `)
 	keys, err := LoadKeys("listed", path)
 	require.NoError(t, err)
-	require.Equal(t, 5, keys.Count(), "the list and the file add up")
+	require.Equal(t, 7, keys.Count(), "the list and the file add up")
 	require.Equal(t, []string{"agent-a", "agent-b"}, keys.find("short").agents)
-	require.Nil(t, keys.find("short").roles, "any role")
+	require.Empty(t, keys.find("short").roles, "no role at all")
 	require.Equal(t, []string{"agent-c"}, keys.find("has=equals,and,commas").agents)
 	require.Equal(t, []string{"reviewer"}, keys.find("has=equals,and,commas").roles)
-	require.Equal(t, []string{}, keys.find("unbound").roles, "no role at all")
+	require.Empty(t, keys.find("unbound").roles, "no role at all")
+	require.Equal(t, []string{"*"}, keys.find("any").roles)
+	require.Equal(t, []string{"a", "b"}, keys.find("some").roles)
 	require.True(t, keys.find("unbound").compatibility)
 }
 
@@ -188,7 +208,7 @@ func TestReloadEndsWaitsUnderKeysThatAreGone(t *testing.T) {
 	writeKeyFile(t, path, "- {")
 	require.Error(t, keys.Reload())
 	for range 2 { // The second finds keys that the first kept.
-		writeKeyFile(t, path, "- new\n- rebound=agent-b\n- stays=agent-a|agent-b\n- key: roles\n  roles: []\n")
+		writeKeyFile(t, path, "- new\n- rebound=agent-b\n- stays=agent-a|agent-b\n- roles;roles=a\n")
 		require.NoError(t, keys.Reload())
 	}
 	for key, ended := range ending {

@@ -165,7 +165,7 @@ func nth(n int) func() error {
 
 // as is a context in which the agent calls.
 func as(agent string) context.Context {
-	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key"})
+	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key", KeyRoles: []string{caller.AnyRole}})
 }
 
 // asOperator is a context in which the operator calls.

@@ -11,7 +11,7 @@ import (
 
 // Keys that every server of the harness knows, unless Options.APIKeys replaces them.
 const (
-	// Key is unbound: its calls act as any agent or, naming none, as the operator.
+	// Key is unbound: its calls act as any agent, which may take any role, or, naming none, as the operator.
 	Key = "test-key"
 	// CompatibilityKey is unbound and has the profile for existing clients.
 	CompatibilityKey = "test-key-sdk"
@@ -20,7 +20,7 @@ const (
 	// BoundAgent is the agent of BoundKey.
 	BoundAgent = "bound-agent"
 
-	defaultKeys = Key + "," + CompatibilityKey + ";sdk," + BoundKey + "=" + BoundAgent
+	defaultKeys = Key + ";roles=*," + CompatibilityKey + ";roles=*;sdk," + BoundKey + "=" + BoundAgent + ";roles=*"
 )
 
 // Caller is one identity with a client of every service. Its calls carry the identity by themselves.

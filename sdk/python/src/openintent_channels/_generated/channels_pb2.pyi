@@ -17,6 +17,12 @@ class MemberPolicy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MEMBER_POLICY_EXPLICIT: _ClassVar[MemberPolicy]
     MEMBER_POLICY_INTENT: _ClassVar[MemberPolicy]
 
+class ChannelHistory(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CHANNEL_HISTORY_UNSPECIFIED: _ClassVar[ChannelHistory]
+    CHANNEL_HISTORY_ALL: _ClassVar[ChannelHistory]
+    CHANNEL_HISTORY_FROM_JOIN: _ClassVar[ChannelHistory]
+
 class ChannelStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     CHANNEL_STATUS_UNSPECIFIED: _ClassVar[ChannelStatus]
@@ -25,19 +31,24 @@ class ChannelStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 MEMBER_POLICY_UNSPECIFIED: MemberPolicy
 MEMBER_POLICY_EXPLICIT: MemberPolicy
 MEMBER_POLICY_INTENT: MemberPolicy
+CHANNEL_HISTORY_UNSPECIFIED: ChannelHistory
+CHANNEL_HISTORY_ALL: ChannelHistory
+CHANNEL_HISTORY_FROM_JOIN: ChannelHistory
 CHANNEL_STATUS_UNSPECIFIED: ChannelStatus
 CHANNEL_STATUS_OPEN: ChannelStatus
 CHANNEL_STATUS_CLOSED: ChannelStatus
 
 class ChannelOptions(_message.Message):
-    __slots__ = ("audit", "ttl_seconds", "max_messages")
+    __slots__ = ("audit", "ttl_seconds", "max_messages", "history")
     AUDIT_FIELD_NUMBER: _ClassVar[int]
     TTL_SECONDS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    HISTORY_FIELD_NUMBER: _ClassVar[int]
     audit: bool
     ttl_seconds: int
     max_messages: int
-    def __init__(self, audit: bool = ..., ttl_seconds: _Optional[int] = ..., max_messages: _Optional[int] = ...) -> None: ...
+    history: ChannelHistory
+    def __init__(self, audit: bool = ..., ttl_seconds: _Optional[int] = ..., max_messages: _Optional[int] = ..., history: _Optional[_Union[ChannelHistory, str]] = ...) -> None: ...
 
 class Channel(_message.Message):
     __slots__ = ("id", "intent_id", "task_id", "name", "created_by", "members", "member_policy", "options", "status", "created_at", "closed_at", "message_count", "last_message_at")

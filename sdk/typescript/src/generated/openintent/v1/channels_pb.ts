@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/channels.proto.
  */
 export const file_openintent_v1_channels: GenFile = /*@__PURE__*/
-  fileDesc("ChxvcGVuaW50ZW50L3YxL2NoYW5uZWxzLnByb3RvEg1vcGVuaW50ZW50LnYxIoQBCg5DaGFubmVsT3B0aW9ucxISCgVhdWRpdBgBIAEoCEgAiAEBEhgKC3R0bF9zZWNvbmRzGAIgASgDSAGIAQESGQoMbWF4X21lc3NhZ2VzGAMgASgDSAKIAQFCCAoGX2F1ZGl0Qg4KDF90dGxfc2Vjb25kc0IPCg1fbWF4X21lc3NhZ2VzIroDCgdDaGFubmVsEgoKAmlkGAEgASgJEhEKCWludGVudF9pZBgCIAEoCRIUCgd0YXNrX2lkGAMgASgJSACIAQESDAoEbmFtZRgEIAEoCRISCgpjcmVhdGVkX2J5GAUgASgJEg8KB21lbWJlcnMYBiADKAkSMgoNbWVtYmVyX3BvbGljeRgHIAEoDjIbLm9wZW5pbnRlbnQudjEuTWVtYmVyUG9saWN5Ei4KB29wdGlvbnMYCCABKAsyHS5vcGVuaW50ZW50LnYxLkNoYW5uZWxPcHRpb25zEiwKBnN0YXR1cxgJIAEoDjIcLm9wZW5pbnRlbnQudjEuQ2hhbm5lbFN0YXR1cxIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgljbG9zZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDW1lc3NhZ2VfY291bnQYDCABKAMSMwoPbGFzdF9tZXNzYWdlX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKCghfdGFza19pZCKNAgoUQ3JlYXRlQ2hhbm5lbFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHbWVtYmVycxgDIAMoCRI3Cg1tZW1iZXJfcG9saWN5GAQgASgOMhsub3BlbmludGVudC52MS5NZW1iZXJQb2xpY3lIAIgBARIuCgdvcHRpb25zGAUgASgLMh0ub3BlbmludGVudC52MS5DaGFubmVsT3B0aW9ucxIUCgd0YXNrX2lkGAYgASgJSAGIAQESFwoKY3JlYXRlZF9ieRgHIAEoCUgCiAEBQhAKDl9tZW1iZXJfcG9saWN5QgoKCF90YXNrX2lkQg0KC19jcmVhdGVkX2J5ImYKE0xpc3RDaGFubmVsc1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEjEKBnN0YXR1cxgCIAEoDjIcLm9wZW5pbnRlbnQudjEuQ2hhbm5lbFN0YXR1c0gAiAEBQgkKB19zdGF0dXMiQAoUTGlzdENoYW5uZWxzUmVzcG9uc2USKAoIY2hhbm5lbHMYASADKAsyFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwiJwoRR2V0Q2hhbm5lbFJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCSJwChRVcGRhdGVDaGFubmVsUmVxdWVzdBInCgdjaGFubmVsGAEgASgLMhYub3BlbmludGVudC52MS5DaGFubmVsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI/ChhBZGRDaGFubmVsTWVtYmVyc1JlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRIPCgdtZW1iZXJzGAIgAygJIkIKGlJlbW92ZUNoYW5uZWxNZW1iZXJSZXF1ZXN0EhIKCmNoYW5uZWxfaWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkiKgoURGVsZXRlQ2hhbm5lbFJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCSJZChVEZWxldGVDaGFubmVsUmVzcG9uc2USLAoGc3RhdHVzGAEgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzEhIKCmNoYW5uZWxfaWQYAiABKAkqYwoMTWVtYmVyUG9saWN5Eh0KGU1FTUJFUl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIaChZNRU1CRVJfUE9MSUNZX0VYUExJQ0lUEAESGAoUTUVNQkVSX1BPTElDWV9JTlRFTlQQAipjCg1DaGFubmVsU3RhdHVzEh4KGkNIQU5ORUxfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFwoTQ0hBTk5FTF9TVEFUVVNfT1BFThABEhkKFUNIQU5ORUxfU1RBVFVTX0NMT1NFRBACMtkECg5DaGFubmVsU2VydmljZRJMCg1DcmVhdGVDaGFubmVsEiMub3BlbmludGVudC52MS5DcmVhdGVDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJXCgxMaXN0Q2hhbm5lbHMSIi5vcGVuaW50ZW50LnYxLkxpc3RDaGFubmVsc1JlcXVlc3QaIy5vcGVuaW50ZW50LnYxLkxpc3RDaGFubmVsc1Jlc3BvbnNlEkYKCkdldENoYW5uZWwSIC5vcGVuaW50ZW50LnYxLkdldENoYW5uZWxSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsEkwKDVVwZGF0ZUNoYW5uZWwSIy5vcGVuaW50ZW50LnYxLlVwZGF0ZUNoYW5uZWxSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsElQKEUFkZENoYW5uZWxNZW1iZXJzEicub3BlbmludGVudC52MS5BZGRDaGFubmVsTWVtYmVyc1JlcXVlc3QaFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSWAoTUmVtb3ZlQ2hhbm5lbE1lbWJlchIpLm9wZW5pbnRlbnQudjEuUmVtb3ZlQ2hhbm5lbE1lbWJlclJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSWgoNRGVsZXRlQ2hhbm5lbBIjLm9wZW5pbnRlbnQudjEuRGVsZXRlQ2hhbm5lbFJlcXVlc3QaJC5vcGVuaW50ZW50LnYxLkRlbGV0ZUNoYW5uZWxSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("ChxvcGVuaW50ZW50L3YxL2NoYW5uZWxzLnByb3RvEg1vcGVuaW50ZW50LnYxIsUBCg5DaGFubmVsT3B0aW9ucxISCgVhdWRpdBgBIAEoCEgAiAEBEhgKC3R0bF9zZWNvbmRzGAIgASgDSAGIAQESGQoMbWF4X21lc3NhZ2VzGAMgASgDSAKIAQESMwoHaGlzdG9yeRgEIAEoDjIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbEhpc3RvcnlIA4gBAUIICgZfYXVkaXRCDgoMX3R0bF9zZWNvbmRzQg8KDV9tYXhfbWVzc2FnZXNCCgoIX2hpc3RvcnkiugMKB0NoYW5uZWwSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhQKB3Rhc2tfaWQYAyABKAlIAIgBARIMCgRuYW1lGAQgASgJEhIKCmNyZWF0ZWRfYnkYBSABKAkSDwoHbWVtYmVycxgGIAMoCRIyCg1tZW1iZXJfcG9saWN5GAcgASgOMhsub3BlbmludGVudC52MS5NZW1iZXJQb2xpY3kSLgoHb3B0aW9ucxgIIAEoCzIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbE9wdGlvbnMSLAoGc3RhdHVzGAkgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzEi4KCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCWNsb3NlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWVzc2FnZV9jb3VudBgMIAEoAxIzCg9sYXN0X21lc3NhZ2VfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF90YXNrX2lkIo0CChRDcmVhdGVDaGFubmVsUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdtZW1iZXJzGAMgAygJEjcKDW1lbWJlcl9wb2xpY3kYBCABKA4yGy5vcGVuaW50ZW50LnYxLk1lbWJlclBvbGljeUgAiAEBEi4KB29wdGlvbnMYBSABKAsyHS5vcGVuaW50ZW50LnYxLkNoYW5uZWxPcHRpb25zEhQKB3Rhc2tfaWQYBiABKAlIAYgBARIXCgpjcmVhdGVkX2J5GAcgASgJSAKIAQFCEAoOX21lbWJlcl9wb2xpY3lCCgoIX3Rhc2tfaWRCDQoLX2NyZWF0ZWRfYnkiZgoTTGlzdENoYW5uZWxzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSMQoGc3RhdHVzGAIgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzSACIAQFCCQoHX3N0YXR1cyJAChRMaXN0Q2hhbm5lbHNSZXNwb25zZRIoCghjaGFubmVscxgBIAMoCzIWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbCInChFHZXRDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJInAKFFVwZGF0ZUNoYW5uZWxSZXF1ZXN0EicKB2NoYW5uZWwYASABKAsyFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIj8KGEFkZENoYW5uZWxNZW1iZXJzUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEg8KB21lbWJlcnMYAiADKAkiQgoaUmVtb3ZlQ2hhbm5lbE1lbWJlclJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCSIqChREZWxldGVDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJIlkKFURlbGV0ZUNoYW5uZWxSZXNwb25zZRIsCgZzdGF0dXMYASABKA4yHC5vcGVuaW50ZW50LnYxLkNoYW5uZWxTdGF0dXMSEgoKY2hhbm5lbF9pZBgCIAEoCSpjCgxNZW1iZXJQb2xpY3kSHQoZTUVNQkVSX1BPTElDWV9VTlNQRUNJRklFRBAAEhoKFk1FTUJFUl9QT0xJQ1lfRVhQTElDSVQQARIYChRNRU1CRVJfUE9MSUNZX0lOVEVOVBACKmkKDkNoYW5uZWxIaXN0b3J5Eh8KG0NIQU5ORUxfSElTVE9SWV9VTlNQRUNJRklFRBAAEhcKE0NIQU5ORUxfSElTVE9SWV9BTEwQARIdChlDSEFOTkVMX0hJU1RPUllfRlJPTV9KT0lOEAIqYwoNQ2hhbm5lbFN0YXR1cxIeChpDSEFOTkVMX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE0NIQU5ORUxfU1RBVFVTX09QRU4QARIZChVDSEFOTkVMX1NUQVRVU19DTE9TRUQQAjLZBAoOQ2hhbm5lbFNlcnZpY2USTAoNQ3JlYXRlQ2hhbm5lbBIjLm9wZW5pbnRlbnQudjEuQ3JlYXRlQ2hhbm5lbFJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSVwoMTGlzdENoYW5uZWxzEiIub3BlbmludGVudC52MS5MaXN0Q2hhbm5lbHNSZXF1ZXN0GiMub3BlbmludGVudC52MS5MaXN0Q2hhbm5lbHNSZXNwb25zZRJGCgpHZXRDaGFubmVsEiAub3BlbmludGVudC52MS5HZXRDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJMCg1VcGRhdGVDaGFubmVsEiMub3BlbmludGVudC52MS5VcGRhdGVDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJUChFBZGRDaGFubmVsTWVtYmVycxInLm9wZW5pbnRlbnQudjEuQWRkQ2hhbm5lbE1lbWJlcnNSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsElgKE1JlbW92ZUNoYW5uZWxNZW1iZXISKS5vcGVuaW50ZW50LnYxLlJlbW92ZUNoYW5uZWxNZW1iZXJSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsEloKDURlbGV0ZUNoYW5uZWwSIy5vcGVuaW50ZW50LnYxLkRlbGV0ZUNoYW5uZWxSZXF1ZXN0GiQub3BlbmludGVudC52MS5EZWxldGVDaGFubmVsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * ChannelOptions are a channel's settings.
@@ -41,6 +41,14 @@ export type ChannelOptions = Message<"openintent.v1.ChannelOptions"> & {
    * @generated from field: optional int64 max_messages = 3;
    */
   maxMessages?: bigint | undefined;
+
+  /**
+   * What members of an explicit channel see of what was sent before a manager added them; `all` by default. A change holds
+   * for those who are members already, too: `from_join` counts from when each was added.
+   *
+   * @generated from field: optional openintent.v1.ChannelHistory history = 4;
+   */
+  history?: ChannelHistory | undefined;
 };
 
 /**
@@ -99,7 +107,8 @@ export type Channel = Message<"openintent.v1.Channel"> & {
   members: string[];
 
   /**
-   * Who may take part.
+   * Who may take part. When an explicit channel is opened, by `intent`, what was sent before stays with its senders, those who
+   * were members then and the operator: nobody else sees it, open requests included. Of several openings the newest counts.
    *
    * @generated from field: openintent.v1.MemberPolicy member_policy = 7;
    */
@@ -303,9 +312,10 @@ export type UpdateChannelRequest = Message<"openintent.v1.UpdateChannelRequest">
   channel?: Channel | undefined;
 
   /**
-   * What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, status. A
-   * named option that is unset in `channel` goes back to its default, and `options` names all three; named members that
-   * are unset are none; member_policy and status cannot be unset.
+   * What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages,
+   * options.history, status. A named option that is unset in `channel` goes back to its default, and `options` names all
+   * four; named members that are unset are none; member_policy and status cannot be unset. Members change before
+   * member_policy does.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -459,6 +469,41 @@ export const MemberPolicySchema: GenEnum<MemberPolicy> = /*@__PURE__*/
   enumDesc(file_openintent_v1_channels, 0);
 
 /**
+ * ChannelHistory is what a member that a manager adds sees of what was sent before.
+ *
+ * @generated from enum openintent.v1.ChannelHistory
+ */
+export enum ChannelHistory {
+  /**
+   * Nothing was said about it.
+   *
+   * @generated from enum value: CHANNEL_HISTORY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Everything that is still listed.
+   *
+   * @generated from enum value: CHANNEL_HISTORY_ALL = 1;
+   */
+  ALL = 1,
+
+  /**
+   * Nothing, open requests included: a member sees what is sent after it was added. One that is removed and added again
+   * begins anew. Listed at the creation, it sees everything.
+   *
+   * @generated from enum value: CHANNEL_HISTORY_FROM_JOIN = 2;
+   */
+  FROM_JOIN = 2,
+}
+
+/**
+ * Describes the enum openintent.v1.ChannelHistory.
+ */
+export const ChannelHistorySchema: GenEnum<ChannelHistory> = /*@__PURE__*/
+  enumDesc(file_openintent_v1_channels, 1);
+
+/**
  * ChannelStatus tells whether a channel takes messages.
  *
  * @generated from enum openintent.v1.ChannelStatus
@@ -490,7 +535,7 @@ export enum ChannelStatus {
  * Describes the enum openintent.v1.ChannelStatus.
  */
 export const ChannelStatusSchema: GenEnum<ChannelStatus> = /*@__PURE__*/
-  enumDesc(file_openintent_v1_channels, 1);
+  enumDesc(file_openintent_v1_channels, 2);
 
 /**
  * ChannelService keeps channels: named message streams inside an intent (RFC-0021 section 1).
