@@ -45,12 +45,19 @@ func policy(explicit bool) openintentv1.MemberPolicy {
 	return openintentv1.MemberPolicy_MEMBER_POLICY_INTENT
 }
 
+func shownHistory(fromJoin bool) openintentv1.ChannelHistory {
+	if fromJoin {
+		return openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN
+	}
+	return openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL
+}
+
 func (y *history) createChannel(t *rapid.T) {
 	caller, createdBy := y.drawActing(t)
 	wanted := model.Channel{
 		Intent: y.drawIntent(t), Name: pick(t, "name", channelNames),
 		Members: y.drawMembers(t, 0), Explicit: sometimes(t, "explicit"), Audit: sometimes(t, "audit"),
-		TTL: drawTTL(t), Max: drawMax(t),
+		FromJoin: sometimes(t, "from join"), TTL: drawTTL(t), Max: drawMax(t),
 	}
 	if sometimes(t, "of a task") {
 		wanted.Task = taskOf(wanted.Intent)
@@ -64,6 +71,7 @@ func (y *history) createChannel(t *rapid.T) {
 		MemberPolicy: policy(wanted.Explicit).Enum(), TaskId: given(wanted.Task), CreatedBy: given(createdBy),
 		Options: &openintentv1.ChannelOptions{
 			Audit: &wanted.Audit, TtlSeconds: seconds(wanted.TTL), MaxMessages: proto.Int64(int64(wanted.Max)),
+			History: shownHistory(wanted.FromJoin).Enum(),
 		},
 	})
 	if y.came(t, "create channel", expected, err) {
@@ -87,10 +95,10 @@ func (y *history) updateChannel(t *rapid.T) {
 	c := y.drawChannel(t)
 	caller := y.drawManager(t, c)
 	members, explicit, audit := y.drawMembers(t, 0), sometimes(t, "explicit"), sometimes(t, "audit")
-	ttl, most := drawTTL(t), drawMax(t)
+	ttl, most, fromJoin := drawTTL(t), drawMax(t), sometimes(t, "from join")
 	fields := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{
-		"members", "member_policy", "options.audit", "options.ttl_seconds", "options.max_messages",
-	}), 1, 5, rapid.ID).Draw(t, "fields")
+		"members", "member_policy", "options.audit", "options.ttl_seconds", "options.max_messages", "options.history",
+	}), 1, 6, rapid.ID).Draw(t, "fields")
 	var change model.Change
 	for _, field := range fields {
 		switch field {
@@ -104,11 +112,14 @@ func (y *history) updateChannel(t *rapid.T) {
 			change.TTL = &ttl
 		case "options.max_messages":
 			change.Max = &most
+		case "options.history":
+			change.FromJoin = &fromJoin
 		}
 	}
 	wanted := &openintentv1.Channel{
 		Id: c.ID, Members: members, MemberPolicy: policy(explicit), Options: &openintentv1.ChannelOptions{
 			Audit: &audit, TtlSeconds: seconds(ttl), MaxMessages: proto.Int64(int64(most)),
+			History: shownHistory(fromJoin).Enum(),
 		},
 	}
 	if change.Close = seldom(t, "close too"); change.Close {
@@ -220,6 +231,7 @@ func (y *history) sameChannel(t *rapid.T, expected *model.Channel, got *openinte
 		CreatedBy: expected.Creator, Members: expected.Members, MemberPolicy: policy(expected.Explicit),
 		Options: &openintentv1.ChannelOptions{
 			Audit: &expected.Audit, TtlSeconds: seconds(expected.TTL), MaxMessages: proto.Int64(int64(expected.Max)),
+			History: shownHistory(expected.FromJoin).Enum(),
 		},
 		Status:       channelStatuses["closed"],
 		CreatedAt:    got.GetCreatedAt(), // the server's choice

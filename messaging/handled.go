@@ -5,15 +5,15 @@ import "openintent/database"
 // handling is an agent's reading or answering of a request.
 type handling struct{ requestID, agent string }
 
-// readHandled finds out which of the requests that drafts answer their senders have handled before, as far as they see them
-// by that alone: requests to a role that were sent before the sender took it and are no longer open. There are few, so it
-// costs nothing otherwise.
+// readHandled finds out which of the requests that drafts answer their senders have handled before, where they may see
+// them by that alone: requests to a role that were sent before the sender took it. There are few, so it costs nothing
+// otherwise.
 func (b *batch) readHandled() error {
 	b.handled = make(map[handling]struct{})
 	var statements []database.Statement
 	for _, s := range b.submissions {
 		m, one := b.requests[s.draft.correlationID], handling{s.draft.correlationID, s.draft.sender}
-		if m == nil || m.Open || !b.presences[one.agent].HoldsRole(roleOf(m.Target)) ||
+		if m == nil || !b.presences[one.agent].HoldsRole(roleOf(m.Target)) ||
 			m.CreatedAt.After(b.presences[one.agent].RoleSinceIn(m.IntentNo)) {
 			continue
 		}

@@ -1,10 +1,15 @@
 package model
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Agent is the record of an agent that registered. Registering is optional: whoever did not holds no role.
 type Agent struct {
 	Role string
+	// Since is since when it holds the role.
+	Since time.Time
 	// Status is active, unhealthy, draining, dead or deregistered.
 	Status string
 }
@@ -19,6 +24,17 @@ func (w *World) HoldsRole(agent, role string) bool {
 	return record.present() && record.Role == role
 }
 
+// since gives the time after which messages to the agent's role were sent while it held it.
+func (w *World) since(agent string) time.Time { return w.Agents[agent].Since }
+
+// takes is since when an agent that registers with a role holds it: the same role goes on unless the agent had left.
+func (w *World) takes(record *Agent, role string) time.Time {
+	if record != nil && record.Role == role && record.Status != "deregistered" {
+		return record.Since
+	}
+	return w.Now
+}
+
 // Register makes an agent's record, or a new one after it died or left. An agent that is present is refused, unless its
 // record may be updated; it then takes the role and is active, though it may have been leaving.
 func (w *World) Register(caller, agent, role string, update bool) Outcome {
@@ -26,10 +42,11 @@ func (w *World) Register(caller, agent, role string, update bool) Outcome {
 	case caller != agent && caller != Operator:
 		return "NOT_AGENT_OWNER"
 	case !record.present():
-		w.Agents[agent] = &Agent{Role: role, Status: "active"}
+		w.Agents[agent] = &Agent{Role: role, Since: w.takes(record, role), Status: "active"}
 	case !update:
 		return "AGENT_EXISTS"
 	default:
+		record.Since = w.takes(record, role)
 		record.Role, record.Status = role, "active"
 	}
 	return OK
@@ -73,7 +90,8 @@ func (w *World) Deregister(caller, agent string) (told []*Channel, _ Outcome) {
 	}
 	for _, c := range w.Channels {
 		concerned := slices.Contains(c.Members, agent)
-		c.Members = without(c.Members, agent)
+		c.leave(agent)
+		delete(c.insiders, agent)
 		for _, m := range c.Sent {
 			if m.To == agent && m.unanswered(w.Now) {
 				m.Ended, concerned = true, true

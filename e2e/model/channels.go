@@ -13,6 +13,8 @@ type Channel struct {
 	// Members are listed in the order of their addition; they decide only where Explicit is true.
 	Members  []string
 	Explicit bool
+	// FromJoin shows members that a manager adds only what is sent afterwards.
+	FromJoin bool
 	// Audit copies each message to the intent's log.
 	Audit bool
 	// TTL closes the channel that long after its last message; zero: never.
@@ -26,6 +28,51 @@ type Channel struct {
 	Deleted  bool
 
 	runsFrom time.Time // from here the time to live counts
+
+	// joined is how many messages there were when each member was added.
+	joined map[string]int
+	// opened is how many there were when the channel was last opened to all of the intent, and insiders are those who were
+	// members then, with how many of them each did not see.
+	opened   int
+	insiders map[string]int
+}
+
+// join puts an agent at the end of the member list; who is on it stays.
+func (c *Channel) join(agents ...string) {
+	for _, agent := range agents {
+		if !slices.Contains(c.Members, agent) {
+			c.Members = append(slices.Clone(c.Members), agent)
+			c.joined[agent] = len(c.Sent)
+		}
+	}
+}
+
+func (c *Channel) leave(agent string) {
+	c.Members = without(c.Members, agent)
+	delete(c.joined, agent)
+}
+
+// hidden is how many of the channel's first messages are not for an agent that takes part, unless it sent them.
+func (c *Channel) hidden(agent string) int {
+	before, inside := c.insiders[agent]
+	switch {
+	case c.Explicit && c.FromJoin:
+		return c.joined[agent]
+	case c.Explicit:
+		return 0
+	case inside:
+		return before
+	}
+	return c.opened
+}
+
+// open lets all of the intent take part in an explicit channel: what was said stays with those who are members now.
+func (c *Channel) open() {
+	c.insiders = make(map[string]int)
+	for _, agent := range c.Members {
+		c.insiders[agent] = c.hidden(agent)
+	}
+	c.opened, c.Explicit = len(c.Sent), false
 }
 
 // Open tells whether the channel takes messages.
@@ -118,12 +165,15 @@ func (w *World) Create(caller, createdBy string, c Channel) (*Channel, Outcome) 
 	case w.OpenByName(c.Intent, c.Name) != nil:
 		return nil, "CHANNEL_NAME_TAKEN"
 	}
-	c.Creator, c.Members = creator, distinct(c.Members)
+	c.Creator = creator
 	return w.add(c), OK
 }
 
 func (w *World) add(c Channel) *Channel {
 	c.runsFrom = w.Now
+	listed := c.Members
+	c.Members, c.joined = nil, make(map[string]int)
+	c.join(listed...)
 	w.Channels = append(w.Channels, &c)
 	return &c
 }
@@ -135,6 +185,7 @@ func (c *Channel) Created(id string, at time.Time) { c.ID, c.runsFrom = id, at }
 type Change struct {
 	Members  *[]string
 	Explicit *bool
+	FromJoin *bool
 	Audit    *bool
 	TTL      *time.Duration // zero takes it away
 	Max      *int
@@ -142,7 +193,7 @@ type Change struct {
 }
 
 func (u Change) onlyCloses() bool {
-	return u.Close && u.Members == nil && u.Explicit == nil && u.Audit == nil && u.TTL == nil && u.Max == nil
+	return u.Close && u.Members == nil && u.Explicit == nil && u.FromJoin == nil && u.Audit == nil && u.TTL == nil && u.Max == nil
 }
 
 // Update changes a channel. A closed one never opens again and takes no change, but closing it again is harmless.
@@ -157,8 +208,12 @@ func (w *World) Update(caller string, c *Channel, change Change) Outcome {
 	case change.Audit != nil && *change.Audit && w.given(c.Intent, caller) < Write:
 		return "FORBIDDEN"
 	}
+	set(&c.FromJoin, change.FromJoin)
 	if change.Members != nil {
-		c.Members = distinct(*change.Members)
+		c.list(*change.Members)
+	}
+	if opens := change.Explicit != nil && c.Explicit && !*change.Explicit; opens {
+		c.open()
 	}
 	set(&c.Explicit, change.Explicit)
 	set(&c.Audit, change.Audit)
@@ -172,12 +227,23 @@ func (w *World) Update(caller string, c *Channel, change Change) Outcome {
 	return OK
 }
 
+// list makes the member list exactly the wanted agents, in their order.
+func (c *Channel) list(wanted []string) {
+	for _, agent := range c.Members {
+		if !slices.Contains(wanted, agent) {
+			c.leave(agent)
+		}
+	}
+	c.join(wanted...)
+	c.Members = distinct(wanted)
+}
+
 // AddMembers adds to the member list; who is on it stays in place.
 func (w *World) AddMembers(caller string, c *Channel, names []string) Outcome {
 	if refused := w.needOpenManaged(c, caller); refused != OK {
 		return refused
 	}
-	c.Members = distinct(append(slices.Clone(c.Members), names...))
+	c.join(names...)
 	return OK
 }
 
@@ -186,7 +252,7 @@ func (w *World) RemoveMember(caller string, c *Channel, name string) Outcome {
 	if refused := w.needOpenManaged(c, caller); refused != OK {
 		return refused
 	}
-	c.Members = without(c.Members, name)
+	c.leave(name)
 	return OK
 }
 

@@ -38,18 +38,30 @@ func (m *Message) Status(now time.Time) string {
 func (m *Message) Evicted() bool { return !slices.Contains(m.Channel.Retained(), m) }
 
 // Receives tells whether an agent is a recipient: the addressee, a holder of the addressed role now, or a participant when
-// it goes to everyone. Nobody receives their own message.
+// it goes to everyone. Nobody receives their own message. What was sent before an agent took the role, it receives if it is
+// a request that is still open, or if it has read or answered it.
 func (w *World) Receives(agent string, m *Message) bool {
-	if !w.Participates(m.Channel, agent) || m.Sender == agent {
+	return w.receives(agent, m, m.ReadBy[agent] || m.answeredBy(agent))
+}
+
+// receives is Receives where it is known whether the agent has handled the message, read or answered it.
+func (w *World) receives(agent string, m *Message, handled bool) bool {
+	c := m.Channel
+	if !w.Participates(c, agent) || m.Sender == agent || slices.Index(c.Sent, m) < c.hidden(agent) && agent != Operator {
 		return false
 	}
 	switch {
 	case toEveryone(m.To):
 		return true
 	case isRole(m.To):
-		return w.HoldsRole(agent, m.To[len("role:"):])
+		return w.HoldsRole(agent, m.To[len("role:"):]) &&
+			(m.CreatedAt.After(w.since(agent)) || m.unanswered(w.Now) || handled)
 	}
 	return m.To == agent
+}
+
+func (m *Message) answeredBy(agent string) bool {
+	return slices.ContainsFunc(m.Channel.Sent, func(other *Message) bool { return other.Request == m && other.Sender == agent })
 }
 
 // Sees is who may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the operator.
@@ -102,7 +114,7 @@ func (w *World) ListMessages(caller string, c *Channel, q Query) ([]*Message, Ou
 	page = slices.DeleteFunc(page, func(m *Message) bool {
 		return !q.AfterTime.IsZero() && !m.CreatedAt.After(q.AfterTime) ||
 			!w.Listed(caller, m) ||
-			q.Recipient != "" && !w.Receives(q.Recipient, m) ||
+			q.Recipient != "" && !w.isFor(caller, q.Recipient, m) ||
 			q.Type != "" && m.Type != q.Type ||
 			q.CorrelationID != "" && (m.Request == nil || m.Request.ID != q.CorrelationID)
 	})
@@ -113,6 +125,11 @@ func (w *World) ListMessages(caller string, c *Channel, q Query) ([]*Message, Ou
 		return page[len(page)-q.Limit:], OK
 	}
 	return page[:q.Limit], OK
+}
+
+// isFor tells whether a list for a recipient holds a message. It does not tell others what the recipient has handled.
+func (w *World) isFor(caller, recipient string, m *Message) bool {
+	return w.receives(recipient, m, caller == recipient && (m.ReadBy[recipient] || m.answeredBy(recipient)))
 }
 
 // Get gives one message, listed or expired, unless it is evicted.
