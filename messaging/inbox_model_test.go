@@ -20,7 +20,8 @@ type inboxModel struct {
 	h        *house
 	agents   []string
 	roles    []string
-	role     map[string]string // of those that are registered
+	role     map[string]string    // of those that are registered
+	since    map[string]time.Time // when each took its role
 	talks    []*talkModel
 	intents  []*intentModel
 	messages []*messageModel
@@ -58,7 +59,7 @@ var modelCount atomic.Int64
 func newInboxModel(t require.TestingT, h *house) *inboxModel {
 	own := func(name string) string { return fmt.Sprint(name, modelCount.Add(1)) }
 	m := &inboxModel{
-		h: h, role: make(map[string]string),
+		h: h, role: make(map[string]string), since: make(map[string]time.Time),
 		agents: []string{own("ann"), own("bob"), own("eve")}, roles: []string{own("judge"), own("clerk")},
 	}
 	for range 2 {
@@ -94,7 +95,9 @@ func (m *inboxModel) receives(agent string, one *messageModel) bool {
 		return false
 	}
 	to := one.GetTo()
-	return to == agent || to == "" || to == "role:"+m.role[agent] && m.role[agent] != ""
+	held := to == "role:"+m.role[agent] && m.role[agent] != ""
+	return to == agent || to == "" ||
+		held && (one.GetMessageType() == request || one.GetCreatedAt().AsTime().After(m.since[agent]))
 }
 
 // expected gives what stands in an agent's inbox, in order.
@@ -209,8 +212,12 @@ func (m *inboxModel) passTime(t *rapid.T) {
 
 func (m *inboxModel) takeRole(t *rapid.T) {
 	agent, role := rapid.SampledFrom(m.agents).Draw(t, "holder"), rapid.SampledFrom(m.roles).Draw(t, "role")
+	m.h.clock.Advance(time.Millisecond)
 	m.h.register(t, agent, role)
-	m.role[agent] = role
+	if m.role[agent] != role {
+		m.role[agent], m.since[agent] = role, m.h.clock.Now()
+	}
+	m.h.clock.Advance(time.Millisecond)
 }
 
 func (m *inboxModel) leave(t *rapid.T) {

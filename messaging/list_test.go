@@ -171,8 +171,13 @@ func TestListingByRecipient(t *testing.T) {
 		require.Equal(t, []string{"to carol", "to role:writer", "to *", "to ", "from bob"},
 			textsOf(h.listIn(asOperator(), t, &listRequest{ChannelId: id, To: &recipient})))
 
+		h.clock.Advance(time.Second)
 		h.register(t, "bob", "writer")
-		require.Equal(t, []string{"to bob", "to role:writer", "to *", "to "}, list("bob", "bob"), "roles are those of now")
+		h.clock.Advance(time.Second)
+		h.send(t, "alice", &sendRequest{ChannelId: id, To: ptr("role:writer"), Payload: content("to the writers")})
+		for _, viewer := range []string{"bob", "alice"} {
+			require.Equal(t, []string{"to bob", "to *", "to ", "to the writers"}, list(viewer, "bob"), "roles are those of now")
+		}
 		h.deregister(t, "bob")
 		require.Equal(t, []string{"to bob", "to *", "to "}, list("bob", "bob")[:3], "an unregistered agent may message")
 		require.NotContains(t, list("bob", "bob"), "to role:writer")

@@ -62,7 +62,7 @@ func TestWhoReceivesAndSees(t *testing.T) {
 		{"", participants + ", operator", "sender, sender in role"},
 	} {
 		for _, kind := range []Type{TypeRequest, TypeResponse, TypeNotify, TypeBroadcast} {
-			m := &Message{Sender: "sender", Target: table.target, Type: kind, CreatedAt: noon}
+			m := &Message{Ordinal: 1, Sender: "sender", Target: table.target, Type: kind, CreatedAt: noon}
 			receiving, seeing := named(table.receive), named(table.seeToo)
 			for name, viewer := range viewers {
 				require.Equal(t, receiving[name], viewer.receives(m), "%s to %q, %s", kind, table.target, name)
@@ -99,7 +99,7 @@ func TestWhatIsListed(t *testing.T) {
 		{"a request whose addressee left", Message{Type: TypeRequest, Open: true, Abandoned: true}, false, after, false, false},
 	} {
 		m := row.message
-		m.Sender, m.Target, m.CreatedAt = "sender", "target", noon.Add(-time.Hour)
+		m.Ordinal, m.Sender, m.Target, m.CreatedAt = 1, "sender", "target", noon.Add(-time.Hour)
 		if row.expires {
 			m.ExpiresAt = noon
 		}
@@ -182,5 +182,62 @@ func TestAddresses(t *testing.T) {
 		require.Equal(t, row.everyone, toEveryone(row.target), row.target)
 		require.Equal(t, row.role, roleOf(row.target), row.target)
 		require.Equal(t, row.agent, isAgent(row.target), row.target)
+	}
+}
+
+// Of what was sent to a role before the viewer took it, or at the same moment, it receives the requests that are open and what
+// it has handled itself.
+func TestWhatAHolderOfARoleReceives(t *testing.T) {
+	const before, at, after = -time.Microsecond, time.Duration(0), time.Microsecond
+	for _, row := range []struct {
+		name    string
+		message Message
+		sent    time.Duration
+		expires time.Duration // after the look; zero: never
+		seen    bool
+	}{
+		{"a notify from before", Message{Type: TypeNotify}, before, 0, false},
+		{"a notify from the same moment", Message{Type: TypeNotify}, at, 0, false},
+		{"a notify from after", Message{Type: TypeNotify}, after, 0, true},
+		{"a notify from before that it has read", Message{Type: TypeNotify, readByViewer: true}, before, 0, true},
+		{"a notify from before that another has read", Message{Type: TypeNotify, ReadAt: noon}, before, 0, false},
+		{"an open request from before", Message{Type: TypeRequest, Open: true}, before, 0, true},
+		{"an open request from the same moment", Message{Type: TypeRequest, Open: true}, at, 0, true},
+		{"an open request from before that expires", Message{Type: TypeRequest, Open: true}, before, time.Microsecond, true},
+		{"one whose time is over, unswept", Message{Type: TypeRequest, Open: true}, before, -time.Microsecond, false},
+		{"one in a closed channel", Message{Type: TypeRequest, Open: true, Abandoned: true}, before, 0, false},
+		{"an answered request from before", Message{Type: TypeRequest}, before, 0, false},
+		{"an answered request from after", Message{Type: TypeRequest}, after, 0, true},
+		{"an expired request from after", Message{Type: TypeRequest, EndedAt: noon}, after, 0, true},
+		{"a request from before that it has answered", Message{Type: TypeRequest, answeredByViewer: true}, before, 0, true},
+		{"a request from before that it has read", Message{Type: TypeRequest, readByViewer: true}, before, 0, true},
+	} {
+		taken, now := noon.Add(-time.Hour), noon
+		viewer := Viewer{Agent: "t1", Participates: true, Presence: holding("t1", "tester", agents.StatusActive), Now: now}
+		viewer.Presence.RoleSince = taken
+		m := row.message
+		m.Ordinal, m.Sender, m.Target, m.CreatedAt = 1, "sender", "role:tester", taken.Add(row.sent)
+		if row.expires != 0 {
+			m.ExpiresAt = now.Add(row.expires)
+		}
+		require.Equal(t, row.seen, visible(&m, viewer), row.name)
+		viewer.Presence.Status = agents.StatusDead
+		require.False(t, visible(&m, viewer), "%s: who holds no role sees nothing of it", row.name)
+		require.True(t, visible(&m, viewers["sender"]), row.name)
+		require.True(t, visible(&m, viewers["operator"]), row.name)
+	}
+}
+
+// Nothing from before a viewer was let in is for it, however it is addressed; its own messages it sees.
+func TestTheHistoryFloorHidesWhatOthersSent(t *testing.T) {
+	for _, target := range []string{"", "*", "t1", "role:tester"} {
+		for ordinal, seen := range map[int64]bool{4: false, 5: false, 6: true} {
+			viewer := viewers["active tester"]
+			viewer.HistoryFloor = 5
+			m := &Message{Ordinal: ordinal, Type: TypeRequest, Open: true, Sender: "sender", Target: target, CreatedAt: noon, readByViewer: true}
+			require.Equal(t, seen, visible(m, viewer), "%d to %q", ordinal, target)
+			m.Sender = "t1"
+			require.True(t, visible(m, viewer), "%d to %q: its own", ordinal, target)
+		}
 	}
 }

@@ -134,8 +134,9 @@ func TestAgentScopeBeginsWithItsLog(t *testing.T) {
 		requireNext(t, s, "0 caught up")
 		h.clock.Advance(2 * settling)
 		h.send(t, "ann", second, "role:smith", "to a role bob will have")
+		h.asks(t, "ann", second, "role:smith", "asked of a role bob will have")
 		h.register(t, "bob", "smith")
-		requireNext(t, s, "1 to a role bob will have")
+		requireNext(t, s, "1 asked of a role bob will have")
 	})
 }
 
