@@ -217,5 +217,7 @@ func (c Change) request() *openintentv1.UpdateChannelRequest {
 }
 
 func (c Channel) options() *openintentv1.ChannelOptions {
-	return &openintentv1.ChannelOptions{Audit: &c.Audit, TtlSeconds: c.TTLSeconds, MaxMessages: &c.MaxMessages}
+	return &openintentv1.ChannelOptions{
+		Audit: &c.Audit, TtlSeconds: c.TTLSeconds, MaxMessages: &c.MaxMessages, History: &c.History,
+	}
 }

@@ -50,11 +50,12 @@ func wrongChannelName(name string) string {
 func (r *reader) channel(at entry) Channel {
 	channel := Channel{
 		At: at.at, Name: at.name, Policy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT, MaxMessages: defaultMessages,
+		History: openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL,
 	}
 	for _, e := range r.entries(at.value, "channel "+quoted(at.name), textKeys) {
 		switch {
 		case !knownChannelKey(e.name):
-			r.problem(e.at, "%s is unknown; a channel has members, member_policy, audit, ttl_seconds, max_messages and task_id.",
+			r.problem(e.at, "%s is unknown; a channel has members, member_policy, audit, ttl_seconds, max_messages, history and task_id.",
 				quoted(e.name))
 		case !isNull(e.value):
 			r.setting(&channel, e)
@@ -65,7 +66,7 @@ func (r *reader) channel(at entry) Channel {
 
 func knownChannelKey(name string) bool {
 	switch name {
-	case "members", "member_policy", "audit", "ttl_seconds", "max_messages", "task_id":
+	case "members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "task_id":
 		return true
 	}
 	return false
@@ -86,6 +87,8 @@ func (r *reader) setting(channel *Channel, e entry) {
 		if bound := r.number(e.value, "max_messages", maxMaxMessages); bound != nil {
 			channel.MaxMessages = *bound
 		}
+	case "history":
+		channel.History = r.history(e.value)
 	case "task_id":
 		channel.TaskID = r.bounded(e.value, "task_id", maxID)
 	}
@@ -136,6 +139,19 @@ func (r *reader) policy(node *yaml.Node) openintentv1.MemberPolicy {
 	r.problem(position(node), "member_policy must be explicit (only the members) or intent (everybody with access to the intent), not %s.",
 		kind(node))
 	return openintentv1.MemberPolicy_MEMBER_POLICY_INTENT
+}
+
+func (r *reader) history(node *yaml.Node) openintentv1.ChannelHistory {
+	if node.Kind == yaml.ScalarNode {
+		switch node.Value {
+		case "all":
+			return openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL
+		case "from_join":
+			return openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN
+		}
+	}
+	r.problem(position(node), "history must be all or from_join (what is sent after a member was added), not %s.", kind(node))
+	return openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL
 }
 
 // agents checks the handlers in the block of that name. They are bound by the agents' own programs; whatever else is said

@@ -54,6 +54,7 @@ type Channel struct {
 	// TTLSeconds is nil for a channel that stays open until its intent ends.
 	TTLSeconds  *int64
 	MaxMessages int64
+	History     openintentv1.ChannelHistory
 	// TaskID is empty for a channel of the whole intent.
 	TaskID string
 }

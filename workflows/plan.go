@@ -26,6 +26,7 @@ const (
 	settingAudit       = "audit"
 	settingTTL         = "ttl_seconds"
 	settingMaxMessages = "max_messages"
+	settingHistory     = "history"
 	settingTask        = "task_id"
 )
 
@@ -87,11 +88,10 @@ func difference(wanted Channel, existing *openintentv1.Channel) Change {
 	}
 	was := make(map[string]any)
 	if existing != nil {
-		was = settings(existing.GetMemberPolicy(), existing.GetOptions().GetAudit(), existing.GetOptions().TtlSeconds,
-			existing.GetOptions().GetMaxMessages(), existing.GetTaskId())
+		was = settings(existing.GetMemberPolicy(), existing.GetOptions(), existing.GetTaskId())
 	}
-	becomes := settings(wanted.Policy, wanted.Audit, wanted.TTLSeconds, wanted.MaxMessages, wanted.TaskID)
-	for _, name := range []string{settingPolicy, settingAudit, settingTTL, settingMaxMessages, settingTask} {
+	becomes := settings(wanted.Policy, wanted.options(), wanted.TaskID)
+	for _, name := range []string{settingPolicy, settingAudit, settingTTL, settingMaxMessages, settingHistory, settingTask} {
 		if was[name] != becomes[name] {
 			change.Settings = append(change.Settings, Setting{name, was[name], becomes[name]})
 		}
@@ -108,14 +108,20 @@ func difference(wanted Channel, existing *openintentv1.Channel) Change {
 }
 
 // settings gives a channel's settings by their names, nil for none.
-func settings(policy openintentv1.MemberPolicy, audit bool, ttl *int64, maxMessages int64, task string) map[string]any {
+func settings(policy openintentv1.MemberPolicy, options *openintentv1.ChannelOptions, task string) map[string]any {
 	words := map[openintentv1.MemberPolicy]string{
 		openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT: "explicit",
 		openintentv1.MemberPolicy_MEMBER_POLICY_INTENT:   "intent",
 	}
-	values := map[string]any{settingPolicy: words[policy], settingAudit: audit, settingMaxMessages: maxMessages}
-	if ttl != nil {
-		values[settingTTL] = *ttl
+	values := map[string]any{
+		settingPolicy: words[policy], settingAudit: options.GetAudit(), settingMaxMessages: options.GetMaxMessages(),
+		settingHistory: "all",
+	}
+	if options.GetHistory() == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
+		values[settingHistory] = "from_join"
+	}
+	if options.TtlSeconds != nil {
+		values[settingTTL] = options.GetTtlSeconds()
 	}
 	if task != "" {
 		values[settingTask] = task
@@ -146,7 +152,7 @@ func (c Change) String() string {
 
 // words say what a channel is, without what it is by default.
 func (c Channel) words() []string {
-	words := []string{fmt.Sprint(settings(c.Policy, false, nil, 0, "")[settingPolicy])}
+	words := []string{fmt.Sprint(settings(c.Policy, c.options(), "")[settingPolicy])}
 	switch len(c.Members) {
 	case 0:
 	case 1:
@@ -162,6 +168,9 @@ func (c Channel) words() []string {
 	}
 	if c.MaxMessages != defaultMessages {
 		words = append(words, fmt.Sprintf("max %d messages", c.MaxMessages))
+	}
+	if c.History == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
+		words = append(words, "history from join")
 	}
 	if c.TaskID != "" {
 		words = append(words, "task "+c.TaskID)

@@ -70,6 +70,7 @@ type channelCreateCommand struct {
 	Audit       bool          `help:"Copy every message to the intent's event log."`
 	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close it when nothing was sent for so long."`
 	MaxMessages int64         `placeholder:"N" help:"How many messages are kept (1000)."`
+	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members added later see: all, or from_join, what is sent after they were added."`
 	Task        string        `placeholder:"ID" help:"Task with which it ends."`
 }
 
@@ -89,7 +90,7 @@ func (c *channelCreateCommand) Run(ctx context.Context, to terminal) error {
 	defer func() { _ = client.Close() }()
 	created, err := client.CreateChannel(ctx, intent, c.Name, openintent.ChannelOptions{
 		Members: c.Member, MemberPolicy: openintent.MemberPolicy(c.Policy), Audit: c.Audit, TTL: c.TTL,
-		MaxMessages: c.MaxMessages, TaskID: c.Task,
+		MaxMessages: c.MaxMessages, History: openintent.History(c.History), TaskID: c.Task,
 	})
 	if err != nil {
 		return err
@@ -217,6 +218,9 @@ func channelFields(ch *openintentv1.Channel) (shown fields) {
 		shown.add("ttl", (time.Duration(ttl) * time.Second).String())
 	}
 	shown.add("keeps", strconv.FormatInt(ch.GetOptions().GetMaxMessages(), 10)+" messages")
+	if ch.GetOptions().GetHistory() == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
+		shown.add("history", word(ch.GetOptions().GetHistory()))
+	}
 	shown.add("sent", strconv.FormatInt(ch.GetMessageCount(), 10)+" messages")
 	shown.add("last message", clock(ch.GetLastMessageAt()))
 	shown.add("created", clock(ch.GetCreatedAt())+" by "+ch.GetCreatedBy())

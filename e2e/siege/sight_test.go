@@ -256,7 +256,7 @@ func TestALateHolderSeesNoHistory(t *testing.T) {
 			return made.GetId()
 		}
 		wide, narrow := durable(&openintentv1.CreateSubscriptionRequest{}), durable(&openintentv1.CreateSubscriptionRequest{
-			IntentId: &b.intent, ChannelId: &channel,
+			ChannelId: &channel,
 		})
 		secret := b.send(t, "ann", channel, "role:reviewer", "secret")
 		answered := b.send(t, "ann", channel, "role:reviewer", "asked and answered")

@@ -25,6 +25,20 @@ var memberPolicies = wordsOf(map[openintentv1.MemberPolicy]MemberPolicy{
 	openintentv1.MemberPolicy_MEMBER_POLICY_INTENT:   IntentMembers,
 })
 
+// History is what a member that a manager adds sees of what was sent before.
+type History string
+
+// The histories: all that is kept, or what is sent after the member was added.
+const (
+	HistoryAll      History = "all"
+	HistoryFromJoin History = "from_join"
+)
+
+var histories = wordsOf(map[openintentv1.ChannelHistory]History{
+	openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL:       HistoryAll,
+	openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN: HistoryFromJoin,
+})
+
 // ChannelStatus tells whether a channel takes messages.
 type ChannelStatus string
 
@@ -50,6 +64,8 @@ type ChannelOptions struct {
 	TTL time.Duration
 	// MaxMessages is how many are retained; 0: 1,000.
 	MaxMessages int64
+	// History is HistoryAll when it is empty.
+	History History
 	// TaskID binds the channel to a task.
 	TaskID string
 }
@@ -66,6 +82,7 @@ type Channel struct {
 	Audit         bool
 	TTL           time.Duration
 	MaxMessages   int64
+	History       History
 	Status        ChannelStatus
 	CreatedAt     time.Time
 	ClosedAt      time.Time
@@ -80,7 +97,8 @@ func (c *Client) channel(ch *openintentv1.Channel) *Channel {
 		ID: ch.GetId(), IntentID: ch.GetIntentId(), TaskID: ch.GetTaskId(), Name: ch.GetName(), CreatedBy: ch.GetCreatedBy(),
 		Members: ch.GetMembers(), MemberPolicy: memberPolicies.word(ch.GetMemberPolicy()), Audit: ch.GetOptions().GetAudit(),
 		TTL: time.Duration(ch.GetOptions().GetTtlSeconds()) * time.Second, MaxMessages: ch.GetOptions().GetMaxMessages(),
-		Status: channelStatuses.word(ch.GetStatus()), CreatedAt: timeOf(ch.GetCreatedAt()), ClosedAt: timeOf(ch.GetClosedAt()),
+		History: histories.word(ch.GetOptions().GetHistory()),
+		Status:  channelStatuses.word(ch.GetStatus()), CreatedAt: timeOf(ch.GetCreatedAt()), ClosedAt: timeOf(ch.GetClosedAt()),
 		MessageCount: ch.GetMessageCount(), LastMessageAt: timeOf(ch.GetLastMessageAt()), client: c,
 	}
 }
@@ -118,6 +136,7 @@ func (c *Client) CreateChannel(ctx context.Context, intentID, name string, optio
 	if options.MaxMessages != 0 {
 		request.Options.MaxMessages = &options.MaxMessages
 	}
+	request.Options.History = histories.number(options.History)
 	repeating := false
 	created, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Channel, error) {
 		created, err := c.raw.Channels.CreateChannel(ctx, request)

@@ -220,7 +220,8 @@ type Agent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The agent's id.
 	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
-	// The role it holds; messages to `role:<role_id>` reach it while it is active, unhealthy or draining.
+	// The role it holds; messages to `role:<role_id>` reach it while it is active, unhealthy or draining: those sent since it
+	// took the role, and of earlier ones the requests that are still open and what it has read or answered itself.
 	RoleId *string `protobuf:"bytes,2,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
 	// A name for people.
 	Name *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
@@ -375,7 +376,8 @@ type RegisterAgentRequest struct {
 	// The agent's id: 1 to 256 characters, without `/` and control characters, and none of the reserved names. Absent:
 	// the caller's own, or one made by the server for the operator.
 	AgentId *string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3,oneof" json:"agent_id,omitempty"`
-	// The role it takes; its key may limit which.
+	// The role it takes. The caller's key must list it (PERMISSION_DENIED with reason ROLE_NOT_ALLOWED); the operator may give any.
+	// Who registers again with the role that it holds keeps its time; after a deregistration that begins anew.
 	RoleId *string `protobuf:"bytes,2,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
 	// A name for people.
 	Name *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`

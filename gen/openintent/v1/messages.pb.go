@@ -1659,7 +1659,7 @@ type SubscribeRequest_IntentId struct {
 }
 
 type SubscribeRequest_AgentId struct {
-	// One agent, the caller itself or any for the operator: messages to it or to a role it holds from every intent that it
+	// One agent, the caller itself or any for the operator: messages to it or (since it took it) to its role from every intent that it
 	// can access, broadcasts from the intents where it takes part, its own messages, and its assignments. A position is
 	// then the number of a delivery in the agent's own log, which its streams share.
 	AgentId string `protobuf:"bytes,4,opt,name=agent_id,json=agentId,proto3,oneof"`

@@ -56,7 +56,12 @@ export interface ChannelOptions {
   readonly ttlSeconds: number | null;
   /** How many messages are listed; older ones are evicted. */
   readonly maxMessages: number;
+  /** What members added later see: all that is listed, or what is sent after they were added. */
+  readonly history: ChannelHistory;
 }
+
+/** What a member that a manager adds sees of what was sent before. */
+export type ChannelHistory = "all" | "from_join";
 
 /** A named message stream inside an intent, as it was when it was read. */
 export interface Channel {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { badField } from "./errors.js";
 import { isObject } from "./json.js";
-import type { MemberPolicy } from "./types.js";
+import type { ChannelHistory, MemberPolicy } from "./types.js";
 
 /** A channel as a workflow file describes it. */
 export interface WorkflowChannel {
@@ -12,6 +12,7 @@ export interface WorkflowChannel {
   readonly ttlSeconds: number | null;
   /** Null: the server's usual number. */
   readonly maxMessages: number | null;
+  readonly history: ChannelHistory;
   /** A task of the intent, with which the channel ends; null: the whole intent. */
   readonly taskId: string | null;
 }
@@ -71,10 +72,14 @@ export function readWorkflow(content: unknown): Workflow {
 }
 
 function readChannel(channel: Record<string, unknown>, place: string): WorkflowChannel {
-  knowing(channel, ["members", "member_policy", "audit", "ttl_seconds", "max_messages", "task_id"], place);
+  knowing(channel, ["members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "task_id"], place);
   const policy = channel["member_policy"] ?? "intent";
   if (policy !== "intent" && policy !== "explicit") {
     throw badField(`${place}.member_policy`, "must be explicit or intent");
+  }
+  const history = channel["history"] ?? "all";
+  if (history !== "all" && history !== "from_join") {
+    throw badField(`${place}.history`, "must be all or from_join");
   }
   return {
     members: sequence(channel["members"] ?? [], `${place}.members`).map((member, i) => {
@@ -87,6 +92,7 @@ function readChannel(channel: Record<string, unknown>, place: string): WorkflowC
     audit: optional(channel["audit"], isFlag, `${place}.audit`, "true or false") ?? false,
     ttlSeconds: optional(channel["ttl_seconds"], isCount, `${place}.ttl_seconds`, "a whole number above 0"),
     maxMessages: optional(channel["max_messages"], isCount, `${place}.max_messages`, "a whole number above 0"),
+    history,
     taskId: optional(channel["task_id"], isText, `${place}.task_id`, "a task's id"),
   };
 }

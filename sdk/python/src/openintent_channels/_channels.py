@@ -16,9 +16,9 @@ from .errors import ChannelNameTakenError, InvalidArgumentError, OpenIntentError
 from .models import Channel, ChannelOptions, Intent, channel_of, intent_of, number
 
 Options = ChannelOptions | Mapping[str, Any]
-"""A channel's options: ChannelOptions, or a dict with some of `audit`, `ttl_seconds` and `max_messages`."""
+"""A channel's options: ChannelOptions, or a dict with some of `audit`, `ttl_seconds`, `max_messages` and `history`."""
 
-_OPTIONS = ("audit", "ttl_seconds", "max_messages")
+_OPTIONS = ("audit", "ttl_seconds", "max_messages", "history")
 
 
 @dataclass(slots=True)
@@ -182,4 +182,7 @@ def _options(said: Options | None) -> channels_pb2.ChannelOptions | None:
             raise InvalidArgumentError(
                 f"options.{name}: {problem}", code="INVALID_ARGUMENT", violations=[Violation(f"options.{name}", problem)]
             )
-    return channels_pb2.ChannelOptions(**{name: value for name, value in said.items() if value is not None})
+    given = {name: value for name, value in said.items() if value is not None}
+    if "history" in given:
+        given["history"] = number(channels_pb2.ChannelHistory, "CHANNEL_HISTORY_", given["history"], "options.history")
+    return channels_pb2.ChannelOptions(**given)

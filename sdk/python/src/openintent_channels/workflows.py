@@ -108,7 +108,7 @@ def _agents(said: Any) -> Iterator[tuple[str, Any]]:
 def _channel(name: str, said: Any) -> WorkflowChannel:
     path = f"channels.{name}"
     members = _object(said, path)
-    known = ("members", "member_policy", "audit", "ttl_seconds", "max_messages", "task_id")
+    known = ("members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "task_id")
     for key in members:
         if key not in known:
             raise WorkflowError(f"{path}.{key} is unknown; a channel has {', '.join(known)}")
@@ -118,12 +118,16 @@ def _channel(name: str, said: Any) -> WorkflowChannel:
     policy = members.get("member_policy") or "intent"
     if policy not in ("intent", "explicit"):
         raise WorkflowError(f"{path}.member_policy must be intent or explicit, not {policy!r}")
+    history = members.get("history") or "all"
+    if history not in ("all", "from_join"):
+        raise WorkflowError(f"{path}.history must be all or from_join, not {history!r}")
     return WorkflowChannel(
         name, tuple(listed), policy,
         ChannelOptions(
             audit=_typed(members.get("audit"), bool, f"{path}.audit") or False,
             ttl_seconds=_typed(members.get("ttl_seconds"), int, f"{path}.ttl_seconds"),
             max_messages=_typed(members.get("max_messages"), int, f"{path}.max_messages"),
+            history=history,
         ),
         _typed(members.get("task_id"), str, f"{path}.task_id"),
     )

@@ -2,6 +2,7 @@ import { timestampDate, timestampFromDate, type Timestamp } from "@bufbuild/prot
 import { AccessPolicy as WireAccessPolicy } from "../generated/openintent/v1/access_pb.js";
 import {
   ChannelStatus as WireChannelStatus,
+  ChannelHistory as WireChannelHistory,
   MemberPolicy as WirePolicy,
   type Channel as WireChannel,
 } from "../generated/openintent/v1/channels_pb.js";
@@ -17,6 +18,7 @@ import {
   type Channel,
   type Intent,
   type IntentStatus,
+  type ChannelHistory,
   type MemberPolicy,
   type Message,
   type MessageStatus,
@@ -45,6 +47,11 @@ export const memberPolicies: Readonly<Record<MemberPolicy, WirePolicy>> = {
 export const accessPolicies: Readonly<Record<AccessPolicy, WireAccessPolicy>> = {
   open: WireAccessPolicy.OPEN,
   closed: WireAccessPolicy.CLOSED,
+};
+
+export const channelHistories: Readonly<Record<ChannelHistory, WireChannelHistory>> = {
+  all: WireChannelHistory.ALL,
+  from_join: WireChannelHistory.FROM_JOIN,
 };
 
 export const intentStatuses: Readonly<Record<IntentStatus, WireIntentStatus>> = {
@@ -111,6 +118,7 @@ export function toChannel(wire: WireChannel): Channel {
       audit: wire.options?.audit ?? false,
       ttlSeconds: wire.options?.ttlSeconds === undefined ? null : Number(wire.options.ttlSeconds),
       maxMessages: Number(wire.options?.maxMessages ?? 1000),
+      history: wire.options?.history === WireChannelHistory.FROM_JOIN ? "from_join" : "all",
     },
     status: wire.status === WireChannelStatus.OPEN ? "open" : "closed",
     createdAt: requiredDate(wire.createdAt),

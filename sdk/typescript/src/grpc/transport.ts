@@ -15,7 +15,17 @@ import type {
 } from "../transport.js";
 import type { Channel, Intent, IntentStatus, Message } from "../types.js";
 import type { GrpcConnection } from "./connection.js";
-import { accessPolicies, intentStatuses, memberPolicies, messageTypes, timestamp, toChannel, toIntent, toMessage } from "./convert.js";
+import {
+  accessPolicies,
+  channelHistories,
+  intentStatuses,
+  memberPolicies,
+  messageTypes,
+  timestamp,
+  toChannel,
+  toIntent,
+  toMessage,
+} from "./convert.js";
 
 /** The header in which the server says where a stream begins. */
 const positionHeader = "openintent-position";
@@ -25,7 +35,7 @@ export class GrpcTransport implements Transport {
   constructor(private readonly connection: GrpcConnection) {}
 
   async createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel> {
-    const { audit, ttlSeconds, maxMessages } = request.options;
+    const { audit, ttlSeconds, maxMessages, history } = request.options;
     const wire = {
       intentId: request.intentId,
       name: request.name,
@@ -35,6 +45,7 @@ export class GrpcTransport implements Transport {
         audit,
         ttlSeconds: ttlSeconds == null ? undefined : BigInt(ttlSeconds),
         maxMessages: maxMessages === undefined ? undefined : BigInt(maxMessages),
+        history: history === undefined ? undefined : (channelHistories[history] ?? badWord),
       },
       taskId: request.taskId,
     };

@@ -62,6 +62,7 @@ export function toChannel(value: unknown): Channel {
       audit: wire["options"]?.["audit"] ?? false,
       ttlSeconds: wire["options"]?.["ttl_seconds"] ?? null,
       maxMessages: wire["options"]?.["max_messages"] ?? 1000,
+      history: wire["options"]?.["history"] ?? "all",
     },
     status: wire["status"],
     createdAt: requiredDate(wire["created_at"]),

@@ -92,7 +92,8 @@ export type Agent = Message<"openintent.v1.Agent"> & {
   agentId: string;
 
   /**
-   * The role it holds; messages to `role:<role_id>` reach it while it is active, unhealthy or draining.
+   * The role it holds; messages to `role:<role_id>` reach it while it is active, unhealthy or draining: those sent since it
+   * took the role, and of earlier ones the requests that are still open and what it has read or answered itself.
    *
    * @generated from field: optional string role_id = 2;
    */
@@ -198,7 +199,8 @@ export type RegisterAgentRequest = Message<"openintent.v1.RegisterAgentRequest">
   agentId?: string | undefined;
 
   /**
-   * The role it takes; its key may limit which.
+   * The role it takes. The caller's key must list it (PERMISSION_DENIED with reason ROLE_NOT_ALLOWED); the operator may give any.
+   * Who registers again with the role that it holds keeps its time; after a deregistration that begins anew.
    *
    * @generated from field: optional string role_id = 2;
    */

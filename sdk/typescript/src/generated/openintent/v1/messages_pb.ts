@@ -826,7 +826,7 @@ export type SubscribeRequest = Message$1<"openintent.v1.SubscribeRequest"> & {
     case: "intentId";
   } | {
     /**
-     * One agent, the caller itself or any for the operator: messages to it or to a role it holds from every intent that it
+     * One agent, the caller itself or any for the operator: messages to it or (since it took it) to its role from every intent that it
      * can access, broadcasts from the intents where it takes part, its own messages, and its assignments. A position is
      * then the number of a delivery in the agent's own log, which its streams share.
      *

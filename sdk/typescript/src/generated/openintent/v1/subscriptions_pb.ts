@@ -735,8 +735,9 @@ export const RedriveDeadLettersRequestSchema: GenMessage<RedriveDeadLettersReque
  * A subscription does not go back when its agent comes to see more, by a role, a membership or access: of an intent that it
  * has gathered already, requests that were sent before are not delivered. The agent's inbox shows those that are still open,
  * and Subscribe brings them as `backfill`. But an intent of which only a role lets anything reach the agent is gathered
- * while the agent holds the role: when it takes the role, for the first time or again, everything follows that was sent to
- * the role since the subscription was made, or since it was last gathered, as far as it is kept.
+ * while the agent holds the role: when it takes the role, the open requests to the role follow that were sent since the
+ * subscription was made, or since it was last gathered, and what is sent from then on. Nothing else that was sent to the role
+ * before is delivered.
  *
  * @generated from service openintent.v1.SubscriptionService
  */
