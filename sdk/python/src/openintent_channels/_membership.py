@@ -59,7 +59,7 @@ class Membership:
         self.present = True
 
     async def beat_for_ever(self) -> None:
-        """Says at the server's interval that the agent lives. One that was taken for dead registers again; so does one that
+        """Says at the server's interval that the agent lives. One that is gone registers again; so does one that
         is draining still, as the process said that this one took over from."""
         while self.registers:
             await self.connection.perform(Pause(self.interval))
