@@ -82,52 +82,6 @@ func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentReques
 	return reply(agent, err)
 }
 
-// ListAgents lists records to any caller: active ones unless a status is given, all of them under the compatibility
-// profile.
-func (s *Service) ListAgents(
-	ctx context.Context, req *openintentv1.ListAgentsRequest,
-) (*openintentv1.ListAgentsResponse, error) {
-	c, err := caller.Known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := caller.CheckText("role_id", req.GetRoleId()); err != nil {
-		return nil, err
-	}
-	selection := filter{status: StatusActive, role: req.GetRoleId()}
-	switch {
-	case req.Status != nil:
-		selection.status = statusOf(req.GetStatus())
-	case c.Compatibility:
-		selection.status = ""
-	}
-	if req.MinAvailableCapacity != nil {
-		least := int64(req.GetMinAvailableCapacity())
-		selection.minAvailableCapacity = &least
-	}
-	var agents []*Agent
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		agents, err = list(tx, selection)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	response := &openintentv1.ListAgentsResponse{}
-	for _, agent := range agents {
-		if !agent.canAny(req.GetCapabilities()) {
-			continue
-		}
-		message, err := message(agent)
-		if err != nil {
-			return nil, err
-		}
-		response.Agents = append(response.Agents, message)
-	}
-	response.Total = int64(len(response.Agents))
-	return response, nil
-}
-
 // owner gives the caller if it speaks for the agent.
 func owner(ctx context.Context, agentID string) (caller.Caller, error) {
 	c, err := caller.Known(ctx)

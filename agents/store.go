@@ -137,28 +137,6 @@ func overdue(tx *database.Tx, h hearing, after string, limit int) ([]string, err
 	return ids, tx.Gorm().Raw(query, arguments...).Scan(&ids).Error
 }
 
-// filter selects records by what SQL can compare; empty fields select everything.
-type filter struct {
-	status               Status
-	role                 string
-	minAvailableCapacity *int64
-}
-
-// list reads records in the order of agent ids.
-func list(tx *database.Tx, f filter) ([]*Agent, error) {
-	query, args := "SELECT * FROM agents WHERE 1 = 1", []any{}
-	if f.status != "" {
-		query, args = query+" AND status = ?", append(args, f.status)
-	}
-	if f.role != "" {
-		query, args = query+" AND role_id = ?", append(args, f.role)
-	}
-	if f.minAvailableCapacity != nil {
-		query, args = query+" AND max_concurrent_tasks - current_load >= ?", append(args, *f.minAvailableCapacity)
-	}
-	return scan(tx, query+" ORDER BY agent_id", args...)
-}
-
 func scan(tx *database.Tx, query string, args ...any) ([]*Agent, error) {
 	var rows []row
 	if err := tx.Gorm().Raw(query, args...).Scan(&rows).Error; err != nil {

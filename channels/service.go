@@ -167,54 +167,6 @@ func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRe
 	return answer, err
 }
 
-// ListChannels lists an intent's channels, open ones first, each group oldest first.
-func (s *Service) ListChannels(
-	ctx context.Context, req *openintentv1.ListChannelsRequest,
-) (*openintentv1.ListChannelsResponse, error) {
-	c, err := caller.Known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []*openintentv1.Channel
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
-		if err != nil {
-			return err
-		}
-		head, err := intents.ReadHead(tx, intentNo)
-		if err != nil {
-			return err
-		}
-		if err := s.requireRead(tx, c, &head); err != nil {
-			return err
-		}
-		rules, err := loadRules(tx, head.IntentNo, head.IntentID, "deleted_at IS NULL")
-		if err != nil {
-			return err
-		}
-		all, err = s.answers(tx, &head, rules)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var open, closed []*openintentv1.Channel
-	for _, channel := range all {
-		if channel.Status == openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN {
-			open = append(open, channel)
-		} else {
-			closed = append(closed, channel)
-		}
-	}
-	switch req.GetStatus() {
-	case openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN:
-		closed = nil
-	case openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED:
-		open = nil
-	}
-	return &openintentv1.ListChannelsResponse{Channels: append(open, closed...)}, nil
-}
-
 // requireRead refuses callers without read access to the intent.
 func (s *Service) requireRead(tx *database.Tx, c caller.Caller, head *intents.Head) error {
 	access, err := s.intents.Rules(tx, head.IntentNo, head.Epoch)

@@ -27,7 +27,8 @@ type Config struct {
 	// Hooks are for tests.
 	Hooks Hooks
 	// MaxConnections bounds the connections. PostgreSQL: 16 by default, half of them for writing and half for reading, at
-	// least one each, and the lane's besides; SQLite: the readers, 4 by default, besides the one writer.
+	// least one each; SQLite: the readers, 4 by default, besides the one writer. Heavy reads have two more, Ping one, and on
+	// PostgreSQL the lane one.
 	MaxConnections int
 }
 
@@ -45,6 +46,7 @@ type Hooks struct {
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	dialect dialect
+	heavy   *line
 	clock   func() time.Time
 	server  *loop.Loop // measures the database's clock; nil when that is not followed
 	onClock bool       // whether transactions ask the database for the time
@@ -71,6 +73,7 @@ func open(ctx context.Context, cfg Config, files fs.FS) (*DB, error) {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	db := &DB{dialect: dialect, clock: cfg.Clock, hooks: cfg.Hooks}
+	db.heavy = newLine(heavyConnections, heavyWaiting, heavyWaitingEach)
 	db.close = sync.OnceValue(db.finish)
 	if err := db.start(ctx, cfg.Logger, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the %s database: %w", dialect.engine(), err), db.Close())
@@ -164,9 +167,9 @@ func (db *DB) finish() error {
 // that is the database's clock, followed closely enough that replicas agree within a round trip.
 func (db *DB) Now() time.Time { return db.clock().UTC().Truncate(time.Microsecond) }
 
-// Ping tells whether the database answers.
+// Ping tells whether the database answers. It waits for nobody's reads.
 func (db *DB) Ping(ctx context.Context) error {
-	return db.ReadStatement(ctx, func(tx *Tx) error { return tx.Pipeline(Statement{SQL: "SELECT 1"}) })
+	return db.read(ctx, pinging, func(tx *Tx) error { return tx.Pipeline(Statement{SQL: "SELECT 1"}) })
 }
 
 // Engine tells which engine stores the data.

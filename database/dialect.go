@@ -35,6 +35,8 @@ const (
 	writingInLane      // as in a Lane
 	reading
 	readingOnce // a single statement, which needs no transaction
+	readingHeavily
+	pinging // a single statement that asks for nothing
 )
 
 func (m mode) writes() bool { return m == writing || m == writingInLane }

@@ -39,6 +39,7 @@ type postgresServer struct {
 	config        *pgx.ConnConfig
 	writes, reads *postgresPool
 	lane          *postgresPool // one connection, see Lane
+	heavy, ping   *postgresPool
 	waiting       waitingPlaces // in the connections for writing
 	lost          atomic.Int64  // when a connection was last found to be lost, in Unix nanoseconds
 	readOnly      atomic.Int64  // when a write last met a read-only session, in Unix nanoseconds
@@ -64,6 +65,7 @@ func openPostgres(ctx context.Context, address string, connections int) (dialect
 	p := &postgresServer{config: config, waiting: newWaitingPlaces(half), turns: postgresTurns{patience: turnPatience}}
 	p.writes, p.reads = p.newPool(config, half), p.newPool(readConfig, half)
 	p.lane = p.newPool(laneConfig(config), 1)
+	p.heavy, p.ping = p.newPool(readConfig, heavyConnections), p.newPool(readConfig, 1)
 	if err := p.check(ctx); err != nil {
 		return nil, errors.Join(err, p.close(ctx))
 	}
@@ -179,6 +181,10 @@ func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, er
 		pool = p.writes
 	case writingInLane:
 		pool = p.lane
+	case readingHeavily:
+		pool = p.heavy
+	case pinging:
+		pool = p.ping
 	}
 	if _, err := pool.gate.enter(ctx); err != nil {
 		return nil, err
@@ -195,7 +201,7 @@ func (p *postgresServer) begin(mode mode) string {
 	switch mode {
 	case writing, writingInLane:
 		return "BEGIN ISOLATION LEVEL READ COMMITTED"
-	case reading:
+	case reading, readingHeavily:
 		return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 	}
 	return ""
@@ -298,8 +304,10 @@ func arrayType(column Column) string {
 
 func (p *postgresServer) close(ctx context.Context) error {
 	p.turns.close()
-	p.reads.gate.close(ctx)
-	p.writes.gate.close(ctx)
-	p.lane.gate.close(ctx)
-	return errors.Join(p.reads.db.Close(), p.writes.db.Close(), p.lane.db.Close())
+	var errs []error
+	for _, pool := range []*postgresPool{p.heavy, p.ping, p.reads, p.writes, p.lane} {
+		pool.gate.close(ctx)
+		errs = append(errs, pool.db.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -28,6 +28,7 @@ type sqliteFile struct {
 
 	writePool, readPool *sql.DB
 	writer, readers     *gate[*sqliteConnection]
+	heavy, ping         *gate[*sqliteConnection] // also of the readPool
 
 	indexes map[string]string // the name of a unique index by the columns as SQLite lists them in its error
 }
@@ -67,7 +68,11 @@ func openSQLite(path string, readers int) (_ dialect, err error) {
 	if s.readPool, err = sql.Open("sqlite", s.address(url.Values{"_query_only": {"1"}})); err != nil {
 		return nil, err
 	}
-	s.writer, s.readers = s.connections(s.writePool, 1), s.connections(s.readPool, orDefault(readers, sqliteReaders))
+	readers = orDefault(readers, sqliteReaders)
+	bound(s.writePool, 1)
+	bound(s.readPool, readers+heavyConnections+1)
+	s.writer, s.readers = s.connections(s.writePool, 1), s.connections(s.readPool, readers)
+	s.heavy, s.ping = s.connections(s.readPool, heavyConnections), s.connections(s.readPool, 1)
 	return s, nil
 }
 
@@ -90,9 +95,12 @@ func (s *sqliteFile) address(settings url.Values) string {
 	return file.String()
 }
 
+func bound(pool *sql.DB, connections int) {
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
+}
+
 func (s *sqliteFile) connections(pool *sql.DB, n int) *gate[*sqliteConnection] {
-	pool.SetMaxOpenConns(n)
-	pool.SetMaxIdleConns(n)
 	connections := make([]*sqliteConnection, n)
 	for i := range connections {
 		connections[i] = &sqliteConnection{file: s, pool: pool}
@@ -108,8 +116,13 @@ func (s *sqliteFile) engine() Engine { return SQLite }
 
 func (s *sqliteFile) acquire(ctx context.Context, mode mode) (connection, error) {
 	home := s.readers
-	if mode.writes() {
+	switch mode {
+	case writing, writingInLane:
 		home = s.writer
+	case readingHeavily:
+		home = s.heavy
+	case pinging:
+		home = s.ping
 	}
 	c, err := home.enter(ctx)
 	if err != nil {
@@ -126,7 +139,7 @@ func (s *sqliteFile) begin(mode mode) string {
 	switch mode {
 	case writing, writingInLane:
 		return "BEGIN IMMEDIATE"
-	case reading:
+	case reading, readingHeavily:
 		return "BEGIN DEFERRED"
 	}
 	return ""
@@ -221,7 +234,7 @@ func (s *sqliteFile) in(column string, values any) (string, any) {
 func (s *sqliteFile) close(ctx context.Context) error {
 	var errs []error
 	// The readers first: the last connection to leave writes the log back into the file.
-	for _, home := range []*gate[*sqliteConnection]{s.readers, s.writer} {
+	for _, home := range []*gate[*sqliteConnection]{s.heavy, s.ping, s.readers, s.writer} {
 		for _, c := range home.close(ctx) {
 			errs = append(errs, c.discard())
 		}

@@ -8,6 +8,7 @@
 //	Write          changes; commits when the closure returns nil, rolls back on an error or a panic
 //	Read           several statements that see one snapshot; always rolled back
 //	ReadStatement  one statement, which is a snapshot by itself
+//	ReadHeavy      a Read that may take long or give much, such as a page of a list
 //	Lane           writing beside all others, for the one who must never stand in line behind those that wait for locks
 //
 // Within them, gorm (Tx.Gorm) serves ordinary rows. Where round trips count, Tx.Pipeline sends several statements at
@@ -37,7 +38,10 @@
 //   - Write runs at READ COMMITTED on PostgreSQL and one at a time on SQLite. Lock, then read, then decide.
 //   - A Write that came first gets its connection first. Reads and writes have pools of their own, so that many
 //     readers cannot hold up the writers.
-//   - Read and ReadStatement cannot write.
+//   - Heavy reads have two connections of their own, and Ping has one: however many pages are asked for, a Read, a Write and
+//     Ping never wait for them. Callers get these connections in turn (line.go). At most 64 heavy reads of one caller wait,
+//     and 256 in all; more are refused.
+//   - Read, ReadStatement and ReadHeavy cannot write.
 //   - The closure of Write may run several times and must begin afresh each time.
 //   - Times are bigint microseconds (Micros, Time); text compares by its bytes.
 //   - Notifications are sent after the commit, over a connection of their own that waits for no disk: within the

@@ -115,6 +115,16 @@ func (db *DB) ReadStatement(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.read(ctx, readingOnce, fn)
 }
 
+// ReadHeavy is Read for what may take long or give much: a page of a list, a part of an export. Such reads have a few
+// connections of their own, for which callers wait in turn. When too many wait, of the caller or in all, it is ErrCrowded.
+func (db *DB) ReadHeavy(ctx context.Context, by string, fn func(tx *Tx) error) error {
+	if err := db.heavy.enter(ctx, by); err != nil {
+		return err
+	}
+	defer db.heavy.leave()
+	return db.read(ctx, readingHeavily, fn)
+}
+
 func (db *DB) read(ctx context.Context, mode mode, fn func(tx *Tx) error) error {
 	tx, err := db.take(ctx, mode)
 	if err != nil {
@@ -217,7 +227,7 @@ func (tx *Tx) Engine() Engine { return tx.db.Engine() }
 
 // Snapshot tells whether all that the transaction reads is of one moment, as in Read. A Write sees what others commit
 // meanwhile, except for rows that it has locked.
-func (tx *Tx) Snapshot() bool { return tx.mode == reading }
+func (tx *Tx) Snapshot() bool { return tx.mode == reading || tx.mode == readingHeavily }
 
 // Now is the time for decisions of this transaction. In a Write on PostgreSQL it is read from the database at each
 // call: call it after locking, once. Otherwise, and in WriteAtOnce, it is DB.Now. If the clock cannot be read, the transaction fails.

@@ -13,15 +13,24 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
-// GetAccessControl gives an intent's access control list.
+// entryList is the name of the list of entries in cursors.
+const entryList = "entries"
+
+// GetAccessControl gives an intent's access control list, a page of its entries.
 func (s *Service) GetAccessControl(
 	ctx context.Context, req *openintentv1.GetAccessControlRequest,
 ) (*openintentv1.AccessControl, error) {
+	var after place
+	page, err := pages.Begin(entryList, req, pages.MaxEntries, &after.at, &after.id)
+	if err != nil {
+		return nil, err
+	}
 	var policy Policy
 	var entries []AccessEntry
-	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
 		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
 		if err != nil {
 			return err
@@ -29,13 +38,13 @@ func (s *Service) GetAccessControl(
 		if policy, err = loadPolicy(tx, head.IntentNo); err != nil {
 			return err
 		}
-		entries, err = listEntries(tx, head.IntentNo)
+		entries, err = listEntries(tx, page, head.IntentNo, after)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return accessControlMessage(req.GetIntentId(), cmp.Or(policy, s.defaultAccess), entries), nil
+	return accessControlMessage(req.GetIntentId(), cmp.Or(policy, s.defaultAccess), page, entries), nil
 }
 
 // SetAccessControl replaces an intent's list.
@@ -63,14 +72,15 @@ func (s *Service) SetAccessControl(
 	if err != nil {
 		return nil, err
 	}
-	return accessControlMessage(req.GetIntentId(), policy, entries), nil
+	page := pages.Of(entryList, pages.MaxEntries)
+	return accessControlMessage(req.GetIntentId(), policy, page, entries), nil
 }
 
 // replaceList takes back every entry of an intent's list and grants the new ones.
 func (s *Service) replaceList(
 	tx *database.Tx, c caller.Caller, head *Head, policy Policy, entries []AccessEntry,
 ) error {
-	former, err := listEntries(tx, head.IntentNo)
+	former, err := allEntries(tx, head.IntentNo)
 	if err != nil {
 		return err
 	}
@@ -124,6 +134,9 @@ func (s *Service) CreateAccessEntry(
 			if err := s.setPolicy(tx, c, c.Agent, head, s.defaultAccess); err != nil {
 				return err
 			}
+		}
+		if err := checkRoom(tx, head.IntentNo); err != nil {
+			return err
 		}
 		if err := grant(c, head, &entry, ""); err != nil {
 			return err

@@ -221,8 +221,14 @@ func TestALongListIsStoredWhole(t *testing.T) {
 		h.closeList(t, id, entries...)
 		list, err := h.GetAccessControl(as("agent1202"), &openintentv1.GetAccessControlRequest{IntentId: id})
 		require.NoError(t, err)
-		require.Len(t, list.GetEntries(), len(entries))
-		for i, entry := range list.GetEntries() {
+		require.Len(t, list.GetEntries(), 1_000)
+		rest, err := h.GetAccessControl(as("agent1202"),
+			&openintentv1.GetAccessControlRequest{IntentId: id, Cursor: list.NextCursor})
+		require.NoError(t, err)
+		require.Nil(t, rest.NextCursor)
+		all := append(list.GetEntries(), rest.GetEntries()...)
+		require.Len(t, all, len(entries))
+		for i, entry := range all {
 			require.Equal(t, fmt.Sprint("agent", i), entry.GetPrincipalId())
 		}
 		requireValidChain(t, h, id)

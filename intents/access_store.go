@@ -6,6 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"openintent/database"
+	"openintent/pages"
 )
 
 type accessEntryRow struct {
@@ -63,9 +64,35 @@ func insertEntries(tx *database.Tx, intentNo int64, entries []AccessEntry) error
 	return tx.Gorm().CreateInBatches(rows, rowsPerStatement).Error
 }
 
-// listEntries reads an intent's entries, oldest first.
-func listEntries(tx *database.Tx, intentNo int64) ([]AccessEntry, error) {
+// maxEntries bounds the entries of one intent's list: whoever calls there is judged by all of them.
+const maxEntries = 10_000
+
+// checkRoom refuses a further entry for a list that is full.
+func checkRoom(tx *database.Tx, intentNo int64) error {
+	var entries int64
+	err := tx.Gorm().Raw("SELECT count(*) FROM access_entries WHERE intent_no = ?", intentNo).Scan(&entries).Error
+	if err == nil && entries >= maxEntries {
+		err = errTooManyEntries
+	}
+	return err
+}
+
+// allEntries reads an intent's entries, oldest first.
+func allEntries(tx *database.Tx, intentNo int64) ([]AccessEntry, error) {
 	return selectEntries(tx.Gorm().Where("intent_no = ?", intentNo).Order("granted_at, id"))
+}
+
+// listEntries reads a page of an intent's entries, oldest first.
+func listEntries(tx *database.Tx, page *pages.Page, intentNo int64, after place) ([]AccessEntry, error) {
+	const size = "300 + octet_length(principal_id) + octet_length(granted_by) + COALESCE(octet_length(reason), 0)"
+	const selection = " FROM access_entries WHERE intent_no = ? AND (granted_at, id) > (?, ?) ORDER BY granted_at, id"
+	args := []any{intentNo, after.at, after.id}
+	fit, err := page.Fit(tx, size, selection, args...)
+	if err != nil {
+		return nil, err
+	}
+	return selectEntries(tx.Gorm().Where("intent_no = ? AND (granted_at, id) > (?, ?)", args...).
+		Order("granted_at, id").Limit(fit))
 }
 
 // findEntry reads one entry; nil when the intent has no such entry.

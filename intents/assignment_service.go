@@ -10,6 +10,7 @@ import (
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
 const defaultRole = "worker"
@@ -18,21 +19,31 @@ const defaultRole = "worker"
 func (s *Service) ListAssignments(
 	ctx context.Context, req *openintentv1.ListAssignmentsRequest,
 ) (*openintentv1.ListAssignmentsResponse, error) {
-	response := &openintentv1.ListAssignmentsResponse{}
-	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+	var after place
+	page, err := pages.Begin("assignments", req, pages.MaxEntries, &after.at, &after.id)
+	if err != nil {
+		return nil, err
+	}
+	var assignments []Assignment
+	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
 		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
 		if err != nil {
 			return err
 		}
-		assignments, err := listAssignments(tx, &head)
-		for _, assignment := range assignments {
-			response.Assignments = append(response.Assignments, assignmentMessage(assignment))
-		}
+		assignments, err = listAssignments(tx, page, &head, after)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	messages := make([]*openintentv1.Assignment, len(assignments))
+	for i, assignment := range assignments {
+		messages[i] = assignmentMessage(assignment)
+	}
+	response := &openintentv1.ListAssignmentsResponse{}
+	response.Assignments, response.NextCursor = pages.Close(page, messages, func(i int) []any {
+		return []any{database.Micros(assignments[i].AssignedAt), assignments[i].AgentID}
+	})
 	return response, nil
 }
 

@@ -1,6 +1,15 @@
 package intents
 
-import "openintent/database"
+import (
+	"openintent/database"
+	"openintent/pages"
+)
+
+// place is the place of an entry in a list that is ordered by a time, and by a name among those of one time.
+type place struct {
+	at int64 // in microseconds
+	id string
+}
 
 type assignmentRow struct {
 	IntentNo   int64  `gorm:"primaryKey;autoIncrement:false"`
@@ -12,11 +21,17 @@ type assignmentRow struct {
 
 func (assignmentRow) TableName() string { return "assignments" }
 
-// listAssignments reads an intent's assignments in order of assignment.
-func listAssignments(tx *database.Tx, head *Head) ([]Assignment, error) {
-	var rows []assignmentRow
-	err := tx.Gorm().Where("intent_no = ?", head.IntentNo).Order("assigned_at, agent_id").Find(&rows).Error
+// listAssignments reads a page of an intent's assignments in order of assignment.
+func listAssignments(tx *database.Tx, page *pages.Page, head *Head, after place) ([]Assignment, error) {
+	const size = "200 + octet_length(agent_id) + octet_length(role)"
+	const selection = " FROM assignments WHERE intent_no = ? AND (assigned_at, agent_id) > (?, ?) ORDER BY assigned_at, agent_id"
+	args := []any{head.IntentNo, after.at, after.id}
+	fit, err := page.Fit(tx, size, selection, args...)
 	if err != nil {
+		return nil, err
+	}
+	var rows []assignmentRow
+	if err := tx.Gorm().Raw("SELECT *"+selection+" LIMIT ?", append(args, fit)...).Scan(&rows).Error; err != nil {
 		return nil, err
 	}
 	assignments := make([]Assignment, len(rows))

@@ -1,9 +1,13 @@
 package intents
 
-import "fmt"
+import (
+	"fmt"
 
-// verifyPage is how many events are held at once while a chain is recomputed.
-const verifyPage = 500
+	"openintent/pages"
+)
+
+// maxBreaks bounds the breaks that are named; all are counted.
+const maxBreaks = 100
 
 // chainBreak is a place where the recomputed chain and the stored one differ.
 type chainBreak struct {
@@ -19,20 +23,26 @@ type chainOutcome struct {
 	verified     bool
 }
 
-// chainCheck recomputes a hash chain, given its stored events in order of their sequence.
+// chainCheck recomputes a hash chain, given its stored events in order of their sequence. However many those are, it keeps
+// the first breaks and a page of outcomes alone.
 type chainCheck struct {
+	count       int64
 	first, last int64
 	lastHash    string // as stored
 	linked      bool   // every sequence is there and names the hash before it
+	breakCount  int64
 	breaks      []chainBreak
-	outcomes    []chainOutcome
+
+	after    int64 // outcomes are kept of the events after this sequence,
+	wanted   int   // as many as this
+	outcomes []chainOutcome
 }
 
-func newChainCheck() *chainCheck { return &chainCheck{linked: true} }
+func newChainCheck() *chainCheck { return &chainCheck{linked: true, wanted: pages.MaxEntries} }
 
 // next takes the following stored event.
 func (c *chainCheck) next(event *Event) {
-	known := len(c.breaks)
+	known := c.breakCount
 	switch {
 	case event.Sequence != c.last+1:
 		c.missing(c.last+1, event.Sequence-1)
@@ -47,11 +57,15 @@ func (c *chainCheck) next(event *Event) {
 		c.first = event.Sequence
 	}
 	c.last, c.lastHash = event.Sequence, event.Hash
+	c.count++
+	if event.Sequence <= c.after || len(c.outcomes) == c.wanted {
+		return
+	}
 	c.outcomes = append(c.outcomes, chainOutcome{
 		sequence:     event.Sequence,
 		hash:         event.Hash,
 		previousHash: event.PreviousHash,
-		verified:     len(c.breaks) == known,
+		verified:     c.breakCount == known,
 	})
 }
 
@@ -78,5 +92,8 @@ func (c *chainCheck) missing(from, to int64) {
 }
 
 func (c *chainCheck) broken(sequence int64, reason string) {
-	c.breaks = append(c.breaks, chainBreak{sequence, reason})
+	c.breakCount++
+	if len(c.breaks) < maxBreaks {
+		c.breaks = append(c.breaks, chainBreak{sequence, reason})
+	}
 }

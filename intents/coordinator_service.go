@@ -12,6 +12,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
 const (
@@ -139,7 +140,7 @@ func begin(tx *database.Tx, c caller.Caller, head *Head, draft *Coordinator) err
 
 // inPlace gives the coordinator that coordinates the intent or would if it were not silent; nil when there is none.
 func inPlace(tx *database.Tx, head *Head, now time.Time) (*Coordinator, error) {
-	all, err := listCoordinators(tx, head)
+	all, err := liveCoordinators(tx, head)
 	if err != nil {
 		return nil, err
 	}
@@ -197,28 +198,35 @@ func (s *Service) GetCoordinator(
 func (s *Service) ListCoordinators(
 	ctx context.Context, req *openintentv1.ListCoordinatorsRequest,
 ) (*openintentv1.ListCoordinatorsResponse, error) {
-	response := &openintentv1.ListCoordinatorsResponse{}
-	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+	var after place
+	page, err := pages.Begin("coordinators", req, pages.MaxEntries, &after.at, &after.id)
+	if err != nil {
+		return nil, err
+	}
+	var now time.Time
+	var coordinators []*Coordinator
+	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
 		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
 		if err != nil {
 			return err
 		}
-		coordinators, err := listCoordinators(tx, &head)
-		if err != nil {
-			return err
-		}
-		for _, coordinator := range coordinators {
-			message, err := coordinatorMessage(coordinator, head.Now())
-			if err != nil {
-				return err
-			}
-			response.Coordinators = append(response.Coordinators, message)
-		}
-		return nil
+		now = head.Now()
+		coordinators, err = listCoordinators(tx, page, &head, after)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	messages := make([]*openintentv1.Coordinator, len(coordinators))
+	for i, coordinator := range coordinators {
+		if messages[i], err = coordinatorMessage(coordinator, now); err != nil {
+			return nil, err
+		}
+	}
+	response := &openintentv1.ListCoordinatorsResponse{}
+	response.Coordinators, response.NextCursor = pages.Close(page, messages, func(i int) []any {
+		return []any{database.Micros(coordinators[i].GrantedAt), coordinators[i].ID}
+	})
 	return response, nil
 }
 

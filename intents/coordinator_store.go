@@ -3,8 +3,11 @@ package intents
 import (
 	"time"
 
+	"gorm.io/gorm"
+
 	"openintent/database"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
 type coordinatorRow struct {
@@ -71,10 +74,28 @@ func updateCoordinator(tx *database.Tx, c *Coordinator) error {
 		}).Error
 }
 
-// listCoordinators reads an intent's coordinators, oldest first, past ones included.
-func listCoordinators(tx *database.Tx, head *Head) ([]*Coordinator, error) {
+// listCoordinators reads a page of an intent's coordinators, oldest first, past ones included.
+func listCoordinators(tx *database.Tx, page *pages.Page, head *Head, after place) ([]*Coordinator, error) {
+	const size = "400 + octet_length(agent_id) + octet_length(role) + COALESCE(octet_length(supervisor_id), 0)" +
+		" + COALESCE(octet_length(guardrails), 0) + octet_length(metadata)"
+	const selection = " FROM coordinators WHERE intent_no = ? AND (granted_at, id) > (?, ?) ORDER BY granted_at, id"
+	args := []any{head.IntentNo, after.at, after.id}
+	fit, err := page.Fit(tx, size, selection, args...)
+	if err != nil {
+		return nil, err
+	}
+	return selectCoordinators(tx.Gorm().Raw("SELECT *"+selection+" LIMIT ?", append(args, fit)...), head)
+}
+
+// liveCoordinators reads those of an intent's coordinators that nothing has ended for good, oldest first.
+func liveCoordinators(tx *database.Tx, head *Head) ([]*Coordinator, error) {
+	return selectCoordinators(tx.Gorm().Raw("SELECT * FROM coordinators WHERE intent_no = ?"+
+		" AND status NOT IN ('failed_over', 'completed') ORDER BY granted_at, id", head.IntentNo), head)
+}
+
+func selectCoordinators(query *gorm.DB, head *Head) ([]*Coordinator, error) {
 	var rows []coordinatorRow
-	if err := tx.Gorm().Where("intent_no = ?", head.IntentNo).Order("granted_at, id").Find(&rows).Error; err != nil {
+	if err := query.Scan(&rows).Error; err != nil {
 		return nil, err
 	}
 	coordinators := make([]*Coordinator, len(rows))

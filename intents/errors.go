@@ -24,6 +24,9 @@ var (
 		"The agent is not assigned to the intent; list the intent's agents to see who is.")
 	errEntryNotFound = fault.New(fault.NotFound, "ACCESS_ENTRY_NOT_FOUND",
 		"The intent's access control list has no such entry; check the id.")
+	errTooManyEntries = fault.New(fault.Quota, "TOO_MANY_ENTRIES",
+		"The intent's access control list has %d entries, the most that one may have; take back those that are not needed "+
+			"any more.", maxEntries)
 	errEventNotFound = fault.New(fault.NotFound, "EVENT_NOT_FOUND",
 		"The intent's log has no such event; check the id.")
 	errCoordinatorNotFound = fault.New(fault.NotFound, "COORDINATOR_NOT_FOUND",

@@ -1,6 +1,9 @@
 package intents
 
-import "openintent/database"
+import (
+	"openintent/database"
+	"openintent/pages"
+)
 
 // Section is a part of one intent's log of events, for readers that interleave events with whatever else has a position
 // there. Events come in the order of their positions.
@@ -54,7 +57,7 @@ func (f *SectionEvents) scan(row database.Row) error {
 		return err
 	}
 	f.size += event.Size()
-	if f.Cut = len(f.Events) > 0 && f.size > maxPageBytes; !f.Cut {
+	if f.Cut = len(f.Events) > 0 && f.size > pages.MaxBytes; !f.Cut {
 		f.Events = append(f.Events, event)
 	}
 	return nil

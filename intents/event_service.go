@@ -11,12 +11,10 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
-const (
-	defaultEventPage = 100
-	maxTraceEvents   = 1_000
-)
+const defaultEventPage = 100
 
 // AppendEvent appends an event, also to the log of an intent that has ended. A signed event's parent must be there for
 // the caller to read, because the signature speaks for the link.
@@ -125,34 +123,42 @@ func (s *Service) ListEvents(
 	if err := firstOf(err, caller.CheckText("event_type", req.GetEventType())); err != nil {
 		return nil, err
 	}
+	var place int64
+	page, err := pages.Begin("events", req, defaultEventPage, &place)
+	if err := firstOf(err, page.Skip(req.GetOffset())); err != nil {
+		return nil, err
+	}
 	filter := eventFilter{
 		eventType:  req.GetEventType(),
 		since:      since,
 		after:      req.GetAfterSequence(),
 		descending: req.AfterSequence == nil,
 		offset:     int(req.GetOffset()),
-		limit:      defaultEventPage,
 	}
 	if req.Order != nil {
 		filter.descending = req.GetOrder() == "desc"
 	}
-	if req.Limit != nil {
-		filter.limit = int(req.GetLimit())
+	if filter.descending {
+		filter.before = place
+	} else {
+		filter.after = max(filter.after, place)
 	}
 	var events []*Event
-	err = s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
 		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
 		if err != nil {
 			return err
 		}
-		events, err = listEvents(tx, head.IntentNo, filter)
+		events, err = listEvents(tx, page, head.IntentNo, filter)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	messages, err := eventMessages(events)
-	return &openintentv1.ListEventsResponse{Events: messages}, err
+	response := &openintentv1.ListEventsResponse{}
+	response.Events, response.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{events[i].Sequence} })
+	return response, err
 }
 
 // GetEvent gives one event of an intent.
@@ -182,74 +188,23 @@ func (s *Service) GetEvent(ctx context.Context, req *openintentv1.GetEventReques
 func (s *Service) ListTraceEvents(
 	ctx context.Context, req *openintentv1.ListTraceEventsRequest,
 ) (*openintentv1.ListTraceEventsResponse, error) {
+	var after tracePlace
+	page, err := pages.Begin("trace", req, pages.MaxEntries, &after.createdAt, &after.intentNo, &after.sequence)
+	if err != nil {
+		return nil, err
+	}
 	var events []*Event
-	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
-		events, err = listTraceEvents(tx, req.GetTraceId(), s.readerFor(c, tx.Now()), maxTraceEvents)
+	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
+		events, err = listTraceEvents(tx, page, req.GetTraceId(), s.readerFor(c, tx.Now()), after)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	messages, err := eventMessages(events)
-	return &openintentv1.ListTraceEventsResponse{Events: messages}, err
-}
-
-// VerifyEvents recomputes an intent's hash chain from what is stored.
-func (s *Service) VerifyEvents(
-	ctx context.Context, req *openintentv1.VerifyEventsRequest,
-) (*openintentv1.VerifyEventsResponse, error) {
-	var response *openintentv1.VerifyEventsResponse
-	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
-		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
-		if err != nil {
-			return err
-		}
-		check := newChainCheck()
-		for {
-			page, err := listEvents(tx, head.IntentNo, eventFilter{after: check.last, limit: verifyPage})
-			if err != nil {
-				return err
-			}
-			if len(page) == 0 {
-				break
-			}
-			for _, event := range page {
-				check.next(event)
-			}
-		}
-		check.end(head.LastSequence, head.lastHash)
-		response = verificationMessage(req.GetIntentId(), check)
-		return nil
+	response := &openintentv1.ListTraceEventsResponse{}
+	response.Events, response.NextCursor = pages.Close(page, messages, func(i int) []any {
+		return []any{database.Micros(events[i].CreatedAt), events[i].IntentNo, events[i].Sequence}
 	})
-	if err != nil {
-		return nil, err
-	}
-	if !response.GetValid() {
-		s.logger.Warn("an event log does not verify", "intent", req.GetIntentId(), "breaks", len(response.GetBreaks()))
-	}
-	return response, nil
-}
-
-func verificationMessage(intentID string, check *chainCheck) *openintentv1.VerifyEventsResponse {
-	response := &openintentv1.VerifyEventsResponse{
-		IntentId:      intentID,
-		EventCount:    int64(len(check.outcomes)),
-		FirstSequence: check.first,
-		LastSequence:  check.last,
-		ChainValid:    check.linked,
-		Valid:         len(check.breaks) == 0,
-	}
-	for _, found := range check.breaks {
-		response.Breaks = append(response.Breaks,
-			&openintentv1.ChainBreak{Sequence: found.sequence, Reason: found.reason})
-	}
-	for _, outcome := range check.outcomes {
-		response.Events = append(response.Events, &openintentv1.VerifiedEvent{
-			Sequence:          outcome.sequence,
-			EventHash:         outcome.hash,
-			PreviousEventHash: nullable(outcome.previousHash),
-			Verified:          outcome.verified,
-		})
-	}
-	return response
+	return response, err
 }

@@ -182,7 +182,12 @@ func TestAPageOfEventsEndsBeforeItGrowsTooLarge(t *testing.T) {
 		}
 		response, err := h.ListEvents(as("ann"), &openintentv1.ListEventsRequest{IntentId: id})
 		require.NoError(t, err)
-		require.Len(t, response.GetEvents(), 12)
+		require.Len(t, response.GetEvents(), 11)
+		rest, err := h.ListEvents(as("ann"), &openintentv1.ListEventsRequest{IntentId: id, Cursor: response.NextCursor})
+		require.NoError(t, err)
+		require.Len(t, rest.GetEvents(), 4)
+		require.Equal(t, response.GetEvents()[10].GetSequence()-1, rest.GetEvents()[0].GetSequence())
+		require.Nil(t, rest.NextCursor)
 		require.Len(t, h.log(t, id), 15, "the rest comes after it")
 		requireValidChain(t, h, id)
 	})
@@ -304,7 +309,39 @@ func TestVerifyReadsALongLogInPages(t *testing.T) {
 		require.EqualValues(t, 2*verifyPage+1, outcome.GetEventCount())
 		require.EqualValues(t, 1, outcome.GetFirstSequence())
 		require.EqualValues(t, 2*verifyPage+1, outcome.GetLastSequence())
+		require.Equal(t, h.head(t, id).lastHash, outcome.GetLastEventHash())
+		require.Len(t, outcome.GetEvents(), 1000)
+		rest, err := h.VerifyEvents(as("ann"), &openintentv1.VerifyEventsRequest{IntentId: id, Cursor: outcome.NextCursor})
+		require.NoError(t, err)
+		require.Len(t, rest.GetEvents(), 1)
+		require.EqualValues(t, 2*verifyPage+1, rest.GetEventCount(), "all of it is verified again")
+		require.Nil(t, rest.NextCursor)
 	})
+}
+
+func TestACallerVerifiesOneLogAtATime(t *testing.T) {
+	var running verifications
+	ann, bob := caller.Caller{KeyID: "k", Agent: "ann"}, caller.Caller{KeyID: "k", Agent: "bob"}
+	end, err := running.begin(ann)
+	require.NoError(t, err)
+	_, err = running.begin(ann)
+	requireFault(t, err, fault.Quota, "VERIFICATION_RUNNING")
+	_, err = running.begin(bob)
+	require.NoError(t, err)
+	_, err = running.begin(caller.Caller{KeyID: "k", Agent: "cat"})
+	requireFault(t, err, fault.Quota, "VERIFICATION_RUNNING")
+	end()
+	_, err = running.begin(ann)
+	require.NoError(t, err)
+}
+
+func TestBreaksAreNamedAndCounted(t *testing.T) {
+	check := newChainCheck()
+	for sequence := range int64(maxBreaks + 50) {
+		check.next(&Event{Sequence: sequence + 1, Hash: "wrong"})
+	}
+	require.Len(t, check.breaks, maxBreaks)
+	require.EqualValues(t, 2*(maxBreaks+50)-1, check.breakCount)
 }
 
 func TestValidTraceID(t *testing.T) {

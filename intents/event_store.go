@@ -1,15 +1,15 @@
 package intents
 
 import (
-	"errors"
 	"time"
 
 	"openintent/database"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
-// maxPageBytes is where a page of events or of intents ends before its next one, so that it fits one reply.
-const maxPageBytes = 3 << 20
+// eventSize gives the bytes that an event takes on a page.
+const eventSize = "400 + octet_length(e.payload) + COALESCE(octet_length(e.proof), 0)"
 
 const eventColumns = "e.intent_no, i.id, e.sequence, e.position, e.id, e.event_type, e.actor, e.payload, e.proof, " +
 	"e.trace_id, e.parent_event_id, e.created_at, e.previous_hash, e.hash"
@@ -71,13 +71,13 @@ type eventFilter struct {
 	eventType  string
 	since      time.Time // exclusive
 	after      int64     // sequence, exclusive
+	before     int64     // sequence, exclusive
 	descending bool
 	offset     int
-	limit      int
 }
 
-// listEvents reads a page; it ends early, but not before its first event, where it would grow beyond maxPageBytes.
-func listEvents(tx *database.Tx, intentNo int64, filter eventFilter) ([]*Event, error) {
+// listEvents reads the page of an intent's events that a filter selects.
+func listEvents(tx *database.Tx, page *pages.Page, intentNo int64, filter eventFilter) ([]*Event, error) {
 	where, args := " WHERE e.intent_no = ?", []any{intentNo}
 	if filter.eventType != "" {
 		where, args = where+" AND e.event_type = ?", append(args, filter.eventType)
@@ -88,11 +88,23 @@ func listEvents(tx *database.Tx, intentNo int64, filter eventFilter) ([]*Event, 
 	if filter.after > 0 {
 		where, args = where+" AND e.sequence > ?", append(args, filter.after)
 	}
+	if filter.before > 0 {
+		where, args = where+" AND e.sequence < ?", append(args, filter.before)
+	}
 	order := " ORDER BY e.sequence"
 	if filter.descending {
 		order += " DESC"
 	}
-	return readEvents(tx, where+order+" LIMIT ? OFFSET ?", append(args, filter.limit, filter.offset)...)
+	return readPage(tx, page, where+order, filter.offset, args)
+}
+
+// readPage reads those events of a selection that go on a page.
+func readPage(tx *database.Tx, page *pages.Page, selection string, offset int, args []any) ([]*Event, error) {
+	rows, err := page.Fit(tx, eventSize, eventTables+selection, args...)
+	if err != nil || rows == 0 {
+		return nil, err
+	}
+	return readEvents(tx, selection+" LIMIT ? OFFSET ?", append(args, rows, offset)...)
 }
 
 // findEvent reads one event of an intent; nil when the intent has no such event.
@@ -110,34 +122,30 @@ func findIntentOfEvent(tx *database.Tx, eventID string) (intentNo int64, err err
 	return intentNo, err
 }
 
-// listTraceEvents reads the oldest events of a trace from the intents that the agent may read, page by page as
-// listEvents does.
-func listTraceEvents(tx *database.Tx, traceID string, reader reader, limit int) ([]*Event, error) {
+// tracePlace is the place of an event in the order of its trace.
+type tracePlace struct{ createdAt, intentNo, sequence int64 }
+
+// listTraceEvents reads a page of a trace's events from the intents that the agent may read, oldest first.
+func listTraceEvents(
+	tx *database.Tx, page *pages.Page, traceID string, reader reader, after tracePlace,
+) ([]*Event, error) {
 	condition, args := reader.mayRead()
-	args = append([]any{traceID}, args...)
-	return readEvents(tx, " WHERE e.trace_id = ?"+condition+" ORDER BY e.created_at, e.intent_no, e.sequence LIMIT ?",
-		append(args, limit)...)
+	args = append([]any{traceID, after.createdAt, after.intentNo, after.sequence}, args...)
+	return readPage(tx, page, " WHERE e.trace_id = ? AND (e.created_at, e.intent_no, e.sequence) > (?, ?, ?)"+condition+
+		" ORDER BY e.created_at, e.intent_no, e.sequence", 0, args)
 }
 
 func readEvents(tx *database.Tx, selection string, args ...any) (events []*Event, err error) {
-	rows, err := tx.Gorm().Raw("SELECT "+eventColumns+eventTables+selection, args...).Rows()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	size := 0
-	for rows.Next() {
-		event, err := scanEvent(rows)
-		if err != nil {
-			return nil, err
-		}
-		size += event.Size()
-		if size > maxPageBytes && len(events) > 0 {
-			return events, nil
-		}
-		events = append(events, event)
-	}
-	return events, rows.Err()
+	err = tx.Pipeline(database.Statement{
+		SQL:  "SELECT " + eventColumns + eventTables + selection,
+		Args: args,
+		Scan: func(row database.Row) error {
+			event, err := scanEvent(row)
+			events = append(events, event)
+			return err
+		},
+	})
+	return events, err
 }
 
 // text gives "" for NULL.

@@ -13,6 +13,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
 const defaultIntentPage = 50
@@ -169,26 +170,27 @@ func (s *Service) ListIntents(
 	if req.Status != nil {
 		status = statusWords[req.GetStatus()]
 	}
-	limit := defaultIntentPage
-	if req.Limit != nil {
-		limit = int(req.GetLimit())
+	var after int64
+	page, err := pages.Begin("intents", req, defaultIntentPage, &after)
+	if err := firstOf(err, page.Skip(req.GetOffset())); err != nil {
+		return nil, err
 	}
-	var page []*Intent
+	var intents []*Intent
 	response := &openintentv1.ListIntentsResponse{}
-	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
-		page, response.Total, err = listIntents(tx, s.readerFor(c, tx.Now()), status, int(req.GetOffset()), limit)
+	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
+		intents, response.Total, err = listIntents(tx, page, s.readerFor(c, tx.Now()), status, after, int(req.GetOffset()))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, intent := range page {
-		message, err := intentMessage(intent)
-		if err != nil {
+	messages := make([]*openintentv1.Intent, len(intents))
+	for i, intent := range intents {
+		if messages[i], err = intentMessage(intent); err != nil {
 			return nil, err
 		}
-		response.Intents = append(response.Intents, message)
 	}
+	response.Intents, response.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{intents[i].No} })
 	return response, nil
 }
 
@@ -239,8 +241,12 @@ func (s *Service) patchState(
 	}
 	intent.State = state
 	intent.Version++
+	patches := operationsText(operations)
+	if err := checkSize("patches", len(patches), maxStateBytes); err != nil {
+		return err
+	}
 	var payload jsonvalue.Builder
-	payload.Raw("patches", operationsText(operations))
+	payload.Raw("patches", patches)
 	payload.Raw("version", strconv.AppendInt(nil, intent.Version, 10))
 	if err := log(head, c, c.Agent, "state_patched", &payload); err != nil {
 		return err

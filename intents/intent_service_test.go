@@ -317,8 +317,17 @@ func TestAPageOfIntentsEndsBeforeItGrowsTooLarge(t *testing.T) {
 		}
 		response, err := h.ListIntents(as("ann"), &openintentv1.ListIntentsRequest{})
 		require.NoError(t, err)
-		require.Len(t, response.GetIntents(), 3)
+		require.Len(t, response.GetIntents(), 2)
 		require.EqualValues(t, 4, response.GetTotal())
+		rest, err := h.ListIntents(as("ann"), &openintentv1.ListIntentsRequest{Cursor: response.NextCursor})
+		require.NoError(t, err)
+		require.Len(t, rest.GetIntents(), 2)
+		require.EqualValues(t, 4, rest.GetTotal())
+		require.Nil(t, rest.NextCursor)
+		_, err = h.ListIntents(as("ann"), &openintentv1.ListIntentsRequest{Cursor: response.NextCursor, Offset: pointer(int32(1))})
+		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		_, err = h.ListIntents(as("ann"), &openintentv1.ListIntentsRequest{Cursor: pointer("x")})
+		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
 	})
 }
 

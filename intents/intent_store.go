@@ -7,6 +7,7 @@ import (
 
 	"openintent/database"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
 // intentRow is an intent without what its head keeps.
@@ -126,23 +127,20 @@ func loadIntent(tx *database.Tx, intentNo int64) (*Intent, error) {
 	return intents[0], nil
 }
 
-// selectIntents reads intents; it ends early, but not before the first, where a page would grow beyond maxPageBytes.
+// intentSize gives the bytes that an intent takes on a page.
+const intentSize = "400 + octet_length(i.title) + octet_length(i.description) + octet_length(i.constraints)" +
+	" + octet_length(i.state) + octet_length(i.depends_on) + COALESCE(octet_length(i.governance_policy), 0)"
+
 func selectIntents(tx *database.Tx, selection string, args ...any) (intents []*Intent, err error) {
 	rows, err := tx.Gorm().Raw(intentSelection+selection, args...).Rows()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	size := 0
 	for rows.Next() {
 		var stored storedIntent
 		if err := tx.Gorm().ScanRows(rows, &stored); err != nil {
 			return nil, err
-		}
-		row := stored.Row
-		size += len(row.Description) + len(row.Constraints) + len(row.State) + len(row.GovernancePolicy)
-		if size > maxPageBytes && len(intents) > 0 {
-			return intents, nil
 		}
 		intent, err := stored.intent()
 		if err != nil {
@@ -154,19 +152,26 @@ func selectIntents(tx *database.Tx, selection string, args ...any) (intents []*I
 }
 
 // listIntents reads a page of the intents that a reader may read, oldest first, and counts them all.
-func listIntents(tx *database.Tx, reader reader, status Status, offset, limit int) ([]*Intent, int64, error) {
+func listIntents(
+	tx *database.Tx, page *pages.Page, reader reader, status Status, after int64, offset int,
+) ([]*Intent, int64, error) {
 	condition, args := reader.mayRead()
 	condition = " WHERE 1 = 1" + condition
 	if status != "" {
 		condition, args = condition+" AND h.status = ?", append(args, string(status))
 	}
 	var total int64
-	count := "SELECT count(*) FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no" + condition
-	if err := tx.Gorm().Raw(count, args...).Scan(&total).Error; err != nil {
+	const tables = " FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no"
+	if err := tx.Gorm().Raw("SELECT count(*)"+tables+condition, args...).Scan(&total).Error; err != nil {
 		return nil, 0, err
 	}
-	page, err := selectIntents(tx, condition+" ORDER BY i.intent_no LIMIT ? OFFSET ?", append(args, limit, offset)...)
-	return page, total, err
+	condition, args = condition+" AND i.intent_no > ? ORDER BY i.intent_no", append(args, after)
+	rows, err := page.Fit(tx, intentSize, tables+condition, args...)
+	if err != nil || rows == 0 {
+		return nil, total, err
+	}
+	intents, err := selectIntents(tx, condition+" LIMIT ? OFFSET ?", append(args, rows, offset)...)
+	return intents, total, err
 }
 
 // updateIntent stores what changes in an intent's life: its state and version.

@@ -54,6 +54,8 @@ type Service struct {
 	lead        leadWatch
 	observeLead func()
 
+	verifications verifications
+
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
 	onSuspending []func(tx *database.Tx, head *Head, at time.Time) error
 	onChanged    []func(intentNo int64)
@@ -178,6 +180,15 @@ func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Ca
 		return err
 	}
 	return s.db.Read(ctx, func(tx *database.Tx) error { return fn(tx, c) })
+}
+
+// readHeavy is read for a page of a list.
+func (s *Service) readHeavy(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return err
+	}
+	return s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error { return fn(tx, c) })
 }
 
 // write runs a handler's writing in one transaction, for the proven caller.

@@ -53,7 +53,7 @@ func hearNow(tx *database.Tx, intentNo int64) error {
 		return err
 	}
 	head := heads[0]
-	coordinators, err := listCoordinators(tx, head)
+	coordinators, err := liveCoordinators(tx, head)
 	if err != nil {
 		return err
 	}

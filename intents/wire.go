@@ -5,8 +5,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/pages"
 )
 
 // The domain's words and the contract's numbers for the same things.
@@ -154,11 +156,17 @@ func entryMessage(intentID string, entry AccessEntry) *openintentv1.AccessEntry 
 	}
 }
 
-func accessControlMessage(intentID string, policy Policy, entries []AccessEntry) *openintentv1.AccessControl {
+func accessControlMessage(
+	intentID string, policy Policy, page *pages.Page, entries []AccessEntry,
+) *openintentv1.AccessControl {
 	message := &openintentv1.AccessControl{IntentId: intentID, DefaultPolicy: policyNumbers[policy]}
-	for _, entry := range entries {
-		message.Entries = append(message.Entries, entryMessage(intentID, entry))
+	messages := make([]*openintentv1.AccessEntry, len(entries))
+	for i, entry := range entries {
+		messages[i] = entryMessage(intentID, entry)
 	}
+	message.Entries, message.NextCursor = pages.Close(page, messages, func(i int) []any {
+		return []any{database.Micros(entries[i].GrantedAt), entries[i].ID}
+	})
 	return message
 }
 

@@ -10,10 +10,8 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/pages"
 )
-
-// maxRecipients bounds how many recipients are listed.
-const maxRecipients = 1000
 
 // record is what happened to a message with one recipient; times are zero for what did not. An answer is known for as long
 // as the response is kept.
@@ -96,8 +94,13 @@ func (s *Service) ListMessageDeliveries(
 	if err != nil {
 		return nil, err
 	}
-	answer := &openintentv1.ListMessageDeliveriesResponse{}
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	var after string
+	page, err := pages.Begin("message_deliveries", req, pages.MaxEntries, &after)
+	if err != nil {
+		return nil, err
+	}
+	var records []record
+	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
 		l, err := s.look(tx, key, []string{c.Agent})
 		if err != nil {
 			return err
@@ -113,30 +116,39 @@ func (s *Service) ListMessageDeliveries(
 		if m == nil || m.Ordinal <= l.count.Floor || !visible(m, viewer) || !viewer.Operator && m.Sender != c.Agent {
 			return errMessageNotFound
 		}
-		records, err := l.records(tx, m)
-		for _, one := range records {
-			answer.Deliveries = append(answer.Deliveries, one.toWire())
-		}
+		records, err = l.records(tx, m, after, page.Limit()+1)
 		return err
 	})
-	return answer, err
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]*openintentv1.MessageDelivery, len(records))
+	for i, one := range records {
+		messages[i] = one.toWire()
+	}
+	answer := &openintentv1.ListMessageDeliveriesResponse{}
+	answer.Deliveries, answer.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{records[i].agent} })
+	return answer, nil
 }
 
-// records gives what happened to a message, by recipient: those that it is for now, and whoever has left a trace.
-func (l look) records(tx *database.Tx, m *Message) ([]record, error) {
+// records gives what happened to a message, by recipient, to so many of them after a name: those that it is for now, and
+// whoever has left a trace.
+func (l look) records(tx *database.Tx, m *Message, after string, limit int) ([]record, error) {
 	traces := make(map[string]*record)
 	addressees, statement := l.prepareAddressees(tx, m)
-	if err := tx.Pipeline(append(traceStatements(m, traces), statement)...); err != nil {
+	if err := tx.Pipeline(append(traceStatements(m, traces, after, limit), statement)...); err != nil {
 		return nil, err
 	}
 	for _, agent := range l.recipients(m.forAnother(), addressees) {
-		trace(traces, agent)
+		if agent > after {
+			trace(traces, agent)
+		}
 	}
 	delete(traces, m.Sender)
 	l.dropUnseen(m, traces)
 	ended := l.abandonedAt(m, addressees[m.Target].DepartedAt)
 	var records []record
-	for _, agent := range slices.Sorted(maps.Keys(traces))[:min(len(traces), maxRecipients)] {
+	for _, agent := range slices.Sorted(maps.Keys(traces))[:min(len(traces), limit)] {
 		one := traces[agent]
 		one.stored = m.CreatedAt
 		one.expired = expiryFor(m, one.read, ended, l.now)
@@ -223,11 +235,11 @@ func trace(traces map[string]*record, agent string) *record {
 	return traces[agent]
 }
 
-// traceStatements read what recipients have left behind of a message. Of each kind the first by name suffice, because no
-// more are listed, besides the sender that may be among them.
-func traceStatements(m *Message, traces map[string]*record) []database.Statement {
+// traceStatements read what recipients whose names come after one have left behind of a message. Of each kind the first by
+// name suffice, because no more are listed, besides the sender that may be among them.
+func traceStatements(m *Message, traces map[string]*record, after string, limit int) []database.Statement {
 	read := func(sql string, arguments []any, set func(r *record, at time.Time)) database.Statement {
-		arguments = append(slices.Clone(arguments), maxRecipients+1)
+		arguments = append(slices.Clone(arguments), after, limit+1)
 		return database.Statement{SQL: sql + " LIMIT ?", Args: arguments, Scan: func(row database.Row) error {
 			var agent string
 			var at int64
@@ -238,17 +250,19 @@ func traceStatements(m *Message, traces map[string]*record) []database.Statement
 	}
 	place := []any{m.IntentNo, m.Position}
 	statements := []database.Statement{
-		read("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? ORDER BY agent_id", place,
+		read("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? AND agent_id > ?"+
+			" ORDER BY agent_id", place,
 			func(r *record, at time.Time) { r.read = at }),
 		read("SELECT sender, min(created_at) FROM messages WHERE intent_no = ? AND correlation_position = ?"+
-			" GROUP BY sender ORDER BY sender", place,
+			" AND sender > ? GROUP BY sender ORDER BY sender", place,
 			func(r *record, at time.Time) { r.answered = at }),
-		read("SELECT agent_id, offered_at FROM offers WHERE intent_no = ? AND position = ? ORDER BY agent_id", place,
+		read("SELECT agent_id, offered_at FROM offers WHERE intent_no = ? AND position = ? AND agent_id > ?"+
+			" ORDER BY agent_id", place,
 			func(r *record, at time.Time) { r.offered = at }),
 		{
 			SQL: "SELECT agent_id, dead_at, reason FROM dead_letters WHERE intent_no = ? AND position = ?" +
-				" ORDER BY agent_id LIMIT ?",
-			Args: append(slices.Clone(place), maxRecipients+1),
+				" AND agent_id > ? ORDER BY agent_id LIMIT ?",
+			Args: append(slices.Clone(place), after, limit+1),
 			Scan: func(row database.Row) error {
 				var agent, reason string
 				var at int64
@@ -261,7 +275,8 @@ func traceStatements(m *Message, traces map[string]*record) []database.Statement
 	}
 	if toEveryone(m.Target) {
 		statements = append(statements, read("SELECT agent_id, offered_at FROM channel_offers"+
-			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? ORDER BY agent_id", []any{m.IntentNo, m.ChannelNo, m.Ordinal},
+			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? AND agent_id > ?"+
+			" ORDER BY agent_id", []any{m.IntentNo, m.ChannelNo, m.Ordinal},
 			func(r *record, at time.Time) { r.offered = at }))
 	}
 	return statements

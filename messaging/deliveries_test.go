@@ -12,6 +12,7 @@ import (
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/pages"
 )
 
 const (
@@ -246,24 +247,33 @@ func TestDeliveriesAreTheSenders(t *testing.T) {
 	})
 }
 
-// The first by name are listed, whatever their traces are.
-func TestDeliveriesAreBounded(t *testing.T) {
+// A page has the first by name, whatever their traces are.
+func TestDeliveriesComeInPages(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		var members []string
-		for i := range maxRecipients + 100 {
+		for i := range pages.MaxEntries + 100 {
 			members = append(members, fmt.Sprintf("m%05d", i))
 		}
 		channelID := h.explicit(t, append(members, "a")...)
 		told := h.say(t, "a", channelID, "")
-		for _, agent := range []string{members[7], members[maxRecipients+7]} {
+		for _, agent := range []string{members[7], members[pages.MaxEntries+7]} {
 			_, err := h.tryRead(as(agent), channelID, told.GetId())
 			require.NoError(t, err)
 		}
 		found := h.deliveries(t, told)
-		require.Len(t, found, maxRecipients)
+		require.Len(t, found, pages.MaxEntries)
 		for i, one := range found {
 			require.Equal(t, members[i], one.GetAgentId())
 		}
 		require.Equal(t, statusRead, found[7].GetStatus())
+		cursor := pages.Cursor("message_deliveries", found[len(found)-1].GetAgentId())
+		rest, err := h.messaging.ListMessageDeliveries(as("a"), &openintentv1.ListMessageDeliveriesRequest{
+			ChannelId: channelID, MessageId: told.GetId(), Cursor: &cursor,
+		})
+		require.NoError(t, err)
+		require.Len(t, rest.GetDeliveries(), 100)
+		require.Equal(t, members[pages.MaxEntries], rest.GetDeliveries()[0].GetAgentId())
+		require.Equal(t, statusRead, rest.GetDeliveries()[7].GetStatus())
+		require.Nil(t, rest.NextCursor)
 	})
 }

@@ -46,7 +46,11 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	case *openintentv1.ListMessagesResponse:
-		linkNextPage(w, restCallFrom(ctx), message)
+		if len(message.GetMessages()) > 0 { // after an empty page there is nothing yet
+			linkNextPage(w, restCallFrom(ctx), "since", message.GetNextSince())
+		}
+	case interface{ GetNextCursor() string }:
+		linkNextPage(w, restCallFrom(ctx), "cursor", message.GetNextCursor())
 	case interface{ GetVersion() int64 }:
 		w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(message.GetVersion(), 10)))
 	}
@@ -56,16 +60,19 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 	return nil
 }
 
-// linkNextPage tells where the messages after a page are. After an empty page there are none yet.
-func linkNextPage(w http.ResponseWriter, call *restCall, page *openintentv1.ListMessagesResponse) {
-	if len(page.GetMessages()) == 0 || page.NextSince == nil {
+// linkNextPage tells where what follows on a page is: at the same query, with the cursor as the parameter.
+func linkNextPage(w http.ResponseWriter, call *restCall, parameter, cursor string) {
+	if cursor == "" {
 		return
 	}
 	query := make(url.Values, len(call.query)+1)
 	for key, values := range call.query {
 		query[key] = values
 	}
-	query.Set("since", page.GetNextSince())
+	query.Set(parameter, cursor)
+	if parameter == "cursor" {
+		query.Del("offset")
+	}
 	w.Header().Set("Link", "<"+call.path+"?"+query.Encode()+`>; rel="next"`)
 }
 

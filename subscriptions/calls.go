@@ -1,18 +1,18 @@
 package subscriptions
 
 import (
-	"cmp"
 	"context"
 
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/pages"
 )
 
 const (
-	// maxListed bounds a list of subscriptions.
-	maxListed = 1000
+	// maxSubscriptions is how many subscriptions an agent has at most.
+	maxSubscriptions = 1000
 	// defaultPage is how many deliveries or dead letters an answer holds unless the caller says.
 	defaultPage = 100
 )
@@ -32,9 +32,14 @@ func (s *Service) ListSubscriptions(
 	if err := caller.CheckText("subscriber_id", subscriber); err != nil {
 		return nil, err
 	}
-	condition, args := "s.subscriber_id = ?", []any{subscriber}
-	if c.IsOperator && req.SubscriberId == nil {
-		condition, args = "1 = 1", nil
+	var after [2]string
+	page, err := pages.Begin("subscriptions", req, pages.MaxEntries, &after[0], &after[1])
+	if err != nil {
+		return nil, err
+	}
+	condition, args := "(s.subscriber_id, s.name) > (?, ?)", []any{after[0], after[1]}
+	if !c.IsOperator || req.SubscriberId != nil {
+		condition, args = "s.subscriber_id = ? AND s.name > ?", []any{subscriber, after[1]}
 	}
 	if req.IntentId != nil {
 		if err := caller.CheckText("intent_id", req.GetIntentId()); err != nil {
@@ -42,15 +47,27 @@ func (s *Service) ListSubscriptions(
 		}
 		condition, args = condition+" AND s.intent_id = ?", append(args, req.GetIntentId())
 	}
-	response := new(openintentv1.ListSubscriptionsResponse)
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		found, err := summaries(tx, condition, maxListed, args...)
-		for _, one := range found {
-			response.Subscriptions = append(response.Subscriptions, one.toWire(one.active(s.db.Now())))
+	var found []summary
+	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+		rows, err := page.Fit(tx, sizeOfRow, subscriptionTable+condition+subscriptionOrder, args...)
+		if err != nil || rows == 0 {
+			return err
 		}
+		found, err = summaries(tx, condition, rows, args...)
 		return err
 	})
-	return response, err
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]*openintentv1.Subscription, len(found))
+	for i, one := range found {
+		messages[i] = one.toWire(one.active(s.db.Now()))
+	}
+	response := new(openintentv1.ListSubscriptionsResponse)
+	response.Subscriptions, response.NextCursor = pages.Close(page, messages, func(i int) []any {
+		return []any{found[i].subscriber, found[i].name}
+	})
+	return response, nil
 }
 
 // GetSubscription gives one subscription.
@@ -134,8 +151,20 @@ func (s *Service) ListDeadLetters(
 	if err != nil {
 		return nil, err
 	}
-	letters, err := s.deadLetters(ctx, sub, req.GetAfterNumber(), int(cmp.Or(req.GetLimit(), defaultPage)))
-	return &openintentv1.ListDeadLettersResponse{DeadLetters: letters}, err
+	after := req.GetAfterNumber()
+	page, err := pages.Begin("dead_letters", req, defaultPage, &after)
+	if err != nil {
+		return nil, err
+	}
+	letters, err := s.deadLetters(ctx, sub, after, page.Limit()+1)
+	if err != nil {
+		return nil, err
+	}
+	response := &openintentv1.ListDeadLettersResponse{}
+	response.DeadLetters, response.NextCursor = pages.Close(page, letters, func(i int) []any {
+		return []any{letters[i].GetDelivery().GetNumber()}
+	})
+	return response, nil
 }
 
 // RedriveDeadLetters makes what was given up due again.

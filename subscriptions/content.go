@@ -11,6 +11,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 	"openintent/messaging"
+	"openintent/pages"
 )
 
 // pageBytes bounds what one answer holds.
@@ -112,10 +113,10 @@ func (s *Service) deadLetters(
 				return nil, err
 			}
 			letter.Delivery.IntentId = ids[d.intentNo]
-			if size += proto.Size(letter); size > pageBytes && len(letters) > 0 {
+			letters = append(letters, letter)
+			if size += proto.Size(letter); size > pages.MaxBytes {
 				return letters, nil
 			}
-			letters = append(letters, letter)
 			after = d.number
 		}
 		if len(rows) < page {

@@ -157,10 +157,10 @@ func checkCount(tx *database.Tx, draft *subscription) error {
 	err := tx.Pipeline(database.Statement{
 		SQL: "SELECT COUNT(*) FROM (SELECT 1 FROM subscriptions WHERE subscriber_id = ? AND name <> ? AND deleted_at IS NULL" +
 			" LIMIT ?) AS listed",
-		Args: []any{draft.subscriber, ownName, maxListed + 1},
+		Args: []any{draft.subscriber, ownName, maxSubscriptions + 1},
 		Scan: func(row database.Row) error { return row.Scan(&count) },
 	})
-	if err == nil && count > maxListed && !draft.own() {
+	if err == nil && count > maxSubscriptions && !draft.own() {
 		err = errTooMany
 	}
 	return err

@@ -122,12 +122,12 @@ func TestNamesAreAnAgentsOwn(t *testing.T) {
 func TestAnAgentsSubscriptionsAreBounded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		var last *openintentv1.Subscription
-		for range maxListed {
+		for range maxSubscriptions {
 			last = h.subscribe(t, "bob", &createInput{})
 		}
 		_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{})
 		requireFault(t, err, fault.Quota, "TOO_MANY_SUBSCRIPTIONS")
-		require.Equal(t, maxListed, h.rows(t, "subscriptions", "1 = 1"), "it was not made")
+		require.Equal(t, maxSubscriptions, h.rows(t, "subscriptions", "1 = 1"), "it was not made")
 		h.subscribe(t, "ann", &createInput{})
 		_, err = h.subscriptions.ownLog(context.Background(), "bob")
 		require.NoError(t, err, "the agent's own log does not count")

@@ -14,7 +14,7 @@ var (
 	errNameTaken = fault.New(fault.AlreadyExists, "SUBSCRIPTION_NAME_TAKEN",
 		"The agent has a subscription of that name; use it, delete it, or choose another name.")
 	errTooMany = fault.New(fault.Quota, "TOO_MANY_SUBSCRIPTIONS",
-		"The agent has %d subscriptions, the most that one may have; delete those that are not needed any more.", maxListed)
+		"The agent has %d subscriptions, the most that one may have; delete those that are not needed any more.", maxSubscriptions)
 	errEnded = fault.New(fault.Conflict, "SUBSCRIPTION_ENDED",
 		"The subscription has expired or its agent was deregistered, and it delivers no more; create another one.")
 	errInUse = fault.New(fault.Conflict, "SUBSCRIPTION_IN_USE",

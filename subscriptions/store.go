@@ -154,6 +154,14 @@ type summary struct {
 	acknowledgedThrough, outstanding, dead int64
 }
 
+const (
+	subscriptionTable = " FROM subscriptions s WHERE s.deleted_at IS NULL AND s.name <> '" + ownName + "' AND "
+	subscriptionOrder = " ORDER BY s.subscriber_id, s.name"
+	// sizeOfRow gives the bytes that a subscription takes on a page.
+	sizeOfRow = "400 + octet_length(s.subscriber_id) + octet_length(s.name) + octet_length(s.event_types)" +
+		" + COALESCE(octet_length(s.webhook_url), 0) + COALESCE(octet_length(s.last_error), 0)"
+)
+
 // summaries reads subscriptions with how far they have come.
 func summaries(tx *database.Tx, condition string, limit int, args ...any) (found []summary, err error) {
 	err = tx.Pipeline(database.Statement{
@@ -163,9 +171,7 @@ func summaries(tx *database.Tx, condition string, limit int, args ...any) (found
 			(SELECT COUNT(*) FROM subscription_deliveries d WHERE d.subscription_no = s.subscription_no
 				AND d.due_at IS NOT NULL AND d.dead_at IS NULL AND d.attempts > 0),
 			(SELECT COUNT(*) FROM subscription_deliveries d WHERE d.subscription_no = s.subscription_no
-				AND d.dead_at IS NOT NULL)
-			FROM subscriptions s WHERE s.deleted_at IS NULL AND s.name <> '` + ownName + "' AND " + condition +
-			" ORDER BY s.subscriber_id, s.name LIMIT ?",
+				AND d.dead_at IS NOT NULL)` + subscriptionTable + condition + subscriptionOrder + " LIMIT ?",
 		Args: append(args, limit),
 		Scan: func(row database.Row) error {
 			var one summary

@@ -10,6 +10,7 @@ import (
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/pages"
 )
 
 // Config is what a Service needs.
@@ -81,8 +82,17 @@ func (s *Service) GetTask(ctx context.Context, req *openintentv1.GetTaskRequest)
 func (s *Service) ListTasks(
 	ctx context.Context, req *openintentv1.ListTasksRequest,
 ) (*openintentv1.ListTasksResponse, error) {
+	var after int64
+	page, err := pages.Begin("tasks", req, pages.MaxEntries, &after)
+	if err != nil {
+		return nil, err
+	}
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var tasks []*Task
-	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
+	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
 		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
 		if err != nil {
 			return err
@@ -91,20 +101,22 @@ func (s *Service) ListTasks(
 		if err != nil {
 			return err
 		}
-		tasks, err = list(tx, intentNo, intentID, statusOf(req.GetStatus()))
+		tasks, err = list(tx, page, intentNo, intentID, statusOf(req.GetStatus()), after)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	response := &openintentv1.ListTasksResponse{}
-	for _, task := range tasks {
-		message, err := message(task)
-		if err != nil {
+	messages := make([]*openintentv1.Task, len(tasks))
+	for i, task := range tasks {
+		if messages[i], err = message(task); err != nil {
 			return nil, err
 		}
-		response.Tasks = append(response.Tasks, message)
 	}
+	response := &openintentv1.ListTasksResponse{}
+	response.Tasks, response.NextCursor = pages.Close(page, messages, func(i int) []any {
+		return []any{database.Micros(tasks[i].CreatedAt)}
+	})
 	return response, nil
 }
 

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"openintent/database"
 	"openintent/jsonvalue"
+	"openintent/pages"
 )
 
 // idPrefix begins every task's id; a ULID follows.
@@ -141,20 +143,40 @@ func load(tx *database.Tx, intentNo int64, intentID, id string) (*Task, error) {
 	if len(found) == 0 {
 		return nil, ErrNotFound
 	}
-	return found[0], connect(tx, found, " AND (d.task_id = ? OR d.depends_on = ?)", id, id)
+	return found[0], connect(tx, found)
 }
 
-// list reads an intent's tasks, oldest first, with what they depend on and block; status is empty for all.
-func list(tx *database.Tx, intentNo int64, intentID string, status Status) ([]*Task, error) {
-	where, args := "WHERE intent_no = ?", []any{intentNo}
+// maxBlocks bounds how many tasks that wait for one are named.
+const maxBlocks = 1000
+
+// sizeOfRow gives the bytes that a task takes on a page, with what it depends on and blocks.
+var sizeOfRow = fmt.Sprintf(`300 + octet_length(name) + octet_length(description) + octet_length(input)
+	+ COALESCE(octet_length(output), 0) + octet_length(artifacts) + octet_length(capabilities_required)
+	+ COALESCE(octet_length(retry_policy), 0) + COALESCE(octet_length(permissions), 0)
+	+ COALESCE(octet_length(blocked_reason), 0) + COALESCE(octet_length(error), 0) + octet_length(metadata)
+	+ 32 * (SELECT count(*) FROM task_dependencies d WHERE d.intent_no = tasks.intent_no AND d.task_id = tasks.id)
+	+ 32 * (SELECT count(*) FROM (SELECT 1 FROM task_dependencies d
+		WHERE d.intent_no = tasks.intent_no AND d.depends_on = tasks.id LIMIT %d) AS waiting)`, maxBlocks)
+
+// list reads the tasks of an intent on a page that begins after a time of creation, oldest first, with what they depend
+// on and block; status is empty for all.
+func list(
+	tx *database.Tx, page *pages.Page, intentNo int64, intentID string, status Status, after int64,
+) ([]*Task, error) {
+	where, args := "WHERE intent_no = ? AND created_at > ?", []any{intentNo, after}
 	if status != "" {
-		where, args = where+" AND status = ?", append(args, status)
+		where, args = where+" AND status = ?", append(args, string(status))
 	}
-	found, err := scan(tx, intentID, where+" ORDER BY created_at", args...)
-	if err != nil || len(found) == 0 {
+	where += " ORDER BY created_at"
+	rows, err := page.Fit(tx, sizeOfRow, " FROM tasks "+where, args...)
+	if err != nil || rows == 0 {
 		return nil, err
 	}
-	return found, connect(tx, found, "")
+	found, err := scan(tx, intentID, where+" LIMIT ?", append(args, rows)...)
+	if err != nil {
+		return nil, err
+	}
+	return found, connect(tx, found)
 }
 
 // some reads those of the tasks that are the intent's, oldest first, without what they depend on.
@@ -184,30 +206,36 @@ func scan(tx *database.Tx, intentID, where string, args ...any) ([]*Task, error)
 	return tasks, nil
 }
 
-// connect fills DependsOn, in the order in which it was given, and Blocks, oldest first, of tasks of one intent.
-func connect(tx *database.Tx, tasks []*Task, condition string, args ...any) error {
-	var edges []struct{ TaskID, DependsOn string }
-	const query = `
-		SELECT d.task_id, d.depends_on
-		FROM task_dependencies AS d JOIN tasks AS t ON t.intent_no = d.intent_no AND t.id = d.task_id
-		WHERE d.intent_no = ?`
-	args = append([]any{tasks[0].IntentNo}, args...)
-	if err := tx.Gorm().Raw(query+condition+" ORDER BY t.created_at, d.place", args...).Scan(&edges).Error; err != nil {
-		return err
+// connect fills DependsOn, in the order in which it was given, and the first of Blocks, oldest first, of tasks of one
+// intent.
+func connect(tx *database.Tx, tasks []*Task) error {
+	byID, ids := make(map[string]*Task, len(tasks)), make([]string, len(tasks))
+	for i, t := range tasks {
+		byID[t.ID], ids[i] = t, t.ID
 	}
-	byID := make(map[string]*Task, len(tasks))
-	for _, t := range tasks {
-		byID[t.ID] = t
+	edges := func(sql string, add func(task, dependency string), args ...any) database.Statement {
+		return database.Statement{SQL: sql, Args: args, Scan: func(row database.Row) error {
+			var task, dependency string
+			err := row.Scan(&task, &dependency)
+			add(task, dependency)
+			return err
+		}}
 	}
-	for _, edge := range edges {
-		if t := byID[edge.TaskID]; t != nil {
-			t.DependsOn = append(t.DependsOn, edge.DependsOn)
-		}
-		if t := byID[edge.DependsOn]; t != nil {
-			t.Blocks = append(t.Blocks, edge.TaskID)
-		}
-	}
-	return nil
+	inTask, wanted := tx.In("d.task_id", ids)
+	inDependsOn, _ := tx.In("d.depends_on", ids)
+	intentNo := tasks[0].IntentNo
+	return tx.Pipeline(
+		edges("SELECT d.task_id, d.depends_on FROM task_dependencies AS d WHERE d.intent_no = ? AND "+inTask+
+			" ORDER BY d.task_id, d.place",
+			func(task, dependency string) { byID[task].DependsOn = append(byID[task].DependsOn, dependency) },
+			intentNo, wanted),
+		edges("SELECT task_id, depends_on FROM (SELECT d.task_id, d.depends_on,"+
+			" row_number() OVER (PARTITION BY d.depends_on ORDER BY t.created_at) AS place FROM task_dependencies AS d"+
+			" JOIN tasks AS t ON t.intent_no = d.intent_no AND t.id = d.task_id"+
+			" WHERE d.intent_no = ? AND "+inDependsOn+") AS waiting WHERE place <= ? ORDER BY depends_on, place",
+			func(task, dependency string) { byID[dependency].Blocks = append(byID[dependency].Blocks, task) },
+			intentNo, wanted, maxBlocks),
+	)
 }
 
 // insert stores a new task with its dependencies.

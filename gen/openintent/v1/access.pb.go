@@ -143,8 +143,10 @@ type AccessControl struct {
 	// What callers without an entry may do. For an intent without a list, the server's setting: `open` then means that they
 	// may write, until a list begins.
 	DefaultPolicy AccessPolicy `protobuf:"varint,2,opt,name=default_policy,json=defaultPolicy,proto3,enum=openintent.v1.AccessPolicy" json:"default_policy,omitempty"`
-	// The entries, oldest first.
-	Entries       []*AccessEntry `protobuf:"bytes,3,rep,name=entries,proto3" json:"entries,omitempty"`
+	// A page of the entries, oldest first.
+	Entries []*AccessEntry `protobuf:"bytes,3,rep,name=entries,proto3" json:"entries,omitempty"`
+	// The cursor to go on with in GetAccessControl; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,4,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -198,6 +200,13 @@ func (x *AccessControl) GetEntries() []*AccessEntry {
 		return x.Entries
 	}
 	return nil
+}
+
+func (x *AccessControl) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // AccessEntry grants one principal a level of access.
@@ -404,7 +413,11 @@ func (x *AccessEntryInput) GetReason() string {
 type GetAccessControlRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The intent.
-	IntentId      string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -442,6 +455,20 @@ func (*GetAccessControlRequest) Descriptor() ([]byte, []int) {
 func (x *GetAccessControlRequest) GetIntentId() string {
 	if x != nil {
 		return x.IntentId
+	}
+	return ""
+}
+
+func (x *GetAccessControlRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *GetAccessControlRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
 	}
 	return ""
 }
@@ -660,11 +687,14 @@ var File_openintent_v1_access_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_access_proto_rawDesc = "" +
 	"\n" +
-	"\x1aopenintent/v1/access.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/common.proto\"\xa6\x01\n" +
+	"\x1aopenintent/v1/access.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/common.proto\"\xdc\x01\n" +
 	"\rAccessControl\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12B\n" +
 	"\x0edefault_policy\x18\x02 \x01(\x0e2\x1b.openintent.v1.AccessPolicyR\rdefaultPolicy\x124\n" +
-	"\aentries\x18\x03 \x03(\v2\x1a.openintent.v1.AccessEntryR\aentries\"\x9a\x03\n" +
+	"\aentries\x18\x03 \x03(\v2\x1a.openintent.v1.AccessEntryR\aentries\x12$\n" +
+	"\vnext_cursor\x18\x04 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\x9a\x03\n" +
 	"\vAccessEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tintent_id\x18\x02 \x01(\tR\bintentId\x12!\n" +
@@ -692,9 +722,14 @@ const file_openintent_v1_access_proto_rawDesc = "" +
 	"expires_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12%\n" +
 	"\x06reason\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06reason\x88\x01\x01B\x11\n" +
 	"\x0f_principal_typeB\t\n" +
-	"\a_reason\";\n" +
+	"\a_reason\"\x9e\x01\n" +
 	"\x17GetAccessControlRequest\x12 \n" +
-	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\"\xd4\x01\n" +
+	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12%\n" +
+	"\x05limit\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\xd4\x01\n" +
 	"\x17SetAccessControlRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12Q\n" +
 	"\x0edefault_policy\x18\x02 \x01(\x0e2\x1b.openintent.v1.AccessPolicyB\r\xe0A\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\rdefaultPolicy\x12D\n" +
@@ -795,8 +830,10 @@ func file_openintent_v1_access_proto_init() {
 		return
 	}
 	file_openintent_v1_common_proto_init()
+	file_openintent_v1_access_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_access_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_access_proto_msgTypes[2].OneofWrappers = []any{}
+	file_openintent_v1_access_proto_msgTypes[3].OneofWrappers = []any{}
 	file_openintent_v1_access_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -40,10 +40,11 @@ const (
 type AccessServiceClient interface {
 	// GetAccessControl gives an intent's list. It needs read access.
 	GetAccessControl(ctx context.Context, in *GetAccessControlRequest, opts ...grpc.CallOption) (*AccessControl, error)
-	// SetAccessControl replaces an intent's list. It needs admin access.
+	// SetAccessControl replaces an intent's list, and answers with the first page of the new one. It needs admin access.
 	SetAccessControl(ctx context.Context, in *SetAccessControlRequest, opts ...grpc.CallOption) (*AccessControl, error)
 	// CreateAccessEntry adds an entry; several for one principal are allowed. It needs admin access. On an intent
-	// without a list it begins one, with the policy that the server has for intents without a list.
+	// without a list it begins one, with the policy that the server has for intents without a list. A list that has 10,000
+	// entries takes no more: RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
 	CreateAccessEntry(ctx context.Context, in *CreateAccessEntryRequest, opts ...grpc.CallOption) (*AccessEntry, error)
 	// DeleteAccessEntry takes an entry back and ends the streams that stood on it. It needs admin access.
 	DeleteAccessEntry(ctx context.Context, in *DeleteAccessEntryRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
@@ -111,10 +112,11 @@ func (c *accessServiceClient) DeleteAccessEntry(ctx context.Context, in *DeleteA
 type AccessServiceServer interface {
 	// GetAccessControl gives an intent's list. It needs read access.
 	GetAccessControl(context.Context, *GetAccessControlRequest) (*AccessControl, error)
-	// SetAccessControl replaces an intent's list. It needs admin access.
+	// SetAccessControl replaces an intent's list, and answers with the first page of the new one. It needs admin access.
 	SetAccessControl(context.Context, *SetAccessControlRequest) (*AccessControl, error)
 	// CreateAccessEntry adds an entry; several for one principal are allowed. It needs admin access. On an intent
-	// without a list it begins one, with the policy that the server has for intents without a list.
+	// without a list it begins one, with the policy that the server has for intents without a list. A list that has 10,000
+	// entries takes no more: RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
 	CreateAccessEntry(context.Context, *CreateAccessEntryRequest) (*AccessEntry, error)
 	// DeleteAccessEntry takes an entry back and ends the streams that stood on it. It needs admin access.
 	DeleteAccessEntry(context.Context, *DeleteAccessEntryRequest) (*emptypb.Empty, error)

@@ -381,7 +381,7 @@ type RegisterAgentRequest struct {
 	RoleId *string `protobuf:"bytes,2,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
 	// A name for people.
 	Name *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What it can do. At most 256.
+	// What it can do. At most 256, each of up to 256 characters.
 	Capabilities []string `protobuf:"bytes,4,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// How much it can take on.
 	Capacity *AgentCapacity `protobuf:"bytes,5,opt,name=capacity,proto3" json:"capacity,omitempty"`
@@ -556,8 +556,12 @@ type ListAgentsRequest struct {
 	Capabilities []string `protobuf:"bytes,3,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// Only agents with at least this much free capacity.
 	MinAvailableCapacity *int32 `protobuf:"varint,4,opt,name=min_available_capacity,json=minAvailableCapacity,proto3,oneof" json:"min_available_capacity,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,6,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListAgentsRequest) Reset() {
@@ -618,13 +622,29 @@ func (x *ListAgentsRequest) GetMinAvailableCapacity() int32 {
 	return 0
 }
 
-// ListAgentsResponse holds agent records.
+func (x *ListAgentsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListAgentsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListAgentsResponse is a page of agent records.
 type ListAgentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By agent id.
 	Agents []*Agent `protobuf:"bytes,1,rep,name=agents,proto3" json:"agents,omitempty"`
-	// How many there are.
-	Total         int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// How many such agents there are in all.
+	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -671,6 +691,13 @@ func (x *ListAgentsResponse) GetTotal() int64 {
 		return x.Total
 	}
 	return 0
+}
+
+func (x *ListAgentsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // UpdateAgentStatusRequest moves an agent along its lifecycle.
@@ -756,7 +783,7 @@ type HeartbeatRequest struct {
 	Status *AgentStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.AgentStatus,oneof" json:"status,omitempty"`
 	// How many tasks it has now.
 	CurrentLoad *int32 `protobuf:"varint,3,opt,name=current_load,json=currentLoad,proto3,oneof" json:"current_load,omitempty"`
-	// The tasks it has now. At most 1,000.
+	// The tasks it has now. At most 1,000, each of up to 128 characters.
 	TasksInProgress []string `protobuf:"bytes,4,rep,name=tasks_in_progress,json=tasksInProgress,proto3" json:"tasks_in_progress,omitempty"`
 	// The agent's own clock; taken note of by nobody.
 	ClientTimestamp *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=client_timestamp,json=clientTimestamp,proto3" json:"client_timestamp,omitempty"`
@@ -1000,13 +1027,14 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\b_role_idB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_endpointB\x18\n" +
-	"\x16_drain_timeout_seconds\"\xfc\x04\n" +
+	"\x16_drain_timeout_seconds\"\x83\x05\n" +
 	"\x14RegisterAgentRequest\x12*\n" +
 	"\bagent_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\aagentId\x88\x01\x01\x12&\n" +
 	"\arole_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x01R\x06roleId\x88\x01\x01\x12!\n" +
-	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x02R\x04name\x88\x01\x01\x12-\n" +
-	"\fcapabilities\x18\x04 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\fcapabilities\x128\n" +
+	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x02R\x04name\x88\x01\x01\x124\n" +
+	"\fcapabilities\x18\x04 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x80\x02\"\x05r\x03\x18\x80\x02R\fcapabilities\x128\n" +
 	"\bcapacity\x18\x05 \x01(\v2\x1c.openintent.v1.AgentCapacityR\bcapacity\x12C\n" +
 	"\x06status\x18\x06 \x01(\x0e2\x1a.openintent.v1.AgentStatusB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\x06status\x88\x01\x01\x12)\n" +
@@ -1023,33 +1051,42 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\t_endpointB\x18\n" +
 	"\x16_drain_timeout_seconds\"1\n" +
 	"\x0fGetAgentRequest\x12\x1e\n" +
-	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\"\xa5\x02\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\"\x88\x03\n" +
 	"\x11ListAgentsRequest\x12C\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1a.openintent.v1.AgentStatusB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12&\n" +
 	"\arole_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x01R\x06roleId\x88\x01\x01\x12-\n" +
 	"\fcapabilities\x18\x03 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\fcapabilities\x12B\n" +
-	"\x16min_available_capacity\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x02R\x14minAvailableCapacity\x88\x01\x01B\t\n" +
+	"\x16min_available_capacity\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x02R\x14minAvailableCapacity\x88\x01\x01\x12%\n" +
+	"\x05limit\x18\x05 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x03R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x04R\x06cursor\x88\x01\x01B\t\n" +
 	"\a_statusB\n" +
 	"\n" +
 	"\b_role_idB\x19\n" +
-	"\x17_min_available_capacity\"X\n" +
+	"\x17_min_available_capacityB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x8e\x01\n" +
 	"\x12ListAgentsResponse\x12,\n" +
 	"\x06agents\x18\x01 \x03(\v2\x14.openintent.v1.AgentR\x06agents\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\x03R\x05total\"\xf4\x01\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12$\n" +
+	"\vnext_cursor\x18\x03 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\xf4\x01\n" +
 	"\x18UpdateAgentStatusRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12A\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.openintent.v1.AgentStatusB\r\xe0A\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06status\x12.\n" +
 	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x12%\n" +
 	"\x06reason\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06reason\x88\x01\x01B\x13\n" +
 	"\x11_expected_versionB\t\n" +
-	"\a_reason\"\xc2\x02\n" +
+	"\a_reason\"\xc9\x02\n" +
 	"\x10HeartbeatRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12C\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.openintent.v1.AgentStatusB\n" +
 	"\xbaH\a\x82\x01\x04\x18\x02\x18\x03H\x00R\x06status\x88\x01\x01\x12/\n" +
-	"\fcurrent_load\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x01R\vcurrentLoad\x88\x01\x01\x125\n" +
-	"\x11tasks_in_progress\x18\x04 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0ftasksInProgress\x12E\n" +
+	"\fcurrent_load\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x01R\vcurrentLoad\x88\x01\x01\x12<\n" +
+	"\x11tasks_in_progress\x18\x04 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\xe8\a\"\x05r\x03\x18\x80\x01R\x0ftasksInProgress\x12E\n" +
 	"\x10client_timestamp\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x0fclientTimestampB\t\n" +
 	"\a_statusB\x0f\n" +
 	"\r_current_load\"\xc8\x02\n" +
@@ -1163,6 +1200,7 @@ func file_openintent_v1_agents_proto_init() {
 	file_openintent_v1_agents_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[3].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[5].OneofWrappers = []any{}
+	file_openintent_v1_agents_proto_msgTypes[6].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[7].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}

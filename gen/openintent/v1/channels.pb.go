@@ -189,7 +189,7 @@ func (ChannelStatus) EnumDescriptor() ([]byte, []int) {
 type ChannelOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether every message is also recorded in the intent's event log; false by default. The log copy is open to whoever
-	// may read the log (RFC-0021 section 6).
+	// may read the log (RFC-0021 section 6). To switch it on needs write access to the intent that somebody gave.
 	Audit *bool `protobuf:"varint,1,opt,name=audit,proto3,oneof" json:"audit,omitempty"`
 	// How long the channel stays open after its last message (or its creation), in seconds; null: until the intent ends.
 	TtlSeconds *int64 `protobuf:"varint,2,opt,name=ttl_seconds,json=ttlSeconds,proto3,oneof" json:"ttl_seconds,omitempty"`
@@ -287,9 +287,9 @@ type Channel struct {
 	// When it was closed: a time of the intent's log, after the last message, so ahead of the clock if that was set back. For a
 	// lapsed channel, when its time ran out.
 	ClosedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
-	// How many messages were ever sent on it.
+	// How many messages were ever sent on it, those included that the caller cannot see.
 	MessageCount int64 `protobuf:"varint,12,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// When the last one was sent, by the clock.
+	// When the last one was sent, by the clock, even if the caller cannot see it.
 	LastMessageAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=last_message_at,json=lastMessageAt,proto3" json:"last_message_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -522,7 +522,11 @@ type ListChannelsRequest struct {
 	// The intent.
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
 	// Only channels in this status.
-	Status        *ChannelStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.ChannelStatus,oneof" json:"status,omitempty"`
+	Status *ChannelStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.ChannelStatus,oneof" json:"status,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -571,11 +575,27 @@ func (x *ListChannelsRequest) GetStatus() ChannelStatus {
 	return ChannelStatus_CHANNEL_STATUS_UNSPECIFIED
 }
 
-// ListChannelsResponse holds channels.
+func (x *ListChannelsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListChannelsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListChannelsResponse is a page of channels.
 type ListChannelsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Open ones first.
-	Channels      []*Channel `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
+	// Open ones first. A channel that closes between two pages may be on both.
+	Channels []*Channel `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -615,6 +635,13 @@ func (x *ListChannelsResponse) GetChannels() []*Channel {
 		return x.Channels
 	}
 	return nil
+}
+
+func (x *ListChannelsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // GetChannelRequest names a channel.
@@ -984,14 +1011,22 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\x0e_member_policyB\n" +
 	"\n" +
 	"\b_task_idB\r\n" +
-	"\v_created_by\"\x89\x01\n" +
+	"\v_created_by\"\xec\x01\n" +
 	"\x13ListChannelsRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12E\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1c.openintent.v1.ChannelStatusB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01B\t\n" +
-	"\a_status\"J\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12%\n" +
+	"\x05limit\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x01R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x02R\x06cursor\x88\x01\x01B\t\n" +
+	"\a_statusB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x80\x01\n" +
 	"\x14ListChannelsResponse\x122\n" +
-	"\bchannels\x18\x01 \x03(\v2\x16.openintent.v1.ChannelR\bchannels\"7\n" +
+	"\bchannels\x18\x01 \x03(\v2\x16.openintent.v1.ChannelR\bchannels\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"7\n" +
 	"\x11GetChannelRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\"\x90\x01\n" +
@@ -1114,6 +1149,7 @@ func file_openintent_v1_channels_proto_init() {
 	file_openintent_v1_channels_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_channels_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_channels_proto_msgTypes[3].OneofWrappers = []any{}
+	file_openintent_v1_channels_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -583,7 +583,11 @@ func (x *GetCoordinatorRequest) GetCoordinatorId() string {
 type ListCoordinatorsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The intent.
-	IntentId      string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -625,11 +629,27 @@ func (x *ListCoordinatorsRequest) GetIntentId() string {
 	return ""
 }
 
-// ListCoordinatorsResponse holds coordinators.
+func (x *ListCoordinatorsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListCoordinatorsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListCoordinatorsResponse is a page of coordinators.
 type ListCoordinatorsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Oldest first.
-	Coordinators  []*Coordinator `protobuf:"bytes,1,rep,name=coordinators,proto3" json:"coordinators,omitempty"`
+	Coordinators []*Coordinator `protobuf:"bytes,1,rep,name=coordinators,proto3" json:"coordinators,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -669,6 +689,13 @@ func (x *ListCoordinatorsResponse) GetCoordinators() []*Coordinator {
 		return x.Coordinators
 	}
 	return nil
+}
+
+func (x *ListCoordinatorsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // CoordinatorHeartbeatRequest says that a coordinator lives.
@@ -879,11 +906,19 @@ const file_openintent_v1_coordinators_proto_rawDesc = "" +
 	"\x06_scopeB\x1d\n" +
 	"\x1b_heartbeat_interval_seconds\"C\n" +
 	"\x15GetCoordinatorRequest\x12*\n" +
-	"\x0ecoordinator_id\x18\x01 \x01(\tB\x03\xe0A\x02R\rcoordinatorId\";\n" +
+	"\x0ecoordinator_id\x18\x01 \x01(\tB\x03\xe0A\x02R\rcoordinatorId\"\x9e\x01\n" +
 	"\x17ListCoordinatorsRequest\x12 \n" +
-	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\"Z\n" +
+	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12%\n" +
+	"\x05limit\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x90\x01\n" +
 	"\x18ListCoordinatorsResponse\x12>\n" +
-	"\fcoordinators\x18\x01 \x03(\v2\x1a.openintent.v1.CoordinatorR\fcoordinators\"I\n" +
+	"\fcoordinators\x18\x01 \x03(\v2\x1a.openintent.v1.CoordinatorR\fcoordinators\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"I\n" +
 	"\x1bCoordinatorHeartbeatRequest\x12*\n" +
 	"\x0ecoordinator_id\x18\x01 \x01(\tB\x03\xe0A\x02R\rcoordinatorId\"~\n" +
 	"\x1cCoordinatorHeartbeatResponse\x12\x16\n" +
@@ -988,6 +1023,8 @@ func file_openintent_v1_coordinators_proto_init() {
 	}
 	file_openintent_v1_coordinators_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_coordinators_proto_msgTypes[1].OneofWrappers = []any{}
+	file_openintent_v1_coordinators_proto_msgTypes[3].OneofWrappers = []any{}
+	file_openintent_v1_coordinators_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -146,6 +146,8 @@ func local_request_CoordinatorService_GetCoordinator_0(ctx context.Context, mars
 	return msg, metadata, err
 }
 
+var filter_CoordinatorService_ListCoordinators_0 = &utilities.DoubleArray{Encoding: map[string]int{"intent_id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
+
 func request_CoordinatorService_ListCoordinators_0(ctx context.Context, marshaler runtime.Marshaler, client CoordinatorServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq ListCoordinatorsRequest
@@ -159,6 +161,12 @@ func request_CoordinatorService_ListCoordinators_0(ctx context.Context, marshale
 	protoReq.IntentId, err = runtime.String(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "intent_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_CoordinatorService_ListCoordinators_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -180,6 +188,12 @@ func local_request_CoordinatorService_ListCoordinators_0(ctx context.Context, ma
 	protoReq.IntentId, err = runtime.String(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "intent_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_CoordinatorService_ListCoordinators_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	msg, err := server.ListCoordinators(ctx, &protoReq)
 	return msg, metadata, err

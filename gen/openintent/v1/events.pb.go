@@ -179,7 +179,7 @@ type AppendEventRequest struct {
 	EventType string `protobuf:"bytes,2,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
 	// Who did it; the caller when absent. Only the operator may name another.
 	Actor *string `protobuf:"bytes,3,opt,name=actor,proto3,oneof" json:"actor,omitempty"`
-	// Free-form content; an empty object when absent.
+	// Free-form content; an empty object when absent. With proof at most 256 KiB as JSON.
 	Payload *structpb.Struct `protobuf:"bytes,4,opt,name=payload,proto3" json:"payload,omitempty"`
 	// Trace, 32 lower-case hexadecimal digits; the call's traceparent when absent.
 	TraceId *string `protobuf:"bytes,5,opt,name=trace_id,json=traceId,proto3,oneof" json:"trace_id,omitempty"`
@@ -275,9 +275,9 @@ type ListEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The intent.
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
-	// Page size, 1 to 1,000; 100 when absent.
+	// Page size, 1 to 1,000; 100 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// How many to skip; 0 when absent.
+	// How many to skip; 0 when absent. A log that grows meanwhile is better followed with cursor; not together with it.
 	Offset *int32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
 	// Only events of this type.
 	EventType *string `protobuf:"bytes,4,opt,name=event_type,json=eventType,proto3,oneof" json:"event_type,omitempty"`
@@ -286,7 +286,9 @@ type ListEventsRequest struct {
 	// Only events after this place in the log; the list is then ascending.
 	AfterSequence *int64 `protobuf:"varint,6,opt,name=after_sequence,json=afterSequence,proto3,oneof" json:"after_sequence,omitempty"`
 	// `asc` or `desc`; `desc` when absent, `asc` with after_sequence.
-	Order         *string `protobuf:"bytes,7,opt,name=order,proto3,oneof" json:"order,omitempty"`
+	Order *string `protobuf:"bytes,7,opt,name=order,proto3,oneof" json:"order,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,8,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -370,11 +372,20 @@ func (x *ListEventsRequest) GetOrder() string {
 	return ""
 }
 
+func (x *ListEventsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
 // ListEventsResponse is a page of events.
 type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The page.
-	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -414,6 +425,13 @@ func (x *ListEventsResponse) GetEvents() []*Event {
 		return x.Events
 	}
 	return nil
+}
+
+func (x *ListEventsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // GetEventRequest names an event.
@@ -475,7 +493,11 @@ func (x *GetEventRequest) GetEventId() string {
 type VerifyEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The intent.
-	IntentId      string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	// How many events' outcomes the answer holds, 0 to 1,000; 1,000 when absent. All events are recomputed in any case.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the answer before, for the outcomes of further events; absent: from the first event.
+	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -513,6 +535,20 @@ func (*VerifyEventsRequest) Descriptor() ([]byte, []int) {
 func (x *VerifyEventsRequest) GetIntentId() string {
 	if x != nil {
 		return x.IntentId
+	}
+	return ""
+}
+
+func (x *VerifyEventsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *VerifyEventsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
 	}
 	return ""
 }
@@ -660,10 +696,16 @@ type VerifyEventsResponse struct {
 	ChainValid bool `protobuf:"varint,5,opt,name=chain_valid,json=chainValid,proto3" json:"chain_valid,omitempty"`
 	// Whether every link and every hash holds.
 	Valid bool `protobuf:"varint,6,opt,name=valid,proto3" json:"valid,omitempty"`
-	// Every break found, in order.
+	// The first 100 breaks, in order.
 	Breaks []*ChainBreak `protobuf:"bytes,7,rep,name=breaks,proto3" json:"breaks,omitempty"`
-	// Every event's outcome, in order.
-	Events        []*VerifiedEvent `protobuf:"bytes,8,rep,name=events,proto3" json:"events,omitempty"`
+	// The outcomes of a page of events, in order.
+	Events []*VerifiedEvent `protobuf:"bytes,8,rep,name=events,proto3" json:"events,omitempty"`
+	// How many breaks there are in all.
+	BreakCount int64 `protobuf:"varint,9,opt,name=break_count,json=breakCount,proto3" json:"break_count,omitempty"`
+	// event_hash of the last event, as stored; null for an empty log.
+	LastEventHash *string `protobuf:"bytes,10,opt,name=last_event_hash,json=lastEventHash,proto3,oneof" json:"last_event_hash,omitempty"`
+	// The cursor to the outcomes of further events; null after the last. Over REST in the Link header (rel="next"), too.
+	NextCursor    *string `protobuf:"bytes,11,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -754,11 +796,36 @@ func (x *VerifyEventsResponse) GetEvents() []*VerifiedEvent {
 	return nil
 }
 
+func (x *VerifyEventsResponse) GetBreakCount() int64 {
+	if x != nil {
+		return x.BreakCount
+	}
+	return 0
+}
+
+func (x *VerifyEventsResponse) GetLastEventHash() string {
+	if x != nil && x.LastEventHash != nil {
+		return *x.LastEventHash
+	}
+	return ""
+}
+
+func (x *VerifyEventsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
 // ListTraceEventsRequest names a trace.
 type ListTraceEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The trace, 32 lower-case hexadecimal digits.
-	TraceId       string `protobuf:"bytes,1,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	TraceId string `protobuf:"bytes,1,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -800,11 +867,27 @@ func (x *ListTraceEventsRequest) GetTraceId() string {
 	return ""
 }
 
-// ListTraceEventsResponse holds a trace's events.
+func (x *ListTraceEventsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListTraceEventsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListTraceEventsResponse is a page of a trace's events.
 type ListTraceEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Oldest first; at most 1,000.
-	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Oldest first.
+	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -846,6 +929,13 @@ func (x *ListTraceEventsResponse) GetEvents() []*Event {
 	return nil
 }
 
+func (x *ListTraceEventsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
 var File_openintent_v1_events_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_events_proto_rawDesc = "" +
@@ -882,7 +972,7 @@ const file_openintent_v1_events_proto_rawDesc = "" +
 	"\x05proof\x18\a \x01(\v2\x17.google.protobuf.StructR\x05proofB\b\n" +
 	"\x06_actorB\v\n" +
 	"\t_trace_idB\x12\n" +
-	"\x10_parent_event_id\"\x85\x03\n" +
+	"\x10_parent_event_id\"\xb7\x03\n" +
 	"\x11ListEventsRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
@@ -892,19 +982,29 @@ const file_openintent_v1_events_proto_rawDesc = "" +
 	"event_type\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x02R\teventType\x88\x01\x01\x120\n" +
 	"\x05since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x123\n" +
 	"\x0eafter_sequence\x18\x06 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x03R\rafterSequence\x88\x01\x01\x12+\n" +
-	"\x05order\x18\a \x01(\tB\x10\xbaH\rr\vR\x03ascR\x04descH\x04R\x05order\x88\x01\x01B\b\n" +
+	"\x05order\x18\a \x01(\tB\x10\xbaH\rr\vR\x03ascR\x04descH\x04R\x05order\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x05R\x06cursor\x88\x01\x01B\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_offsetB\r\n" +
 	"\v_event_typeB\x11\n" +
 	"\x0f_after_sequenceB\b\n" +
-	"\x06_order\"B\n" +
+	"\x06_orderB\t\n" +
+	"\a_cursor\"x\n" +
 	"\x12ListEventsResponse\x12,\n" +
-	"\x06events\x18\x01 \x03(\v2\x14.openintent.v1.EventR\x06events\"S\n" +
+	"\x06events\x18\x01 \x03(\v2\x14.openintent.v1.EventR\x06events\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"S\n" +
 	"\x0fGetEventRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
-	"\bevent_id\x18\x02 \x01(\tB\x03\xe0A\x02R\aeventId\"7\n" +
+	"\bevent_id\x18\x02 \x01(\tB\x03\xe0A\x02R\aeventId\"\x9a\x01\n" +
 	"\x13VerifyEventsRequest\x12 \n" +
-	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\"@\n" +
+	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12%\n" +
+	"\x05limit\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"@\n" +
 	"\n" +
 	"ChainBreak\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x12\x16\n" +
@@ -915,7 +1015,7 @@ const file_openintent_v1_events_proto_rawDesc = "" +
 	"event_hash\x18\x02 \x01(\tR\teventHash\x123\n" +
 	"\x13previous_event_hash\x18\x03 \x01(\tH\x00R\x11previousEventHash\x88\x01\x01\x12\x1a\n" +
 	"\bverified\x18\x04 \x01(\bR\bverifiedB\x16\n" +
-	"\x14_previous_event_hash\"\xc0\x02\n" +
+	"\x14_previous_event_hash\"\xd8\x03\n" +
 	"\x14VerifyEventsResponse\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12\x1f\n" +
 	"\vevent_count\x18\x02 \x01(\x03R\n" +
@@ -926,11 +1026,27 @@ const file_openintent_v1_events_proto_rawDesc = "" +
 	"chainValid\x12\x14\n" +
 	"\x05valid\x18\x06 \x01(\bR\x05valid\x121\n" +
 	"\x06breaks\x18\a \x03(\v2\x19.openintent.v1.ChainBreakR\x06breaks\x124\n" +
-	"\x06events\x18\b \x03(\v2\x1c.openintent.v1.VerifiedEventR\x06events\"M\n" +
+	"\x06events\x18\b \x03(\v2\x1c.openintent.v1.VerifiedEventR\x06events\x12\x1f\n" +
+	"\vbreak_count\x18\t \x01(\x03R\n" +
+	"breakCount\x12+\n" +
+	"\x0flast_event_hash\x18\n" +
+	" \x01(\tH\x00R\rlastEventHash\x88\x01\x01\x12$\n" +
+	"\vnext_cursor\x18\v \x01(\tH\x01R\n" +
+	"nextCursor\x88\x01\x01B\x12\n" +
+	"\x10_last_event_hashB\x0e\n" +
+	"\f_next_cursor\"\xb0\x01\n" +
 	"\x16ListTraceEventsRequest\x123\n" +
-	"\btrace_id\x18\x01 \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[0-9a-f]{32}$R\atraceId\"G\n" +
+	"\btrace_id\x18\x01 \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[0-9a-f]{32}$R\atraceId\x12%\n" +
+	"\x05limit\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"}\n" +
 	"\x17ListTraceEventsResponse\x12,\n" +
-	"\x06events\x18\x01 \x03(\v2\x14.openintent.v1.EventR\x06events2\x81\x05\n" +
+	"\x06events\x18\x01 \x03(\v2\x14.openintent.v1.EventR\x06events\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor2\x81\x05\n" +
 	"\fEventService\x12q\n" +
 	"\vAppendEvent\x12!.openintent.v1.AppendEventRequest\x1a\x14.openintent.v1.Event\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/intents/{intent_id}/events\x12\x81\x01\n" +
 	"\n" +
@@ -1005,7 +1121,12 @@ func file_openintent_v1_events_proto_init() {
 	file_openintent_v1_events_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_events_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_events_proto_msgTypes[2].OneofWrappers = []any{}
+	file_openintent_v1_events_proto_msgTypes[3].OneofWrappers = []any{}
+	file_openintent_v1_events_proto_msgTypes[5].OneofWrappers = []any{}
 	file_openintent_v1_events_proto_msgTypes[7].OneofWrappers = []any{}
+	file_openintent_v1_events_proto_msgTypes[8].OneofWrappers = []any{}
+	file_openintent_v1_events_proto_msgTypes[9].OneofWrappers = []any{}
+	file_openintent_v1_events_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -265,9 +265,9 @@ type CreateIntentRequest struct {
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
 	// More about it; up to 65,536 characters.
 	Description *string `protobuf:"bytes,2,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// Free-form limits; an empty object when absent.
+	// Free-form limits, up to 1 MiB as JSON; an empty object when absent.
 	Constraints *structpb.Struct `protobuf:"bytes,3,opt,name=constraints,proto3" json:"constraints,omitempty"`
-	// First state; an empty object when absent.
+	// First state, up to 1 MiB as JSON; an empty object when absent.
 	State *structpb.Struct `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	// The creating agent; the caller when absent. Only the operator may name another.
 	CreatedBy *string `protobuf:"bytes,5,opt,name=created_by,json=createdBy,proto3,oneof" json:"created_by,omitempty"`
@@ -281,7 +281,7 @@ type CreateIntentRequest struct {
 	DependsOn []string `protobuf:"bytes,8,rep,name=depends_on,json=dependsOn,proto3" json:"depends_on,omitempty"`
 	// First status; `draft` when absent. Terminal statuses are refused.
 	Status *IntentStatus `protobuf:"varint,9,opt,name=status,proto3,enum=openintent.v1.IntentStatus,oneof" json:"status,omitempty"`
-	// Free-form governance policy.
+	// Free-form governance policy, up to 1 MiB as JSON.
 	GovernancePolicy *structpb.Struct `protobuf:"bytes,10,opt,name=governance_policy,json=governancePolicy,proto3" json:"governance_policy,omitempty"`
 	// How sure its agents are of reaching it, 0 to 100; 0 when absent.
 	Confidence *float64 `protobuf:"fixed64,11,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
@@ -413,10 +413,12 @@ type ListIntentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only intents in this status.
 	Status *IntentStatus `protobuf:"varint,1,opt,name=status,proto3,enum=openintent.v1.IntentStatus,oneof" json:"status,omitempty"`
-	// Page size, 1 to 1,000; 50 when absent.
+	// Page size, 1 to 1,000; 50 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// How many to skip; 0 when absent.
-	Offset        *int32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	// How many to skip; 0 when absent. A list that grows meanwhile is better followed with cursor; not together with it.
+	Offset *int32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -472,13 +474,22 @@ func (x *ListIntentsRequest) GetOffset() int32 {
 	return 0
 }
 
+func (x *ListIntentsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
 // ListIntentsResponse is a page of intents.
 type ListIntentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The page.
 	Intents []*Intent `protobuf:"bytes,1,rep,name=intents,proto3" json:"intents,omitempty"`
 	// How many readable intents there are in all.
-	Total         int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -525,6 +536,13 @@ func (x *ListIntentsResponse) GetTotal() int64 {
 		return x.Total
 	}
 	return 0
+}
+
+func (x *ListIntentsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // GetIntentRequest names an intent.
@@ -644,9 +662,9 @@ type PatchIntentStateRequest struct {
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
 	// The version the change is based on; over REST the If-Match header.
 	ExpectedVersion *int64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	// Patches, applied in order, all or none. At most 1,000.
+	// Patches, applied in order, all or none. At most 1,000, and 1 MiB of values as JSON; the state after them is at most 1 MiB.
 	Patches []*StatePatch `protobuf:"bytes,3,rep,name=patches,proto3" json:"patches,omitempty"`
-	// Keys to set at the top level; instead of patches.
+	// Keys to set at the top level; instead of patches, and within the same bounds.
 	State         *structpb.Struct `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -869,7 +887,11 @@ func (x *Assignment) GetAssignedAt() *timestamppb.Timestamp {
 type ListAssignmentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The intent.
-	IntentId      string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -911,11 +933,27 @@ func (x *ListAssignmentsRequest) GetIntentId() string {
 	return ""
 }
 
-// ListAssignmentsResponse holds an intent's assignments.
+func (x *ListAssignmentsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListAssignmentsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListAssignmentsResponse is a page of an intent's assignments.
 type ListAssignmentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In order of assignment.
-	Assignments   []*Assignment `protobuf:"bytes,1,rep,name=assignments,proto3" json:"assignments,omitempty"`
+	Assignments []*Assignment `protobuf:"bytes,1,rep,name=assignments,proto3" json:"assignments,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -955,6 +993,13 @@ func (x *ListAssignmentsResponse) GetAssignments() []*Assignment {
 		return x.Assignments
 	}
 	return nil
+}
+
+func (x *ListAssignmentsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // AssignAgentRequest assigns an agent to an intent.
@@ -1132,19 +1177,24 @@ const file_openintent_v1_intents_proto_rawDesc = "" +
 	"_parent_idB\t\n" +
 	"\a_statusB\r\n" +
 	"\v_confidenceB\x11\n" +
-	"\x0f_default_policy\"\xc7\x01\n" +
+	"\x0f_default_policy\"\xf9\x01\n" +
 	"\x12ListIntentsRequest\x12D\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1b.openintent.v1.IntentStatusB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x01R\x05limit\x88\x01\x01\x12$\n" +
-	"\x06offset\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x02R\x06offset\x88\x01\x01B\t\n" +
+	"\x06offset\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x02R\x06offset\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x03R\x06cursor\x88\x01\x01B\t\n" +
 	"\a_statusB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_offset\"\\\n" +
+	"\a_offsetB\t\n" +
+	"\a_cursor\"\x92\x01\n" +
 	"\x13ListIntentsResponse\x12/\n" +
 	"\aintents\x18\x01 \x03(\v2\x15.openintent.v1.IntentR\aintents\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\x03R\x05total\"4\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12$\n" +
+	"\vnext_cursor\x18\x03 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"4\n" +
 	"\x10GetIntentRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\"\x8c\x01\n" +
 	"\n" +
@@ -1172,11 +1222,19 @@ const file_openintent_v1_intents_proto_rawDesc = "" +
 	"\bagent_id\x18\x03 \x01(\tR\aagentId\x12\x12\n" +
 	"\x04role\x18\x04 \x01(\tR\x04role\x12;\n" +
 	"\vassigned_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"assignedAt\":\n" +
+	"assignedAt\"\x9d\x01\n" +
 	"\x16ListAssignmentsRequest\x12 \n" +
-	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\"V\n" +
+	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12%\n" +
+	"\x05limit\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x8c\x01\n" +
 	"\x17ListAssignmentsResponse\x12;\n" +
-	"\vassignments\x18\x01 \x03(\v2\x19.openintent.v1.AssignmentR\vassignments\"\x8c\x01\n" +
+	"\vassignments\x18\x01 \x03(\v2\x19.openintent.v1.AssignmentR\vassignments\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\x8c\x01\n" +
 	"\x12AssignAgentRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12(\n" +
 	"\bagent_id\x18\x02 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80\x02R\aagentId\x12!\n" +
@@ -1291,8 +1349,11 @@ func file_openintent_v1_intents_proto_init() {
 	file_openintent_v1_intents_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[2].OneofWrappers = []any{}
+	file_openintent_v1_intents_proto_msgTypes[3].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[6].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[7].OneofWrappers = []any{}
+	file_openintent_v1_intents_proto_msgTypes[9].OneofWrappers = []any{}
+	file_openintent_v1_intents_proto_msgTypes[10].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

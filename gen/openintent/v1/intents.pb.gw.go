@@ -226,6 +226,8 @@ func local_request_IntentService_SetIntentStatus_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
+var filter_IntentService_ListAssignments_0 = &utilities.DoubleArray{Encoding: map[string]int{"intent_id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
+
 func request_IntentService_ListAssignments_0(ctx context.Context, marshaler runtime.Marshaler, client IntentServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq ListAssignmentsRequest
@@ -239,6 +241,12 @@ func request_IntentService_ListAssignments_0(ctx context.Context, marshaler runt
 	protoReq.IntentId, err = runtime.String(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "intent_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_IntentService_ListAssignments_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -260,6 +268,12 @@ func local_request_IntentService_ListAssignments_0(ctx context.Context, marshale
 	protoReq.IntentId, err = runtime.String(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "intent_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_IntentService_ListAssignments_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	msg, err := server.ListAssignments(ctx, &protoReq)
 	return msg, metadata, err

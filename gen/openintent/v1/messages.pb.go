@@ -1787,7 +1787,11 @@ type ListMessageDeliveriesRequest struct {
 	// The channel.
 	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	// The message.
-	MessageId     string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	MessageId string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1836,11 +1840,27 @@ func (x *ListMessageDeliveriesRequest) GetMessageId() string {
 	return ""
 }
 
-// ListMessageDeliveriesResponse holds what happened to a message.
+func (x *ListMessageDeliveriesRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListMessageDeliveriesRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListMessageDeliveriesResponse is a page of what happened to a message.
 type ListMessageDeliveriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By the recipients' names.
-	Deliveries    []*MessageDelivery `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
+	Deliveries []*MessageDelivery `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1880,6 +1900,13 @@ func (x *ListMessageDeliveriesResponse) GetDeliveries() []*MessageDelivery {
 		return x.Deliveries
 	}
 	return nil
+}
+
+func (x *ListMessageDeliveriesResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // MessageDelivery is what happened to a message with one recipient.
@@ -2514,16 +2541,24 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x05event\x18\x06 \x01(\v2\x14.openintent.v1.EventR\x05event\x125\n" +
 	"\vaudit_event\x18\a \x01(\v2\x14.openintent.v1.EventR\n" +
 	"auditEvent\x12\x1b\n" +
-	"\tcaught_up\x18\b \x01(\bR\bcaughtUp\"f\n" +
+	"\tcaught_up\x18\b \x01(\bR\bcaughtUp\"\xc9\x01\n" +
 	"\x1cListMessageDeliveriesRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
 	"\n" +
-	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\"_\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12%\n" +
+	"\x05limit\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x95\x01\n" +
 	"\x1dListMessageDeliveriesResponse\x12>\n" +
 	"\n" +
 	"deliveries\x18\x01 \x03(\v2\x1e.openintent.v1.MessageDeliveryR\n" +
-	"deliveries\"\x94\x04\n" +
+	"deliveries\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\x94\x04\n" +
 	"\x0fMessageDelivery\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x125\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1d.openintent.v1.DeliveryStatusR\x06status\x127\n" +
@@ -2758,6 +2793,8 @@ func file_openintent_v1_messages_proto_init() {
 		(*SubscribeRequest_IntentId)(nil),
 		(*SubscribeRequest_AgentId)(nil),
 	}
+	file_openintent_v1_messages_proto_msgTypes[17].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[18].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[19].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[20].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[21].OneofWrappers = []any{}

@@ -530,6 +530,8 @@ func local_request_MessageService_AwaitResponses_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
+var filter_MessageService_ListMessageDeliveries_0 = &utilities.DoubleArray{Encoding: map[string]int{"channel_id": 0, "message_id": 1}, Base: []int{1, 1, 2, 0, 0}, Check: []int{0, 1, 1, 2, 3}}
+
 func request_MessageService_ListMessageDeliveries_0(ctx context.Context, marshaler runtime.Marshaler, client MessageServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq ListMessageDeliveriesRequest
@@ -551,6 +553,12 @@ func request_MessageService_ListMessageDeliveries_0(ctx context.Context, marshal
 	protoReq.MessageId, err = runtime.String(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "message_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_MessageService_ListMessageDeliveries_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -580,6 +588,12 @@ func local_request_MessageService_ListMessageDeliveries_0(ctx context.Context, m
 	protoReq.MessageId, err = runtime.String(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "message_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_MessageService_ListMessageDeliveries_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	msg, err := server.ListMessageDeliveries(ctx, &protoReq)
 	return msg, metadata, err

@@ -90,7 +90,7 @@ type MessageServiceClient interface {
 	AwaitResponses(ctx context.Context, in *AwaitResponsesRequest, opts ...grpc.CallOption) (*AwaitResponsesResponse, error)
 	// ListMessageDeliveries tells what happened to a message, recipient by recipient, for its sender and the operator:
 	// everyone else is NOT_FOUND, as is an evicted message. A recipient of a broadcast is listed once something happened
-	// there, or when it is a member of the explicit channel; at most 1,000 are listed, by name.
+	// there, or when it is a member of the explicit channel.
 	ListMessageDeliveries(ctx context.Context, in *ListMessageDeliveriesRequest, opts ...grpc.CallOption) (*ListMessageDeliveriesResponse, error)
 	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first:
 	// unanswered requests to it or to a role it holds, read or not, and other messages to it, to its role or, in intents
@@ -331,7 +331,7 @@ type MessageServiceServer interface {
 	AwaitResponses(context.Context, *AwaitResponsesRequest) (*AwaitResponsesResponse, error)
 	// ListMessageDeliveries tells what happened to a message, recipient by recipient, for its sender and the operator:
 	// everyone else is NOT_FOUND, as is an evicted message. A recipient of a broadcast is listed once something happened
-	// there, or when it is a member of the explicit channel; at most 1,000 are listed, by name.
+	// there, or when it is a member of the explicit channel.
 	ListMessageDeliveries(context.Context, *ListMessageDeliveriesRequest) (*ListMessageDeliveriesResponse, error)
 	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first:
 	// unanswered requests to it or to a role it holds, read or not, and other messages to it, to its role or, in intents

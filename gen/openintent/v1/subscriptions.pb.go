@@ -404,7 +404,11 @@ type ListSubscriptionsRequest struct {
 	// The agent; the caller when absent. Only the operator may name another.
 	SubscriberId *string `protobuf:"bytes,1,opt,name=subscriber_id,json=subscriberId,proto3,oneof" json:"subscriber_id,omitempty"`
 	// Only those that follow this intent.
-	IntentId      *string `protobuf:"bytes,2,opt,name=intent_id,json=intentId,proto3,oneof" json:"intent_id,omitempty"`
+	IntentId *string `protobuf:"bytes,2,opt,name=intent_id,json=intentId,proto3,oneof" json:"intent_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -453,11 +457,27 @@ func (x *ListSubscriptionsRequest) GetIntentId() string {
 	return ""
 }
 
-// ListSubscriptionsResponse holds subscriptions.
+func (x *ListSubscriptionsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListSubscriptionsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListSubscriptionsResponse is a page of subscriptions.
 type ListSubscriptionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 1,000, by subscriber and name.
+	// By subscriber and name.
 	Subscriptions []*Subscription `protobuf:"bytes,1,rep,name=subscriptions,proto3" json:"subscriptions,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -497,6 +517,13 @@ func (x *ListSubscriptionsResponse) GetSubscriptions() []*Subscription {
 		return x.Subscriptions
 	}
 	return nil
+}
+
+func (x *ListSubscriptionsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // GetSubscriptionRequest names a subscription.
@@ -1012,7 +1039,9 @@ type ListDeadLettersRequest struct {
 	// Page size, 1 to 1,000; 100 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Only those after this number.
-	AfterNumber   *int64 `protobuf:"varint,3,opt,name=after_number,json=afterNumber,proto3,oneof" json:"after_number,omitempty"`
+	AfterNumber *int64 `protobuf:"varint,3,opt,name=after_number,json=afterNumber,proto3,oneof" json:"after_number,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1068,11 +1097,20 @@ func (x *ListDeadLettersRequest) GetAfterNumber() int64 {
 	return 0
 }
 
+func (x *ListDeadLettersRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
 // ListDeadLettersResponse holds dead letters.
 type ListDeadLettersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By number.
-	DeadLetters   []*DeadLetter `protobuf:"bytes,1,rep,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
+	DeadLetters []*DeadLetter `protobuf:"bytes,1,rep,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1112,6 +1150,13 @@ func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
 		return x.DeadLetters
 	}
 	return nil
+}
+
+func (x *ListDeadLettersResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // DeadLetter is a delivery that was given up.
@@ -1309,15 +1354,23 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\f_webhook_urlB\x0f\n" +
 	"\r_use_endpointB\x16\n" +
 	"\x14_acknowledge_secondsB\x0f\n" +
-	"\r_max_attempts\"\x9a\x01\n" +
+	"\r_max_attempts\"\xfd\x01\n" +
 	"\x18ListSubscriptionsRequest\x122\n" +
 	"\rsubscriber_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x00R\fsubscriberId\x88\x01\x01\x12*\n" +
-	"\tintent_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x01R\bintentId\x88\x01\x01B\x10\n" +
+	"\tintent_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x01R\bintentId\x88\x01\x01\x12%\n" +
+	"\x05limit\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x02R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x03R\x06cursor\x88\x01\x01B\x10\n" +
 	"\x0e_subscriber_idB\f\n" +
 	"\n" +
-	"_intent_id\"^\n" +
+	"_intent_idB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x94\x01\n" +
 	"\x19ListSubscriptionsResponse\x12A\n" +
-	"\rsubscriptions\x18\x01 \x03(\v2\x1b.openintent.v1.SubscriptionR\rsubscriptions\"F\n" +
+	"\rsubscriptions\x18\x01 \x03(\v2\x1b.openintent.v1.SubscriptionR\rsubscriptions\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"F\n" +
 	"\x16GetSubscriptionRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"I\n" +
 	"\x19DeleteSubscriptionRequest\x12,\n" +
@@ -1359,16 +1412,21 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\anumbers\x18\x02 \x03(\x03B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04\"\x02(\x01R\anumbers\x12&\n" +
 	"\athrough\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\athrough\x88\x01\x01B\n" +
 	"\n" +
-	"\b_through\"\xb9\x01\n" +
+	"\b_through\"\xeb\x01\n" +
 	"\x16ListDeadLettersRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12/\n" +
-	"\fafter_number\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\vafterNumber\x88\x01\x01B\b\n" +
+	"\fafter_number\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\vafterNumber\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x02R\x06cursor\x88\x01\x01B\b\n" +
 	"\x06_limitB\x0f\n" +
-	"\r_after_number\"W\n" +
+	"\r_after_numberB\t\n" +
+	"\a_cursor\"\x8d\x01\n" +
 	"\x17ListDeadLettersResponse\x12<\n" +
-	"\fdead_letters\x18\x01 \x03(\v2\x19.openintent.v1.DeadLetterR\vdeadLetters\"\x9a\x01\n" +
+	"\fdead_letters\x18\x01 \x03(\v2\x19.openintent.v1.DeadLetterR\vdeadLetters\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\x9a\x01\n" +
 	"\n" +
 	"DeadLetter\x12?\n" +
 	"\bdelivery\x18\x01 \x01(\v2#.openintent.v1.SubscriptionDeliveryR\bdelivery\x12\x16\n" +
@@ -1474,10 +1532,12 @@ func file_openintent_v1_subscriptions_proto_init() {
 	file_openintent_v1_subscriptions_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[2].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[3].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[8].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[9].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[11].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[12].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

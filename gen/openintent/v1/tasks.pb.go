@@ -141,7 +141,7 @@ type Task struct {
 	CapabilitiesRequired []string `protobuf:"bytes,15,rep,name=capabilities_required,json=capabilitiesRequired,proto3" json:"capabilities_required,omitempty"`
 	// Tasks of the same intent that must end well first.
 	DependsOn []string `protobuf:"bytes,16,rep,name=depends_on,json=dependsOn,proto3" json:"depends_on,omitempty"`
-	// Tasks that wait for this one.
+	// Tasks that wait for this one, oldest first; at most 1,000 are named.
 	Blocks []string `protobuf:"bytes,17,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// The task it is a part of.
 	ParentTaskId *string `protobuf:"bytes,18,opt,name=parent_task_id,json=parentTaskId,proto3,oneof" json:"parent_task_id,omitempty"`
@@ -421,7 +421,7 @@ type CreateTaskRequest struct {
 	Input *structpb.Struct `protobuf:"bytes,6,opt,name=input,proto3" json:"input,omitempty"`
 	// The agent that is to do it.
 	AssignedAgent *string `protobuf:"bytes,7,opt,name=assigned_agent,json=assignedAgent,proto3,oneof" json:"assigned_agent,omitempty"`
-	// What an agent must be able to do. At most 256.
+	// What an agent must be able to do. At most 256, each of up to 256 characters.
 	CapabilitiesRequired []string `protobuf:"bytes,8,rep,name=capabilities_required,json=capabilitiesRequired,proto3" json:"capabilities_required,omitempty"`
 	// Tasks of the same intent that must end well first. At most 1,000.
 	DependsOn []string `protobuf:"bytes,9,rep,name=depends_on,json=dependsOn,proto3" json:"depends_on,omitempty"`
@@ -628,7 +628,11 @@ type ListTasksRequest struct {
 	// The intent.
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
 	// Only tasks in this status.
-	Status        *TaskStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.TaskStatus,oneof" json:"status,omitempty"`
+	Status *TaskStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.TaskStatus,oneof" json:"status,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -677,11 +681,27 @@ func (x *ListTasksRequest) GetStatus() TaskStatus {
 	return TaskStatus_TASK_STATUS_UNSPECIFIED
 }
 
-// ListTasksResponse holds tasks.
+func (x *ListTasksRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListTasksRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListTasksResponse is a page of tasks.
 type ListTasksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Oldest first.
-	Tasks         []*Task `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	Tasks []*Task `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -721,6 +741,13 @@ func (x *ListTasksResponse) GetTasks() []*Task {
 		return x.Tasks
 	}
 	return nil
+}
+
+func (x *ListTasksResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // UpdateTaskRequest changes a task; only what is given changes.
@@ -1043,7 +1070,7 @@ const file_openintent_v1_tasks_proto_rawDesc = "" +
 	"\t_lease_idB\x11\n" +
 	"\x0f_parent_task_idB\x12\n" +
 	"\x10_timeout_secondsB\x11\n" +
-	"\x0f_blocked_reason\"\xea\x06\n" +
+	"\x0f_blocked_reason\"\xf1\x06\n" +
 	"\x11CreateTaskRequest\x12'\n" +
 	"\tintent_id\x18\x01 \x01(\tB\n" +
 	"\xe0A\x02\xbaH\x04r\x02\x10\x01R\bintentId\x12!\n" +
@@ -1052,8 +1079,9 @@ const file_openintent_v1_tasks_proto_rawDesc = "" +
 	"\aplan_id\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x01R\x06planId\x88\x01\x01\x12\x1f\n" +
 	"\bpriority\x18\x05 \x01(\x05H\x02R\bpriority\x88\x01\x01\x12-\n" +
 	"\x05input\x18\x06 \x01(\v2\x17.google.protobuf.StructR\x05input\x124\n" +
-	"\x0eassigned_agent\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x03R\rassignedAgent\x88\x01\x01\x12>\n" +
-	"\x15capabilities_required\x18\b \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x14capabilitiesRequired\x12*\n" +
+	"\x0eassigned_agent\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x03R\rassignedAgent\x88\x01\x01\x12E\n" +
+	"\x15capabilities_required\x18\b \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x80\x02\"\x05r\x03\x18\x80\x02R\x14capabilitiesRequired\x12*\n" +
 	"\n" +
 	"depends_on\x18\t \x03(\tB\v\xbaH\b\x92\x01\x05\x10\xe8\a\x18\x01R\tdependsOn\x123\n" +
 	"\x0eparent_task_id\x18\n" +
@@ -1073,14 +1101,22 @@ const file_openintent_v1_tasks_proto_rawDesc = "" +
 	"\x10_timeout_secondsB\x0f\n" +
 	"\r_max_attempts\".\n" +
 	"\x0eGetTaskRequest\x12\x1c\n" +
-	"\atask_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x06taskId\"\x83\x01\n" +
+	"\atask_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x06taskId\"\xe6\x01\n" +
 	"\x10ListTasksRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12B\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x19.openintent.v1.TaskStatusB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01B\t\n" +
-	"\a_status\">\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12%\n" +
+	"\x05limit\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x01R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x02R\x06cursor\x88\x01\x01B\t\n" +
+	"\a_statusB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"t\n" +
 	"\x11ListTasksResponse\x12)\n" +
-	"\x05tasks\x18\x01 \x03(\v2\x13.openintent.v1.TaskR\x05tasks\"\xf7\x03\n" +
+	"\x05tasks\x18\x01 \x03(\v2\x13.openintent.v1.TaskR\x05tasks\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\xf7\x03\n" +
 	"\x11UpdateTaskRequest\x12\x1c\n" +
 	"\atask_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x06taskId\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x12B\n" +
@@ -1213,6 +1249,7 @@ func file_openintent_v1_tasks_proto_init() {
 	file_openintent_v1_tasks_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_tasks_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_tasks_proto_msgTypes[3].OneofWrappers = []any{}
+	file_openintent_v1_tasks_proto_msgTypes[4].OneofWrappers = []any{}
 	file_openintent_v1_tasks_proto_msgTypes[5].OneofWrappers = []any{}
 	file_openintent_v1_tasks_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}

@@ -27,31 +27,31 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from openintent_channels._generated import common_pb2 as openintent_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aopenintent/v1/access.proto\x12\ropenintent.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/common.proto\"\xa6\x01\n\rAccessControl\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x42\n\x0e\x64\x65\x66\x61ult_policy\x18\x02 \x01(\x0e\x32\x1b.openintent.v1.AccessPolicyR\rdefaultPolicy\x12\x34\n\x07\x65ntries\x18\x03 \x03(\x0b\x32\x1a.openintent.v1.AccessEntryR\x07\x65ntries\"\x9a\x03\n\x0b\x41\x63\x63\x65ssEntry\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n\tintent_id\x18\x02 \x01(\tR\x08intentId\x12!\n\x0cprincipal_id\x18\x03 \x01(\tR\x0bprincipalId\x12\x43\n\x0eprincipal_type\x18\x04 \x01(\x0e\x32\x1c.openintent.v1.PrincipalTypeR\rprincipalType\x12\x39\n\npermission\x18\x05 \x01(\x0e\x32\x19.openintent.v1.PermissionR\npermission\x12\x1d\n\ngranted_by\x18\x06 \x01(\tR\tgrantedBy\x12\x39\n\ngranted_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tgrantedAt\x12\x39\n\nexpires_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1b\n\x06reason\x18\t \x01(\tH\x00R\x06reason\x88\x01\x01\x42\t\n\x07_reason\"\xb0\x02\n\x10\x41\x63\x63\x65ssEntryInput\x12!\n\x0cprincipal_id\x18\x01 \x01(\tR\x0bprincipalId\x12H\n\x0eprincipal_type\x18\x02 \x01(\x0e\x32\x1c.openintent.v1.PrincipalTypeH\x00R\rprincipalType\x88\x01\x01\x12\x39\n\npermission\x18\x03 \x01(\x0e\x32\x19.openintent.v1.PermissionR\npermission\x12\x39\n\nexpires_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1b\n\x06reason\x18\x05 \x01(\tH\x01R\x06reason\x88\x01\x01\x42\x11\n\x0f_principal_typeB\t\n\x07_reason\"6\n\x17GetAccessControlRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\"\xb5\x01\n\x17SetAccessControlRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x42\n\x0e\x64\x65\x66\x61ult_policy\x18\x02 \x01(\x0e\x32\x1b.openintent.v1.AccessPolicyR\rdefaultPolicy\x12\x39\n\x07\x65ntries\x18\x03 \x03(\x0b\x32\x1f.openintent.v1.AccessEntryInputR\x07\x65ntries\"\xd5\x02\n\x18\x43reateAccessEntryRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12!\n\x0cprincipal_id\x18\x02 \x01(\tR\x0bprincipalId\x12H\n\x0eprincipal_type\x18\x03 \x01(\x0e\x32\x1c.openintent.v1.PrincipalTypeH\x00R\rprincipalType\x88\x01\x01\x12\x39\n\npermission\x18\x04 \x01(\x0e\x32\x19.openintent.v1.PermissionR\npermission\x12\x39\n\nexpires_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1b\n\x06reason\x18\x06 \x01(\tH\x01R\x06reason\x88\x01\x01\x42\x11\n\x0f_principal_typeB\t\n\x07_reason\"R\n\x18\x44\x65leteAccessEntryRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x08\x65ntry_id\x18\x02 \x01(\tR\x07\x65ntryId*_\n\x0c\x41\x63\x63\x65ssPolicy\x12\x1d\n\x19\x41\x43\x43\x45SS_POLICY_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41\x43\x43\x45SS_POLICY_OPEN\x10\x01\x12\x18\n\x14\x41\x43\x43\x45SS_POLICY_CLOSED\x10\x02*|\n\rPrincipalType\x12\x1e\n\x1aPRINCIPAL_TYPE_UNSPECIFIED\x10\x00\x12\x17\n\x13PRINCIPAL_TYPE_USER\x10\x01\x12\x18\n\x14PRINCIPAL_TYPE_AGENT\x10\x02\x12\x18\n\x14PRINCIPAL_TYPE_GROUP\x10\x03\x32\xf3\x02\n\rAccessService\x12X\n\x10GetAccessControl\x12&.openintent.v1.GetAccessControlRequest\x1a\x1c.openintent.v1.AccessControl\x12X\n\x10SetAccessControl\x12&.openintent.v1.SetAccessControlRequest\x1a\x1c.openintent.v1.AccessControl\x12X\n\x11\x43reateAccessEntry\x12\'.openintent.v1.CreateAccessEntryRequest\x1a\x1a.openintent.v1.AccessEntry\x12T\n\x11\x44\x65leteAccessEntry\x12\'.openintent.v1.DeleteAccessEntryRequest\x1a\x16.google.protobuf.Emptyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aopenintent/v1/access.proto\x12\ropenintent.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/common.proto\"\xdc\x01\n\rAccessControl\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x42\n\x0e\x64\x65\x66\x61ult_policy\x18\x02 \x01(\x0e\x32\x1b.openintent.v1.AccessPolicyR\rdefaultPolicy\x12\x34\n\x07\x65ntries\x18\x03 \x03(\x0b\x32\x1a.openintent.v1.AccessEntryR\x07\x65ntries\x12$\n\x0bnext_cursor\x18\x04 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"\x9a\x03\n\x0b\x41\x63\x63\x65ssEntry\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n\tintent_id\x18\x02 \x01(\tR\x08intentId\x12!\n\x0cprincipal_id\x18\x03 \x01(\tR\x0bprincipalId\x12\x43\n\x0eprincipal_type\x18\x04 \x01(\x0e\x32\x1c.openintent.v1.PrincipalTypeR\rprincipalType\x12\x39\n\npermission\x18\x05 \x01(\x0e\x32\x19.openintent.v1.PermissionR\npermission\x12\x1d\n\ngranted_by\x18\x06 \x01(\tR\tgrantedBy\x12\x39\n\ngranted_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tgrantedAt\x12\x39\n\nexpires_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1b\n\x06reason\x18\t \x01(\tH\x00R\x06reason\x88\x01\x01\x42\t\n\x07_reason\"\xb0\x02\n\x10\x41\x63\x63\x65ssEntryInput\x12!\n\x0cprincipal_id\x18\x01 \x01(\tR\x0bprincipalId\x12H\n\x0eprincipal_type\x18\x02 \x01(\x0e\x32\x1c.openintent.v1.PrincipalTypeH\x00R\rprincipalType\x88\x01\x01\x12\x39\n\npermission\x18\x03 \x01(\x0e\x32\x19.openintent.v1.PermissionR\npermission\x12\x39\n\nexpires_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1b\n\x06reason\x18\x05 \x01(\tH\x01R\x06reason\x88\x01\x01\x42\x11\n\x0f_principal_typeB\t\n\x07_reason\"\x83\x01\n\x17GetAccessControlRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x03 \x01(\tH\x01R\x06\x63ursor\x88\x01\x01\x42\x08\n\x06_limitB\t\n\x07_cursor\"\xb5\x01\n\x17SetAccessControlRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x42\n\x0e\x64\x65\x66\x61ult_policy\x18\x02 \x01(\x0e\x32\x1b.openintent.v1.AccessPolicyR\rdefaultPolicy\x12\x39\n\x07\x65ntries\x18\x03 \x03(\x0b\x32\x1f.openintent.v1.AccessEntryInputR\x07\x65ntries\"\xd5\x02\n\x18\x43reateAccessEntryRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12!\n\x0cprincipal_id\x18\x02 \x01(\tR\x0bprincipalId\x12H\n\x0eprincipal_type\x18\x03 \x01(\x0e\x32\x1c.openintent.v1.PrincipalTypeH\x00R\rprincipalType\x88\x01\x01\x12\x39\n\npermission\x18\x04 \x01(\x0e\x32\x19.openintent.v1.PermissionR\npermission\x12\x39\n\nexpires_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1b\n\x06reason\x18\x06 \x01(\tH\x01R\x06reason\x88\x01\x01\x42\x11\n\x0f_principal_typeB\t\n\x07_reason\"R\n\x18\x44\x65leteAccessEntryRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x08\x65ntry_id\x18\x02 \x01(\tR\x07\x65ntryId*_\n\x0c\x41\x63\x63\x65ssPolicy\x12\x1d\n\x19\x41\x43\x43\x45SS_POLICY_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41\x43\x43\x45SS_POLICY_OPEN\x10\x01\x12\x18\n\x14\x41\x43\x43\x45SS_POLICY_CLOSED\x10\x02*|\n\rPrincipalType\x12\x1e\n\x1aPRINCIPAL_TYPE_UNSPECIFIED\x10\x00\x12\x17\n\x13PRINCIPAL_TYPE_USER\x10\x01\x12\x18\n\x14PRINCIPAL_TYPE_AGENT\x10\x02\x12\x18\n\x14PRINCIPAL_TYPE_GROUP\x10\x03\x32\xf3\x02\n\rAccessService\x12X\n\x10GetAccessControl\x12&.openintent.v1.GetAccessControlRequest\x1a\x1c.openintent.v1.AccessControl\x12X\n\x10SetAccessControl\x12&.openintent.v1.SetAccessControlRequest\x1a\x1c.openintent.v1.AccessControl\x12X\n\x11\x43reateAccessEntry\x12\'.openintent.v1.CreateAccessEntryRequest\x1a\x1a.openintent.v1.AccessEntry\x12T\n\x11\x44\x65leteAccessEntry\x12\'.openintent.v1.DeleteAccessEntryRequest\x1a\x16.google.protobuf.Emptyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'openintent_channels._generated.access_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ACCESSPOLICY']._serialized_start=1692
-  _globals['_ACCESSPOLICY']._serialized_end=1787
-  _globals['_PRINCIPALTYPE']._serialized_start=1789
-  _globals['_PRINCIPALTYPE']._serialized_end=1913
+  _globals['_ACCESSPOLICY']._serialized_start=1824
+  _globals['_ACCESSPOLICY']._serialized_end=1919
+  _globals['_PRINCIPALTYPE']._serialized_start=1921
+  _globals['_PRINCIPALTYPE']._serialized_end=2045
   _globals['_ACCESSCONTROL']._serialized_start=136
-  _globals['_ACCESSCONTROL']._serialized_end=302
-  _globals['_ACCESSENTRY']._serialized_start=305
-  _globals['_ACCESSENTRY']._serialized_end=715
-  _globals['_ACCESSENTRYINPUT']._serialized_start=718
-  _globals['_ACCESSENTRYINPUT']._serialized_end=1022
-  _globals['_GETACCESSCONTROLREQUEST']._serialized_start=1024
-  _globals['_GETACCESSCONTROLREQUEST']._serialized_end=1078
-  _globals['_SETACCESSCONTROLREQUEST']._serialized_start=1081
-  _globals['_SETACCESSCONTROLREQUEST']._serialized_end=1262
-  _globals['_CREATEACCESSENTRYREQUEST']._serialized_start=1265
-  _globals['_CREATEACCESSENTRYREQUEST']._serialized_end=1606
-  _globals['_DELETEACCESSENTRYREQUEST']._serialized_start=1608
-  _globals['_DELETEACCESSENTRYREQUEST']._serialized_end=1690
-  _globals['_ACCESSSERVICE']._serialized_start=1916
-  _globals['_ACCESSSERVICE']._serialized_end=2287
+  _globals['_ACCESSCONTROL']._serialized_end=356
+  _globals['_ACCESSENTRY']._serialized_start=359
+  _globals['_ACCESSENTRY']._serialized_end=769
+  _globals['_ACCESSENTRYINPUT']._serialized_start=772
+  _globals['_ACCESSENTRYINPUT']._serialized_end=1076
+  _globals['_GETACCESSCONTROLREQUEST']._serialized_start=1079
+  _globals['_GETACCESSCONTROLREQUEST']._serialized_end=1210
+  _globals['_SETACCESSCONTROLREQUEST']._serialized_start=1213
+  _globals['_SETACCESSCONTROLREQUEST']._serialized_end=1394
+  _globals['_CREATEACCESSENTRYREQUEST']._serialized_start=1397
+  _globals['_CREATEACCESSENTRYREQUEST']._serialized_end=1738
+  _globals['_DELETEACCESSENTRYREQUEST']._serialized_start=1740
+  _globals['_DELETEACCESSENTRYREQUEST']._serialized_end=1822
+  _globals['_ACCESSSERVICE']._serialized_start=2048
+  _globals['_ACCESSSERVICE']._serialized_end=2419
 # @@protoc_insertion_point(module_scope)

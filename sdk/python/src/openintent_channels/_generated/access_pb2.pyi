@@ -33,14 +33,16 @@ PRINCIPAL_TYPE_AGENT: PrincipalType
 PRINCIPAL_TYPE_GROUP: PrincipalType
 
 class AccessControl(_message.Message):
-    __slots__ = ("intent_id", "default_policy", "entries")
+    __slots__ = ("intent_id", "default_policy", "entries", "next_cursor")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     DEFAULT_POLICY_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     default_policy: AccessPolicy
     entries: _containers.RepeatedCompositeFieldContainer[AccessEntry]
-    def __init__(self, intent_id: _Optional[str] = ..., default_policy: _Optional[_Union[AccessPolicy, str]] = ..., entries: _Optional[_Iterable[_Union[AccessEntry, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, intent_id: _Optional[str] = ..., default_policy: _Optional[_Union[AccessPolicy, str]] = ..., entries: _Optional[_Iterable[_Union[AccessEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class AccessEntry(_message.Message):
     __slots__ = ("id", "intent_id", "principal_id", "principal_type", "permission", "granted_by", "granted_at", "expires_at", "reason")
@@ -79,10 +81,14 @@ class AccessEntryInput(_message.Message):
     def __init__(self, principal_id: _Optional[str] = ..., principal_type: _Optional[_Union[PrincipalType, str]] = ..., permission: _Optional[_Union[_common_pb2.Permission, str]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class GetAccessControlRequest(_message.Message):
-    __slots__ = ("intent_id",)
+    __slots__ = ("intent_id", "limit", "cursor")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
-    def __init__(self, intent_id: _Optional[str] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class SetAccessControlRequest(_message.Message):
     __slots__ = ("intent_id", "default_policy", "entries")

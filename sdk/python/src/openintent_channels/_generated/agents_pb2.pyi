@@ -108,24 +108,30 @@ class GetAgentRequest(_message.Message):
     def __init__(self, agent_id: _Optional[str] = ...) -> None: ...
 
 class ListAgentsRequest(_message.Message):
-    __slots__ = ("status", "role_id", "capabilities", "min_available_capacity")
+    __slots__ = ("status", "role_id", "capabilities", "min_available_capacity", "limit", "cursor")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     ROLE_ID_FIELD_NUMBER: _ClassVar[int]
     CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
     MIN_AVAILABLE_CAPACITY_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     status: AgentStatus
     role_id: str
     capabilities: _containers.RepeatedScalarFieldContainer[str]
     min_available_capacity: int
-    def __init__(self, status: _Optional[_Union[AgentStatus, str]] = ..., role_id: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., min_available_capacity: _Optional[int] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, status: _Optional[_Union[AgentStatus, str]] = ..., role_id: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., min_available_capacity: _Optional[int] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListAgentsResponse(_message.Message):
-    __slots__ = ("agents", "total")
+    __slots__ = ("agents", "total", "next_cursor")
     AGENTS_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     agents: _containers.RepeatedCompositeFieldContainer[Agent]
     total: int
-    def __init__(self, agents: _Optional[_Iterable[_Union[Agent, _Mapping]]] = ..., total: _Optional[int] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, agents: _Optional[_Iterable[_Union[Agent, _Mapping]]] = ..., total: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class UpdateAgentStatusRequest(_message.Message):
     __slots__ = ("agent_id", "status", "expected_version", "reason")

@@ -99,18 +99,24 @@ class CreateChannelRequest(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., members: _Optional[_Iterable[str]] = ..., member_policy: _Optional[_Union[MemberPolicy, str]] = ..., options: _Optional[_Union[ChannelOptions, _Mapping]] = ..., task_id: _Optional[str] = ..., created_by: _Optional[str] = ...) -> None: ...
 
 class ListChannelsRequest(_message.Message):
-    __slots__ = ("intent_id", "status")
+    __slots__ = ("intent_id", "status", "limit", "cursor")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     status: ChannelStatus
-    def __init__(self, intent_id: _Optional[str] = ..., status: _Optional[_Union[ChannelStatus, str]] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, intent_id: _Optional[str] = ..., status: _Optional[_Union[ChannelStatus, str]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListChannelsResponse(_message.Message):
-    __slots__ = ("channels",)
+    __slots__ = ("channels", "next_cursor")
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     channels: _containers.RepeatedCompositeFieldContainer[Channel]
-    def __init__(self, channels: _Optional[_Iterable[_Union[Channel, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, channels: _Optional[_Iterable[_Union[Channel, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class GetChannelRequest(_message.Message):
     __slots__ = ("channel_id",)

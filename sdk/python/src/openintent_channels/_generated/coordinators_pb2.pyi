@@ -122,16 +122,22 @@ class GetCoordinatorRequest(_message.Message):
     def __init__(self, coordinator_id: _Optional[str] = ...) -> None: ...
 
 class ListCoordinatorsRequest(_message.Message):
-    __slots__ = ("intent_id",)
+    __slots__ = ("intent_id", "limit", "cursor")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
-    def __init__(self, intent_id: _Optional[str] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListCoordinatorsResponse(_message.Message):
-    __slots__ = ("coordinators",)
+    __slots__ = ("coordinators", "next_cursor")
     COORDINATORS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     coordinators: _containers.RepeatedCompositeFieldContainer[Coordinator]
-    def __init__(self, coordinators: _Optional[_Iterable[_Union[Coordinator, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, coordinators: _Optional[_Iterable[_Union[Coordinator, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class CoordinatorHeartbeatRequest(_message.Message):
     __slots__ = ("coordinator_id",)

@@ -57,7 +57,7 @@ class AppendEventRequest(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., event_type: _Optional[str] = ..., actor: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., trace_id: _Optional[str] = ..., parent_event_id: _Optional[str] = ..., proof: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class ListEventsRequest(_message.Message):
-    __slots__ = ("intent_id", "limit", "offset", "event_type", "since", "after_sequence", "order")
+    __slots__ = ("intent_id", "limit", "offset", "event_type", "since", "after_sequence", "order", "cursor")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
@@ -65,6 +65,7 @@ class ListEventsRequest(_message.Message):
     SINCE_FIELD_NUMBER: _ClassVar[int]
     AFTER_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     limit: int
     offset: int
@@ -72,13 +73,16 @@ class ListEventsRequest(_message.Message):
     since: _timestamp_pb2.Timestamp
     after_sequence: int
     order: str
-    def __init__(self, intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ..., event_type: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., after_sequence: _Optional[int] = ..., order: _Optional[str] = ...) -> None: ...
+    cursor: str
+    def __init__(self, intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ..., event_type: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., after_sequence: _Optional[int] = ..., order: _Optional[str] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListEventsResponse(_message.Message):
-    __slots__ = ("events",)
+    __slots__ = ("events", "next_cursor")
     EVENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[Event]
-    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class GetEventRequest(_message.Message):
     __slots__ = ("intent_id", "event_id")
@@ -89,10 +93,14 @@ class GetEventRequest(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., event_id: _Optional[str] = ...) -> None: ...
 
 class VerifyEventsRequest(_message.Message):
-    __slots__ = ("intent_id",)
+    __slots__ = ("intent_id", "limit", "cursor")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
-    def __init__(self, intent_id: _Optional[str] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ChainBreak(_message.Message):
     __slots__ = ("sequence", "reason")
@@ -115,7 +123,7 @@ class VerifiedEvent(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., event_hash: _Optional[str] = ..., previous_event_hash: _Optional[str] = ..., verified: bool = ...) -> None: ...
 
 class VerifyEventsResponse(_message.Message):
-    __slots__ = ("intent_id", "event_count", "first_sequence", "last_sequence", "chain_valid", "valid", "breaks", "events")
+    __slots__ = ("intent_id", "event_count", "first_sequence", "last_sequence", "chain_valid", "valid", "breaks", "events", "break_count", "last_event_hash", "next_cursor")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     EVENT_COUNT_FIELD_NUMBER: _ClassVar[int]
     FIRST_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
@@ -124,6 +132,9 @@ class VerifyEventsResponse(_message.Message):
     VALID_FIELD_NUMBER: _ClassVar[int]
     BREAKS_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
+    BREAK_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LAST_EVENT_HASH_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     event_count: int
     first_sequence: int
@@ -132,16 +143,25 @@ class VerifyEventsResponse(_message.Message):
     valid: bool
     breaks: _containers.RepeatedCompositeFieldContainer[ChainBreak]
     events: _containers.RepeatedCompositeFieldContainer[VerifiedEvent]
-    def __init__(self, intent_id: _Optional[str] = ..., event_count: _Optional[int] = ..., first_sequence: _Optional[int] = ..., last_sequence: _Optional[int] = ..., chain_valid: bool = ..., valid: bool = ..., breaks: _Optional[_Iterable[_Union[ChainBreak, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[VerifiedEvent, _Mapping]]] = ...) -> None: ...
+    break_count: int
+    last_event_hash: str
+    next_cursor: str
+    def __init__(self, intent_id: _Optional[str] = ..., event_count: _Optional[int] = ..., first_sequence: _Optional[int] = ..., last_sequence: _Optional[int] = ..., chain_valid: bool = ..., valid: bool = ..., breaks: _Optional[_Iterable[_Union[ChainBreak, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[VerifiedEvent, _Mapping]]] = ..., break_count: _Optional[int] = ..., last_event_hash: _Optional[str] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class ListTraceEventsRequest(_message.Message):
-    __slots__ = ("trace_id",)
+    __slots__ = ("trace_id", "limit", "cursor")
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     trace_id: str
-    def __init__(self, trace_id: _Optional[str] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, trace_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListTraceEventsResponse(_message.Message):
-    __slots__ = ("events",)
+    __slots__ = ("events", "next_cursor")
     EVENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[Event]
-    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...

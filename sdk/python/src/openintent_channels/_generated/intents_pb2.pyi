@@ -91,22 +91,26 @@ class CreateIntentRequest(_message.Message):
     def __init__(self, title: _Optional[str] = ..., description: _Optional[str] = ..., constraints: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., state: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., created_by: _Optional[str] = ..., parent_intent_id: _Optional[str] = ..., parent_id: _Optional[str] = ..., depends_on: _Optional[_Iterable[str]] = ..., status: _Optional[_Union[IntentStatus, str]] = ..., governance_policy: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., default_policy: _Optional[_Union[_access_pb2.AccessPolicy, str]] = ...) -> None: ...
 
 class ListIntentsRequest(_message.Message):
-    __slots__ = ("status", "limit", "offset")
+    __slots__ = ("status", "limit", "offset", "cursor")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     status: IntentStatus
     limit: int
     offset: int
-    def __init__(self, status: _Optional[_Union[IntentStatus, str]] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+    cursor: str
+    def __init__(self, status: _Optional[_Union[IntentStatus, str]] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListIntentsResponse(_message.Message):
-    __slots__ = ("intents", "total")
+    __slots__ = ("intents", "total", "next_cursor")
     INTENTS_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     intents: _containers.RepeatedCompositeFieldContainer[Intent]
     total: int
-    def __init__(self, intents: _Optional[_Iterable[_Union[Intent, _Mapping]]] = ..., total: _Optional[int] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, intents: _Optional[_Iterable[_Union[Intent, _Mapping]]] = ..., total: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class GetIntentRequest(_message.Message):
     __slots__ = ("intent_id",)
@@ -163,16 +167,22 @@ class Assignment(_message.Message):
     def __init__(self, id: _Optional[str] = ..., intent_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., role: _Optional[str] = ..., assigned_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListAssignmentsRequest(_message.Message):
-    __slots__ = ("intent_id",)
+    __slots__ = ("intent_id", "limit", "cursor")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
-    def __init__(self, intent_id: _Optional[str] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListAssignmentsResponse(_message.Message):
-    __slots__ = ("assignments",)
+    __slots__ = ("assignments", "next_cursor")
     ASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     assignments: _containers.RepeatedCompositeFieldContainer[Assignment]
-    def __init__(self, assignments: _Optional[_Iterable[_Union[Assignment, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, assignments: _Optional[_Iterable[_Union[Assignment, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class AssignAgentRequest(_message.Message):
     __slots__ = ("intent_id", "agent_id", "role")

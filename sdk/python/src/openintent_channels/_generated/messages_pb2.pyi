@@ -313,18 +313,24 @@ class SubscribeResponse(_message.Message):
     def __init__(self, position: _Optional[int] = ..., intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., backfill: bool = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., audit_event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., caught_up: bool = ...) -> None: ...
 
 class ListMessageDeliveriesRequest(_message.Message):
-    __slots__ = ("channel_id", "message_id")
+    __slots__ = ("channel_id", "message_id", "limit", "cursor")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     message_id: str
-    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListMessageDeliveriesResponse(_message.Message):
-    __slots__ = ("deliveries",)
+    __slots__ = ("deliveries", "next_cursor")
     DELIVERIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     deliveries: _containers.RepeatedCompositeFieldContainer[MessageDelivery]
-    def __init__(self, deliveries: _Optional[_Iterable[_Union[MessageDelivery, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, deliveries: _Optional[_Iterable[_Union[MessageDelivery, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class MessageDelivery(_message.Message):
     __slots__ = ("agent_id", "status", "stored_at", "offered_at", "read_at", "answered_at", "expired_at", "dead_lettered_at", "dead_letter_reason")

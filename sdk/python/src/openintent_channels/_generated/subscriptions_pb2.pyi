@@ -86,18 +86,24 @@ class CreateSubscriptionRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListSubscriptionsRequest(_message.Message):
-    __slots__ = ("subscriber_id", "intent_id")
+    __slots__ = ("subscriber_id", "intent_id", "limit", "cursor")
     SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     subscriber_id: str
     intent_id: str
-    def __init__(self, subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ...) -> None: ...
+    limit: int
+    cursor: str
+    def __init__(self, subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListSubscriptionsResponse(_message.Message):
-    __slots__ = ("subscriptions",)
+    __slots__ = ("subscriptions", "next_cursor")
     SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     subscriptions: _containers.RepeatedCompositeFieldContainer[Subscription]
-    def __init__(self, subscriptions: _Optional[_Iterable[_Union[Subscription, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, subscriptions: _Optional[_Iterable[_Union[Subscription, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class GetSubscriptionRequest(_message.Message):
     __slots__ = ("subscription_id",)
@@ -178,20 +184,24 @@ class AcknowledgeDeliveriesRequest(_message.Message):
     def __init__(self, subscription_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., through: _Optional[int] = ...) -> None: ...
 
 class ListDeadLettersRequest(_message.Message):
-    __slots__ = ("subscription_id", "limit", "after_number")
+    __slots__ = ("subscription_id", "limit", "after_number", "cursor")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     AFTER_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     limit: int
     after_number: int
-    def __init__(self, subscription_id: _Optional[str] = ..., limit: _Optional[int] = ..., after_number: _Optional[int] = ...) -> None: ...
+    cursor: str
+    def __init__(self, subscription_id: _Optional[str] = ..., limit: _Optional[int] = ..., after_number: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListDeadLettersResponse(_message.Message):
-    __slots__ = ("dead_letters",)
+    __slots__ = ("dead_letters", "next_cursor")
     DEAD_LETTERS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     dead_letters: _containers.RepeatedCompositeFieldContainer[DeadLetter]
-    def __init__(self, dead_letters: _Optional[_Iterable[_Union[DeadLetter, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, dead_letters: _Optional[_Iterable[_Union[DeadLetter, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class DeadLetter(_message.Message):
     __slots__ = ("delivery", "reason", "dead_at")

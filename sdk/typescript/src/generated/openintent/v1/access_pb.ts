@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/access.proto.
  */
 export const file_openintent_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChpvcGVuaW50ZW50L3YxL2FjY2Vzcy5wcm90bxINb3BlbmludGVudC52MSKEAQoNQWNjZXNzQ29udHJvbBIRCglpbnRlbnRfaWQYASABKAkSMwoOZGVmYXVsdF9wb2xpY3kYAiABKA4yGy5vcGVuaW50ZW50LnYxLkFjY2Vzc1BvbGljeRIrCgdlbnRyaWVzGAMgAygLMhoub3BlbmludGVudC52MS5BY2Nlc3NFbnRyeSK7AgoLQWNjZXNzRW50cnkSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhQKDHByaW5jaXBhbF9pZBgDIAEoCRI0Cg5wcmluY2lwYWxfdHlwZRgEIAEoDjIcLm9wZW5pbnRlbnQudjEuUHJpbmNpcGFsVHlwZRItCgpwZXJtaXNzaW9uGAUgASgOMhkub3BlbmludGVudC52MS5QZXJtaXNzaW9uEhIKCmdyYW50ZWRfYnkYBiABKAkSLgoKZ3JhbnRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGcmVhc29uGAkgASgJSACIAQFCCQoHX3JlYXNvbiL1AQoQQWNjZXNzRW50cnlJbnB1dBIUCgxwcmluY2lwYWxfaWQYASABKAkSOQoOcHJpbmNpcGFsX3R5cGUYAiABKA4yHC5vcGVuaW50ZW50LnYxLlByaW5jaXBhbFR5cGVIAIgBARItCgpwZXJtaXNzaW9uGAMgASgOMhkub3BlbmludGVudC52MS5QZXJtaXNzaW9uEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBnJlYXNvbhgFIAEoCUgBiAEBQhEKD19wcmluY2lwYWxfdHlwZUIJCgdfcmVhc29uIiwKF0dldEFjY2Vzc0NvbnRyb2xSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCSKTAQoXU2V0QWNjZXNzQ29udHJvbFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEjMKDmRlZmF1bHRfcG9saWN5GAIgASgOMhsub3BlbmludGVudC52MS5BY2Nlc3NQb2xpY3kSMAoHZW50cmllcxgDIAMoCzIfLm9wZW5pbnRlbnQudjEuQWNjZXNzRW50cnlJbnB1dCKQAgoYQ3JlYXRlQWNjZXNzRW50cnlSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRIUCgxwcmluY2lwYWxfaWQYAiABKAkSOQoOcHJpbmNpcGFsX3R5cGUYAyABKA4yHC5vcGVuaW50ZW50LnYxLlByaW5jaXBhbFR5cGVIAIgBARItCgpwZXJtaXNzaW9uGAQgASgOMhkub3BlbmludGVudC52MS5QZXJtaXNzaW9uEi4KCmV4cGlyZXNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBnJlYXNvbhgGIAEoCUgBiAEBQhEKD19wcmluY2lwYWxfdHlwZUIJCgdfcmVhc29uIj8KGERlbGV0ZUFjY2Vzc0VudHJ5UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEAoIZW50cnlfaWQYAiABKAkqXwoMQWNjZXNzUG9saWN5Eh0KGUFDQ0VTU19QT0xJQ1lfVU5TUEVDSUZJRUQQABIWChJBQ0NFU1NfUE9MSUNZX09QRU4QARIYChRBQ0NFU1NfUE9MSUNZX0NMT1NFRBACKnwKDVByaW5jaXBhbFR5cGUSHgoaUFJJTkNJUEFMX1RZUEVfVU5TUEVDSUZJRUQQABIXChNQUklOQ0lQQUxfVFlQRV9VU0VSEAESGAoUUFJJTkNJUEFMX1RZUEVfQUdFTlQQAhIYChRQUklOQ0lQQUxfVFlQRV9HUk9VUBADMvMCCg1BY2Nlc3NTZXJ2aWNlElgKEEdldEFjY2Vzc0NvbnRyb2wSJi5vcGVuaW50ZW50LnYxLkdldEFjY2Vzc0NvbnRyb2xSZXF1ZXN0Ghwub3BlbmludGVudC52MS5BY2Nlc3NDb250cm9sElgKEFNldEFjY2Vzc0NvbnRyb2wSJi5vcGVuaW50ZW50LnYxLlNldEFjY2Vzc0NvbnRyb2xSZXF1ZXN0Ghwub3BlbmludGVudC52MS5BY2Nlc3NDb250cm9sElgKEUNyZWF0ZUFjY2Vzc0VudHJ5Eicub3BlbmludGVudC52MS5DcmVhdGVBY2Nlc3NFbnRyeVJlcXVlc3QaGi5vcGVuaW50ZW50LnYxLkFjY2Vzc0VudHJ5ElQKEURlbGV0ZUFjY2Vzc0VudHJ5Eicub3BlbmludGVudC52MS5EZWxldGVBY2Nlc3NFbnRyeVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_google_protobuf_empty, file_google_protobuf_timestamp, file_openintent_v1_common]);
+  fileDesc("ChpvcGVuaW50ZW50L3YxL2FjY2Vzcy5wcm90bxINb3BlbmludGVudC52MSKuAQoNQWNjZXNzQ29udHJvbBIRCglpbnRlbnRfaWQYASABKAkSMwoOZGVmYXVsdF9wb2xpY3kYAiABKA4yGy5vcGVuaW50ZW50LnYxLkFjY2Vzc1BvbGljeRIrCgdlbnRyaWVzGAMgAygLMhoub3BlbmludGVudC52MS5BY2Nlc3NFbnRyeRIYCgtuZXh0X2N1cnNvchgEIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciK7AgoLQWNjZXNzRW50cnkSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhQKDHByaW5jaXBhbF9pZBgDIAEoCRI0Cg5wcmluY2lwYWxfdHlwZRgEIAEoDjIcLm9wZW5pbnRlbnQudjEuUHJpbmNpcGFsVHlwZRItCgpwZXJtaXNzaW9uGAUgASgOMhkub3BlbmludGVudC52MS5QZXJtaXNzaW9uEhIKCmdyYW50ZWRfYnkYBiABKAkSLgoKZ3JhbnRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGcmVhc29uGAkgASgJSACIAQFCCQoHX3JlYXNvbiL1AQoQQWNjZXNzRW50cnlJbnB1dBIUCgxwcmluY2lwYWxfaWQYASABKAkSOQoOcHJpbmNpcGFsX3R5cGUYAiABKA4yHC5vcGVuaW50ZW50LnYxLlByaW5jaXBhbFR5cGVIAIgBARItCgpwZXJtaXNzaW9uGAMgASgOMhkub3BlbmludGVudC52MS5QZXJtaXNzaW9uEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBnJlYXNvbhgFIAEoCUgBiAEBQhEKD19wcmluY2lwYWxfdHlwZUIJCgdfcmVhc29uImoKF0dldEFjY2Vzc0NvbnRyb2xSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEhMKBmN1cnNvchgDIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yIpMBChdTZXRBY2Nlc3NDb250cm9sUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSMwoOZGVmYXVsdF9wb2xpY3kYAiABKA4yGy5vcGVuaW50ZW50LnYxLkFjY2Vzc1BvbGljeRIwCgdlbnRyaWVzGAMgAygLMh8ub3BlbmludGVudC52MS5BY2Nlc3NFbnRyeUlucHV0IpACChhDcmVhdGVBY2Nlc3NFbnRyeVJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhQKDHByaW5jaXBhbF9pZBgCIAEoCRI5Cg5wcmluY2lwYWxfdHlwZRgDIAEoDjIcLm9wZW5pbnRlbnQudjEuUHJpbmNpcGFsVHlwZUgAiAEBEi0KCnBlcm1pc3Npb24YBCABKA4yGS5vcGVuaW50ZW50LnYxLlBlcm1pc3Npb24SLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGcmVhc29uGAYgASgJSAGIAQFCEQoPX3ByaW5jaXBhbF90eXBlQgkKB19yZWFzb24iPwoYRGVsZXRlQWNjZXNzRW50cnlSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRIQCghlbnRyeV9pZBgCIAEoCSpfCgxBY2Nlc3NQb2xpY3kSHQoZQUNDRVNTX1BPTElDWV9VTlNQRUNJRklFRBAAEhYKEkFDQ0VTU19QT0xJQ1lfT1BFThABEhgKFEFDQ0VTU19QT0xJQ1lfQ0xPU0VEEAIqfAoNUHJpbmNpcGFsVHlwZRIeChpQUklOQ0lQQUxfVFlQRV9VTlNQRUNJRklFRBAAEhcKE1BSSU5DSVBBTF9UWVBFX1VTRVIQARIYChRQUklOQ0lQQUxfVFlQRV9BR0VOVBACEhgKFFBSSU5DSVBBTF9UWVBFX0dST1VQEAMy8wIKDUFjY2Vzc1NlcnZpY2USWAoQR2V0QWNjZXNzQ29udHJvbBImLm9wZW5pbnRlbnQudjEuR2V0QWNjZXNzQ29udHJvbFJlcXVlc3QaHC5vcGVuaW50ZW50LnYxLkFjY2Vzc0NvbnRyb2wSWAoQU2V0QWNjZXNzQ29udHJvbBImLm9wZW5pbnRlbnQudjEuU2V0QWNjZXNzQ29udHJvbFJlcXVlc3QaHC5vcGVuaW50ZW50LnYxLkFjY2Vzc0NvbnRyb2wSWAoRQ3JlYXRlQWNjZXNzRW50cnkSJy5vcGVuaW50ZW50LnYxLkNyZWF0ZUFjY2Vzc0VudHJ5UmVxdWVzdBoaLm9wZW5pbnRlbnQudjEuQWNjZXNzRW50cnkSVAoRRGVsZXRlQWNjZXNzRW50cnkSJy5vcGVuaW50ZW50LnYxLkRlbGV0ZUFjY2Vzc0VudHJ5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z", [file_google_protobuf_empty, file_google_protobuf_timestamp, file_openintent_v1_common]);
 
 /**
  * AccessControl is an intent's access control list.
@@ -38,11 +38,18 @@ export type AccessControl = Message<"openintent.v1.AccessControl"> & {
   defaultPolicy: AccessPolicy;
 
   /**
-   * The entries, oldest first.
+   * A page of the entries, oldest first.
    *
    * @generated from field: repeated openintent.v1.AccessEntry entries = 3;
    */
   entries: AccessEntry[];
+
+  /**
+   * The cursor to go on with in GetAccessControl; null on the last page. Over REST in the Link header (rel="next").
+   *
+   * @generated from field: optional string next_cursor = 4;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -190,6 +197,20 @@ export type GetAccessControlRequest = Message<"openintent.v1.GetAccessControlReq
    * @generated from field: string intent_id = 1;
    */
   intentId: string;
+
+  /**
+   * Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+   *
+   * @generated from field: optional int32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -416,7 +437,7 @@ export const AccessService: GenService<{
     output: typeof AccessControlSchema;
   },
   /**
-   * SetAccessControl replaces an intent's list. It needs admin access.
+   * SetAccessControl replaces an intent's list, and answers with the first page of the new one. It needs admin access.
    *
    * @generated from rpc openintent.v1.AccessService.SetAccessControl
    */
@@ -427,7 +448,8 @@ export const AccessService: GenService<{
   },
   /**
    * CreateAccessEntry adds an entry; several for one principal are allowed. It needs admin access. On an intent
-   * without a list it begins one, with the policy that the server has for intents without a list.
+   * without a list it begins one, with the policy that the server has for intents without a list. A list that has 10,000
+   * entries takes no more: RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
    *
    * @generated from rpc openintent.v1.AccessService.CreateAccessEntry
    */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/channels.proto.
  */
 export const file_openintent_v1_channels: GenFile = /*@__PURE__*/
-  fileDesc("ChxvcGVuaW50ZW50L3YxL2NoYW5uZWxzLnByb3RvEg1vcGVuaW50ZW50LnYxIsUBCg5DaGFubmVsT3B0aW9ucxISCgVhdWRpdBgBIAEoCEgAiAEBEhgKC3R0bF9zZWNvbmRzGAIgASgDSAGIAQESGQoMbWF4X21lc3NhZ2VzGAMgASgDSAKIAQESMwoHaGlzdG9yeRgEIAEoDjIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbEhpc3RvcnlIA4gBAUIICgZfYXVkaXRCDgoMX3R0bF9zZWNvbmRzQg8KDV9tYXhfbWVzc2FnZXNCCgoIX2hpc3RvcnkiugMKB0NoYW5uZWwSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhQKB3Rhc2tfaWQYAyABKAlIAIgBARIMCgRuYW1lGAQgASgJEhIKCmNyZWF0ZWRfYnkYBSABKAkSDwoHbWVtYmVycxgGIAMoCRIyCg1tZW1iZXJfcG9saWN5GAcgASgOMhsub3BlbmludGVudC52MS5NZW1iZXJQb2xpY3kSLgoHb3B0aW9ucxgIIAEoCzIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbE9wdGlvbnMSLAoGc3RhdHVzGAkgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzEi4KCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCWNsb3NlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWVzc2FnZV9jb3VudBgMIAEoAxIzCg9sYXN0X21lc3NhZ2VfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF90YXNrX2lkIo0CChRDcmVhdGVDaGFubmVsUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdtZW1iZXJzGAMgAygJEjcKDW1lbWJlcl9wb2xpY3kYBCABKA4yGy5vcGVuaW50ZW50LnYxLk1lbWJlclBvbGljeUgAiAEBEi4KB29wdGlvbnMYBSABKAsyHS5vcGVuaW50ZW50LnYxLkNoYW5uZWxPcHRpb25zEhQKB3Rhc2tfaWQYBiABKAlIAYgBARIXCgpjcmVhdGVkX2J5GAcgASgJSAKIAQFCEAoOX21lbWJlcl9wb2xpY3lCCgoIX3Rhc2tfaWRCDQoLX2NyZWF0ZWRfYnkiZgoTTGlzdENoYW5uZWxzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSMQoGc3RhdHVzGAIgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzSACIAQFCCQoHX3N0YXR1cyJAChRMaXN0Q2hhbm5lbHNSZXNwb25zZRIoCghjaGFubmVscxgBIAMoCzIWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbCInChFHZXRDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJInAKFFVwZGF0ZUNoYW5uZWxSZXF1ZXN0EicKB2NoYW5uZWwYASABKAsyFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIj8KGEFkZENoYW5uZWxNZW1iZXJzUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEg8KB21lbWJlcnMYAiADKAkiQgoaUmVtb3ZlQ2hhbm5lbE1lbWJlclJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCSIqChREZWxldGVDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJIlkKFURlbGV0ZUNoYW5uZWxSZXNwb25zZRIsCgZzdGF0dXMYASABKA4yHC5vcGVuaW50ZW50LnYxLkNoYW5uZWxTdGF0dXMSEgoKY2hhbm5lbF9pZBgCIAEoCSpjCgxNZW1iZXJQb2xpY3kSHQoZTUVNQkVSX1BPTElDWV9VTlNQRUNJRklFRBAAEhoKFk1FTUJFUl9QT0xJQ1lfRVhQTElDSVQQARIYChRNRU1CRVJfUE9MSUNZX0lOVEVOVBACKmkKDkNoYW5uZWxIaXN0b3J5Eh8KG0NIQU5ORUxfSElTVE9SWV9VTlNQRUNJRklFRBAAEhcKE0NIQU5ORUxfSElTVE9SWV9BTEwQARIdChlDSEFOTkVMX0hJU1RPUllfRlJPTV9KT0lOEAIqYwoNQ2hhbm5lbFN0YXR1cxIeChpDSEFOTkVMX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE0NIQU5ORUxfU1RBVFVTX09QRU4QARIZChVDSEFOTkVMX1NUQVRVU19DTE9TRUQQAjLZBAoOQ2hhbm5lbFNlcnZpY2USTAoNQ3JlYXRlQ2hhbm5lbBIjLm9wZW5pbnRlbnQudjEuQ3JlYXRlQ2hhbm5lbFJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSVwoMTGlzdENoYW5uZWxzEiIub3BlbmludGVudC52MS5MaXN0Q2hhbm5lbHNSZXF1ZXN0GiMub3BlbmludGVudC52MS5MaXN0Q2hhbm5lbHNSZXNwb25zZRJGCgpHZXRDaGFubmVsEiAub3BlbmludGVudC52MS5HZXRDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJMCg1VcGRhdGVDaGFubmVsEiMub3BlbmludGVudC52MS5VcGRhdGVDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJUChFBZGRDaGFubmVsTWVtYmVycxInLm9wZW5pbnRlbnQudjEuQWRkQ2hhbm5lbE1lbWJlcnNSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsElgKE1JlbW92ZUNoYW5uZWxNZW1iZXISKS5vcGVuaW50ZW50LnYxLlJlbW92ZUNoYW5uZWxNZW1iZXJSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsEloKDURlbGV0ZUNoYW5uZWwSIy5vcGVuaW50ZW50LnYxLkRlbGV0ZUNoYW5uZWxSZXF1ZXN0GiQub3BlbmludGVudC52MS5EZWxldGVDaGFubmVsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("ChxvcGVuaW50ZW50L3YxL2NoYW5uZWxzLnByb3RvEg1vcGVuaW50ZW50LnYxIsUBCg5DaGFubmVsT3B0aW9ucxISCgVhdWRpdBgBIAEoCEgAiAEBEhgKC3R0bF9zZWNvbmRzGAIgASgDSAGIAQESGQoMbWF4X21lc3NhZ2VzGAMgASgDSAKIAQESMwoHaGlzdG9yeRgEIAEoDjIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbEhpc3RvcnlIA4gBAUIICgZfYXVkaXRCDgoMX3R0bF9zZWNvbmRzQg8KDV9tYXhfbWVzc2FnZXNCCgoIX2hpc3RvcnkiugMKB0NoYW5uZWwSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhQKB3Rhc2tfaWQYAyABKAlIAIgBARIMCgRuYW1lGAQgASgJEhIKCmNyZWF0ZWRfYnkYBSABKAkSDwoHbWVtYmVycxgGIAMoCRIyCg1tZW1iZXJfcG9saWN5GAcgASgOMhsub3BlbmludGVudC52MS5NZW1iZXJQb2xpY3kSLgoHb3B0aW9ucxgIIAEoCzIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbE9wdGlvbnMSLAoGc3RhdHVzGAkgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzEi4KCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCWNsb3NlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWVzc2FnZV9jb3VudBgMIAEoAxIzCg9sYXN0X21lc3NhZ2VfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF90YXNrX2lkIo0CChRDcmVhdGVDaGFubmVsUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdtZW1iZXJzGAMgAygJEjcKDW1lbWJlcl9wb2xpY3kYBCABKA4yGy5vcGVuaW50ZW50LnYxLk1lbWJlclBvbGljeUgAiAEBEi4KB29wdGlvbnMYBSABKAsyHS5vcGVuaW50ZW50LnYxLkNoYW5uZWxPcHRpb25zEhQKB3Rhc2tfaWQYBiABKAlIAYgBARIXCgpjcmVhdGVkX2J5GAcgASgJSAKIAQFCEAoOX21lbWJlcl9wb2xpY3lCCgoIX3Rhc2tfaWRCDQoLX2NyZWF0ZWRfYnkipAEKE0xpc3RDaGFubmVsc1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEjEKBnN0YXR1cxgCIAEoDjIcLm9wZW5pbnRlbnQudjEuQ2hhbm5lbFN0YXR1c0gAiAEBEhIKBWxpbWl0GAMgASgFSAGIAQESEwoGY3Vyc29yGAQgASgJSAKIAQFCCQoHX3N0YXR1c0IICgZfbGltaXRCCQoHX2N1cnNvciJqChRMaXN0Q2hhbm5lbHNSZXNwb25zZRIoCghjaGFubmVscxgBIAMoCzIWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciInChFHZXRDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJInAKFFVwZGF0ZUNoYW5uZWxSZXF1ZXN0EicKB2NoYW5uZWwYASABKAsyFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIj8KGEFkZENoYW5uZWxNZW1iZXJzUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEg8KB21lbWJlcnMYAiADKAkiQgoaUmVtb3ZlQ2hhbm5lbE1lbWJlclJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCSIqChREZWxldGVDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJIlkKFURlbGV0ZUNoYW5uZWxSZXNwb25zZRIsCgZzdGF0dXMYASABKA4yHC5vcGVuaW50ZW50LnYxLkNoYW5uZWxTdGF0dXMSEgoKY2hhbm5lbF9pZBgCIAEoCSpjCgxNZW1iZXJQb2xpY3kSHQoZTUVNQkVSX1BPTElDWV9VTlNQRUNJRklFRBAAEhoKFk1FTUJFUl9QT0xJQ1lfRVhQTElDSVQQARIYChRNRU1CRVJfUE9MSUNZX0lOVEVOVBACKmkKDkNoYW5uZWxIaXN0b3J5Eh8KG0NIQU5ORUxfSElTVE9SWV9VTlNQRUNJRklFRBAAEhcKE0NIQU5ORUxfSElTVE9SWV9BTEwQARIdChlDSEFOTkVMX0hJU1RPUllfRlJPTV9KT0lOEAIqYwoNQ2hhbm5lbFN0YXR1cxIeChpDSEFOTkVMX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE0NIQU5ORUxfU1RBVFVTX09QRU4QARIZChVDSEFOTkVMX1NUQVRVU19DTE9TRUQQAjLZBAoOQ2hhbm5lbFNlcnZpY2USTAoNQ3JlYXRlQ2hhbm5lbBIjLm9wZW5pbnRlbnQudjEuQ3JlYXRlQ2hhbm5lbFJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSVwoMTGlzdENoYW5uZWxzEiIub3BlbmludGVudC52MS5MaXN0Q2hhbm5lbHNSZXF1ZXN0GiMub3BlbmludGVudC52MS5MaXN0Q2hhbm5lbHNSZXNwb25zZRJGCgpHZXRDaGFubmVsEiAub3BlbmludGVudC52MS5HZXRDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJMCg1VcGRhdGVDaGFubmVsEiMub3BlbmludGVudC52MS5VcGRhdGVDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJUChFBZGRDaGFubmVsTWVtYmVycxInLm9wZW5pbnRlbnQudjEuQWRkQ2hhbm5lbE1lbWJlcnNSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsElgKE1JlbW92ZUNoYW5uZWxNZW1iZXISKS5vcGVuaW50ZW50LnYxLlJlbW92ZUNoYW5uZWxNZW1iZXJSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsEloKDURlbGV0ZUNoYW5uZWwSIy5vcGVuaW50ZW50LnYxLkRlbGV0ZUNoYW5uZWxSZXF1ZXN0GiQub3BlbmludGVudC52MS5EZWxldGVDaGFubmVsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * ChannelOptions are a channel's settings.
@@ -22,7 +22,7 @@ export const file_openintent_v1_channels: GenFile = /*@__PURE__*/
 export type ChannelOptions = Message<"openintent.v1.ChannelOptions"> & {
   /**
    * Whether every message is also recorded in the intent's event log; false by default. The log copy is open to whoever
-   * may read the log (RFC-0021 section 6).
+   * may read the log (RFC-0021 section 6). To switch it on needs write access to the intent that somebody gave.
    *
    * @generated from field: optional bool audit = 1;
    */
@@ -144,14 +144,14 @@ export type Channel = Message<"openintent.v1.Channel"> & {
   closedAt?: Timestamp | undefined;
 
   /**
-   * How many messages were ever sent on it.
+   * How many messages were ever sent on it, those included that the caller cannot see.
    *
    * @generated from field: int64 message_count = 12;
    */
   messageCount: bigint;
 
   /**
-   * When the last one was sent, by the clock.
+   * When the last one was sent, by the clock, even if the caller cannot see it.
    *
    * @generated from field: google.protobuf.Timestamp last_message_at = 13;
    */
@@ -247,6 +247,20 @@ export type ListChannelsRequest = Message<"openintent.v1.ListChannelsRequest"> &
    * @generated from field: optional openintent.v1.ChannelStatus status = 2;
    */
   status?: ChannelStatus | undefined;
+
+  /**
+   * Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+   *
+   * @generated from field: optional int32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+   *
+   * @generated from field: optional string cursor = 4;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -257,17 +271,24 @@ export const ListChannelsRequestSchema: GenMessage<ListChannelsRequest> = /*@__P
   messageDesc(file_openintent_v1_channels, 3);
 
 /**
- * ListChannelsResponse holds channels.
+ * ListChannelsResponse is a page of channels.
  *
  * @generated from message openintent.v1.ListChannelsResponse
  */
 export type ListChannelsResponse = Message<"openintent.v1.ListChannelsResponse"> & {
   /**
-   * Open ones first.
+   * Open ones first. A channel that closes between two pages may be on both.
    *
    * @generated from field: repeated openintent.v1.Channel channels = 1;
    */
   channels: Channel[];
+
+  /**
+   * The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -547,8 +568,9 @@ export const ChannelStatusSchema: GenEnum<ChannelStatus> = /*@__PURE__*/
  */
 export const ChannelService: GenService<{
   /**
-   * CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. An audited channel
-   * needs write access to the intent, any other read access.
+   * CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. It needs read access
+   * to the intent. An audited channel needs write access that somebody gave the creator; that the intent is open does not
+   * suffice.
    *
    * @generated from rpc openintent.v1.ChannelService.CreateChannel
    */

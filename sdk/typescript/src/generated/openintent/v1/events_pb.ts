@@ -12,7 +12,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/events.proto.
  */
 export const file_openintent_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChpvcGVuaW50ZW50L3YxL2V2ZW50cy5wcm90bxINb3BlbmludGVudC52MSKBAwoFRXZlbnQSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhIKCmV2ZW50X3R5cGUYAyABKAkSDQoFYWN0b3IYBCABKAkSKAoHcGF5bG9hZBgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2VxdWVuY2UYByABKAMSIAoTcHJldmlvdXNfZXZlbnRfaGFzaBgIIAEoCUgAiAEBEhIKCmV2ZW50X2hhc2gYCSABKAkSJgoFcHJvb2YYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHRyYWNlX2lkGAsgASgJSAGIAQESHAoPcGFyZW50X2V2ZW50X2lkGAwgASgJSAKIAQFCFgoUX3ByZXZpb3VzX2V2ZW50X2hhc2hCCwoJX3RyYWNlX2lkQhIKEF9wYXJlbnRfZXZlbnRfaWQigQIKEkFwcGVuZEV2ZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoKZXZlbnRfdHlwZRgCIAEoCRISCgVhY3RvchgDIAEoCUgAiAEBEigKB3BheWxvYWQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHRyYWNlX2lkGAUgASgJSAGIAQESHAoPcGFyZW50X2V2ZW50X2lkGAYgASgJSAKIAQESJgoFcHJvb2YYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9hY3RvckILCglfdHJhY2VfaWRCEgoQX3BhcmVudF9ldmVudF9pZCKFAgoRTGlzdEV2ZW50c1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESEwoGb2Zmc2V0GAMgASgFSAGIAQESFwoKZXZlbnRfdHlwZRgEIAEoCUgCiAEBEikKBXNpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCg5hZnRlcl9zZXF1ZW5jZRgGIAEoA0gDiAEBEhIKBW9yZGVyGAcgASgJSASIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXRCDQoLX2V2ZW50X3R5cGVCEQoPX2FmdGVyX3NlcXVlbmNlQggKBl9vcmRlciI6ChJMaXN0RXZlbnRzUmVzcG9uc2USJAoGZXZlbnRzGAEgAygLMhQub3BlbmludGVudC52MS5FdmVudCI2Cg9HZXRFdmVudFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhAKCGV2ZW50X2lkGAIgASgJIigKE1ZlcmlmeUV2ZW50c1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJIi4KCkNoYWluQnJlYWsSEAoIc2VxdWVuY2UYASABKAMSDgoGcmVhc29uGAIgASgJIoEBCg1WZXJpZmllZEV2ZW50EhAKCHNlcXVlbmNlGAEgASgDEhIKCmV2ZW50X2hhc2gYAiABKAkSIAoTcHJldmlvdXNfZXZlbnRfaGFzaBgDIAEoCUgAiAEBEhAKCHZlcmlmaWVkGAQgASgIQhYKFF9wcmV2aW91c19ldmVudF9oYXNoIuoBChRWZXJpZnlFdmVudHNSZXNwb25zZRIRCglpbnRlbnRfaWQYASABKAkSEwoLZXZlbnRfY291bnQYAiABKAMSFgoOZmlyc3Rfc2VxdWVuY2UYAyABKAMSFQoNbGFzdF9zZXF1ZW5jZRgEIAEoAxITCgtjaGFpbl92YWxpZBgFIAEoCBINCgV2YWxpZBgGIAEoCBIpCgZicmVha3MYByADKAsyGS5vcGVuaW50ZW50LnYxLkNoYWluQnJlYWsSLAoGZXZlbnRzGAggAygLMhwub3BlbmludGVudC52MS5WZXJpZmllZEV2ZW50IioKFkxpc3RUcmFjZUV2ZW50c1JlcXVlc3QSEAoIdHJhY2VfaWQYASABKAkiPwoXTGlzdFRyYWNlRXZlbnRzUmVzcG9uc2USJAoGZXZlbnRzGAEgAygLMhQub3BlbmludGVudC52MS5FdmVudDKmAwoMRXZlbnRTZXJ2aWNlEkYKC0FwcGVuZEV2ZW50EiEub3BlbmludGVudC52MS5BcHBlbmRFdmVudFJlcXVlc3QaFC5vcGVuaW50ZW50LnYxLkV2ZW50ElEKCkxpc3RFdmVudHMSIC5vcGVuaW50ZW50LnYxLkxpc3RFdmVudHNSZXF1ZXN0GiEub3BlbmludGVudC52MS5MaXN0RXZlbnRzUmVzcG9uc2USQAoIR2V0RXZlbnQSHi5vcGVuaW50ZW50LnYxLkdldEV2ZW50UmVxdWVzdBoULm9wZW5pbnRlbnQudjEuRXZlbnQSVwoMVmVyaWZ5RXZlbnRzEiIub3BlbmludGVudC52MS5WZXJpZnlFdmVudHNSZXF1ZXN0GiMub3BlbmludGVudC52MS5WZXJpZnlFdmVudHNSZXNwb25zZRJgCg9MaXN0VHJhY2VFdmVudHMSJS5vcGVuaW50ZW50LnYxLkxpc3RUcmFjZUV2ZW50c1JlcXVlc3QaJi5vcGVuaW50ZW50LnYxLkxpc3RUcmFjZUV2ZW50c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChpvcGVuaW50ZW50L3YxL2V2ZW50cy5wcm90bxINb3BlbmludGVudC52MSKBAwoFRXZlbnQSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhIKCmV2ZW50X3R5cGUYAyABKAkSDQoFYWN0b3IYBCABKAkSKAoHcGF5bG9hZBgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2VxdWVuY2UYByABKAMSIAoTcHJldmlvdXNfZXZlbnRfaGFzaBgIIAEoCUgAiAEBEhIKCmV2ZW50X2hhc2gYCSABKAkSJgoFcHJvb2YYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHRyYWNlX2lkGAsgASgJSAGIAQESHAoPcGFyZW50X2V2ZW50X2lkGAwgASgJSAKIAQFCFgoUX3ByZXZpb3VzX2V2ZW50X2hhc2hCCwoJX3RyYWNlX2lkQhIKEF9wYXJlbnRfZXZlbnRfaWQigQIKEkFwcGVuZEV2ZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoKZXZlbnRfdHlwZRgCIAEoCRISCgVhY3RvchgDIAEoCUgAiAEBEigKB3BheWxvYWQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHRyYWNlX2lkGAUgASgJSAGIAQESHAoPcGFyZW50X2V2ZW50X2lkGAYgASgJSAKIAQESJgoFcHJvb2YYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9hY3RvckILCglfdHJhY2VfaWRCEgoQX3BhcmVudF9ldmVudF9pZCKlAgoRTGlzdEV2ZW50c1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESEwoGb2Zmc2V0GAMgASgFSAGIAQESFwoKZXZlbnRfdHlwZRgEIAEoCUgCiAEBEikKBXNpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCg5hZnRlcl9zZXF1ZW5jZRgGIAEoA0gDiAEBEhIKBW9yZGVyGAcgASgJSASIAQESEwoGY3Vyc29yGAggASgJSAWIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXRCDQoLX2V2ZW50X3R5cGVCEQoPX2FmdGVyX3NlcXVlbmNlQggKBl9vcmRlckIJCgdfY3Vyc29yImQKEkxpc3RFdmVudHNSZXNwb25zZRIkCgZldmVudHMYASADKAsyFC5vcGVuaW50ZW50LnYxLkV2ZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIjYKD0dldEV2ZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEAoIZXZlbnRfaWQYAiABKAkiZgoTVmVyaWZ5RXZlbnRzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARITCgZjdXJzb3IYAyABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciIuCgpDaGFpbkJyZWFrEhAKCHNlcXVlbmNlGAEgASgDEg4KBnJlYXNvbhgCIAEoCSKBAQoNVmVyaWZpZWRFdmVudBIQCghzZXF1ZW5jZRgBIAEoAxISCgpldmVudF9oYXNoGAIgASgJEiAKE3ByZXZpb3VzX2V2ZW50X2hhc2gYAyABKAlIAIgBARIQCgh2ZXJpZmllZBgEIAEoCEIWChRfcHJldmlvdXNfZXZlbnRfaGFzaCLbAgoUVmVyaWZ5RXZlbnRzUmVzcG9uc2USEQoJaW50ZW50X2lkGAEgASgJEhMKC2V2ZW50X2NvdW50GAIgASgDEhYKDmZpcnN0X3NlcXVlbmNlGAMgASgDEhUKDWxhc3Rfc2VxdWVuY2UYBCABKAMSEwoLY2hhaW5fdmFsaWQYBSABKAgSDQoFdmFsaWQYBiABKAgSKQoGYnJlYWtzGAcgAygLMhkub3BlbmludGVudC52MS5DaGFpbkJyZWFrEiwKBmV2ZW50cxgIIAMoCzIcLm9wZW5pbnRlbnQudjEuVmVyaWZpZWRFdmVudBITCgticmVha19jb3VudBgJIAEoAxIcCg9sYXN0X2V2ZW50X2hhc2gYCiABKAlIAIgBARIYCgtuZXh0X2N1cnNvchgLIAEoCUgBiAEBQhIKEF9sYXN0X2V2ZW50X2hhc2hCDgoMX25leHRfY3Vyc29yImgKFkxpc3RUcmFjZUV2ZW50c1JlcXVlc3QSEAoIdHJhY2VfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARITCgZjdXJzb3IYAyABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJpChdMaXN0VHJhY2VFdmVudHNSZXNwb25zZRIkCgZldmVudHMYASADKAsyFC5vcGVuaW50ZW50LnYxLkV2ZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yMqYDCgxFdmVudFNlcnZpY2USRgoLQXBwZW5kRXZlbnQSIS5vcGVuaW50ZW50LnYxLkFwcGVuZEV2ZW50UmVxdWVzdBoULm9wZW5pbnRlbnQudjEuRXZlbnQSUQoKTGlzdEV2ZW50cxIgLm9wZW5pbnRlbnQudjEuTGlzdEV2ZW50c1JlcXVlc3QaIS5vcGVuaW50ZW50LnYxLkxpc3RFdmVudHNSZXNwb25zZRJACghHZXRFdmVudBIeLm9wZW5pbnRlbnQudjEuR2V0RXZlbnRSZXF1ZXN0GhQub3BlbmludGVudC52MS5FdmVudBJXCgxWZXJpZnlFdmVudHMSIi5vcGVuaW50ZW50LnYxLlZlcmlmeUV2ZW50c1JlcXVlc3QaIy5vcGVuaW50ZW50LnYxLlZlcmlmeUV2ZW50c1Jlc3BvbnNlEmAKD0xpc3RUcmFjZUV2ZW50cxIlLm9wZW5pbnRlbnQudjEuTGlzdFRyYWNlRXZlbnRzUmVxdWVzdBomLm9wZW5pbnRlbnQudjEuTGlzdFRyYWNlRXZlbnRzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Event is one entry of an intent's log.
@@ -140,7 +140,7 @@ export type AppendEventRequest = Message<"openintent.v1.AppendEventRequest"> & {
   actor?: string | undefined;
 
   /**
-   * Free-form content; an empty object when absent.
+   * Free-form content; an empty object when absent. With proof at most 256 KiB as JSON.
    *
    * @generated from field: google.protobuf.Struct payload = 4;
    */
@@ -189,14 +189,14 @@ export type ListEventsRequest = Message<"openintent.v1.ListEventsRequest"> & {
   intentId: string;
 
   /**
-   * Page size, 1 to 1,000; 100 when absent.
+   * Page size, 1 to 1,000; 100 when absent. A page also ends at 3 MiB.
    *
    * @generated from field: optional int32 limit = 2;
    */
   limit?: number | undefined;
 
   /**
-   * How many to skip; 0 when absent.
+   * How many to skip; 0 when absent. A log that grows meanwhile is better followed with cursor; not together with it.
    *
    * @generated from field: optional int32 offset = 3;
    */
@@ -229,6 +229,13 @@ export type ListEventsRequest = Message<"openintent.v1.ListEventsRequest"> & {
    * @generated from field: optional string order = 7;
    */
   order?: string | undefined;
+
+  /**
+   * next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+   *
+   * @generated from field: optional string cursor = 8;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -250,6 +257,13 @@ export type ListEventsResponse = Message<"openintent.v1.ListEventsResponse"> & {
    * @generated from field: repeated openintent.v1.Event events = 1;
    */
   events: Event[];
+
+  /**
+   * The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -299,6 +313,20 @@ export type VerifyEventsRequest = Message<"openintent.v1.VerifyEventsRequest"> &
    * @generated from field: string intent_id = 1;
    */
   intentId: string;
+
+  /**
+   * How many events' outcomes the answer holds, 0 to 1,000; 1,000 when absent. All events are recomputed in any case.
+   *
+   * @generated from field: optional int32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * next_cursor of the answer before, for the outcomes of further events; absent: from the first event.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -427,18 +455,39 @@ export type VerifyEventsResponse = Message<"openintent.v1.VerifyEventsResponse">
   valid: boolean;
 
   /**
-   * Every break found, in order.
+   * The first 100 breaks, in order.
    *
    * @generated from field: repeated openintent.v1.ChainBreak breaks = 7;
    */
   breaks: ChainBreak[];
 
   /**
-   * Every event's outcome, in order.
+   * The outcomes of a page of events, in order.
    *
    * @generated from field: repeated openintent.v1.VerifiedEvent events = 8;
    */
   events: VerifiedEvent[];
+
+  /**
+   * How many breaks there are in all.
+   *
+   * @generated from field: int64 break_count = 9;
+   */
+  breakCount: bigint;
+
+  /**
+   * event_hash of the last event, as stored; null for an empty log.
+   *
+   * @generated from field: optional string last_event_hash = 10;
+   */
+  lastEventHash?: string | undefined;
+
+  /**
+   * The cursor to the outcomes of further events; null after the last. Over REST in the Link header (rel="next"), too.
+   *
+   * @generated from field: optional string next_cursor = 11;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -460,6 +509,20 @@ export type ListTraceEventsRequest = Message<"openintent.v1.ListTraceEventsReque
    * @generated from field: string trace_id = 1;
    */
   traceId: string;
+
+  /**
+   * Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+   *
+   * @generated from field: optional int32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -470,17 +533,24 @@ export const ListTraceEventsRequestSchema: GenMessage<ListTraceEventsRequest> = 
   messageDesc(file_openintent_v1_events, 9);
 
 /**
- * ListTraceEventsResponse holds a trace's events.
+ * ListTraceEventsResponse is a page of a trace's events.
  *
  * @generated from message openintent.v1.ListTraceEventsResponse
  */
 export type ListTraceEventsResponse = Message<"openintent.v1.ListTraceEventsResponse"> & {
   /**
-   * Oldest first; at most 1,000.
+   * Oldest first.
    *
    * @generated from field: repeated openintent.v1.Event events = 1;
    */
   events: Event[];
+
+  /**
+   * The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -531,7 +601,9 @@ export const EventService: GenService<{
     output: typeof EventSchema;
   },
   /**
-   * VerifyEvents recomputes the hash chain of an intent's log and names each break.
+   * VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. It works
+   * for as long as the log is long. While one of a caller's runs, and while the server runs as many as it does at once,
+   * another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
    *
    * @generated from rpc openintent.v1.EventService.VerifyEvents
    */

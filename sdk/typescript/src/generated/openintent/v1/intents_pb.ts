@@ -14,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/intents.proto.
  */
 export const file_openintent_v1_intents: GenFile = /*@__PURE__*/
-  fileDesc("ChtvcGVuaW50ZW50L3YxL2ludGVudHMucHJvdG8SDW9wZW5pbnRlbnQudjEi0AMKBkludGVudBIKCgJpZBgBIAEoCRINCgV0aXRsZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIrCgZzdGF0dXMYBCABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1cxISCgpjcmVhdGVkX2J5GAUgASgJEiwKC2NvbnN0cmFpbnRzGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVzdGF0ZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKY29uZmlkZW5jZRgIIAEoARIPCgd2ZXJzaW9uGAkgASgDEh0KEHBhcmVudF9pbnRlbnRfaWQYCiABKAlIAIgBARISCgpkZXBlbmRzX29uGAsgAygJEjIKEWdvdmVybmFuY2VfcG9saWN5GAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEITChFfcGFyZW50X2ludGVudF9pZCKkBAoTQ3JlYXRlSW50ZW50UmVxdWVzdBINCgV0aXRsZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEiwKC2NvbnN0cmFpbnRzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVzdGF0ZRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFwoKY3JlYXRlZF9ieRgFIAEoCUgBiAEBEh0KEHBhcmVudF9pbnRlbnRfaWQYBiABKAlIAogBARIaCglwYXJlbnRfaWQYByABKAlCAhgBSAOIAQESEgoKZGVwZW5kc19vbhgIIAMoCRIwCgZzdGF0dXMYCSABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1c0gEiAEBEjIKEWdvdmVybmFuY2VfcG9saWN5GAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIXCgpjb25maWRlbmNlGAsgASgBSAWIAQESOAoOZGVmYXVsdF9wb2xpY3kYDCABKA4yGy5vcGVuaW50ZW50LnYxLkFjY2Vzc1BvbGljeUgGiAEBQg4KDF9kZXNjcmlwdGlvbkINCgtfY3JlYXRlZF9ieUITChFfcGFyZW50X2ludGVudF9pZEIMCgpfcGFyZW50X2lkQgkKB19zdGF0dXNCDQoLX2NvbmZpZGVuY2VCEQoPX2RlZmF1bHRfcG9saWN5Io8BChJMaXN0SW50ZW50c1JlcXVlc3QSMAoGc3RhdHVzGAEgASgOMhsub3BlbmludGVudC52MS5JbnRlbnRTdGF0dXNIAIgBARISCgVsaW1pdBgCIAEoBUgBiAEBEhMKBm9mZnNldBgDIAEoBUgCiAEBQgkKB19zdGF0dXNCCAoGX2xpbWl0QgkKB19vZmZzZXQiTAoTTGlzdEludGVudHNSZXNwb25zZRImCgdpbnRlbnRzGAEgAygLMhUub3BlbmludGVudC52MS5JbnRlbnQSDQoFdG90YWwYAiABKAMiJQoQR2V0SW50ZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkiTQoKU3RhdGVQYXRjaBIKCgJvcBgBIAEoCRIMCgRwYXRoGAIgASgJEiUKBXZhbHVlGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIrQBChdQYXRjaEludGVudFN0YXRlUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoA0gAiAEBEioKB3BhdGNoZXMYAyADKAsyGS5vcGVuaW50ZW50LnYxLlN0YXRlUGF0Y2gSJgoFc3RhdGUYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QhMKEV9leHBlY3RlZF92ZXJzaW9uIqwBChZTZXRJbnRlbnRTdGF0dXNSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgDSACIAQESKwoGc3RhdHVzGAMgASgOMhsub3BlbmludGVudC52MS5JbnRlbnRTdGF0dXMSEwoGcmVhc29uGAQgASgJSAGIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb25CCQoHX3JlYXNvbiJ8CgpBc3NpZ25tZW50EgoKAmlkGAEgASgJEhEKCWludGVudF9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRIMCgRyb2xlGAQgASgJEi8KC2Fzc2lnbmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIrChZMaXN0QXNzaWdubWVudHNSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCSJJChdMaXN0QXNzaWdubWVudHNSZXNwb25zZRIuCgthc3NpZ25tZW50cxgBIAMoCzIZLm9wZW5pbnRlbnQudjEuQXNzaWdubWVudCJVChJBc3NpZ25BZ2VudFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEhEKBHJvbGUYAyABKAlIAIgBAUIHCgVfcm9sZSI7ChRVbmFzc2lnbkFnZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkq4QEKDEludGVudFN0YXR1cxIdChlJTlRFTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFwoTSU5URU5UX1NUQVRVU19EUkFGVBABEhgKFElOVEVOVF9TVEFUVVNfQUNUSVZFEAISGQoVSU5URU5UX1NUQVRVU19CTE9DS0VEEAMSGwoXSU5URU5UX1NUQVRVU19DT01QTEVURUQQBBIbChdJTlRFTlRfU1RBVFVTX0FCQU5ET05FRBAFEioKJklOVEVOVF9TVEFUVVNfU1VTUEVOREVEX0FXQUlUSU5HX0lOUFVUEAYylgUKDUludGVudFNlcnZpY2USSQoMQ3JlYXRlSW50ZW50EiIub3BlbmludGVudC52MS5DcmVhdGVJbnRlbnRSZXF1ZXN0GhUub3BlbmludGVudC52MS5JbnRlbnQSVAoLTGlzdEludGVudHMSIS5vcGVuaW50ZW50LnYxLkxpc3RJbnRlbnRzUmVxdWVzdBoiLm9wZW5pbnRlbnQudjEuTGlzdEludGVudHNSZXNwb25zZRJDCglHZXRJbnRlbnQSHy5vcGVuaW50ZW50LnYxLkdldEludGVudFJlcXVlc3QaFS5vcGVuaW50ZW50LnYxLkludGVudBJRChBQYXRjaEludGVudFN0YXRlEiYub3BlbmludGVudC52MS5QYXRjaEludGVudFN0YXRlUmVxdWVzdBoVLm9wZW5pbnRlbnQudjEuSW50ZW50Ek8KD1NldEludGVudFN0YXR1cxIlLm9wZW5pbnRlbnQudjEuU2V0SW50ZW50U3RhdHVzUmVxdWVzdBoVLm9wZW5pbnRlbnQudjEuSW50ZW50EmAKD0xpc3RBc3NpZ25tZW50cxIlLm9wZW5pbnRlbnQudjEuTGlzdEFzc2lnbm1lbnRzUmVxdWVzdBomLm9wZW5pbnRlbnQudjEuTGlzdEFzc2lnbm1lbnRzUmVzcG9uc2USSwoLQXNzaWduQWdlbnQSIS5vcGVuaW50ZW50LnYxLkFzc2lnbkFnZW50UmVxdWVzdBoZLm9wZW5pbnRlbnQudjEuQXNzaWdubWVudBJMCg1VbmFzc2lnbkFnZW50EiMub3BlbmludGVudC52MS5VbmFzc2lnbkFnZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_openintent_v1_access]);
+  fileDesc("ChtvcGVuaW50ZW50L3YxL2ludGVudHMucHJvdG8SDW9wZW5pbnRlbnQudjEi0AMKBkludGVudBIKCgJpZBgBIAEoCRINCgV0aXRsZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIrCgZzdGF0dXMYBCABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1cxISCgpjcmVhdGVkX2J5GAUgASgJEiwKC2NvbnN0cmFpbnRzGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVzdGF0ZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKY29uZmlkZW5jZRgIIAEoARIPCgd2ZXJzaW9uGAkgASgDEh0KEHBhcmVudF9pbnRlbnRfaWQYCiABKAlIAIgBARISCgpkZXBlbmRzX29uGAsgAygJEjIKEWdvdmVybmFuY2VfcG9saWN5GAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEITChFfcGFyZW50X2ludGVudF9pZCKkBAoTQ3JlYXRlSW50ZW50UmVxdWVzdBINCgV0aXRsZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEiwKC2NvbnN0cmFpbnRzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVzdGF0ZRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFwoKY3JlYXRlZF9ieRgFIAEoCUgBiAEBEh0KEHBhcmVudF9pbnRlbnRfaWQYBiABKAlIAogBARIaCglwYXJlbnRfaWQYByABKAlCAhgBSAOIAQESEgoKZGVwZW5kc19vbhgIIAMoCRIwCgZzdGF0dXMYCSABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1c0gEiAEBEjIKEWdvdmVybmFuY2VfcG9saWN5GAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIXCgpjb25maWRlbmNlGAsgASgBSAWIAQESOAoOZGVmYXVsdF9wb2xpY3kYDCABKA4yGy5vcGVuaW50ZW50LnYxLkFjY2Vzc1BvbGljeUgGiAEBQg4KDF9kZXNjcmlwdGlvbkINCgtfY3JlYXRlZF9ieUITChFfcGFyZW50X2ludGVudF9pZEIMCgpfcGFyZW50X2lkQgkKB19zdGF0dXNCDQoLX2NvbmZpZGVuY2VCEQoPX2RlZmF1bHRfcG9saWN5Iq8BChJMaXN0SW50ZW50c1JlcXVlc3QSMAoGc3RhdHVzGAEgASgOMhsub3BlbmludGVudC52MS5JbnRlbnRTdGF0dXNIAIgBARISCgVsaW1pdBgCIAEoBUgBiAEBEhMKBm9mZnNldBgDIAEoBUgCiAEBEhMKBmN1cnNvchgEIAEoCUgDiAEBQgkKB19zdGF0dXNCCAoGX2xpbWl0QgkKB19vZmZzZXRCCQoHX2N1cnNvciJ2ChNMaXN0SW50ZW50c1Jlc3BvbnNlEiYKB2ludGVudHMYASADKAsyFS5vcGVuaW50ZW50LnYxLkludGVudBINCgV0b3RhbBgCIAEoAxIYCgtuZXh0X2N1cnNvchgDIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIlChBHZXRJbnRlbnRSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCSJNCgpTdGF0ZVBhdGNoEgoKAm9wGAEgASgJEgwKBHBhdGgYAiABKAkSJQoFdmFsdWUYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUitAEKF1BhdGNoSW50ZW50U3RhdGVSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgDSACIAQESKgoHcGF0Y2hlcxgDIAMoCzIZLm9wZW5pbnRlbnQudjEuU3RhdGVQYXRjaBImCgVzdGF0ZRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCEwoRX2V4cGVjdGVkX3ZlcnNpb24irAEKFlNldEludGVudFN0YXR1c1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKANIAIgBARIrCgZzdGF0dXMYAyABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1cxITCgZyZWFzb24YBCABKAlIAYgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbkIJCgdfcmVhc29uInwKCkFzc2lnbm1lbnQSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEgwKBHJvbGUYBCABKAkSLwoLYXNzaWduZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImkKFkxpc3RBc3NpZ25tZW50c1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESEwoGY3Vyc29yGAMgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IicwoXTGlzdEFzc2lnbm1lbnRzUmVzcG9uc2USLgoLYXNzaWdubWVudHMYASADKAsyGS5vcGVuaW50ZW50LnYxLkFzc2lnbm1lbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiVQoSQXNzaWduQWdlbnRSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIRCgRyb2xlGAMgASgJSACIAQFCBwoFX3JvbGUiOwoUVW5hc3NpZ25BZ2VudFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJKuEBCgxJbnRlbnRTdGF0dXMSHQoZSU5URU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE0lOVEVOVF9TVEFUVVNfRFJBRlQQARIYChRJTlRFTlRfU1RBVFVTX0FDVElWRRACEhkKFUlOVEVOVF9TVEFUVVNfQkxPQ0tFRBADEhsKF0lOVEVOVF9TVEFUVVNfQ09NUExFVEVEEAQSGwoXSU5URU5UX1NUQVRVU19BQkFORE9ORUQQBRIqCiZJTlRFTlRfU1RBVFVTX1NVU1BFTkRFRF9BV0FJVElOR19JTlBVVBAGMpYFCg1JbnRlbnRTZXJ2aWNlEkkKDENyZWF0ZUludGVudBIiLm9wZW5pbnRlbnQudjEuQ3JlYXRlSW50ZW50UmVxdWVzdBoVLm9wZW5pbnRlbnQudjEuSW50ZW50ElQKC0xpc3RJbnRlbnRzEiEub3BlbmludGVudC52MS5MaXN0SW50ZW50c1JlcXVlc3QaIi5vcGVuaW50ZW50LnYxLkxpc3RJbnRlbnRzUmVzcG9uc2USQwoJR2V0SW50ZW50Eh8ub3BlbmludGVudC52MS5HZXRJbnRlbnRSZXF1ZXN0GhUub3BlbmludGVudC52MS5JbnRlbnQSUQoQUGF0Y2hJbnRlbnRTdGF0ZRImLm9wZW5pbnRlbnQudjEuUGF0Y2hJbnRlbnRTdGF0ZVJlcXVlc3QaFS5vcGVuaW50ZW50LnYxLkludGVudBJPCg9TZXRJbnRlbnRTdGF0dXMSJS5vcGVuaW50ZW50LnYxLlNldEludGVudFN0YXR1c1JlcXVlc3QaFS5vcGVuaW50ZW50LnYxLkludGVudBJgCg9MaXN0QXNzaWdubWVudHMSJS5vcGVuaW50ZW50LnYxLkxpc3RBc3NpZ25tZW50c1JlcXVlc3QaJi5vcGVuaW50ZW50LnYxLkxpc3RBc3NpZ25tZW50c1Jlc3BvbnNlEksKC0Fzc2lnbkFnZW50EiEub3BlbmludGVudC52MS5Bc3NpZ25BZ2VudFJlcXVlc3QaGS5vcGVuaW50ZW50LnYxLkFzc2lnbm1lbnQSTAoNVW5hc3NpZ25BZ2VudBIjLm9wZW5pbnRlbnQudjEuVW5hc3NpZ25BZ2VudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_openintent_v1_access]);
 
 /**
  * Intent is a goal that agents share.
@@ -149,14 +149,14 @@ export type CreateIntentRequest = Message<"openintent.v1.CreateIntentRequest"> &
   description?: string | undefined;
 
   /**
-   * Free-form limits; an empty object when absent.
+   * Free-form limits, up to 1 MiB as JSON; an empty object when absent.
    *
    * @generated from field: google.protobuf.Struct constraints = 3;
    */
   constraints?: JsonObject | undefined;
 
   /**
-   * First state; an empty object when absent.
+   * First state, up to 1 MiB as JSON; an empty object when absent.
    *
    * @generated from field: google.protobuf.Struct state = 4;
    */
@@ -199,7 +199,7 @@ export type CreateIntentRequest = Message<"openintent.v1.CreateIntentRequest"> &
   status?: IntentStatus | undefined;
 
   /**
-   * Free-form governance policy.
+   * Free-form governance policy, up to 1 MiB as JSON.
    *
    * @generated from field: google.protobuf.Struct governance_policy = 10;
    */
@@ -243,18 +243,25 @@ export type ListIntentsRequest = Message<"openintent.v1.ListIntentsRequest"> & {
   status?: IntentStatus | undefined;
 
   /**
-   * Page size, 1 to 1,000; 50 when absent.
+   * Page size, 1 to 1,000; 50 when absent. A page also ends at 3 MiB.
    *
    * @generated from field: optional int32 limit = 2;
    */
   limit?: number | undefined;
 
   /**
-   * How many to skip; 0 when absent.
+   * How many to skip; 0 when absent. A list that grows meanwhile is better followed with cursor; not together with it.
    *
    * @generated from field: optional int32 offset = 3;
    */
   offset?: number | undefined;
+
+  /**
+   * next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+   *
+   * @generated from field: optional string cursor = 4;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -283,6 +290,13 @@ export type ListIntentsResponse = Message<"openintent.v1.ListIntentsResponse"> &
    * @generated from field: int64 total = 2;
    */
   total: bigint;
+
+  /**
+   * The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+   *
+   * @generated from field: optional string next_cursor = 3;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -369,14 +383,14 @@ export type PatchIntentStateRequest = Message<"openintent.v1.PatchIntentStateReq
   expectedVersion?: bigint | undefined;
 
   /**
-   * Patches, applied in order, all or none. At most 1,000.
+   * Patches, applied in order, all or none. At most 1,000, and 1 MiB of values as JSON; the state after them is at most 1 MiB.
    *
    * @generated from field: repeated openintent.v1.StatePatch patches = 3;
    */
   patches: StatePatch[];
 
   /**
-   * Keys to set at the top level; instead of patches.
+   * Keys to set at the top level; instead of patches, and within the same bounds.
    *
    * @generated from field: google.protobuf.Struct state = 4;
    */
@@ -493,6 +507,20 @@ export type ListAssignmentsRequest = Message<"openintent.v1.ListAssignmentsReque
    * @generated from field: string intent_id = 1;
    */
   intentId: string;
+
+  /**
+   * Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+   *
+   * @generated from field: optional int32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -503,7 +531,7 @@ export const ListAssignmentsRequestSchema: GenMessage<ListAssignmentsRequest> = 
   messageDesc(file_openintent_v1_intents, 9);
 
 /**
- * ListAssignmentsResponse holds an intent's assignments.
+ * ListAssignmentsResponse is a page of an intent's assignments.
  *
  * @generated from message openintent.v1.ListAssignmentsResponse
  */
@@ -514,6 +542,13 @@ export type ListAssignmentsResponse = Message<"openintent.v1.ListAssignmentsResp
    * @generated from field: repeated openintent.v1.Assignment assignments = 1;
    */
   assignments: Assignment[];
+
+  /**
+   * The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**

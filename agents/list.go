@@ -1,0 +1,138 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/pages"
+)
+
+// ListAgents lists a page of records to any caller: active ones unless a status is given, all of them under the
+// compatibility profile.
+func (s *Service) ListAgents(
+	ctx context.Context, req *openintentv1.ListAgentsRequest,
+) (*openintentv1.ListAgentsResponse, error) {
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := caller.CheckText("role_id", req.GetRoleId()); err != nil {
+		return nil, err
+	}
+	var after string
+	page, err := pages.Begin("agents", req, pages.MaxEntries, &after)
+	if err != nil {
+		return nil, err
+	}
+	response := &openintentv1.ListAgentsResponse{}
+	var agents []*Agent
+	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) (err error) {
+		agents, response.Total, err = list(tx, page, filterOf(c, req), after)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]*openintentv1.Agent, len(agents))
+	for i, agent := range agents {
+		if messages[i], err = message(agent); err != nil {
+			return nil, err
+		}
+	}
+	response.Agents, response.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{agents[i].ID} })
+	return response, nil
+}
+
+// filter selects records; empty fields select everything.
+type filter struct {
+	status               Status
+	role                 string
+	minAvailableCapacity *int64
+	capabilities         []string
+}
+
+func filterOf(c caller.Caller, req *openintentv1.ListAgentsRequest) filter {
+	f := filter{status: StatusActive, role: req.GetRoleId(), capabilities: req.GetCapabilities()}
+	switch {
+	case req.Status != nil:
+		f.status = statusOf(req.GetStatus())
+	case c.Compatibility:
+		f.status = ""
+	}
+	if req.MinAvailableCapacity != nil {
+		least := int64(req.GetMinAvailableCapacity())
+		f.minAvailableCapacity = &least
+	}
+	return f
+}
+
+// condition is the filter in SQL, all but the capabilities.
+func (f filter) condition() (sql string, args []any) {
+	sql = " FROM agents WHERE 1 = 1"
+	if f.status != "" {
+		sql, args = sql+" AND status = ?", append(args, string(f.status))
+	}
+	if f.role != "" {
+		sql, args = sql+" AND role_id = ?", append(args, f.role)
+	}
+	if f.minAvailableCapacity != nil {
+		sql, args = sql+" AND max_concurrent_tasks - current_load >= ?", append(args, *f.minAvailableCapacity)
+	}
+	return sql, args
+}
+
+// list reads a page of records in the order of agent ids, after an id, and counts all that the filter selects.
+func list(tx *database.Tx, page *pages.Page, f filter, after string) (agents []*Agent, total int64, err error) {
+	const size = "300 + octet_length(agent_id) + COALESCE(octet_length(name), 0) + COALESCE(octet_length(endpoint), 0)" +
+		" + octet_length(capabilities) + octet_length(metadata)"
+	selection, args := f.condition()
+	if len(f.capabilities) > 0 {
+		able, count, err := f.able(tx, after, page.Limit()+1)
+		if err != nil {
+			return nil, 0, err
+		}
+		in, ids := tx.In("agent_id", able)
+		selection, args, total = " FROM agents WHERE "+in, []any{ids}, count
+	} else if err := tx.Gorm().Raw("SELECT count(*)"+selection, args...).Scan(&total).Error; err != nil {
+		return nil, 0, err
+	}
+	selection, args = selection+" AND agent_id > ? ORDER BY agent_id", append(args, after)
+	rows, err := page.Fit(tx, size, selection, args...)
+	if err != nil || rows == 0 {
+		return nil, total, err
+	}
+	agents, err = scan(tx, "SELECT *"+selection+" LIMIT ?", append(args, rows)...)
+	return agents, total, err
+}
+
+// able gives the ids, after the given one and no more than the limit, of the selected agents that have any of the
+// capabilities, and counts all of these. It reads the capabilities of all that the rest of the filter selects.
+func (f filter) able(tx *database.Tx, after string, limit int) (ids []string, count int64, err error) {
+	selection, args := f.condition()
+	err = tx.Pipeline(database.Statement{
+		SQL:  "SELECT agent_id, capabilities" + selection + " ORDER BY agent_id",
+		Args: args,
+		Scan: func(row database.Row) error {
+			var agent Agent
+			var capabilities []byte
+			if err := row.Scan(&agent.ID, &capabilities); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(capabilities, &agent.Capabilities); err != nil {
+				return err
+			}
+			if !agent.canAny(f.capabilities) {
+				return nil
+			}
+			count++
+			if agent.ID > after && len(ids) < limit {
+				ids = append(ids, agent.ID)
+			}
+			return nil
+		},
+	})
+	return ids, count, err
+}

@@ -1,0 +1,143 @@
+package intents
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/pages"
+)
+
+const (
+	// verifyPage is how many events are held at once while a chain is recomputed.
+	verifyPage = 500
+	// maxVerifications is how many chains are recomputed at once.
+	maxVerifications = 2
+)
+
+var errVerificationRunning = fault.New(fault.Quota, "VERIFICATION_RUNNING",
+	"This caller verifies a log already, or the server verifies as many as it does at once; try again when one is done.").
+	After(time.Second)
+
+// verifications are those under way, by who asked for them.
+type verifications struct {
+	mutex   sync.Mutex
+	running map[string]struct{}
+}
+
+// begin lets a caller verify one log at a time. What it gives ends that.
+func (v *verifications) begin(c caller.Caller) (end func(), err error) {
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	who := c.KeyID + " " + c.Agent
+	if _, already := v.running[who]; already || len(v.running) == maxVerifications {
+		return nil, errVerificationRunning
+	}
+	if v.running == nil {
+		v.running = make(map[string]struct{})
+	}
+	v.running[who] = struct{}{}
+	return func() {
+		v.mutex.Lock()
+		defer v.mutex.Unlock()
+		delete(v.running, who)
+	}, nil
+}
+
+// VerifyEvents recomputes an intent's hash chain from what is stored, page by page. It needs no snapshot of the whole log,
+// which only grows: each page is read by itself, with the rights that hold then, and the last one with the head.
+func (s *Service) VerifyEvents(
+	ctx context.Context, req *openintentv1.VerifyEventsRequest,
+) (*openintentv1.VerifyEventsResponse, error) {
+	check := newChainCheck()
+	if req.Limit != nil {
+		check.wanted = int(req.GetLimit())
+	}
+	if req.GetCursor() != "" {
+		if err := pages.Parse(verificationList, req.GetCursor(), &check.after); err != nil {
+			return nil, err
+		}
+	}
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	end, err := s.verifications.begin(c)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	for complete := false; !complete; {
+		if complete, err = s.verifyPage(ctx, req.GetIntentId(), check); err != nil {
+			return nil, err
+		}
+	}
+	if check.breakCount > 0 {
+		s.logger.Warn("an event log does not verify", "intent", req.GetIntentId(), "breaks", check.breakCount)
+	}
+	return verificationMessage(req.GetIntentId(), check), nil
+}
+
+// verifyPage checks the events that follow on those that were checked, and tells whether that was the end of the log.
+func (s *Service) verifyPage(ctx context.Context, intentID string, check *chainCheck) (complete bool, err error) {
+	var head Head
+	var events []*Event
+	page := pages.Of(verificationList, verifyPage)
+	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
+		if head, err = s.view(tx, c, c.Agent, intentID, PermissionRead); err != nil {
+			return err
+		}
+		events, err = listEvents(tx, page, head.IntentNo, eventFilter{after: check.last})
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, event := range events {
+		check.next(event)
+		runtime.Gosched() // a long log must not keep short calls from the processor
+	}
+	if page.More() {
+		return false, nil
+	}
+	check.end(head.LastSequence, head.lastHash)
+	return true, nil
+}
+
+// verificationList is the name of the list of outcomes in cursors.
+const verificationList = "verification"
+
+func verificationMessage(intentID string, check *chainCheck) *openintentv1.VerifyEventsResponse {
+	response := &openintentv1.VerifyEventsResponse{
+		IntentId:      intentID,
+		EventCount:    check.count,
+		FirstSequence: check.first,
+		LastSequence:  check.last,
+		LastEventHash: nullable(check.lastHash),
+		ChainValid:    check.linked,
+		Valid:         check.breakCount == 0,
+		BreakCount:    check.breakCount,
+	}
+	for _, found := range check.breaks {
+		response.Breaks = append(response.Breaks,
+			&openintentv1.ChainBreak{Sequence: found.sequence, Reason: found.reason})
+	}
+	for _, outcome := range check.outcomes {
+		response.Events = append(response.Events, &openintentv1.VerifiedEvent{
+			Sequence:          outcome.sequence,
+			EventHash:         outcome.hash,
+			PreviousEventHash: nullable(outcome.previousHash),
+			Verified:          outcome.verified,
+		})
+	}
+	if n := len(check.outcomes); n > 0 && check.outcomes[n-1].sequence < check.last {
+		cursor := pages.Cursor(verificationList, check.outcomes[n-1].sequence)
+		response.NextCursor = &cursor
+	}
+	return response
+}

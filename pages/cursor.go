@@ -1,0 +1,50 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+
+	"openintent/caller"
+	"openintent/fault"
+)
+
+// encoding is the form of a cursor's text: it needs no escape in a query.
+var encoding = base64.RawURLEncoding
+
+// Cursor names a place in a list by the key of the entry before it: integers and texts.
+func Cursor(list string, key ...any) string {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(append([]any{list}, key...)); err != nil {
+		panic(err) // integers and texts always have a JSON form
+	}
+	return encoding.EncodeToString(bytes.TrimSpace(text.Bytes()))
+}
+
+// Parse reads a cursor of the list into the key, pointers to int64 and string.
+func Parse(list, cursor string, key ...any) error {
+	malformed := fault.BadField("cursor", "it must be the next_cursor of a page of this list; leave it out to begin anew.")
+	text, err := encoding.DecodeString(cursor)
+	if err != nil {
+		return malformed
+	}
+	var parts []json.RawMessage
+	if json.Unmarshal(text, &parts) != nil || len(parts) != len(key)+1 {
+		return malformed
+	}
+	var named string
+	for i, part := range append([]any{&named}, key...) {
+		if string(parts[i]) == "null" || json.Unmarshal(parts[i], part) != nil {
+			return malformed
+		}
+		if text, ok := part.(*string); ok && caller.CheckText("cursor", *text) != nil {
+			return malformed
+		}
+	}
+	if named != list {
+		return malformed
+	}
+	return nil
+}

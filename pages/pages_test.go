@@ -1,0 +1,98 @@
+package pages
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/fault"
+)
+
+type request struct {
+	limit  int32
+	cursor string
+}
+
+func (r request) GetLimit() int32   { return r.limit }
+func (r request) GetCursor() string { return r.cursor }
+
+func TestACursorNamesAPlaceInItsList(t *testing.T) {
+	var number int64
+	var name string
+	cursor := Cursor("fruits", int64(9_007_199_254_740_993), `a<"\u00e9/`)
+	require.NoError(t, Parse("fruits", cursor, &number, &name))
+	require.EqualValues(t, 9_007_199_254_740_993, number)
+	require.Equal(t, `a<"\u00e9/`, name)
+	for _, wrong := range []string{
+		"", "x", "!", cursor + "x", Cursor("trees", int64(1), "a"), Cursor("fruits", int64(1)), Cursor("fruits", "a", "b"),
+		Cursor("fruits", 1.5, "b"), Cursor("fruits", int64(1), "a\x00"), Cursor("fruits", int64(1), nil),
+		encoding.EncodeToString([]byte("{}")),
+	} {
+		var refusal *fault.Fault
+		require.ErrorAs(t, Parse("fruits", wrong, &number, &name), &refusal, wrong)
+		require.Equal(t, "INVALID_FIELD", refusal.Reason)
+		require.Equal(t, "cursor", refusal.Fields[0].Path)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(Cursor("fruits", int64(1), "a"))
+	f.Add("W10")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		var number int64
+		var name string
+		err := Parse("fruits", cursor, &number, &name)
+		if err == nil {
+			var again int64
+			require.NoError(t, Parse("fruits", Cursor("fruits", number, name), &again, &name))
+			require.Equal(t, number, again)
+		} else {
+			var refusal *fault.Fault
+			require.True(t, errors.As(err, &refusal))
+		}
+	})
+}
+
+func TestAPageEndsAtItsLimitAndAtItsBytes(t *testing.T) {
+	databasetest.Each(t, func(t *testing.T, db *database.DB) {
+		const list = " FROM (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) AS rows ORDER BY n"
+		for _, c := range []struct {
+			limit int32
+			size  string
+			rows  int
+			more  bool
+		}{
+			{limit: 4, size: "n", rows: 4}, {limit: 3, size: "n", rows: 3, more: true}, {size: "n", rows: 4},
+			{size: "1048576", rows: 3, more: true}, {size: "4194304", rows: 1, more: true},
+			{size: "CASE WHEN n = 2 THEN 4194304 ELSE 1 END", rows: 1, more: true},
+		} {
+			page, err := Begin("rows", request{limit: c.limit}, MaxEntries)
+			require.NoError(t, err)
+			require.NoError(t, db.Read(t.Context(), func(tx *database.Tx) error {
+				rows, err := page.Fit(tx, c.size, list)
+				require.Equal(t, c.rows, rows, c)
+				return err
+			}))
+			require.Equal(t, c.more, page.More(), c)
+		}
+	})
+}
+
+func TestTheAnswerIsBoundedToo(t *testing.T) {
+	large := wrapperspb.String(strings.Repeat("x", MaxBytes/2))
+	key := func(i int) []any { return []any{int64(i)} }
+	entries, next := Close(Of("texts", 10), []*wrapperspb.StringValue{large, large, large}, key)
+	require.Len(t, entries, 1)
+	require.Equal(t, Cursor("texts", int64(0)), *next)
+	entries, next = Close(Of("texts", 1), []*wrapperspb.StringValue{{Value: "a"}, {Value: "b"}}, key)
+	require.Len(t, entries, 1)
+	require.NotNil(t, next)
+	entries, next = Close(Of("texts", 2), []*wrapperspb.StringValue{{Value: "a"}, {Value: "b"}}, key)
+	require.Len(t, entries, 2)
+	require.Nil(t, next)
+}
