@@ -123,13 +123,21 @@ func Apply(ctx context.Context, clients Clients, file *File, options Options) (*
 }
 
 func (a *application) openChannels(ctx context.Context, intentID string) ([]*openintentv1.Channel, error) {
-	listed, err := a.clients.Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{
+	request := &openintentv1.ListChannelsRequest{
 		IntentId: intentID, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN.Enum(),
-	}, anySize)
-	if err != nil {
-		return nil, &CallError{Doing: "intent " + quoted(intentID), cause: err}
 	}
-	return listed.GetChannels(), nil
+	var open []*openintentv1.Channel
+	for {
+		page, err := a.clients.Channels.ListChannels(ctx, request, anySize)
+		if err != nil {
+			return nil, &CallError{Doing: "intent " + quoted(intentID), cause: err}
+		}
+		open = append(open, page.GetChannels()...)
+		if page.NextCursor == nil {
+			return open, nil
+		}
+		request.Cursor = page.NextCursor
+	}
 }
 
 // carryOut makes one change and gives what of it was done.

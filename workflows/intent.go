@@ -61,9 +61,9 @@ const intentPage = 100
 // looked through whatever their status, because one whose status changes meanwhile must not be missed.
 func (a *application) earlierIntent(ctx context.Context) (found *openintentv1.Intent, err error) {
 	var creators []string
-	for offset := int32(0); ; offset += intentPage {
-		limit := int32(intentPage)
-		page, err := a.clients.Intents.ListIntents(ctx, &openintentv1.ListIntentsRequest{Limit: &limit, Offset: &offset}, anySize)
+	limit := int32(intentPage)
+	for cursor := (*string)(nil); ; {
+		page, err := a.clients.Intents.ListIntents(ctx, &openintentv1.ListIntentsRequest{Limit: &limit, Cursor: cursor}, anySize)
 		if err != nil {
 			return nil, &CallError{Doing: "looking for the workflow's intent", cause: err}
 		}
@@ -76,7 +76,7 @@ func (a *application) earlierIntent(ctx context.Context) (found *openintentv1.In
 				creators = append(creators, intent.GetId()+" of "+intent.GetCreatedBy())
 			}
 		}
-		if len(page.GetIntents()) < intentPage {
+		if cursor = page.NextCursor; cursor == nil {
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	openintent "openintent/sdk/go"
 )
 
 // agentsCommand shows who is registered.
@@ -35,12 +36,19 @@ func (c *agentListCommand) Run(ctx context.Context, to terminal) error {
 	if c.Status != "" {
 		request.Status = openintentv1.AgentStatus(number(openintentv1.AgentStatus_value, "AGENT_STATUS_", c.Status)).Enum()
 	}
-	listed, err := called(client.Raw().Agents.ListAgents(ctx, request))
+	listed, err := openintent.EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Agent, *string, error) {
+		request.Cursor = cursor
+		page, err := client.Raw().Agents.ListAgents(ctx, request)
+		if err != nil {
+			return nil, nil, err
+		}
+		return page.GetAgents(), page.NextCursor, nil
+	})
 	if err != nil {
 		return err
 	}
 	printed := newTable("AGENT", "ROLE", "STATUS", "HEARTBEAT", "CAPABILITIES")
-	return list(c.output, to, printed, listed.GetAgents(), func(a *openintentv1.Agent) []string {
+	return list(c.output, to, printed, listed, func(a *openintentv1.Agent) []string {
 		return []string{
 			a.GetAgentId(), a.GetRoleId(), word(a.GetStatus()), clock(a.GetLastHeartbeatAt()),
 			strings.Join(a.GetCapabilities(), ", "),

@@ -46,16 +46,30 @@ func (c *channelListCommand) Run(ctx context.Context, to terminal) error {
 		request.Status = openintentv1.ChannelStatus(
 			number(openintentv1.ChannelStatus_value, "CHANNEL_STATUS_", c.Status)).Enum()
 	}
-	listed, err := called(client.Raw().Channels.ListChannels(ctx, request))
+	listed, err := everyChannel(ctx, client, request)
 	if err != nil {
 		return err
 	}
 	printed := newTable("CHANNEL", "STATUS", "POLICY", "MESSAGES", "LAST", "NAME")
-	return list(c.output, to, printed, listed.GetChannels(), func(ch *openintentv1.Channel) []string {
+	return list(c.output, to, printed, listed, func(ch *openintentv1.Channel) []string {
 		return []string{
 			ch.GetId(), word(ch.GetStatus()), word(ch.GetMemberPolicy()), strconv.FormatInt(ch.GetMessageCount(), 10),
 			clock(ch.GetLastMessageAt()), ch.GetName(),
 		}
+	})
+}
+
+// everyChannel gathers the pages of a list of channels.
+func everyChannel(
+	ctx context.Context, client *openintent.Client, request *openintentv1.ListChannelsRequest,
+) ([]*openintentv1.Channel, error) {
+	return openintent.EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Channel, *string, error) {
+		request.Cursor = cursor
+		page, err := client.Raw().Channels.ListChannels(ctx, request)
+		if err != nil {
+			return nil, nil, err
+		}
+		return page.GetChannels(), page.NextCursor, nil
 	})
 }
 

@@ -74,7 +74,10 @@ func (c *eventVerifyCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	verified, err := called(client.Raw().Events.VerifyEvents(ctx, &openintentv1.VerifyEventsRequest{IntentId: intent}))
+	none := int32(0) // the breaks say where to look
+	verified, err := called(client.Raw().Events.VerifyEvents(ctx, &openintentv1.VerifyEventsRequest{
+		IntentId: intent, Limit: &none,
+	}))
 	if err != nil {
 		return err
 	}
@@ -103,5 +106,11 @@ func reportBreaks(to terminal, verified *openintentv1.VerifyEventsResponse) erro
 	for _, broken := range verified.GetBreaks() {
 		printed.add(strconv.FormatInt(broken.GetSequence(), 10), broken.GetReason())
 	}
-	return printed.print(to)
+	if err := printed.print(to); err != nil {
+		return err
+	}
+	if more := verified.GetBreakCount() - int64(len(verified.GetBreaks())); more > 0 {
+		return printLine(to, "further breaks: "+strconv.FormatInt(more, 10))
+	}
+	return nil
 }

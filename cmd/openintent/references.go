@@ -38,12 +38,12 @@ func (c channelArgument) find(ctx context.Context, client *openintent.Client) (*
 	if c.Intent == "" {
 		return nil, usagef("%q is no channel's id; name the intent that has a channel of that name with --intent", c.Channel)
 	}
-	listed, err := called(client.Raw().Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{IntentId: c.Intent}))
+	listed, err := everyChannel(ctx, client, &openintentv1.ListChannelsRequest{IntentId: c.Intent})
 	if err != nil {
 		return nil, err
 	}
 	var found *openintentv1.Channel
-	for _, channel := range listed.GetChannels() {
+	for _, channel := range listed {
 		if channel.GetName() != c.Channel {
 			continue
 		}

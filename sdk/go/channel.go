@@ -154,13 +154,12 @@ func (c *Client) CreateChannel(ctx context.Context, intentID, name string, optio
 
 // ownChannel looks whether an attempt whose answer was lost created the channel: it is then of this caller's own making.
 func (c *Client) ownChannel(ctx context.Context, intentID, name string, taken error) (*openintentv1.Channel, error) {
-	listed, err := c.raw.Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{IntentId: intentID})
+	open, err := c.everyChannel(ctx, intentID, openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN.Enum())
 	if err != nil {
 		return nil, err
 	}
-	for _, channel := range listed.GetChannels() {
-		if channel.GetName() == name && channel.GetStatus() == openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN &&
-			channel.GetCreatedBy() == firstOf(c.AgentID(), "operator") {
+	for _, channel := range open {
+		if channel.GetName() == name && channel.GetCreatedBy() == firstOf(c.AgentID(), "operator") {
 			return channel, nil
 		}
 	}
@@ -169,17 +168,32 @@ func (c *Client) ownChannel(ctx context.Context, intentID, name string, taken er
 
 // ListChannels lists an intent's channels, open ones first.
 func (c *Client) ListChannels(ctx context.Context, intentID string) ([]*Channel, error) {
-	listed, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.ListChannelsResponse, error) {
-		return c.raw.Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{IntentId: intentID})
+	listed, err := repeated(ctx, c, func(ctx context.Context) ([]*openintentv1.Channel, error) {
+		return c.everyChannel(ctx, intentID, nil)
 	})
 	if err != nil {
 		return nil, err
 	}
-	channels := make([]*Channel, len(listed.GetChannels()))
-	for i, channel := range listed.GetChannels() {
+	channels := make([]*Channel, len(listed))
+	for i, channel := range listed {
 		channels[i] = c.channel(channel)
 	}
 	return channels, nil
+}
+
+// everyChannel gathers the pages of an intent's channels.
+func (c *Client) everyChannel(
+	ctx context.Context, intentID string, status *openintentv1.ChannelStatus,
+) ([]*openintentv1.Channel, error) {
+	return EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Channel, *string, error) {
+		page, err := c.raw.Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{
+			IntentId: intentID, Status: status, Cursor: cursor,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		return page.GetChannels(), page.NextCursor, nil
+	})
 }
 
 // GetChannel gives a channel.

@@ -211,13 +211,19 @@ func (r *receiver) subscribe(ctx context.Context) (string, error) {
 	if !errors.Is(FromError(err), ErrAlreadyExists) {
 		return made.GetId(), err
 	}
-	listed, err := r.client.raw.Subscriptions.ListSubscriptions(ctx, &openintentv1.ListSubscriptionsRequest{
-		SubscriberId: &r.agent.options.ID,
+	listed, err := EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Subscription, *string, error) {
+		page, err := r.client.raw.Subscriptions.ListSubscriptions(ctx, &openintentv1.ListSubscriptionsRequest{
+			SubscriberId: &r.agent.options.ID, Cursor: cursor,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		return page.GetSubscriptions(), page.NextCursor, nil
 	})
 	if err != nil {
 		return "", err
 	}
-	for _, subscription := range listed.GetSubscriptions() {
+	for _, subscription := range listed {
 		switch {
 		case subscription.GetName() != name:
 		case subscription.GetActive():

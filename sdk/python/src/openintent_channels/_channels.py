@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,9 +82,7 @@ class Channels:
 
     def list(self, intent_id: str) -> Steps[list[Channel]]:
         """Lists an intent's channels, open ones first."""
-        request = channels_pb2.ListChannelsRequest(intent_id=intent_id)
-        answer = yield from self.calls.call(methods.LIST_CHANNELS, request)
-        return [channel_of(wire) for wire in answer.channels]
+        return (yield from self._every(channels_pb2.ListChannelsRequest(intent_id=intent_id)))
 
     def get(self, channel_id: str) -> Steps[Channel]:
         """Reads a channel."""
@@ -100,8 +99,17 @@ class Channels:
 
     def _find(self, intent_id: str, name: str) -> Steps[Channel | None]:
         request = channels_pb2.ListChannelsRequest(intent_id=intent_id, status=channels_pb2.CHANNEL_STATUS_OPEN)
-        answer = yield from self.calls.call(methods.LIST_CHANNELS, request)
-        return next((channel_of(wire) for wire in answer.channels if wire.name == name), None)
+        return next((channel for channel in (yield from self._every(request)) if channel.name == name), None)
+
+    def _every(self, request: channels_pb2.ListChannelsRequest) -> Steps[builtins.list[Channel]]:
+        """Gathers the pages of a list of channels."""
+        found = []
+        while True:
+            page = yield from self.calls.call(methods.LIST_CHANNELS, request)
+            found += [channel_of(wire) for wire in page.channels]
+            if not page.next_cursor:
+                return found
+            request.cursor = page.next_cursor
 
 
 @dataclass(slots=True)

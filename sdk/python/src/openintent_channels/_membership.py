@@ -121,8 +121,12 @@ class Membership:
 
     async def _find(self) -> subscriptions_pb2.Subscription | None:
         request = subscriptions_pb2.ListSubscriptionsRequest(subscriber_id=self.agent_id)
-        answer = await self.connection.run(self.calls.call_for_ever(methods.LIST_SUBSCRIPTIONS, request))
-        return next((s for s in answer.subscriptions if s.name == SUBSCRIPTION), None)
+        while True:
+            page = await self.connection.run(self.calls.call_for_ever(methods.LIST_SUBSCRIPTIONS, request))
+            found = next((s for s in page.subscriptions if s.name == SUBSCRIPTION), None)
+            if found is not None or not page.next_cursor:
+                return found
+            request.cursor = page.next_cursor
 
     async def _forget(self, subscription_id: str) -> None:
         request = subscriptions_pb2.DeleteSubscriptionRequest(subscription_id=subscription_id)

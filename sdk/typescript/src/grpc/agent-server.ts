@@ -58,11 +58,16 @@ export class GrpcAgentServer implements AgentServer {
   }
 
   async findSubscription(attempt: Attempt): Promise<AgentSubscription | undefined> {
-    const { subscriptions } = await this.connection.call(attempt, (options) =>
-      this.connection.subscriptions.listSubscriptions({ subscriberId: this.agent.id }, options),
-    );
-    const found = subscriptions.find((subscription) => subscription.name === subscriptionName);
-    return found && toSubscription(found);
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.connection.call(attempt, (options) =>
+        this.connection.subscriptions.listSubscriptions({ subscriberId: this.agent.id, cursor }, options),
+      );
+      const found = page.subscriptions.find((subscription) => subscription.name === subscriptionName);
+      cursor = page.nextCursor;
+      if (found || !cursor) {
+        return found && toSubscription(found);
+      }
+    }
   }
 
   async deleteSubscription(subscriptionId: string, attempt: Attempt): Promise<void> {

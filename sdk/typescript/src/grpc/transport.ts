@@ -55,10 +55,17 @@ export class GrpcTransport implements Transport {
   }
 
   async listChannels(intentId: string, attempt: Attempt): Promise<Channel[]> {
-    const { channels } = await this.connection.call(attempt, (options) =>
-      this.connection.channels.listChannels({ intentId }, options),
-    );
-    return channels.map(toChannel);
+    const found: Channel[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.connection.call(attempt, (options) =>
+        this.connection.channels.listChannels({ intentId, cursor }, options),
+      );
+      found.push(...page.channels.map(toChannel));
+      cursor = page.nextCursor;
+      if (!cursor) {
+        return found;
+      }
+    }
   }
 
   async getChannel(channelId: string, attempt: Attempt): Promise<Channel> {

@@ -56,7 +56,16 @@ export class RestTransport implements Transport {
   }
 
   async listChannels(intentId: string, attempt: Attempt): Promise<Channel[]> {
-    return list(await this.#call(attempt, { method: "GET", path: path`intents/${intentId}/channels` }), toChannel);
+    const found: Channel[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const call = { method: "GET", path: path`intents/${intentId}/channels`, query: { cursor } };
+      const { body, next } = await this.#page(attempt, call);
+      found.push(...list(body, toChannel));
+      cursor = next;
+      if (!cursor) {
+        return found;
+      }
+    }
   }
 
   async getChannel(channelId: string, attempt: Attempt): Promise<Channel> {
@@ -172,9 +181,15 @@ export class RestTransport implements Transport {
   }
 
   async #call(attempt: Attempt, call: Call): Promise<unknown> {
+    return (await this.#page(attempt, call)).body;
+  }
+
+  /** Makes a call and gives its answer, with the cursor of the next page when it is a page of a list. */
+  async #page(attempt: Attempt, call: Call): Promise<{ body: unknown; next: string | undefined }> {
     const open = linkedAbort(attempt.signal, this.#closed.signal);
     try {
-      return await (await this.#request({ ...attempt, signal: open.signal }, call)).json();
+      const response = await this.#request({ ...attempt, signal: open.signal }, call);
+      return { body: await response.json(), next: nextCursor(response) };
     } catch (thrown) {
       throw fetchError(thrown, open.signal);
     } finally {
@@ -207,6 +222,12 @@ export class RestTransport implements Transport {
     }
     return response;
   }
+}
+
+/** Reads the cursor out of the Link to the next page. */
+function nextCursor(response: Response): string | undefined {
+  const link = /<[^>]*[?&]cursor=([^&>]+)[^>]*>; rel="next"/.exec(response.headers.get("link") ?? "");
+  return link?.[1];
 }
 
 /** Builds a path of literal parts and ids, which are escaped. */
