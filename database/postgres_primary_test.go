@@ -131,7 +131,7 @@ func TestReadOnlySessionsAreLeft(t *testing.T) {
 				occupyWriters(t, db)
 			}
 			for name, write := range map[string]func(context.Context, func(*database.Tx) error) error{
-				"Write": db.Write, "WriteAtOnce": db.WriteAtOnce,
+				"Write": db.Write, "WriteAtOnce": db.Lane().WriteAtOnce,
 			} {
 				err := write(t.Context(), func(tx *database.Tx) error {
 					tx.AfterCommit(func() { t.Error("nothing is stored") })

@@ -15,6 +15,8 @@
 // all their events, or earlier by whoever takes Heads.Statements. Who knows the heads from a transaction before may Expect
 // them instead of locking them first: the update then takes the locks, and refuses unless every head is as it was left.
 //
+// A log is verified page by page (verification.go), with a running hash, so its length costs time and no memory.
+//
 // Around it: Rules (who may do what) are pure and cached as of the head's epoch; the event log is a hash chain, see
 // Event; the lifecycle is drawn at Status; Sweep makes the passing of time visible in the log.
 //

@@ -104,7 +104,7 @@ func TestAHeadOfALostHistoryIsNotTheSame(t *testing.T) {
 		require.Equal(t, left.Epoch, now.Epoch)
 		require.False(t, left.Same(now))
 		expecting := func(head Head) error {
-			return h.db.WriteAtOnce(context.Background(), func(tx *database.Tx) error {
+			return h.db.Lane().WriteAtOnce(context.Background(), func(tx *database.Tx) error {
 				Expect(tx, head)[0].Next()
 				return nil
 			})
