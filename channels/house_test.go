@@ -213,8 +213,11 @@ func (h *house) get(t require.TestingT, id string) *channelMessage {
 
 // list reads an intent's channels as the operator.
 func (h *house) list(t require.TestingT, intentID string, status *openintentv1.ChannelStatus) []*channelMessage {
-	list, err := h.channels.ListChannels(asOperator(), &openintentv1.ListChannelsRequest{IntentId: intentID, Status: status})
+	request := &openintentv1.ListChannelsRequest{IntentId: intentID, Status: status}
+	list, err := h.channels.ListChannels(asOperator(), request)
 	require.NoError(t, err)
+	require.Nil(t, list.NextCursor)
+	requirePages(t, h, request, list.GetChannels())
 	return list.GetChannels()
 }
 
@@ -321,4 +324,20 @@ func (h *house) stored(t require.TestingT, id string) *Rules {
 		return err
 	})
 	return rules
+}
+
+// requirePages follows a list of channels in pages of two, and finds what it gives in one.
+func requirePages(t require.TestingT, h *house, request *openintentv1.ListChannelsRequest, whole []*channelMessage) {
+	request.Limit = ptr(int32(2))
+	var followed []*channelMessage
+	for {
+		page, err := h.channels.ListChannels(asOperator(), request)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.GetChannels()), 2)
+		followed = append(followed, page.GetChannels()...)
+		if request.Cursor = page.NextCursor; request.Cursor == nil {
+			break
+		}
+	}
+	require.Equal(t, ids(whole), ids(followed))
 }

@@ -1,0 +1,74 @@
+package tasks
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// follow gives the sizes of a list's pages and the names of all tasks on them.
+func (h *house) follow(t *testing.T, request *openintentv1.ListTasksRequest) (sizes []int, names []string) {
+	t.Helper()
+	for {
+		page, err := h.ListTasks(as("a"), request)
+		require.NoError(t, err)
+		sizes = append(sizes, len(page.GetTasks()))
+		for _, task := range page.GetTasks() {
+			names = append(names, task.GetName())
+		}
+		if request.Cursor = page.NextCursor; request.Cursor == nil {
+			return sizes, names
+		}
+	}
+}
+
+func TestTasksComeInPages(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		var all []string
+		for i := range 7 {
+			all = append(all, fmt.Sprint("task ", i))
+			_, err := h.CreateTask(as("a"), &openintentv1.CreateTaskRequest{IntentId: h.intent.GetId(), Name: all[i]})
+			require.NoError(t, err)
+		}
+		ready := openintentv1.TaskStatus_TASK_STATUS_READY
+		for limit, want := range map[int32][]int{1: {1, 1, 1, 1, 1, 1, 1}, 3: {3, 3, 1}, 7: {7}, 1000: {7}} {
+			for _, status := range []*openintentv1.TaskStatus{nil, &ready} {
+				sizes, names := h.follow(t, &openintentv1.ListTasksRequest{
+					IntentId: h.intent.GetId(), Limit: &limit, Status: status,
+				})
+				require.Equal(t, want, sizes)
+				require.Equal(t, all, names)
+			}
+		}
+		_, err := h.ListTasks(as("a"), &openintentv1.ListTasksRequest{IntentId: h.intent.GetId(), Cursor: pointer("x")})
+		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+	})
+}
+
+// Many small values take more on the wire than as text: the answer is bounded, too.
+func TestAPageOfTasksIsBoundedInBytes(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		numbers := make([]any, 100_000)
+		for i := range numbers {
+			numbers[i] = 1
+		}
+		for name, input := range map[string]map[string]any{
+			"text": {"a": strings.Repeat("x", 250_000)}, "numbers": {"a": numbers},
+		} {
+			intent := h.newIntent(t).GetId()
+			for range 14 {
+				_, err := h.CreateTask(as("a"), &openintentv1.CreateTaskRequest{
+					IntentId: intent, Name: name, Input: object(t, input),
+				})
+				require.NoError(t, err)
+			}
+			sizes, _ := h.follow(t, &openintentv1.ListTasksRequest{IntentId: intent})
+			require.Equal(t, map[string][]int{"text": {12, 2}, "numbers": {2, 2, 2, 2, 2, 2, 2}}[name], sizes)
+		}
+	})
+}
