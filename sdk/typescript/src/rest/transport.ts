@@ -58,7 +58,7 @@ export class RestTransport implements Transport {
   async listChannels(intentId: string, attempt: Attempt): Promise<Channel[]> {
     const found: Channel[] = [];
     for (let cursor: string | undefined; ; ) {
-      const call = { method: "GET", path: path`intents/${intentId}/channels`, query: { cursor } };
+      const call: Call = { method: "GET", path: path`intents/${intentId}/channels`, query: { cursor } };
       const { body, next } = await this.#page(attempt, call);
       found.push(...list(body, toChannel));
       cursor = next;
