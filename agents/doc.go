@@ -39,6 +39,11 @@
 // Times follow the clock, also when it is set back: a sign of life from a clock that was ahead counts as one of now. Only a
 // departure never gets an earlier time than one before it, nor than what it ends in the rooms above (OnDeparting).
 //
+// A record says since when its agent holds its role, by the database's clock: what was sent to the role before is not for it.
+// Registering again with the same role keeps that time, from every status but deregistered. Intents keep their own time, which
+// may be ahead of the clock; where it is when the role is taken, the place is the intent's newest (role.go). Replicas agree on
+// the time within a round trip, and so does who sees a message that is sent at the moment when a role is taken.
+//
 // The last departure (departed_at) outlives a new registration, because memberships and requests from before it are
 // void. What else a deregistration causes belongs to the rooms above: they register OnDeparted hooks, which run in the
 // transaction of the deregistration and do no more than note pending work, and AfterDeparted hooks, which do that work

@@ -6,7 +6,7 @@
 // channel number), for rows. What a channel is and who takes part in it is a Rules value, immutable as of an epoch of
 // its intent; how many messages it has seen is a Count, which changes with every message and is never cached. The pure
 // functions of Rules decide everything: whether it is closed (ClosedBy), who takes part (Participates), who manages it
-// (Manages). Nothing else in the program decides these.
+// (Manages), what of its history is hidden from whom (HistoryFloor). Nothing else in the program decides these.
 //
 //	open --> closed            by a manager, by its intent's or its task's end, by its time to live
 //	     \-> closed, deleted   by a manager; the name is free again and GET answers 404
@@ -23,6 +23,8 @@
 //   - Whatever closes a channel goes through one function, which runs the OnClosing hooks in the same transaction.
 //   - A time to live runs by the clock from the creation, the last message or the last resumption on (Head.Now), not from the
 //     times that the log gives those.
+//   - What was said before an explicit channel is opened stays with its members of that moment: their list is kept, until the
+//     channel is opened anew. How far the channel had come when a member was added is decided under the lock.
 //   - A member is listed from the moment it was added, and no longer once it departed at or after that moment, even
 //     before the departure reached the list. Times of membership are the database clock's, as those of departures are, but
 //     never at or before the member's last departure: that has a time ahead of the clock if the clock was set back since.

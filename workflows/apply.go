@@ -225,7 +225,11 @@ func (c Change) request() *openintentv1.UpdateChannelRequest {
 }
 
 func (c Channel) options() *openintentv1.ChannelOptions {
+	history := openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL
+	if c.FromJoin {
+		history = openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN
+	}
 	return &openintentv1.ChannelOptions{
-		Audit: &c.Audit, TtlSeconds: c.TTLSeconds, MaxMessages: &c.MaxMessages, History: &c.History,
+		Audit: &c.Audit, TtlSeconds: c.TTLSeconds, MaxMessages: &c.MaxMessages, History: &history,
 	}
 }

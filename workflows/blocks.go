@@ -50,7 +50,6 @@ func wrongChannelName(name string) string {
 func (r *reader) channel(at entry) Channel {
 	channel := Channel{
 		At: at.at, Name: at.name, Policy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT, MaxMessages: defaultMessages,
-		History: openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL,
 	}
 	for _, e := range r.entries(at.value, "channel "+quoted(at.name), textKeys) {
 		switch {
@@ -88,7 +87,7 @@ func (r *reader) setting(channel *Channel, e entry) {
 			channel.MaxMessages = *bound
 		}
 	case "history":
-		channel.History = r.history(e.value)
+		channel.FromJoin = r.fromJoin(e.value)
 	case "task_id":
 		channel.TaskID = r.bounded(e.value, "task_id", maxID)
 	}
@@ -141,17 +140,12 @@ func (r *reader) policy(node *yaml.Node) openintentv1.MemberPolicy {
 	return openintentv1.MemberPolicy_MEMBER_POLICY_INTENT
 }
 
-func (r *reader) history(node *yaml.Node) openintentv1.ChannelHistory {
-	if node.Kind == yaml.ScalarNode {
-		switch node.Value {
-		case "all":
-			return openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL
-		case "from_join":
-			return openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN
-		}
+// fromJoin reads what members that are added later see, and tells whether that is only what is sent from then on.
+func (r *reader) fromJoin(node *yaml.Node) bool {
+	if node.Kind != yaml.ScalarNode || node.Value != "all" && node.Value != "from_join" {
+		r.problem(position(node), "history must be all or from_join (what is sent after a member was added), not %s.", kind(node))
 	}
-	r.problem(position(node), "history must be all or from_join (what is sent after a member was added), not %s.", kind(node))
-	return openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL
+	return node.Value == "from_join"
 }
 
 // agents checks the handlers in the block of that name. They are bound by the agents' own programs; whatever else is said

@@ -54,7 +54,8 @@ type Channel struct {
 	// TTLSeconds is nil for a channel that stays open until its intent ends.
 	TTLSeconds  *int64
 	MaxMessages int64
-	History     openintentv1.ChannelHistory
+	// FromJoin shows members that are added later only what is sent from then on.
+	FromJoin bool
 	// TaskID is empty for a channel of the whole intent.
 	TaskID string
 }

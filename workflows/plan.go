@@ -169,7 +169,7 @@ func (c Channel) words() []string {
 	if c.MaxMessages != defaultMessages {
 		words = append(words, fmt.Sprintf("max %d messages", c.MaxMessages))
 	}
-	if c.History == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
+	if c.FromJoin {
 		words = append(words, "history from join")
 	}
 	if c.TaskID != "" {

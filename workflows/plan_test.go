@@ -123,6 +123,6 @@ func TestAChangeAsData(t *testing.T) {
 	require.Equal(t, []string{"x"}, changes[0].Added)
 	require.Equal(t, []string{}, changes[0].Removed)
 	require.Equal(t, []Setting{
-		{"member_policy", nil, "intent"}, {"audit", nil, false}, {"max_messages", nil, int64(1000)},
+		{"member_policy", nil, "intent"}, {"audit", nil, false}, {"max_messages", nil, int64(1000)}, {"history", nil, "all"},
 	}, changes[1].Settings, "of a channel that is made, all that it has")
 }

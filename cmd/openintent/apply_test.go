@@ -45,7 +45,8 @@ func TestApplyPrintsJSON(t *testing.T) {
 				"action": "create", "name": "data", "id": "`+printed.Channels[0].ID+`", "members_added": ["b\u202eob"], "members_removed": [],
 				"settings": [
 					{"name": "member_policy", "from": null, "to": "intent"}, {"name": "audit", "from": null, "to": false},
-					{"name": "ttl_seconds", "from": null, "to": 60}, {"name": "max_messages", "from": null, "to": 1000}
+					{"name": "ttl_seconds", "from": null, "to": 60}, {"name": "max_messages", "from": null, "to": 1000},
+					{"name": "history", "from": null, "to": "all"}
 				]
 			}]
 		}`, text)

@@ -1,6 +1,9 @@
 package torture
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // RightKind is what a right lets an agent do.
 type RightKind int
@@ -50,6 +53,8 @@ type claim struct {
 type question struct {
 	agent, intent, channel, target string
 	own, reaching, surely          bool
+	// sent is, for what a role's holders of that time alone may see, when it was sent at the latest; zero otherwise.
+	sent Tick
 }
 
 func newRights(h *History) *rights {
@@ -63,7 +68,10 @@ func newRights(h *History) *rights {
 
 // periods gives the time in which an agent may see a message.
 func (r *rights) periods(agent string, s *Send, reaching, surely bool) []period {
-	q := question{agent, s.Intent, s.Channel, s.To, s.Sender == agent, reaching, surely}
+	q := question{agent, s.Intent, s.Channel, s.To, s.Sender == agent, reaching, surely, 0}
+	if strings.HasPrefix(s.To, "role:") && s.Kind != Request && !surely && s.Span.Ended != 0 {
+		q.sent = s.Span.Ended
+	}
 	answer, known := r.known[q]
 	if !known {
 		answer = r.decide(q)
@@ -89,7 +97,11 @@ func (r *rights) decide(q question) []period {
 		}
 		return time
 	case strings.HasPrefix(q.target, "role:"):
-		return both(time, r.held(q, Role, strings.TrimPrefix(q.target, "role:")))
+		held := r.held(q, Role, strings.TrimPrefix(q.target, "role:"))
+		if q.sent != 0 { // who took the role later may not see it
+			held = slices.DeleteFunc(held, func(p period) bool { return p.from > q.sent })
+		}
+		return both(time, held)
 	}
 	return nil
 }
