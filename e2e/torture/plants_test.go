@@ -163,6 +163,16 @@ var plants = []plant{
 				(right.Withdrawn == (Span{}) || right.Withdrawn.Ended >= send.Span.Begun)
 		})
 	})},
+	{"a message to a role seen by who took the role later", Leaked, leak(func(h *History, r *Receiver, m *Message) bool {
+		send := sendOf(h, m)
+		if m.To != "role:solver" || m.Kind == Request || m.Sender == r.Agent || !r.follows(m.Intent, m.Channel) {
+			return false
+		}
+		held := func(right Right) bool { return right.Agent == r.Agent && right.Kind == Role }
+		return slices.ContainsFunc(h.Rights, held) && !slices.ContainsFunc(h.Rights, func(right Right) bool {
+			return held(right) && right.Granted.Begun <= send.Span.Ended
+		})
+	})},
 	{"a message of a channel that is not followed", Leaked, leak(func(h *History, r *Receiver, m *Message) bool {
 		return r.Channel != "" && r.Channel != m.Channel
 	})},

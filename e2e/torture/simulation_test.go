@@ -15,6 +15,7 @@ type simulation struct {
 	history *History
 	logs    map[string][]*simulated // by intent, in order of positions
 	rights  map[claim]bool
+	since   map[claim]Tick // when each was granted last
 	readers []*simulatedReader
 	open    []*simulated // questions that wait for an answer
 }
@@ -55,7 +56,7 @@ const (
 
 // simulate makes a history of so many steps.
 func simulate(steps int, draw func(what string, n int) int) *History {
-	s := &simulation{draw: draw, logs: make(map[string][]*simulated), rights: make(map[claim]bool)}
+	s := &simulation{draw: draw, logs: make(map[string][]*simulated), rights: make(map[claim]bool), since: make(map[claim]Tick)}
 	s.history = &History{
 		Intents: map[string]Intent{plainIntent: {}, restrictedIntent: {Restricted: true}},
 		Channels: map[string]Channel{
@@ -105,7 +106,7 @@ func (s *simulation) pick(what string, of []string) string { return of[s.draw(wh
 
 func (s *simulation) grant(right claim) {
 	begun := s.now()
-	s.rights[right] = true
+	s.rights[right], s.since[right] = true, begun
 	s.history.Rights = append(s.history.Rights, Right{
 		Agent: right.agent, Kind: right.kind, Of: right.of, Granted: Span{begun, s.now()},
 	})
@@ -138,7 +139,8 @@ func (s *simulation) sees(r *Receiver, m *Message) bool {
 	case m.To == everyone:
 		return r.Intent != "" || s.rights[claim{agent, Part, m.Intent}]
 	}
-	return s.rights[claim{agent, Role, strings.TrimPrefix(m.To, "role:")}]
+	role := claim{agent, Role, strings.TrimPrefix(m.To, "role:")}
+	return s.rights[role] && (m.Kind == Request || m.At > int64(s.since[role]))
 }
 
 func (s *simulation) followAll() {
