@@ -24,38 +24,42 @@ type room struct {
 // can exchange what it holds.
 func TestNobodyReadsByALostHistory(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
-	server := harness.StartProcess(t, harness.Options{
-		URL: url, APIKeys: "boss-key=boss,mallory-key=mallory,victim-key=victim,helper-key=helper",
-	})
+	options := harness.Options{URL: url, APIKeys: "boss-key=boss,mallory-key=mallory,victim-key=victim,helper-key=helper"}
+	server, replica := harness.StartProcess(t, options), harness.StartProcess(t, options)
 	boss, mallory := server.With("boss-key", "boss"), server.With("mallory-key", "mallory")
 	victim := server.With("victim-key", "victim")
 	db := databasetest.Open(t, database.Config{URL: url})
 
-	rooms := make([]*room, size(5, 100))
+	rooms, halls := make([]*room, size(5, 100)), make([]*room, size(5, 100)) // a hall has no access list
 	for i := range rooms {
-		rooms[i] = openRoom(t, boss)
-		admitTo(t, boss, rooms[i], "mallory", "victim")
+		rooms[i], halls[i] = openRoom(t, boss), openRoom(t, boss)
+		admitTo(t, boss, rooms[i], "mallory")
 		say(t, boss, rooms[i], "*", "kept")
+		say(t, boss, halls[i], "*", "kept")
 	}
 	past := databasetest.Remember(t, db, "before")
-	for _, r := range rooms {
-		admitTo(t, boss, r, "mallory", "victim", "helper")
+	for i, r := range rooms {
+		admitTo(t, boss, r, "mallory", "helper")
 		require.NoError(t, readBy(t, mallory, r))
-		follow(t, mallory, r)
-		say(t, boss, r, "victim", "lost")
-		_, err := r.stream.Header()
+		say(t, boss, halls[i], "victim", "lost")
+		follow(t, victim, halls[i])
+		say(t, boss, halls[i], "victim", "lost too")
+		d, err := halls[i].stream.Recv()
+		for err == nil && d.GetMessage() == nil {
+			d, err = halls[i].stream.Recv()
+		}
 		require.NoError(t, err)
 	}
 	past.PutBack(t)
 
-	readOn, ended, missed := 0, 0, 0
-	for _, r := range rooms {
-		admitTo(t, boss, r, "victim")
+	readOn, ended := 0, 0
+	for i, r := range rooms {
+		admitTo(t, replica.With("boss-key", "boss"), r, "helper")
 		if readBy(t, mallory, r) == nil {
 			readOn++
 		}
-		say(t, boss, r, "victim", "after")
-		if endOf(r) != "" {
+		say(t, boss, halls[i], "victim", "after")
+		if endOf(halls[i]) == "CURSOR_BEYOND_LOG" {
 			ended++
 		}
 	}
@@ -67,7 +71,7 @@ func TestNobodyReadsByALostHistory(t *testing.T) {
 			reached[item.GetIntentId()] = true
 		}
 	}
-	missed = len(rooms) - len(reached)
+	missed := len(rooms) - len(reached)
 	figure(t, "after a loss of commits in %d intents, %d revoked readers read on, %d of %d streams ended, %d inboxes missed a message",
 		len(rooms), readOn, ended, len(rooms), missed)
 	require.Zero(t, readOn)
@@ -119,12 +123,15 @@ func readBy(t *testing.T, by *harness.Caller, r *room) error {
 	return err
 }
 
+// follow begins a stream and returns when it is accepted.
 func follow(t *testing.T, by *harness.Caller, r *room) {
 	t.Helper()
 	var err error
 	r.stream, err = by.Messages.Subscribe(t.Context(), &openintentv1.SubscribeRequest{
 		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: r.channel},
 	})
+	require.NoError(t, err)
+	_, err = r.stream.Header()
 	require.NoError(t, err)
 }
 
