@@ -40,7 +40,7 @@ func TestFrozenReplica(t *testing.T) {
 	for number := range sent {
 		free := newPlace(t, other, "free")
 		sender := other.As(fmt.Sprint("sender", number))
-		senders.Go(func() { sent[number] = sendUntil(t, ctx, sender, free) })
+		senders.Go(func() { sent[number] = sendUntil(ctx, t, sender, free) })
 	}
 	senders.Wait()
 	attack.Wait()
@@ -139,7 +139,7 @@ func insistOn(ctx context.Context, attacker *harness.Caller, at place, sends boo
 }
 
 // sendUntil sends until the context ends, one message after the other, and gives how long each took.
-func sendUntil(t *testing.T, ctx context.Context, sender *harness.Caller, to place) (took []time.Duration) {
+func sendUntil(ctx context.Context, t *testing.T, sender *harness.Caller, to place) (took []time.Duration) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		_, err := sender.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{ChannelId: to.channel, Payload: text("on time")})
