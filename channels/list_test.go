@@ -16,24 +16,29 @@ import (
 func TestAPageOfChannelsIsBoundedInBytes(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t, "alice")
-		members := make([]string, 3_000)
+		const many = 90
+		members := make([]string, 40)
 		for i := range members {
-			members[i] = fmt.Sprint(strings.Repeat("m", 240), i)
+			members[i] = fmt.Sprint(strings.Repeat("𝄞", 240), i) // four bytes each
 		}
-		for i := range 5 {
+		for i := range many {
 			h.create(t, "alice", &createRequest{IntentId: intentID, Name: fmt.Sprint("wide ", i), Members: members})
 		}
 		request := &openintentv1.ListChannelsRequest{IntentId: intentID}
 		var sizes []int
+		seen := 0
 		for {
 			page, err := h.channels.ListChannels(as("alice"), request)
 			require.NoError(t, err)
 			sizes = append(sizes, len(page.GetChannels()))
+			seen += len(page.GetChannels())
 			if request.Cursor = page.NextCursor; request.Cursor == nil {
 				break
 			}
 		}
-		require.Equal(t, []int{4, 1}, sizes)
+		require.Len(t, sizes, 2)
+		require.Equal(t, many, seen)
+		require.InDelta(t, pages.MaxBytes/(40*965), sizes[0], 3)
 	})
 }
 
