@@ -58,13 +58,20 @@
 // error is IsCommitUnknown, nothing is tried again, and the caller has to look. The AfterCommit functions run then
 // too: they wake, and a wake that was not needed does no harm.
 //
+// Connections to PostgreSQL lead to the primary, those for reading too, unless the URL says target_session_attrs=any. A write
+// that meets a read-only session, as it does where a standby was taken for the primary, gives the connection up and is tried
+// again on another; the others are asked before their next use. If none takes writes, the error is IsUnavailable.
+//
+// Files of SQLite are made for their owner alone. What cannot be opened is left as it was, without a lock beside it.
+//
 // A statement waits a few seconds for a lock, in a Lane a tenth of a second, and half a minute for its end; a connection whose server went silent is
 // given up after half a minute. The URL of a PostgreSQL database may set other limits (lock_timeout and so on).
 //
 // A notification is lost when the process ends between the commit and the sending, or while a connection is away. Nothing
 // else is lost with it: it says that something happened, which the database knows, so it costs whoever waits for it one
 // turn of looking without. When listening begins again, and when a sender comes back that had to give something up,
-// everyone is told to look at everything. A replica that stops, dies or hangs loses its turns to the others: at once when
+// everyone is told to look at everything; also when a replica that was alone, and told nobody what it did, learns that somebody
+// has come. A replica that stops, dies or hangs loses its turns to the others: at once when
 // its connection ends, after half a minute when it does not. Both need a session of their own, which a proxy that shares
 // sessions between clients does not give.
 package database

@@ -118,6 +118,13 @@
 // when it ends, the other where it stands. Two times are compared only where one was made to follow the other: a departure
 // lies after every membership and request that it ends, and what comes after it, after it.
 //
+// max_messages bounds what is stored (eviction.go): a channel's floor moves with each message, and the sweep removes what lies
+// below it. What an asker may still ask for is noted in evicted_requests with the time when it goes:
+//
+//	below the floor ──> no request, or answered and without a deadline ──> removed
+//	                └─> a request with a deadline ───────────────────────> kept until then, with the responses to it
+//	                └─> unanswered and without a deadline ───────────────> gets one: the retention, from here on
+//
 // # Failure
 //
 // When the connection is lost at the commit, the writer looks for its messages' ids, made beforehand, under the lock that

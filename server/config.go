@@ -36,7 +36,7 @@ type Config struct {
 	MaxPayloadBytes  int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
 	MaxNameLength    int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
 	MaxMembers       int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
-	Retention        time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended."`
+	Retention        time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended, and unanswered requests without a deadline after their eviction."`
 	MaxStreams       int           `name:"max-streams" env:"OPENINTENT_MAX_STREAMS" default:"1000" help:"How many streams one caller may have open at once on this server."`
 	MaxStreamsPerKey int           `name:"max-streams-per-key" env:"OPENINTENT_MAX_STREAMS_PER_KEY" default:"10000" help:"How many streams all callers with one API key may have open at once on this server."`
 	QuotaMessages    int64         `name:"quota-messages-per-second" env:"OPENINTENT_QUOTA_MESSAGES_PER_SECOND" default:"0" help:"How many messages each API key may send in a second through this server; 0 is no bound."`

@@ -73,7 +73,8 @@ type MessageServiceClient interface {
 	GetMessage(ctx context.Context, in *GetMessageRequest, opts ...grpc.CallOption) (*Message, error)
 	// ReplyMessage answers a request; `to`, `correlation_id` and the type are set by the server. Only a recipient of the
 	// request may answer (its sender: PERMISSION_DENIED, others: NOT_FOUND). A message that is no request is
-	// INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered.
+	// INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered until it
+	// expires; one without a deadline does so when the retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
 	ReplyMessage(ctx context.Context, in *ReplyMessageRequest, opts ...grpc.CallOption) (*Message, error)
 	// UpdateMessage marks a message read, by one of its recipients or the operator. The first acknowledgement sets
 	// read_at; repeats are harmless. An expired message is FAILED_PRECONDITION.
@@ -314,7 +315,8 @@ type MessageServiceServer interface {
 	GetMessage(context.Context, *GetMessageRequest) (*Message, error)
 	// ReplyMessage answers a request; `to`, `correlation_id` and the type are set by the server. Only a recipient of the
 	// request may answer (its sender: PERMISSION_DENIED, others: NOT_FOUND). A message that is no request is
-	// INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered.
+	// INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered until it
+	// expires; one without a deadline does so when the retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
 	ReplyMessage(context.Context, *ReplyMessageRequest) (*Message, error)
 	// UpdateMessage marks a message read, by one of its recipients or the operator. The first acknowledgement sets
 	// read_at; repeats are harmless. An expired message is FAILED_PRECONDITION.

@@ -36,7 +36,9 @@ export type ChannelOptions = Message<"openintent.v1.ChannelOptions"> & {
   ttlSeconds?: bigint | undefined;
 
   /**
-   * How many messages are listed; older ones are evicted. 1,000 by default.
+   * How many messages are listed; older ones are evicted, and removed. A request with a deadline can be answered until then all
+   * the same, though at most for a day after its eviction; one without a deadline goes with its eviction if it was answered,
+   * and otherwise expires when the retention has passed since (OPENINTENT_RETENTION, 24 hours). 1,000 by default.
    *
    * @generated from field: optional int64 max_messages = 3;
    */

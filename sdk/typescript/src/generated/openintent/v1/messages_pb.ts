@@ -1505,7 +1505,8 @@ export const MessageService: GenService<{
   /**
    * ReplyMessage answers a request; `to`, `correlation_id` and the type are set by the server. Only a recipient of the
    * request may answer (its sender: PERMISSION_DENIED, others: NOT_FOUND). A message that is no request is
-   * INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered.
+   * INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered until it
+   * expires; one without a deadline does so when the retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
    *
    * @generated from rpc openintent.v1.MessageService.ReplyMessage
    */
