@@ -23,9 +23,9 @@ func TestEvictedRequestsDoNotStay(t *testing.T) {
 	const listed, step = 10, 128
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		h := harness.StartProcess(t, harness.Options{URL: url, Flags: []string{"--retention=2s"}})
-		flood := newFlood(t, h, listed)
+		channel := newOverflow(t, h, listed)
 		requests := size(600, 20_000)
-		flood.run(t, requests)
+		channel.run(t, requests)
 		rows := openRows(t, url)
 		most := rows.count(t, "messages") + rows.count(t, "open_requests")
 		began := time.Now()
@@ -40,14 +40,14 @@ func TestEvictedRequestsDoNotStay(t *testing.T) {
 	})
 }
 
-// flood sends requests on one channel.
-type flood struct {
+// overflow sends requests on one channel.
+type overflow struct {
 	asker, answerer *harness.Caller
 	channel         string
 }
 
-func newFlood(t *testing.T, h *harness.Server, listed int64) flood {
-	f := flood{asker: h.As("asker"), answerer: h.As("answerer")}
+func newOverflow(t *testing.T, h *harness.Server, listed int64) overflow {
+	f := overflow{asker: h.As("asker"), answerer: h.As("answerer")}
 	intent, err := f.asker.Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{
 		Title: "Flooded", Status: openintentv1.IntentStatus_INTENT_STATUS_ACTIVE.Enum(),
 	})
@@ -61,7 +61,7 @@ func newFlood(t *testing.T, h *harness.Server, listed int64) flood {
 }
 
 // run sends as many requests and answers every second one.
-func (f flood) run(t *testing.T, requests int) {
+func (f overflow) run(t *testing.T, requests int) {
 	const senders = 16
 	numbers := make(chan int)
 	var sending sync.WaitGroup
@@ -81,7 +81,7 @@ func (f flood) run(t *testing.T, requests int) {
 	sending.Wait()
 }
 
-func (f flood) ask(t *testing.T, answered bool) error {
+func (f overflow) ask(t *testing.T, answered bool) error {
 	asked, err := f.asker.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{
 		ChannelId: f.channel, To: proto.String("answerer"), MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(),
 		Payload: &structpb.Struct{},

@@ -78,6 +78,60 @@ func (MemberPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_openintent_v1_channels_proto_rawDescGZIP(), []int{0}
 }
 
+// ChannelHistory is what a member that a manager adds sees of what was sent before.
+type ChannelHistory int32
+
+const (
+	// Nothing was said about it.
+	ChannelHistory_CHANNEL_HISTORY_UNSPECIFIED ChannelHistory = 0
+	// Everything that is still listed.
+	ChannelHistory_CHANNEL_HISTORY_ALL ChannelHistory = 1
+	// Nothing, open requests included: a member sees what is sent after it was added. One that is removed and added again
+	// begins anew. Listed at the creation, it sees everything.
+	ChannelHistory_CHANNEL_HISTORY_FROM_JOIN ChannelHistory = 2
+)
+
+// Enum value maps for ChannelHistory.
+var (
+	ChannelHistory_name = map[int32]string{
+		0: "CHANNEL_HISTORY_UNSPECIFIED",
+		1: "CHANNEL_HISTORY_ALL",
+		2: "CHANNEL_HISTORY_FROM_JOIN",
+	}
+	ChannelHistory_value = map[string]int32{
+		"CHANNEL_HISTORY_UNSPECIFIED": 0,
+		"CHANNEL_HISTORY_ALL":         1,
+		"CHANNEL_HISTORY_FROM_JOIN":   2,
+	}
+)
+
+func (x ChannelHistory) Enum() *ChannelHistory {
+	p := new(ChannelHistory)
+	*p = x
+	return p
+}
+
+func (x ChannelHistory) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ChannelHistory) Descriptor() protoreflect.EnumDescriptor {
+	return file_openintent_v1_channels_proto_enumTypes[1].Descriptor()
+}
+
+func (ChannelHistory) Type() protoreflect.EnumType {
+	return &file_openintent_v1_channels_proto_enumTypes[1]
+}
+
+func (x ChannelHistory) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ChannelHistory.Descriptor instead.
+func (ChannelHistory) EnumDescriptor() ([]byte, []int) {
+	return file_openintent_v1_channels_proto_rawDescGZIP(), []int{1}
+}
+
 // ChannelStatus tells whether a channel takes messages.
 type ChannelStatus int32
 
@@ -115,11 +169,11 @@ func (x ChannelStatus) String() string {
 }
 
 func (ChannelStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_openintent_v1_channels_proto_enumTypes[1].Descriptor()
+	return file_openintent_v1_channels_proto_enumTypes[2].Descriptor()
 }
 
 func (ChannelStatus) Type() protoreflect.EnumType {
-	return &file_openintent_v1_channels_proto_enumTypes[1]
+	return &file_openintent_v1_channels_proto_enumTypes[2]
 }
 
 func (x ChannelStatus) Number() protoreflect.EnumNumber {
@@ -128,21 +182,24 @@ func (x ChannelStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ChannelStatus.Descriptor instead.
 func (ChannelStatus) EnumDescriptor() ([]byte, []int) {
-	return file_openintent_v1_channels_proto_rawDescGZIP(), []int{1}
+	return file_openintent_v1_channels_proto_rawDescGZIP(), []int{2}
 }
 
 // ChannelOptions are a channel's settings.
 type ChannelOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether every message is also recorded in the intent's event log; false by default. The log copy is open to whoever
-	// may read the log (RFC-0021 section 6).
+	// may read the log (RFC-0021 section 6). To switch it on needs write access to the intent that somebody gave.
 	Audit *bool `protobuf:"varint,1,opt,name=audit,proto3,oneof" json:"audit,omitempty"`
 	// How long the channel stays open after its last message (or its creation), in seconds; null: until the intent ends.
 	TtlSeconds *int64 `protobuf:"varint,2,opt,name=ttl_seconds,json=ttlSeconds,proto3,oneof" json:"ttl_seconds,omitempty"`
 	// How many messages are listed; older ones are evicted, and removed. A request with a deadline can be answered until then all
 	// the same, though at most for a day after its eviction; one without a deadline goes with its eviction if it was answered,
 	// and otherwise expires when the retention has passed since (OPENINTENT_RETENTION, 24 hours). 1,000 by default.
-	MaxMessages   *int64 `protobuf:"varint,3,opt,name=max_messages,json=maxMessages,proto3,oneof" json:"max_messages,omitempty"`
+	MaxMessages *int64 `protobuf:"varint,3,opt,name=max_messages,json=maxMessages,proto3,oneof" json:"max_messages,omitempty"`
+	// What members of an explicit channel see of what was sent before a manager added them; `all` by default. A change holds
+	// for those who are members already, too: `from_join` counts from when each was added.
+	History       *ChannelHistory `protobuf:"varint,4,opt,name=history,proto3,enum=openintent.v1.ChannelHistory,oneof" json:"history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -198,6 +255,13 @@ func (x *ChannelOptions) GetMaxMessages() int64 {
 	return 0
 }
 
+func (x *ChannelOptions) GetHistory() ChannelHistory {
+	if x != nil && x.History != nil {
+		return *x.History
+	}
+	return ChannelHistory_CHANNEL_HISTORY_UNSPECIFIED
+}
+
 // Channel is a named message stream inside an intent.
 type Channel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -213,7 +277,8 @@ type Channel struct {
 	CreatedBy string `protobuf:"bytes,5,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// Listed members, in the order they were added; they decide only under the explicit policy.
 	Members []string `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`
-	// Who may take part.
+	// Who may take part. When an explicit channel is opened, by `intent`, what was sent before stays with its senders, those who
+	// were members then and the operator: nobody else sees it, open requests included. Of several openings the newest counts.
 	MemberPolicy MemberPolicy `protobuf:"varint,7,opt,name=member_policy,json=memberPolicy,proto3,enum=openintent.v1.MemberPolicy" json:"member_policy,omitempty"`
 	// Its settings.
 	Options *ChannelOptions `protobuf:"bytes,8,opt,name=options,proto3" json:"options,omitempty"`
@@ -221,11 +286,12 @@ type Channel struct {
 	Status ChannelStatus `protobuf:"varint,9,opt,name=status,proto3,enum=openintent.v1.ChannelStatus" json:"status,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it was closed; for a lapsed one, when its time ran out.
+	// When it was closed: a time of the intent's log, after the last message, so ahead of the clock if that was set back. For a
+	// lapsed channel, when its time ran out.
 	ClosedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
-	// How many messages were ever sent on it.
+	// How many messages were ever sent on it, those included that the caller cannot see.
 	MessageCount int64 `protobuf:"varint,12,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// When the last one was sent.
+	// When the last one was sent, by the clock, even if the caller cannot see it.
 	LastMessageAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=last_message_at,json=lastMessageAt,proto3" json:"last_message_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -458,7 +524,11 @@ type ListChannelsRequest struct {
 	// The intent.
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
 	// Only channels in this status.
-	Status        *ChannelStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.ChannelStatus,oneof" json:"status,omitempty"`
+	Status *ChannelStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.ChannelStatus,oneof" json:"status,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -507,11 +577,27 @@ func (x *ListChannelsRequest) GetStatus() ChannelStatus {
 	return ChannelStatus_CHANNEL_STATUS_UNSPECIFIED
 }
 
-// ListChannelsResponse holds channels.
+func (x *ListChannelsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListChannelsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListChannelsResponse is a page of channels.
 type ListChannelsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Open ones first.
-	Channels      []*Channel `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
+	// Open ones first. A channel that closes between two pages may be on both.
+	Channels []*Channel `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -551,6 +637,13 @@ func (x *ListChannelsResponse) GetChannels() []*Channel {
 		return x.Channels
 	}
 	return nil
+}
+
+func (x *ListChannelsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // GetChannelRequest names a channel.
@@ -604,9 +697,10 @@ type UpdateChannelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The channel with its new values; `id` names it.
 	Channel *Channel `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
-	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, status. A
-	// named option that is unset in `channel` goes back to its default, and `options` names all three; named members that
-	// are unset are none; member_policy and status cannot be unset.
+	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages,
+	// options.history, status. A named option that is unset in `channel` goes back to its default, and `options` names all
+	// four; named members that are unset are none; member_policy and status cannot be unset. Members change before
+	// member_policy does.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -871,17 +965,21 @@ var File_openintent_v1_channels_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc2\x01\n" +
+	"\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x98\x02\n" +
 	"\x0eChannelOptions\x12\x19\n" +
 	"\x05audit\x18\x01 \x01(\bH\x00R\x05audit\x88\x01\x01\x123\n" +
 	"\vttl_seconds\x18\x02 \x01(\x03B\r\xbaH\n" +
 	"\"\b\x18\x80\xbc\xe0\xdf\v \x00H\x01R\n" +
 	"ttlSeconds\x88\x01\x01\x125\n" +
 	"\fmax_messages\x18\x03 \x01(\x03B\r\xbaH\n" +
-	"\"\b\x18\x80\x94\xeb\xdc\x03 \x00H\x02R\vmaxMessages\x88\x01\x01B\b\n" +
+	"\"\b\x18\x80\x94\xeb\xdc\x03 \x00H\x02R\vmaxMessages\x88\x01\x01\x12H\n" +
+	"\ahistory\x18\x04 \x01(\x0e2\x1d.openintent.v1.ChannelHistoryB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\ahistory\x88\x01\x01B\b\n" +
 	"\x06_auditB\x0e\n" +
 	"\f_ttl_secondsB\x0f\n" +
-	"\r_max_messages\"\xf7\x04\n" +
+	"\r_max_messagesB\n" +
+	"\n" +
+	"\b_history\"\xf7\x04\n" +
 	"\aChannel\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
 	"\tintent_id\x18\x02 \x01(\tB\x03\xe0A\x03R\bintentId\x12!\n" +
@@ -915,14 +1013,22 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\x0e_member_policyB\n" +
 	"\n" +
 	"\b_task_idB\r\n" +
-	"\v_created_by\"\x89\x01\n" +
+	"\v_created_by\"\xec\x01\n" +
 	"\x13ListChannelsRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12E\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1c.openintent.v1.ChannelStatusB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01B\t\n" +
-	"\a_status\"J\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12%\n" +
+	"\x05limit\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x01R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x02R\x06cursor\x88\x01\x01B\t\n" +
+	"\a_statusB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x80\x01\n" +
 	"\x14ListChannelsResponse\x122\n" +
-	"\bchannels\x18\x01 \x03(\v2\x16.openintent.v1.ChannelR\bchannels\"7\n" +
+	"\bchannels\x18\x01 \x03(\v2\x16.openintent.v1.ChannelR\bchannels\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"7\n" +
 	"\x11GetChannelRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\"\x90\x01\n" +
@@ -948,7 +1054,11 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\fMemberPolicy\x12\x1d\n" +
 	"\x19MEMBER_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16MEMBER_POLICY_EXPLICIT\x10\x01\x12\x18\n" +
-	"\x14MEMBER_POLICY_INTENT\x10\x02*c\n" +
+	"\x14MEMBER_POLICY_INTENT\x10\x02*i\n" +
+	"\x0eChannelHistory\x12\x1f\n" +
+	"\x1bCHANNEL_HISTORY_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13CHANNEL_HISTORY_ALL\x10\x01\x12\x1d\n" +
+	"\x19CHANNEL_HISTORY_FROM_JOIN\x10\x02*c\n" +
 	"\rChannelStatus\x12\x1e\n" +
 	"\x1aCHANNEL_STATUS_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CHANNEL_STATUS_OPEN\x10\x01\x12\x19\n" +
@@ -976,58 +1086,60 @@ func file_openintent_v1_channels_proto_rawDescGZIP() []byte {
 	return file_openintent_v1_channels_proto_rawDescData
 }
 
-var file_openintent_v1_channels_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_openintent_v1_channels_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_openintent_v1_channels_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_openintent_v1_channels_proto_goTypes = []any{
 	(MemberPolicy)(0),                  // 0: openintent.v1.MemberPolicy
-	(ChannelStatus)(0),                 // 1: openintent.v1.ChannelStatus
-	(*ChannelOptions)(nil),             // 2: openintent.v1.ChannelOptions
-	(*Channel)(nil),                    // 3: openintent.v1.Channel
-	(*CreateChannelRequest)(nil),       // 4: openintent.v1.CreateChannelRequest
-	(*ListChannelsRequest)(nil),        // 5: openintent.v1.ListChannelsRequest
-	(*ListChannelsResponse)(nil),       // 6: openintent.v1.ListChannelsResponse
-	(*GetChannelRequest)(nil),          // 7: openintent.v1.GetChannelRequest
-	(*UpdateChannelRequest)(nil),       // 8: openintent.v1.UpdateChannelRequest
-	(*AddChannelMembersRequest)(nil),   // 9: openintent.v1.AddChannelMembersRequest
-	(*RemoveChannelMemberRequest)(nil), // 10: openintent.v1.RemoveChannelMemberRequest
-	(*DeleteChannelRequest)(nil),       // 11: openintent.v1.DeleteChannelRequest
-	(*DeleteChannelResponse)(nil),      // 12: openintent.v1.DeleteChannelResponse
-	(*timestamppb.Timestamp)(nil),      // 13: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil),      // 14: google.protobuf.FieldMask
+	(ChannelHistory)(0),                // 1: openintent.v1.ChannelHistory
+	(ChannelStatus)(0),                 // 2: openintent.v1.ChannelStatus
+	(*ChannelOptions)(nil),             // 3: openintent.v1.ChannelOptions
+	(*Channel)(nil),                    // 4: openintent.v1.Channel
+	(*CreateChannelRequest)(nil),       // 5: openintent.v1.CreateChannelRequest
+	(*ListChannelsRequest)(nil),        // 6: openintent.v1.ListChannelsRequest
+	(*ListChannelsResponse)(nil),       // 7: openintent.v1.ListChannelsResponse
+	(*GetChannelRequest)(nil),          // 8: openintent.v1.GetChannelRequest
+	(*UpdateChannelRequest)(nil),       // 9: openintent.v1.UpdateChannelRequest
+	(*AddChannelMembersRequest)(nil),   // 10: openintent.v1.AddChannelMembersRequest
+	(*RemoveChannelMemberRequest)(nil), // 11: openintent.v1.RemoveChannelMemberRequest
+	(*DeleteChannelRequest)(nil),       // 12: openintent.v1.DeleteChannelRequest
+	(*DeleteChannelResponse)(nil),      // 13: openintent.v1.DeleteChannelResponse
+	(*timestamppb.Timestamp)(nil),      // 14: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil),      // 15: google.protobuf.FieldMask
 }
 var file_openintent_v1_channels_proto_depIdxs = []int32{
-	0,  // 0: openintent.v1.Channel.member_policy:type_name -> openintent.v1.MemberPolicy
-	2,  // 1: openintent.v1.Channel.options:type_name -> openintent.v1.ChannelOptions
-	1,  // 2: openintent.v1.Channel.status:type_name -> openintent.v1.ChannelStatus
-	13, // 3: openintent.v1.Channel.created_at:type_name -> google.protobuf.Timestamp
-	13, // 4: openintent.v1.Channel.closed_at:type_name -> google.protobuf.Timestamp
-	13, // 5: openintent.v1.Channel.last_message_at:type_name -> google.protobuf.Timestamp
-	0,  // 6: openintent.v1.CreateChannelRequest.member_policy:type_name -> openintent.v1.MemberPolicy
-	2,  // 7: openintent.v1.CreateChannelRequest.options:type_name -> openintent.v1.ChannelOptions
-	1,  // 8: openintent.v1.ListChannelsRequest.status:type_name -> openintent.v1.ChannelStatus
-	3,  // 9: openintent.v1.ListChannelsResponse.channels:type_name -> openintent.v1.Channel
-	3,  // 10: openintent.v1.UpdateChannelRequest.channel:type_name -> openintent.v1.Channel
-	14, // 11: openintent.v1.UpdateChannelRequest.update_mask:type_name -> google.protobuf.FieldMask
-	1,  // 12: openintent.v1.DeleteChannelResponse.status:type_name -> openintent.v1.ChannelStatus
-	4,  // 13: openintent.v1.ChannelService.CreateChannel:input_type -> openintent.v1.CreateChannelRequest
-	5,  // 14: openintent.v1.ChannelService.ListChannels:input_type -> openintent.v1.ListChannelsRequest
-	7,  // 15: openintent.v1.ChannelService.GetChannel:input_type -> openintent.v1.GetChannelRequest
-	8,  // 16: openintent.v1.ChannelService.UpdateChannel:input_type -> openintent.v1.UpdateChannelRequest
-	9,  // 17: openintent.v1.ChannelService.AddChannelMembers:input_type -> openintent.v1.AddChannelMembersRequest
-	10, // 18: openintent.v1.ChannelService.RemoveChannelMember:input_type -> openintent.v1.RemoveChannelMemberRequest
-	11, // 19: openintent.v1.ChannelService.DeleteChannel:input_type -> openintent.v1.DeleteChannelRequest
-	3,  // 20: openintent.v1.ChannelService.CreateChannel:output_type -> openintent.v1.Channel
-	6,  // 21: openintent.v1.ChannelService.ListChannels:output_type -> openintent.v1.ListChannelsResponse
-	3,  // 22: openintent.v1.ChannelService.GetChannel:output_type -> openintent.v1.Channel
-	3,  // 23: openintent.v1.ChannelService.UpdateChannel:output_type -> openintent.v1.Channel
-	3,  // 24: openintent.v1.ChannelService.AddChannelMembers:output_type -> openintent.v1.Channel
-	3,  // 25: openintent.v1.ChannelService.RemoveChannelMember:output_type -> openintent.v1.Channel
-	12, // 26: openintent.v1.ChannelService.DeleteChannel:output_type -> openintent.v1.DeleteChannelResponse
-	20, // [20:27] is the sub-list for method output_type
-	13, // [13:20] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	1,  // 0: openintent.v1.ChannelOptions.history:type_name -> openintent.v1.ChannelHistory
+	0,  // 1: openintent.v1.Channel.member_policy:type_name -> openintent.v1.MemberPolicy
+	3,  // 2: openintent.v1.Channel.options:type_name -> openintent.v1.ChannelOptions
+	2,  // 3: openintent.v1.Channel.status:type_name -> openintent.v1.ChannelStatus
+	14, // 4: openintent.v1.Channel.created_at:type_name -> google.protobuf.Timestamp
+	14, // 5: openintent.v1.Channel.closed_at:type_name -> google.protobuf.Timestamp
+	14, // 6: openintent.v1.Channel.last_message_at:type_name -> google.protobuf.Timestamp
+	0,  // 7: openintent.v1.CreateChannelRequest.member_policy:type_name -> openintent.v1.MemberPolicy
+	3,  // 8: openintent.v1.CreateChannelRequest.options:type_name -> openintent.v1.ChannelOptions
+	2,  // 9: openintent.v1.ListChannelsRequest.status:type_name -> openintent.v1.ChannelStatus
+	4,  // 10: openintent.v1.ListChannelsResponse.channels:type_name -> openintent.v1.Channel
+	4,  // 11: openintent.v1.UpdateChannelRequest.channel:type_name -> openintent.v1.Channel
+	15, // 12: openintent.v1.UpdateChannelRequest.update_mask:type_name -> google.protobuf.FieldMask
+	2,  // 13: openintent.v1.DeleteChannelResponse.status:type_name -> openintent.v1.ChannelStatus
+	5,  // 14: openintent.v1.ChannelService.CreateChannel:input_type -> openintent.v1.CreateChannelRequest
+	6,  // 15: openintent.v1.ChannelService.ListChannels:input_type -> openintent.v1.ListChannelsRequest
+	8,  // 16: openintent.v1.ChannelService.GetChannel:input_type -> openintent.v1.GetChannelRequest
+	9,  // 17: openintent.v1.ChannelService.UpdateChannel:input_type -> openintent.v1.UpdateChannelRequest
+	10, // 18: openintent.v1.ChannelService.AddChannelMembers:input_type -> openintent.v1.AddChannelMembersRequest
+	11, // 19: openintent.v1.ChannelService.RemoveChannelMember:input_type -> openintent.v1.RemoveChannelMemberRequest
+	12, // 20: openintent.v1.ChannelService.DeleteChannel:input_type -> openintent.v1.DeleteChannelRequest
+	4,  // 21: openintent.v1.ChannelService.CreateChannel:output_type -> openintent.v1.Channel
+	7,  // 22: openintent.v1.ChannelService.ListChannels:output_type -> openintent.v1.ListChannelsResponse
+	4,  // 23: openintent.v1.ChannelService.GetChannel:output_type -> openintent.v1.Channel
+	4,  // 24: openintent.v1.ChannelService.UpdateChannel:output_type -> openintent.v1.Channel
+	4,  // 25: openintent.v1.ChannelService.AddChannelMembers:output_type -> openintent.v1.Channel
+	4,  // 26: openintent.v1.ChannelService.RemoveChannelMember:output_type -> openintent.v1.Channel
+	13, // 27: openintent.v1.ChannelService.DeleteChannel:output_type -> openintent.v1.DeleteChannelResponse
+	21, // [21:28] is the sub-list for method output_type
+	14, // [14:21] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_channels_proto_init() }
@@ -1039,12 +1151,13 @@ func file_openintent_v1_channels_proto_init() {
 	file_openintent_v1_channels_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_channels_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_channels_proto_msgTypes[3].OneofWrappers = []any{}
+	file_openintent_v1_channels_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_channels_proto_rawDesc), len(file_openintent_v1_channels_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
