@@ -117,6 +117,7 @@ func TestAdmissionOfResponses(t *testing.T) {
 		s := h.situationOf(t, h.open(t))
 		asked := func() *Message {
 			return &Message{
+				Ordinal:  1,
 				IntentNo: s.channel.IntentNo, ChannelNo: s.channel.ChannelNo, ID: aMessageID,
 				Sender: "alice", Target: "bob", Type: TypeRequest, Open: true, CreatedAt: s.now,
 			}

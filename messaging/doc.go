@@ -66,8 +66,8 @@
 // read before rules changed, or before its reader took a role, is read again. Who comes to hold a role, or to take part in a
 // channel, gets the open requests that lie behind its cursor (backfill.go), as far as it may see them.
 //
-// Sight has a beginning. Of messages to a role a holder sees those sent since it took the role (agents.Presence), the open
-// requests from before, and what it has read or answered itself. Of a channel that was opened, or whose members see what is
+// Sight has a beginning. Of messages to a role a holder sees those sent since it took the role (agents.Presence), the
+// requests that were open then, and what it has read or answered itself. Of a channel that was opened, or whose members see what is
 // sent from their joining on, nobody sees what lies below its history floor (channels.Rules.HistoryFloor) but its own.
 //
 // A wake-up for what this replica's own writer has committed brings what was stored along (handover.go), so that a stream of

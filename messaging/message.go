@@ -54,6 +54,8 @@ type Message struct {
 	EndedAt time.Time
 	// Open is true for a request that is neither answered nor expired for good.
 	Open bool
+	// AnsweredAt is when a request to a role was first answered; zero for one that was not, and for any other message.
+	AnsweredAt time.Time
 	// Abandoned is true for an open request whose addressee left after it was sent, or whose channel has closed: it counts
 	// as expired, whether or not the departure's work or the channel's sweep has reached it.
 	Abandoned bool

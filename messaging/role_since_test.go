@@ -48,9 +48,9 @@ func TestARoleFromAWrongFutureBeginsAnew(t *testing.T) {
 	})
 }
 
-// Answering an open request from before does not take it from who has answered it, and it may answer once more; who has not
-// answered it in time sees it no more.
-func TestWhoAnsweredAnOldRequestKeepsIt(t *testing.T) {
+// An answer takes a request from nobody who held the role while it was open: several may answer. Who takes the role after
+// that sees it only by what it has read or answered itself.
+func TestWhoHeldTheRoleWhileARequestWasOpenKeepsIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.open(t)
 		asked := h.asks(t, "alice", id, "role:tester")
@@ -64,11 +64,23 @@ func TestWhoAnsweredAnOldRequestKeepsIt(t *testing.T) {
 		require.NoError(t, err)
 		h.reply(t, "bob", id, asked.GetId(), "one")
 		require.True(t, h.sees(t, "bob", asked))
-		require.False(t, h.sees(t, "carol", asked))
+		require.True(t, h.sees(t, "carol", asked), "it was open when carol took the role")
 		require.True(t, h.sees(t, "dave", asked), "it has read it")
 		h.reply(t, "bob", id, asked.GetId(), "two")
-		h.reply(t, "dave", id, asked.GetId(), "three")
-		_, err = h.tryReply(as("carol"), id, asked.GetId(), "late")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		h.reply(t, "carol", id, asked.GetId(), "three")
+		for agent, sees := range map[string]bool{"bob": true, "carol": true, "dave": true, "eve": false} {
+			h.clock.Advance(time.Second)
+			if agent != "eve" {
+				h.deregister(t, agent)
+			}
+			h.register(t, agent, "tester")
+			require.Equal(t, sees, h.sees(t, agent, asked), "%s took the role after the answers", agent)
+			_, err := h.tryReply(as(agent), id, asked.GetId(), "again")
+			if sees {
+				require.NoError(t, err, agent)
+				continue
+			}
+			requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		}
 	})
 }

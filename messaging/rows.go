@@ -16,7 +16,9 @@ const (
 		EXISTS (SELECT 1 FROM receipts r
 			WHERE r.intent_no = m.intent_no AND r.position = m.position AND r.agent_id = ?` + oneByOne + `),
 		m.message_type = 'request' AND m.target LIKE 'role:%' AND EXISTS (SELECT 1 FROM messages a
-			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position AND a.sender = ?` + oneByOne + `)`
+			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position AND a.sender = ?` + oneByOne + `),
+		CASE WHEN m.message_type = 'request' AND m.target LIKE 'role:%' THEN (SELECT a.created_at FROM messages a
+			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position ORDER BY a.position LIMIT 1) END`
 	messageColumns = factColumns + `, m.payload, m.metadata`
 	// oneByOne ends a query inside EXISTS that is to be asked for each row by its key. Without it PostgreSQL reads the whole
 	// table once instead when it expects many rows.
@@ -36,7 +38,7 @@ type messageRow struct {
 	correlationPosition sql.NullInt64
 	createdAt           int64
 	expires, read       sql.NullInt64
-	ended               sql.NullInt64
+	ended, answered     sql.NullInt64
 	payload, metadata   []byte
 }
 
@@ -44,7 +46,7 @@ func (r *messageRow) facts() []any {
 	m := &r.message
 	return []any{&m.IntentNo, &m.Position, &m.ChannelNo, &m.Ordinal, &m.ID, &m.Sender, &r.target, &m.Type,
 		&r.correlationPosition, &r.correlation, &r.createdAt, &r.expires, &r.read, &r.ended, &m.Open, &m.readByViewer,
-		&m.answeredByViewer}
+		&m.answeredByViewer, &r.answered}
 }
 
 // scanFacts reads a message without its payload and metadata.
@@ -78,6 +80,9 @@ func (r *messageRow) finish() *Message {
 	}
 	if r.ended.Valid {
 		m.EndedAt = database.Time(r.ended.Int64)
+	}
+	if r.answered.Valid {
+		m.AnsweredAt = database.Time(r.answered.Int64)
 	}
 	m.Payload, m.Metadata = r.payload, r.metadata
 	return m

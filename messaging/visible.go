@@ -41,11 +41,12 @@ func (v Viewer) receives(m *Message) bool {
 }
 
 // receivesByRole tells whether a message to the viewer's role is for the viewer: when it was sent after the viewer took the
-// role, and of what was sent before (or at the same moment) when it is a request that is still open, or when the viewer has
-// read or answered it itself. What was said among those who held the role then stays with them.
+// role, and of what was sent before (or at the same moment) when it is a request that was still open then and has not expired
+// since, or when the viewer has read or answered it itself. What was said among those who held the role before stays with them.
 func (v Viewer) receivesByRole(m *Message) bool {
-	return m.CreatedAt.After(v.Presence.RoleSinceIn(m.IntentNo)) ||
-		m.Type == TypeRequest && m.Open && !m.Expired(v.Now) || m.readByViewer || m.answeredByViewer
+	since := v.Presence.RoleSinceIn(m.IntentNo)
+	open := m.Type == TypeRequest && (m.Open || m.AnsweredAt.After(since)) && !m.Expired(v.Now)
+	return m.CreatedAt.After(since) || open || m.readByViewer || m.answeredByViewer
 }
 
 // visible is the one rule of who may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the

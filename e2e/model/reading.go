@@ -39,7 +39,7 @@ func (m *Message) Evicted() bool { return !slices.Contains(m.Channel.Retained(),
 
 // Receives tells whether an agent is a recipient: the addressee, a holder of the addressed role now, or a participant when
 // it goes to everyone. Nobody receives their own message. What was sent before an agent took the role, it receives if it is
-// a request that is still open, or if it has read or answered it.
+// a request that was still open then, or if it has read or answered it.
 func (w *World) Receives(agent string, m *Message) bool {
 	return w.receives(agent, m, m.ReadBy[agent] || m.answeredBy(agent))
 }
@@ -55,9 +55,15 @@ func (w *World) receives(agent string, m *Message, handled bool) bool {
 		return true
 	case isRole(m.To):
 		return w.HoldsRole(agent, m.To[len("role:"):]) &&
-			(m.CreatedAt.After(w.since(agent)) || m.unanswered(w.Now) || handled)
+			(m.CreatedAt.After(w.since(agent)) || m.wasOpen(w.since(agent)) && !m.Expired(w.Now) || handled)
 	}
 	return m.To == agent
+}
+
+// wasOpen tells whether a request was not answered by a time.
+func (m *Message) wasOpen(at time.Time) bool {
+	first := slices.IndexFunc(m.Channel.Sent, func(other *Message) bool { return other.Request == m })
+	return m.Type == "request" && (first < 0 || m.Channel.Sent[first].CreatedAt.After(at))
 }
 
 func (m *Message) answeredBy(agent string) bool {

@@ -221,7 +221,7 @@ type Agent struct {
 	// The agent's id.
 	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	// The role it holds; messages to `role:<role_id>` reach it while it is active, unhealthy or draining: those sent since it
-	// took the role, and of earlier ones the requests that are still open and what it has read or answered itself.
+	// took the role, and of earlier ones the requests that were still open then and what it has read or answered itself.
 	RoleId *string `protobuf:"bytes,2,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
 	// A name for people.
 	Name *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`

@@ -93,7 +93,7 @@ export type Agent = Message<"openintent.v1.Agent"> & {
 
   /**
    * The role it holds; messages to `role:<role_id>` reach it while it is active, unhealthy or draining: those sent since it
-   * took the role, and of earlier ones the requests that are still open and what it has read or answered itself.
+   * took the role, and of earlier ones the requests that were still open then and what it has read or answered itself.
    *
    * @generated from field: optional string role_id = 2;
    */
