@@ -188,7 +188,7 @@ func TestHeldIntentsArePutAside(t *testing.T) {
 func requireSubmissions(t require.TestingT, got []*submission, want ...*submission) {
 	require.Len(t, got, len(want))
 	for i := range want {
-		require.True(t, want[i] == got[i], "the draft at %d", i)
+		require.Same(t, want[i], got[i], "the draft at %d", i)
 	}
 }
 
