@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -47,14 +46,14 @@ func FuzzParse(f *testing.F) {
 		var number int64
 		var name string
 		err := Parse("fruits", cursor, &number, &name)
-		if err == nil {
-			var again int64
-			require.NoError(t, Parse("fruits", Cursor("fruits", number, name), &again, &name))
-			require.Equal(t, number, again)
-		} else {
+		if err != nil {
 			var refusal *fault.Fault
-			require.True(t, errors.As(err, &refusal))
+			require.ErrorAs(t, err, &refusal)
+			return
 		}
+		var again int64
+		require.NoError(t, Parse("fruits", Cursor("fruits", number, name), &again, &name))
+		require.Equal(t, number, again)
 	})
 }
 
