@@ -34,7 +34,7 @@ func TestPresences(t *testing.T) {
 			presences, err := LoadPresences(tx, []string{"a", "b", "c", "a"})
 			require.NoError(t, err)
 			require.Equal(t, map[string]Presence{
-				"a": {AgentID: "a", RoleID: "x", Status: StatusActive, Version: 1},
+				"a": {AgentID: "a", RoleID: "x", RoleSince: h.clock.Now(), Status: StatusActive, Version: 1},
 				"b": {AgentID: "b", Status: StatusDeregistered, DepartedAt: h.clock.Now(), Version: 2},
 			}, presences)
 			none, err := LoadPresences(tx, nil)

@@ -37,7 +37,10 @@ type rest struct {
 	last proto.Message
 }
 
-func newREST(t *testing.T) *rest {
+func newREST(t *testing.T) *rest { return newRESTThatPings(t, patience) }
+
+// newRESTThatPings is newREST whose quiet streams are kept alive so often.
+func newRESTThatPings(t *testing.T, keepAlive time.Duration) *rest {
 	r := &rest{metrics: newMetrics(), log: &lockedBuffer{}, service: &scriptedMessages{}, answers: make(map[string]answer)}
 	r.durable = &scriptedSubscriptions{}
 	keys, err := LoadKeys("open,bound=agent-a,old;sdk", "")
@@ -65,7 +68,7 @@ func newREST(t *testing.T) *rest {
 	openintentv1.RegisterSubscriptionServiceServer(inside, r.durable)
 	gateway, err := newGateway(inside, gatewayOptions{
 		Identity: keys, MaxBodyBytes: 4096, Version: "1.2.3", Logger: logger, Metrics: r.metrics,
-		Streams: streamTimes{keepAlive: 5 * time.Millisecond, refuse: time.Nanosecond, end: time.Nanosecond},
+		Streams: streamTimes{keepAlive: keepAlive, refuse: time.Nanosecond, end: time.Nanosecond},
 	})
 	require.NoError(t, err)
 	server := httptest.NewServer(gateway)

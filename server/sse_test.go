@@ -214,7 +214,7 @@ func TestAStreamEndsWithItsClient(t *testing.T) {
 }
 
 func TestAQuietStreamIsKeptAlive(t *testing.T) {
-	r := newREST(t)
+	r := newRESTThatPings(t, 5*time.Millisecond)
 	release := make(chan struct{})
 	r.service.subscribe = func(_ *openintentv1.SubscribeRequest, stream subscription) error {
 		<-release // No header and no message: the stream begins with its first ping.
