@@ -54,5 +54,9 @@
 // would otherwise: the rules rest on stored times alone, so that all replicas decide alike. Nothing is lost by it: a
 // coordinator has its rights back with its next heartbeat, unless somebody with a grant took its place before.
 //
+// When the database loses commits under a running server, it gives positions and times again. Epochs and the numbers of intents
+// and channels have random bits, and each change of a head draws a tag, so that nothing kept by them is taken for what is
+// stored since (see database.Further).
+//
 // Access requests (RFC-0011), leases (RFC-0003), portfolios (RFC-0013) and checkpoints (RFC-0019) are not kept.
 package intents

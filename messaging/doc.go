@@ -132,6 +132,15 @@
 // outcome is unknown and repeats the call with its idempotency key. A crash between a commit and its wake-ups costs the
 // waiting parties one turn of their slow timer, and so does a notification that is lost on its way to another replica. When a
 // replica knows that it may have missed some, because it begins to listen again or another had too many to tell, everyone who
-// waits there looks at once. Lifecycle effects that touch many intents are left as rows of pending work in
+// waits there looks at once.
+//
+// When the database loses commits under a running server, places in the logs come again. What the writer remembers of the lost
+// ones does not count, because heads are compared with their tags; nor do audiences, of which the head keeps a tag of their own;
+// nor rules, whose epochs do not come again. A tail that finds its log behind what it has read, or another item in its
+// anchor's place (anchor.go), begins anew, and its followers beyond that end with CURSOR_BEYOND_LOG. Offers are remembered with
+// the message's id or time. What an idle reader misses is what others read over: a log that has grown beyond a client's
+// position again cannot be told from the one that it knew.
+//
+// Lifecycle effects that touch many intents are left as rows of pending work in
 // their cause's transaction, and finished by the caller or the sweep; readers decide by the cause and do not wait for them.
 package messaging

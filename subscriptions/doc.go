@@ -71,6 +71,8 @@
 // noting it repeats some posts, in order, under the same ids. A commit of unknown outcome is not repeated: the next look reads
 // what is stored. When the database is away, streams and posts wait and go on; calls are refused as unavailable. A consumer
 // whose process dies is replaced after ten seconds (on SQLite, where there is one process, when the next one starts), one
-// whose client takes nothing any more somewhat later. Wake-ups carry no truth, here as elsewhere. A departed agent's subscriptions, and expired ones, deliver
+// whose client takes nothing any more somewhat later. Wake-ups carry no truth, here as elsewhere. When the database loses
+// commits, positions and rows go back together; a stream of an own log whose number is beyond that ends, and a gatherer forgets how
+// far it looked. A departed agent's subscriptions, and expired ones, deliver
 // no more from that moment on, swept or not; their dead letters can be read until they are deleted.
 package subscriptions
