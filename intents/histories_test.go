@@ -60,7 +60,8 @@ func TestRulesAreKeptAgainAfterALoss(t *testing.T) {
 			}))
 			return rules
 		}
-		require.Same(t, rules(), rules())
+		first := rules()
+		require.Same(t, first, rules())
 	})
 }
 

@@ -99,23 +99,23 @@ func TestALostChannelIsNoOther(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)
 		past := databasetest.Remember(t, h.db, "before")
-		make := func(intentID, name string) string {
+		found := func(intentID, name string) string {
 			channel, err := h.channels.CreateChannel(as("creator"), &createRequest{IntentId: intentID, Name: name})
 			require.NoError(t, err)
 			return channel.GetId()
 		}
-		lost, alone := make(intentID, "lost"), h.open(t)
+		lost, alone := found(intentID, "lost"), h.open(t)
 		for range 3 {
 			h.say(t, "creator", lost, "lost")
 			h.say(t, "creator", alone, "lost with its intent")
 		}
 		past.PutBack(t)
-		other, new := make(intentID, "other"), h.open(t)
+		other, further := found(intentID, "other"), h.open(t)
 		for _, id := range []string{lost, alone} {
 			_, err := h.messaging.SendMessage(as("creator"), &sendRequest{ChannelId: id, Payload: content("astray")})
 			require.Equal(t, fault.NotFound, fault.From(err).Kind, "%v", err)
 		}
-		for _, id := range []string{other, new} {
+		for _, id := range []string{other, further} {
 			require.Empty(t, h.list(t, "creator", &listRequest{ChannelId: id}))
 		}
 		require.Zero(t, h.rows(t, "messages", "1 = 1"))
