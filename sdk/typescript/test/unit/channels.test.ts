@@ -40,7 +40,7 @@ test("a creation whose answer was lost is found again, but not another's channel
       listChannels: async () => [there],
     }).createChannel("intent", "talk", { members: ["a"], memberPolicy: "explicit", options: { audit: true } });
   };
-  const options = { audit: true, ttlSeconds: null, maxMessages: 1000 };
+  const options = { audit: true, ttlSeconds: null, maxMessages: 1000, history: "all" as const };
   const ours = channel("talk", { members: ["a"], memberPolicy: "explicit", options });
   assert.equal((await create(ours)).id, ours.id);
   for (const theirs of [{ createdBy: "another" }, { members: ["b"] }, { options: { ...options, audit: false } }]) {

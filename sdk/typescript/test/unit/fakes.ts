@@ -104,7 +104,7 @@ export function channel(name: string, fields: Partial<Channel> = {}): Channel {
     createdBy: "asker",
     members: [],
     memberPolicy: "intent",
-    options: { audit: false, ttlSeconds: null, maxMessages: 1000 },
+    options: { audit: false, ttlSeconds: null, maxMessages: 1000, history: "all" as const },
     status: "open",
     createdAt: new Date(0),
     closedAt: null,

@@ -44,6 +44,7 @@ test("channels and handlers are read, and what concerns neither is left alone", 
     audit: true,
     ttlSeconds: 60,
     maxMessages: null,
+    history: "all",
     taskId: "task_1",
   });
   assert.equal(channels["again"]?.audit, true);
@@ -53,6 +54,7 @@ test("channels and handlers are read, and what concerns neither is left alone", 
     audit: false,
     ttlSeconds: null,
     maxMessages: null,
+    history: "all",
     taskId: null,
   });
   assert.deepEqual(agents["research-agent"]?.onMessage, [
