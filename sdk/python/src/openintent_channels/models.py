@@ -23,8 +23,8 @@ ERROR_MARK = "openintent_error"
 @dataclass(frozen=True, slots=True)
 class ChannelOptions:
     """A channel's settings: whether its messages are copied to the event log, how many seconds it stays open after its last
-    message (None: until its intent ends), how many messages are kept, and what members added later see: `all` that is kept, or
-    with `from_join` what is sent after they were added."""
+    message (None: until its intent ends), how many messages are kept, and what members added later see: `all` that is kept,
+    or with `from_join` what is sent after they were added."""
 
     audit: bool = False
     ttl_seconds: int | None = None
@@ -105,6 +105,12 @@ class Intent:
     depends_on: tuple[str, ...] = ()
 
 
+def _history(options: channels_pb2.ChannelOptions) -> str:
+    if not options.HasField("history"):
+        return "all"
+    return word(channels_pb2.ChannelHistory, "CHANNEL_HISTORY_", options.history)
+
+
 def channel_of(wire: channels_pb2.Channel) -> Channel:
     """Reads a channel from the wire."""
     options = wire.options
@@ -119,7 +125,7 @@ def channel_of(wire: channels_pb2.Channel) -> Channel:
             audit=options.audit,
             ttl_seconds=options.ttl_seconds if options.HasField("ttl_seconds") else None,
             max_messages=options.max_messages if options.HasField("max_messages") else None,
-            history=word(channels_pb2.ChannelHistory, "CHANNEL_HISTORY_", options.history) if options.HasField("history") else "all",
+            history=_history(options),
         ),
         status=word(channels_pb2.ChannelStatus, "CHANNEL_STATUS_", wire.status),
         created_at=_time(wire.created_at),
