@@ -192,6 +192,9 @@ func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, er
 	conn, err := pool.db.Conn(ctx)
 	if err != nil {
 		pool.gate.leave(struct{}{})
+		if isLost(err) {
+			p.lost.Store(time.Now().UnixNano()) // who is not reached has probably ended the other connections, too
+		}
 		return nil, err
 	}
 	return &postgresConnection{Conn: conn, pool: pool}, nil

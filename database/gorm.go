@@ -67,7 +67,7 @@ func (p gormPool) QueryRowContext(ctx context.Context, query string, args ...any
 
 // note remembers the first failure of a statement and returns it, marked if a write met a read-only session.
 func (tx *Tx) note(err error) error {
-	if tx.mode == writing {
+	if tx.mode.writes() {
 		err = refusedAsReadOnly(err)
 	}
 	if err != nil && tx.failed == nil {
