@@ -15,12 +15,12 @@ const (
 	Key = "test-key"
 	// CompatibilityKey is unbound and has the profile for existing clients.
 	CompatibilityKey = "test-key-sdk"
-	// BoundKey acts only as BoundAgent.
+	// BoundKey acts only as BoundAgent, which may take no role.
 	BoundKey = "test-key-bound"
 	// BoundAgent is the agent of BoundKey.
 	BoundAgent = "bound-agent"
 
-	defaultKeys = Key + ";roles=*," + CompatibilityKey + ";roles=*;sdk," + BoundKey + "=" + BoundAgent + ";roles=*"
+	defaultKeys = Key + ";roles=*," + CompatibilityKey + ";roles=*;sdk," + BoundKey + "=" + BoundAgent
 )
 
 // Caller is one identity with a client of every service. Its calls carry the identity by themselves.

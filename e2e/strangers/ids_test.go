@@ -168,7 +168,13 @@ func TestWrongQueries(t *testing.T) {
 	add(subscription+"/deliveries", "wait_seconds", "wait_seconds=-1", "wait_seconds=601", "wait_seconds=NaN")
 	add(subscription+"/dead_letters", "limit", "limit=0", "limit=1001")
 	add(subscription+"/dead_letters", "after_number", "after_number=-1", "after_number=9223372036854775808", "after_number=last")
-	add(messages+"/{request}/deliveries", "limit", "limit=5")
+	for _, list := range []string{
+		messages + "/{request}/deliveries", "/v1/intents", "/v1/agents", "/v1/intents/{intent}/tasks", "/v1/intents/{intent}/channels",
+		"/v1/intents/{intent}/events",
+	} {
+		add(list, "limit", "limit=0", "limit=1001", "limit=many")
+		add(list, "cursor", "cursor=nope", "cursor=%00", "cursor=e30")
+	}
 	add("/v1/intents", "offset", "offset=-1", "offset=x")
 	add("/v1/intents/{intent}/events", "since", "since=yesterday", "since=")
 	add("/v1/intents/{intent}/events", "after_sequence", "after_sequence=-1", "after_sequence=9223372036854775808")

@@ -101,6 +101,8 @@ var rightsAttacks = map[string]string{
 	"redrives another's dead letters":    `{"subscription_id":"{subscription}"}`,
 
 	"registers another":           `{"agent_id":"gone"}`,
+	"takes a role":                `{"agent_id":"{mallory}","role_id":"reviewer"}`,
+	"changes to a role":           `{"agent_id":"{mallory}","role_id":"reviewer"}`,
 	"takes another's record over": `{"agent_id":"bob","endpoint":"https://example.com/"}`,
 	"declares another dead":       `{"agent_id":"bob","status":"dead"}`,
 	"drains another":              `{"agent_id":"bob","status":"draining"}`,
