@@ -30,7 +30,7 @@ package: ## Build what the SDKs are installed from into dist/: a Go module, a wh
 
 test: check-generated proto-lint proto-breaking lint test-sdks ## Check everything and run all tests; installs or starts what they need
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
-		scripts/node.sh scripts/with-postgres.sh go test -race -p 2 -timeout 9m ./...
+		scripts/node.sh scripts/with-postgres.sh go test -race -p 2 -timeout 20m ./...
 
 test-sdks: ## Test what the Python and the TypeScript SDK do without a server
 	scripts/python-sdk.sh unit
