@@ -63,6 +63,9 @@ func (c channelScope) take(s *Service, before *sight, stored *handover) *sight {
 	if rows[0].Ordinal != before.through+1 || stored.head.Epoch != before.head.Epoch || !stored.tells(before.look) {
 		return nil
 	}
+	if len(rows) < len(stored.messages) {
+		return nil // one commit is seen whole or not at all, so the log has lost what was seen and gives its places again
+	}
 	next := &sight{section: section{look: before.look}, number: before.number}
 	next.head, next.count, next.now = stored.head, stored.count, now
 	if next.closed() {
