@@ -25,8 +25,8 @@ const (
 const (
 	maxBatchDrafts = 512
 	maxBatchBytes  = 8 << 20
-	maxShareDrafts = 32
-	maxShareBytes  = 64 << 10
+	maxShareDrafts = 16
+	maxShareBytes  = 32 << 10
 	aloneAfter     = 256
 )
 

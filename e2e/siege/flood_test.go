@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -56,7 +57,7 @@ func TestFloodOfOneKey(t *testing.T) {
 			figure(t, "%s, the victim in %s: p50 %v calm, %v under the flood (aim %v), p99 %v; %d of %d refused; %.0f messages/s flooded",
 				attack.name, attack.where, quantile(calm, .5), quantile(under, .5), aim, quantile(under, .99), refused, sends, messages)
 			require.Zero(t, refused)
-			require.Less(t, quantile(under, .5), size(10*aim+500*time.Millisecond, aim)) // a busy machine is no fault
+			assert.Less(t, quantile(under, .5), size(10*aim+500*time.Millisecond, aim)) // a busy machine is no fault
 		}
 	})
 }
