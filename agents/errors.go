@@ -16,7 +16,7 @@ var (
 	// ErrGone refuses the heartbeat of an agent that left.
 	ErrGone = fault.New(fault.Gone, "AGENT_GONE", "The agent is deregistered; register it again.")
 
-	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "Agents of this key may not take that role.")
+	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "The key does not list this role; register without it, or have the role listed with the key.")
 )
 
 func invalidTransition(from, to Status) error {

@@ -69,7 +69,7 @@ func TestAnAbsentDatabaseIsNotSilence(t *testing.T) {
 	})
 }
 
-// What a sweep could not store because the database was away is not taken as time in which agents could be heard either.
+// A sweep that could not store anything, because the database was away, heard nobody either.
 func TestASweepThatCannotWriteHearsNothing(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		faults := &databasetest.CommitFaults{}
@@ -168,7 +168,7 @@ func TestSilenceAfterTheClockWasSetBack(t *testing.T) {
 	})
 }
 
-// What a departure ends has no later time than the departure, though the clock was set back in between.
+// A departure gets a time at or after that of everything it ends, even if the clock was set back in between.
 func TestADepartureLiesAfterWhatItEnds(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		broken := errors.New("broken")

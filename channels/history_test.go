@@ -37,7 +37,7 @@ func TestTheHistoryFloor(t *testing.T) {
 	}
 }
 
-// What is stored of openings and joinings comes back with the rules, whichever way they are read.
+// Every way to read the rules gives the stored openings and joinings with them.
 func TestOpeningsAndJoiningsAreStored(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.create(t, "alice", &createRequest{

@@ -27,7 +27,7 @@ func modesIn(t *testing.T, folder string) map[string]fs.FileMode {
 	return modes
 }
 
-// What is made is its owner's only, whatever the process's mask is; a file that was there keeps its mode.
+// New files belong to their owner alone, whatever the umask is; a file that was there keeps its mode.
 func TestModesOfSQLiteFiles(t *testing.T) {
 	before := syscall.Umask(0)
 	t.Cleanup(func() { syscall.Umask(before) })
