@@ -13,16 +13,11 @@ import (
 	"openintent/pages"
 )
 
-const (
-	// verifyPage is how many events are held at once while a chain is recomputed.
-	verifyPage = 500
-	// maxVerifications is how many chains are recomputed at once.
-	maxVerifications = 2
-)
+// verifyPage is how many events are held at once while a chain is recomputed.
+const verifyPage = 500
 
 var errVerificationRunning = fault.New(fault.Quota, "VERIFICATION_RUNNING",
-	"This caller verifies a log already, or the server verifies as many as it does at once; try again when one is done.").
-	After(time.Second)
+	"This caller verifies a log already; try again when that is done.").After(time.Second)
 
 // verifications are those under way, by who asked for them.
 type verifications struct {
@@ -35,7 +30,7 @@ func (v *verifications) begin(c caller.Caller) (end func(), err error) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	who := c.KeyID + " " + c.Agent
-	if _, already := v.running[who]; already || len(v.running) == maxVerifications {
+	if _, already := v.running[who]; already {
 		return nil, errVerificationRunning
 	}
 	if v.running == nil {
@@ -50,7 +45,8 @@ func (v *verifications) begin(c caller.Caller) (end func(), err error) {
 }
 
 // VerifyEvents recomputes an intent's hash chain from what is stored, page by page. It needs no snapshot of the whole log,
-// which only grows: each page is read by itself, with the rights that hold then, and the last one with the head.
+// which only grows: each page is read by itself, with the rights that hold then, and the last one with the head. Pages are
+// heavy reads, for which callers are let in in turn, so that a long log does not keep another from being verified.
 func (s *Service) VerifyEvents(
 	ctx context.Context, req *openintentv1.VerifyEventsRequest,
 ) (*openintentv1.VerifyEventsResponse, error) {
@@ -85,28 +81,26 @@ func (s *Service) VerifyEvents(
 
 // verifyPage checks the events that follow on those that were checked, and tells whether that was the end of the log.
 func (s *Service) verifyPage(ctx context.Context, intentID string, check *chainCheck) (complete bool, err error) {
-	var head Head
-	var events []*Event
 	page := pages.Of(verificationList, verifyPage)
 	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
-		if head, err = s.view(tx, c, c.Agent, intentID, PermissionRead); err != nil {
+		head, err := s.view(tx, c, c.Agent, intentID, PermissionRead)
+		if err != nil {
 			return err
 		}
-		events, err = listEvents(tx, page, head.IntentNo, eventFilter{after: check.last})
-		return err
+		events, err := listEvents(tx, page, head.IntentNo, eventFilter{after: check.last})
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			check.next(event)
+			runtime.Gosched() // a long log must not keep short calls from the processor
+		}
+		if complete = !page.More(); complete {
+			check.end(head.LastSequence, head.lastHash)
+		}
+		return nil
 	})
-	if err != nil {
-		return false, err
-	}
-	for _, event := range events {
-		check.next(event)
-		runtime.Gosched() // a long log must not keep short calls from the processor
-	}
-	if page.More() {
-		return false, nil
-	}
-	check.end(head.LastSequence, head.lastHash)
-	return true, nil
+	return complete && err == nil, err
 }
 
 // verificationList is the name of the list of outcomes in cursors.

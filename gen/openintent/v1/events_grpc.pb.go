@@ -43,8 +43,8 @@ type EventServiceClient interface {
 	// GetEvent gives one event.
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*Event, error)
 	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. It works
-	// for as long as the log is long. While one of a caller's runs, and while the server runs as many as it does at once,
-	// another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
+	// for as long as the log is long. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason
+	// VERIFICATION_RUNNING.
 	VerifyEvents(ctx context.Context, in *VerifyEventsRequest, opts ...grpc.CallOption) (*VerifyEventsResponse, error)
 	// ListTraceEvents lists the events of one trace across all intents that the caller may read, oldest first (RFC-0020).
 	ListTraceEvents(ctx context.Context, in *ListTraceEventsRequest, opts ...grpc.CallOption) (*ListTraceEventsResponse, error)
@@ -125,8 +125,8 @@ type EventServiceServer interface {
 	// GetEvent gives one event.
 	GetEvent(context.Context, *GetEventRequest) (*Event, error)
 	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. It works
-	// for as long as the log is long. While one of a caller's runs, and while the server runs as many as it does at once,
-	// another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
+	// for as long as the log is long. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason
+	// VERIFICATION_RUNNING.
 	VerifyEvents(context.Context, *VerifyEventsRequest) (*VerifyEventsResponse, error)
 	// ListTraceEvents lists the events of one trace across all intents that the caller may read, oldest first (RFC-0020).
 	ListTraceEvents(context.Context, *ListTraceEventsRequest) (*ListTraceEventsResponse, error)

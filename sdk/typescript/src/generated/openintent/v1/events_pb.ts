@@ -602,8 +602,8 @@ export const EventService: GenService<{
   },
   /**
    * VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. It works
-   * for as long as the log is long. While one of a caller's runs, and while the server runs as many as it does at once,
-   * another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
+   * for as long as the log is long. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason
+   * VERIFICATION_RUNNING.
    *
    * @generated from rpc openintent.v1.EventService.VerifyEvents
    */
