@@ -139,28 +139,32 @@ func (h *held) expire(now time.Time, patience time.Duration) (overdue []*submiss
 	return overdue
 }
 
-// take removes a batch of drafts that are due, and those that have been here for too long.
-func (a *aside) take(now time.Time, stopping bool) (batch, overdue []*submission) {
+// take removes a batch of drafts that are due, and those that have been here for too long. While several keys send, no key
+// has more than its share of the batch, as in the queue: whoever comes next waits for the whole of it.
+func (a *aside) take(now time.Time, stopping, shared bool) (batch, overdue []*submission) {
 	patience := asidePatience
 	if stopping {
 		patience = stopPatience
 	}
-	bytes, most := 0, maxBatchDrafts
+	drafts, bytes := maxBatchDrafts, maxBatchBytes // that there is room for
+	if shared {
+		drafts, bytes = maxShareDrafts, maxShareBytes
+	}
 	for _, h := range a.intents {
 		if h.due.After(now) || h.alone && len(batch) > 0 {
 			continue
 		}
 		overdue = append(overdue, h.expire(now, patience)...)
 		a.trying = append(a.trying, h)
-		if len(h.lines) > 1 { // as in the queue, nobody waits for all of another key's drafts
-			most = min(most, len(batch)+maxShareDrafts*len(h.lines))
+		if shared && len(h.lines) > 1 && len(batch) == 0 { // a share for each key
+			drafts, bytes = maxShareDrafts*len(h.lines), maxShareBytes*len(h.lines)
 		}
-		for len(h.lines) > 0 && len(batch) < most && (len(batch) == 0 || bytes < maxBatchBytes) {
+		for len(h.lines) > 0 && len(batch) < drafts && (len(batch) == 0 || bytes > 0) {
 			s := h.next()
-			bytes += s.draft.size()
+			bytes -= s.draft.size()
 			batch = append(batch, s)
 		}
-		if h.alone && len(batch) > 0 {
+		if len(batch) >= drafts || bytes <= 0 || h.alone && len(batch) > 0 {
 			break
 		}
 	}

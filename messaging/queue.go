@@ -239,7 +239,7 @@ func (q *queue) take(now time.Time) taken {
 	var t taken
 	q.batches++
 	if q.batches%2 == 0 || q.turns.first == nil {
-		t.batch, t.overdue = q.aside.take(now, q.stopping)
+		t.batch, t.overdue = q.aside.take(now, q.stopping, q.shared())
 	}
 	if len(t.batch) == 0 {
 		t.batch = q.gather(now)

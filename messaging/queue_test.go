@@ -206,6 +206,23 @@ func TestKeysTakeTurnsInAHeldIntent(t *testing.T) {
 	require.Len(t, batch, 2*maxShareDrafts)
 }
 
+// A key that floods an intent which was held has its share of each batch, as it has elsewhere, while others send.
+func TestSharesHoldInAHeldIntent(t *testing.T) {
+	q, now := newQueue(), time.Now()
+	for range 3 * maxShareDrafts {
+		filled(t, q, queued("flood", 1, 0))
+	}
+	q.putAside(q.take(now).batch, now)
+	filled(t, q, queued("victim", 2, 0))
+	now = now.Add(time.Second)
+	var sizes []int
+	for q.drafts > 0 {
+		sizes = append(sizes, len(q.take(now).batch))
+		q.putAside(nil, now)
+	}
+	require.ElementsMatch(t, []int{1, maxShareDrafts, maxShareDrafts, maxShareDrafts}, sizes)
+}
+
 func TestHeldIntentsAreGivenUpInTheEnd(t *testing.T) {
 	q, now := newQueue(), time.Now()
 	list := filled(t, q, queued("a", 1, 0))
