@@ -131,25 +131,40 @@ func (s *Service) ListMessageDeliveries(
 	return answer, nil
 }
 
-// records gives what happened to a message, by recipient, to so many of them after a name: those that it is for now, and
-// whoever has left a trace.
-func (l look) records(tx *database.Tx, m *Message, after string, limit int) ([]record, error) {
-	traces := make(map[string]*record)
+// records lists what happened to a message, by recipient: the first so many of those whose names come after one. The
+// recipients are those that the message is for now, and whoever has left a trace.
+func (l look) records(tx *database.Tx, m *Message, after string, limit int) (records []record, err error) {
+	for rows := limit + 1; ; rows = min(2*rows, pages.MaxEntries) { // the sender may be among them
+		some, through, err := l.recordsAfter(tx, m, after, rows)
+		records = append(records, some...)
+		if err != nil || through == "" || len(records) >= limit {
+			return records[:min(len(records), limit)], err
+		}
+		after = through
+	}
+}
+
+// recordsAfter reads so many traces of each kind. It lists the recipients up to the name through which all kinds were read;
+// empty when they were read to their end.
+func (l look) recordsAfter(tx *database.Tx, m *Message, after string, rows int) (records []record, through string, err error) {
+	traces := newTraces(rows)
 	addressees, statement := l.prepareAddressees(tx, m)
-	if err := tx.Pipeline(append(traceStatements(m, traces, after, limit), statement)...); err != nil {
-		return nil, err
+	if err := tx.Pipeline(append(traces.statements(m, after), statement)...); err != nil {
+		return nil, "", err
 	}
 	for _, agent := range l.recipients(m.forAnother(), addressees) {
 		if agent > after {
-			trace(traces, agent)
+			traces.of(agent)
 		}
 	}
-	delete(traces, m.Sender)
-	l.dropUnseen(m, traces)
+	delete(traces.records, m.Sender)
+	l.dropUnseen(m, traces.records)
 	ended := l.abandonedAt(m, addressees[m.Target].DepartedAt)
-	var records []record
-	for _, agent := range slices.Sorted(maps.Keys(traces))[:min(len(traces), limit)] {
-		one := traces[agent]
+	for _, agent := range slices.Sorted(maps.Keys(traces.records)) {
+		if traces.through != "" && agent > traces.through {
+			break
+		}
+		one := traces.records[agent]
 		one.stored = m.CreatedAt
 		one.expired = expiryFor(m, one.read, ended, l.now)
 		if toEveryone(m.Target) && !one.offered.IsZero() {
@@ -157,7 +172,7 @@ func (l look) records(tx *database.Tx, m *Message, after string, limit int) ([]r
 		}
 		records = append(records, *one)
 	}
-	return records, nil
+	return records, traces.through, nil
 }
 
 // dropUnseen takes back what marks say of messages to everyone that lie below a recipient's history floor: they were never
@@ -225,59 +240,4 @@ func (l look) abandonedAt(m *Message, departedAt time.Time) time.Time {
 		return closedAt
 	}
 	return departedAt
-}
-
-// trace gives an agent's record, and begins one at its first trace.
-func trace(traces map[string]*record, agent string) *record {
-	if traces[agent] == nil {
-		traces[agent] = &record{agent: agent}
-	}
-	return traces[agent]
-}
-
-// traceStatements read what recipients whose names come after one have left behind of a message. Of each kind the first by
-// name suffice, because no more are listed, besides the sender that may be among them.
-func traceStatements(m *Message, traces map[string]*record, after string, limit int) []database.Statement {
-	read := func(sql string, arguments []any, set func(r *record, at time.Time)) database.Statement {
-		arguments = append(slices.Clone(arguments), after, limit+1)
-		return database.Statement{SQL: sql + " LIMIT ?", Args: arguments, Scan: func(row database.Row) error {
-			var agent string
-			var at int64
-			err := row.Scan(&agent, &at)
-			set(trace(traces, agent), database.Time(at))
-			return err
-		}}
-	}
-	place := []any{m.IntentNo, m.Position}
-	statements := []database.Statement{
-		read("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? AND agent_id > ?"+
-			" ORDER BY agent_id", place,
-			func(r *record, at time.Time) { r.read = at }),
-		read("SELECT sender, min(created_at) FROM messages WHERE intent_no = ? AND correlation_position = ?"+
-			" AND sender > ? GROUP BY sender ORDER BY sender", place,
-			func(r *record, at time.Time) { r.answered = at }),
-		read("SELECT agent_id, offered_at FROM offers WHERE intent_no = ? AND position = ? AND agent_id > ?"+
-			" ORDER BY agent_id", place,
-			func(r *record, at time.Time) { r.offered = at }),
-		{
-			SQL: "SELECT agent_id, dead_at, reason FROM dead_letters WHERE intent_no = ? AND position = ?" +
-				" AND agent_id > ? ORDER BY agent_id LIMIT ?",
-			Args: append(slices.Clone(place), after, limit+1),
-			Scan: func(row database.Row) error {
-				var agent, reason string
-				var at int64
-				err := row.Scan(&agent, &at, &reason)
-				one := trace(traces, agent)
-				one.deadLettered, one.deadLetterReason = database.Time(at), reason
-				return err
-			},
-		},
-	}
-	if toEveryone(m.Target) {
-		statements = append(statements, read("SELECT agent_id, offered_at FROM channel_offers"+
-			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? AND agent_id > ?"+
-			" ORDER BY agent_id", []any{m.IntentNo, m.ChannelNo, m.Ordinal},
-			func(r *record, at time.Time) { r.offered = at }))
-	}
-	return statements
 }

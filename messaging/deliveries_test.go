@@ -277,3 +277,32 @@ func TestDeliveriesComeInPages(t *testing.T) {
 		require.Nil(t, rest.NextCursor)
 	})
 }
+
+// A page is full although many who joined later were handed only what came after the message.
+func TestPagesOfDeliveriesPassOverWhoJoinedLater(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.create(t, &createRequest{
+			MemberPolicy: ptr(openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT), Members: []string{"a", "y", "z"},
+			Options: &optionsInput{History: ptr(openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN)},
+		})
+		told := h.say(t, "a", channelID, "")
+		agents := []string{"y", "z"}
+		for i := range 10 {
+			agents = append(agents, fmt.Sprint("later-", i))
+			h.addMember(t, channelID, agents[len(agents)-1])
+		}
+		h.say(t, "a", channelID, "")
+		for _, agent := range agents {
+			h.list(t, agent, &listRequest{ChannelId: channelID})
+		}
+		h.flushOffers(t)
+		page, err := h.messaging.ListMessageDeliveries(as("a"), &openintentv1.ListMessageDeliveriesRequest{
+			ChannelId: channelID, MessageId: told.GetId(), Limit: ptr(int32(1)),
+		})
+		require.NoError(t, err)
+		require.Len(t, page.GetDeliveries(), 1)
+		require.Equal(t, "y", page.GetDeliveries()[0].GetAgentId())
+		require.Equal(t, statusOffered, page.GetDeliveries()[0].GetStatus())
+		require.NotNil(t, page.NextCursor)
+	})
+}

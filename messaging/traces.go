@@ -1,0 +1,78 @@
+package messaging
+
+import (
+	"slices"
+
+	"openintent/database"
+)
+
+// traces are what recipients have left behind of a message: receipts, answers, offers and dead letters. Each kind is read in
+// the order of the recipients' names, at most so many rows of it.
+type traces struct {
+	rows    int
+	records map[string]*record
+	// through is the last name up to which every kind was read; empty when each was read to its end.
+	through string
+}
+
+func newTraces(rows int) *traces { return &traces{rows: rows, records: make(map[string]*record)} }
+
+// of gives an agent's record, and begins one at its first trace.
+func (t *traces) of(agent string) *record {
+	if t.records[agent] == nil {
+		t.records[agent] = &record{agent: agent}
+	}
+	return t.records[agent]
+}
+
+// statements read the traces of recipients whose names come after one.
+func (t *traces) statements(m *Message, after string) []database.Statement {
+	place := []any{m.IntentNo, m.Position, after}
+	statements := []database.Statement{
+		t.timed("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? AND agent_id > ?"+
+			" ORDER BY agent_id", place, func(r *record, at int64) { r.read = database.Time(at) }),
+		t.timed("SELECT sender, min(created_at) FROM messages WHERE intent_no = ? AND correlation_position = ?"+
+			" AND sender > ? GROUP BY sender ORDER BY sender", place, func(r *record, at int64) { r.answered = database.Time(at) }),
+		t.timed("SELECT agent_id, offered_at FROM offers WHERE intent_no = ? AND position = ? AND agent_id > ?"+
+			" ORDER BY agent_id", place, func(r *record, at int64) { r.offered = database.Time(at) }),
+		t.kind("SELECT agent_id, dead_at, reason FROM dead_letters WHERE intent_no = ? AND position = ? AND agent_id > ?"+
+			" ORDER BY agent_id", place, func(row database.Row) (agent string, err error) {
+			var reason string
+			var at int64
+			if err = row.Scan(&agent, &at, &reason); err == nil {
+				one := t.of(agent)
+				one.deadLettered, one.deadLetterReason = database.Time(at), reason
+			}
+			return agent, err
+		}),
+	}
+	if toEveryone(m.Target) {
+		statements = append(statements, t.timed("SELECT agent_id, offered_at FROM channel_offers"+
+			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? AND agent_id > ? ORDER BY agent_id",
+			[]any{m.IntentNo, m.ChannelNo, m.Ordinal, after}, func(r *record, at int64) { r.offered = database.Time(at) }))
+	}
+	return statements
+}
+
+// timed reads a kind of trace that is a time.
+func (t *traces) timed(sql string, arguments []any, set func(r *record, at int64)) database.Statement {
+	return t.kind(sql, arguments, func(row database.Row) (agent string, err error) {
+		var at int64
+		if err = row.Scan(&agent, &at); err == nil {
+			set(t.of(agent), at)
+		}
+		return agent, err
+	})
+}
+
+// kind reads a kind of trace, and notes how far it came when there may be more.
+func (t *traces) kind(sql string, arguments []any, scan func(row database.Row) (agent string, err error)) database.Statement {
+	read := 0
+	return database.Statement{SQL: sql + " LIMIT ?", Args: append(slices.Clone(arguments), t.rows), Scan: func(row database.Row) error {
+		agent, err := scan(row)
+		if read++; read == t.rows && (t.through == "" || agent < t.through) {
+			t.through = agent
+		}
+		return err
+	}}
+}
