@@ -1,6 +1,8 @@
 package channels
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"openintent/intents"
@@ -10,6 +12,14 @@ import (
 type Key struct {
 	IntentNo  int64
 	ChannelNo int64
+}
+
+// DistinctKeys sorts keys and leaves each once.
+func DistinctKeys(keys []Key) []Key {
+	slices.SortFunc(keys, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.IntentNo, b.IntentNo), cmp.Compare(a.ChannelNo, b.ChannelNo))
+	})
+	return slices.Compact(keys)
 }
 
 // Policy is who may take part in a channel.

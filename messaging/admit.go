@@ -26,7 +26,7 @@ type situation struct {
 // the message itself in order. It changes nothing but the draft's target, which a response takes from its request.
 func admit(d *draft, s situation) error {
 	viewer := s.viewer(d)
-	if err := s.mayParticipate(d, viewer); err != nil {
+	if err := viewer.mayParticipate(d.by, s.access); err != nil {
 		return err
 	}
 	if _, closed := s.channel.ClosedBy(s.count, s.head, s.now); closed {
@@ -58,17 +58,6 @@ func (s situation) viewer(d *draft) Viewer {
 	presence := s.presences[d.sender]
 	presence.AgentID = d.sender
 	return viewerIn(s.channel, presence, d.privileged, s.access, s.now)
-}
-
-// mayParticipate tells a missing access to the intent from a missing membership.
-func (s situation) mayParticipate(d *draft, viewer Viewer) error {
-	if viewer.Participates {
-		return nil
-	}
-	if err := s.access.Require(d.by, d.sender, intents.PermissionRead, s.now); err != nil {
-		return err
-	}
-	return errNotMember
 }
 
 func admitExpiry(d *draft, now time.Time) error {

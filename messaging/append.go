@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
@@ -125,13 +124,4 @@ func auditPayload(channel *channels.Rules, m *Message) jsonvalue.Object {
 		object.Raw("proof", proof)
 	}
 	return object.Object()
-}
-
-// departureDraft is the server's word to a channel that an agent left (RFC-0021 section 7.2).
-func departureDraft(agent string) *draft {
-	var payload jsonvalue.Builder
-	return &draft{
-		id: newMessageID(), sender: caller.System, messageType: TypeNotify, target: caller.Broadcast,
-		payload: payload.String("event", "agent_departed").String("agent_id", agent).Object(),
-	}
 }

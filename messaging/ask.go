@@ -9,7 +9,6 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
-	"openintent/intents"
 )
 
 // question is a request whose answers somebody waits for.
@@ -89,7 +88,7 @@ func (s *Service) await(ctx context.Context, listening *listener, q question, lo
 				return s.settle(ctx, q) // its addressee left, but an answer from before may be on its way
 			default:
 				seen, q.request = latest, latest.request
-				q.wait.until = earlier(q.wait.until, seen.request.ExpiresAt)
+				q.wait.until = earliest(q.wait.until, seen.request.ExpiresAt)
 			}
 		}
 		remaining := q.wait.remaining(s.db.Now())
@@ -103,9 +102,9 @@ func (s *Service) await(ctx context.Context, listening *listener, q question, lo
 		}
 		timer := time.NewTimer(min(remaining, s.lookAgain))
 		select {
-		case <-listening.wake:
-			given, due := listening.hands.take()
-			if latest, enough := s.answersIn(given, q); enough && !due {
+		case <-listening.woken():
+			given, due := listening.take()
+			if latest, enough := s.answersHanded(given, q); enough && !due {
 				timer.Stop()
 				return latest, nil
 			}
@@ -130,19 +129,11 @@ func (q question) over(seen answers) bool {
 	return !q.settles && (seen.request.Expired(seen.now) || seen.request.pastExpiry(seen.now))
 }
 
-// earlier gives the earlier of a time and another that is zero when there is none.
-func earlier(at, other time.Time) time.Time {
-	if !other.IsZero() && other.Before(at) {
-		return other
-	}
-	return at
-}
-
 // lookAtAnswers reads the question's state in one snapshot.
 func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
 		found, statements := q.prepare()
-		l, err := s.look(tx, q.key, []string{q.asker}, statements...)
+		l, err := s.reader.look(tx, q.key, []string{q.asker}, statements...)
 		if err != nil {
 			return err
 		}
@@ -152,19 +143,19 @@ func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, 
 	return seen, err
 }
 
-// answersIn gives what a look at the question would see, if the first responses to it were handed over and are enough. Of
+// answersHanded gives what a look at the question would see, if the first responses to it were handed over and are enough. Of
 // later ones it is not known whether they are all.
-func (s *Service) answersIn(given []*handover, q question) (seen answers, enough bool) {
+func (s *Service) answersHanded(given []*handover, q question) (seen answers, enough bool) {
 	for _, stored := range given {
 		if _, first := stored.answered[q.id]; !first || stored.key != q.key || q.request == nil {
 			continue
 		}
 		now := s.db.Now()
-		l, known := stored.look(s, now, q.asker)
+		l, known := s.reader.lookAtHandover(stored, now, q.asker)
 		if !known || !stored.fresh(now) {
 			return answers{}, false
 		}
-		seen, err := q.judge(nil, l, stored.answering(q.request))
+		seen, err := q.judge(nil, l, answersIn(stored, q.request))
 		return seen, err == nil && q.wanted > 0 && len(seen.responses) >= q.wanted
 	}
 	return answers{}, false
@@ -176,7 +167,7 @@ func (s *Service) answersIn(given []*handover, q question) (seen answers, enough
 func (s *Service) settle(ctx context.Context, q question) (seen answers, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		found, statements := q.prepare()
-		l, head, err := s.lookLocked(tx, q.key, []string{q.asker}, statements...)
+		l, head, err := s.reader.lookLocked(tx, q.key, []string{q.asker}, statements...)
 		if err != nil {
 			return err
 		}
@@ -191,7 +182,7 @@ func (s *Service) settle(ctx context.Context, q question) (seen answers, err err
 
 // prepare gives the statements that read the request and its responses, and where they put them.
 func (q question) prepare() (found *selection, statements []database.Statement) {
-	if !messageIDForm.MatchString(q.id) {
+	if !isMessageID(q.id) {
 		q.id = "" // nothing has it
 	}
 	found, request := prepareMessages("",
@@ -258,20 +249,4 @@ func nameRequest(err error, id string) error {
 		return errAnswersUnknown.With("message_id", id).Because(err)
 	}
 	return err
-}
-
-// expireRequests makes the expiry of open requests of one intent lasting.
-func expireRequests(tx *database.Tx, head *intents.Head, positions []int64) error {
-	head.Touch()
-	in, argument := tx.In("position", positions)
-	return tx.Pipeline(
-		database.Statement{
-			SQL:  "UPDATE messages SET ended_at = ? WHERE intent_no = ? AND " + in,
-			Args: []any{database.Micros(head.Now()), head.IntentNo, argument},
-		},
-		database.Statement{
-			SQL:  "DELETE FROM open_requests WHERE intent_no = ? AND " + in,
-			Args: []any{head.IntentNo, argument},
-		},
-	)
 }

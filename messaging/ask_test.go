@@ -11,6 +11,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -68,7 +69,7 @@ func (a asked) result(t require.TestingT) answered {
 
 // requireTimeout checks that the wait ran out and which request that was.
 func requireTimeout(t require.TestingT, out answered, request *wireMessage) {
-	f := requireFault(t, out.err, fault.TimedOut, "MESSAGE_TIMEOUT")
+	f := faulttest.Require(t, out.err, fault.TimedOut, "MESSAGE_TIMEOUT")
 	require.Equal(t, request.GetId(), f.Metadata["message_id"])
 }
 
@@ -115,11 +116,11 @@ func TestAskHasABoundedTime(t *testing.T) {
 		_, err := h.messaging.Ask(as("alice"), &askRequest{
 			ChannelId: id, To: "bob", Timeout: ptr(1.0), TimeoutSeconds: ptr(1.0),
 		})
-		requireBadField(t, err, "timeout")
+		faulttest.RequireBadField(t, err, "timeout")
 		_, err = h.messaging.Ask(as("alice"), &askRequest{ChannelId: id, To: "*"})
-		requireBadField(t, err, "to")
+		faulttest.RequireBadField(t, err, "to")
 		_, err = h.messaging.Ask(as("alice"), &askRequest{ChannelId: id, To: "alice"})
-		requireBadField(t, err, "to")
+		faulttest.RequireBadField(t, err, "to")
 		require.Zero(t, h.channel(t, id).GetMessageCount())
 		ctx, cancel := context.WithCancel(as("alice"))
 		defer cancel()
@@ -145,7 +146,7 @@ func TestAskThatRunsOutExpiresItsRequest(t *testing.T) {
 		require.Zero(t, h.rows(t, "open_requests", "intent_no = ?", key.IntentNo), "the expiry is lasting")
 		require.Equal(t, expired, h.get(t, id, asking.request.GetId()).GetStatus())
 		_, err := h.tryReply(as("bob"), id, asking.request.GetId(), "late")
-		requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+		faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 	}, restless)
 }
 
@@ -184,7 +185,7 @@ func TestAReplyRacesTheDeadline(t *testing.T) {
 				require.Equal(t, asking.request.GetId(), out.message.GetCorrelationId())
 				require.True(t, out.message.GetCreatedAt().AsTime().Before(deadline))
 			} else {
-				requireFault(t, replyErr, fault.Conflict, "MESSAGE_EXPIRED")
+				faulttest.Require(t, replyErr, fault.Conflict, "MESSAGE_EXPIRED")
 				requireTimeout(t, out, asking.request)
 			}
 			outcomes[replyErr == nil]++
@@ -203,7 +204,7 @@ func TestAskEndsWhenItsChannelCloses(t *testing.T) {
 			id := h.open(t)
 			asking := h.askMeanwhile(as("alice"), t, id, 600)
 			end(h.channel(t, id))
-			f := requireFault(t, asking.result(t).err, fault.Conflict, "CHANNEL_CLOSED")
+			f := faulttest.Require(t, asking.result(t).err, fault.Conflict, "CHANNEL_CLOSED")
 			require.Equal(t, asking.request.GetId(), f.Metadata["message_id"], name)
 		}
 	})
@@ -214,14 +215,14 @@ func TestAskEndsWhenItsCallerLosesAccess(t *testing.T) {
 		id := h.open(t)
 		asking := h.askMeanwhile(as("alice"), t, id, 600)
 		h.admit(t, h.channel(t, id).GetIntentId(), "bob")
-		f := requireFault(t, asking.result(t).err, fault.Denied, "FORBIDDEN")
+		f := faulttest.Require(t, asking.result(t).err, fault.Denied, "FORBIDDEN")
 		require.Equal(t, asking.request.GetId(), f.Metadata["message_id"])
 		require.Equal(t, delivered, h.get(t, id, asking.request.GetId()).GetStatus(), "the request stays asked")
 
 		private := h.explicit(t, "alice", "bob")
 		asking = h.askMeanwhile(as("alice"), t, private, 600)
 		h.removeMember(t, private, "alice")
-		f = requireFault(t, asking.result(t).err, fault.Denied, "NOT_A_MEMBER")
+		f = faulttest.Require(t, asking.result(t).err, fault.Denied, "NOT_A_MEMBER")
 		require.Equal(t, asking.request.GetId(), f.Metadata["message_id"])
 	})
 }
@@ -247,7 +248,7 @@ func TestOperatorAsksForAnAgent(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.explicit(t, "alice", "bob")
 		_, err := h.messaging.Ask(asOperator(), &askRequest{ChannelId: id, Sender: ptr("carol"), To: "bob"})
-		requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 		ended := make(chan answered, 1)
 		go func() {
 			m, err := h.messaging.Ask(asOperator(), &askRequest{ChannelId: id, Sender: ptr("alice"), To: "bob"})
@@ -265,17 +266,12 @@ func TestOperatorAsksForAnAgent(t *testing.T) {
 
 // The answer that another replica stores is found without a wake-up.
 func TestAnAnswerWithoutAWakeUpIsFound(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.open(t)
-		asking := h.askMeanwhile(as("alice"), t, id, 600)
-		h.messaging.hub.mutex.Lock()
-		deaf := h.messaging.hub.listeners
-		h.messaging.hub.listeners = make(map[any]map[*listener]struct{})
-		h.messaging.hub.mutex.Unlock()
-		answer := h.reply(t, "bob", id, asking.request.GetId(), "yes")
-		out := asking.result(t)
-		require.NoError(t, out.err)
-		require.Equal(t, answer.GetId(), out.message.GetId())
-		require.NotEmpty(t, deaf)
-	}, restless)
+	t.Parallel()
+	one, other := newReplicas(t, restless)
+	id := one.open(t)
+	asking := one.askMeanwhile(as("alice"), t, id, 600)
+	answer := other.reply(t, "bob", id, asking.request.GetId(), "yes")
+	out := asking.result(t)
+	require.NoError(t, out.err)
+	require.Equal(t, answer.GetId(), out.message.GetId())
 }

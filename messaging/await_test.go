@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -44,16 +45,9 @@ func (h *house) awaitMeanwhile(ctx context.Context, t require.TestingT, req *awa
 		ended <- gathered{got.GetResponses(), err}
 	}()
 	eventually(t, func() bool {
-		return len(ended) > 0 || h.messaging.hub.listensFor(requestTopic(req.GetMessageId()))
+		return len(ended) > 0 || h.listensFor(requestTopic(req.GetMessageId()))
 	}, "nobody waits")
 	return ended
-}
-
-// listensFor tells whether anybody listens under a topic.
-func (h *hub) listensFor(topic any) bool {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	return len(h.listeners[topic]) > 0
 }
 
 func TestAskAllGathersUntilEnoughCame(t *testing.T) {
@@ -157,7 +151,7 @@ func TestAwaitingIsForTheAsker(t *testing.T) {
 				require.Empty(t, got.GetResponses())
 			} else {
 				require.Error(t, err, row.name)
-				requireFault(t, err, row.kind, row.reason)
+				faulttest.Require(t, err, row.kind, row.reason)
 			}
 		}
 	})
@@ -249,7 +243,7 @@ func TestAwaitingKnowsTheExpiry(t *testing.T) {
 			})
 			ended <- gathered{got.GetResponses(), err}
 		}()
-		eventually(t, func() bool { return h.messaging.hub.listensFor(requestTopic(asked.GetId())) }, "nobody waits")
+		eventually(t, func() bool { return h.listensFor(requestTopic(asked.GetId())) }, "nobody waits")
 		h.clock.Advance(time.Minute)
 		require.NoError(t, within(t, ended).err)
 	})
@@ -267,7 +261,14 @@ func TestAwaitingEndsWithTheCaller(t *testing.T) {
 
 		ended = h.awaitMeanwhile(as("alice"), t, req)
 		h.admit(t, h.channel(t, id).GetIntentId(), "bob")
-		f := requireFault(t, within(t, ended).err, fault.Denied, "FORBIDDEN")
+		f := faulttest.Require(t, within(t, ended).err, fault.Denied, "FORBIDDEN")
 		require.Equal(t, asked.GetId(), f.Metadata["message_id"])
 	})
+}
+
+func TestSecondsAreNeverLostToPrecision(t *testing.T) {
+	require.Zero(t, seconds(0))
+	require.Equal(t, time.Microsecond, seconds(1e-9))
+	require.Equal(t, 1500*time.Millisecond, seconds(1.5))
+	require.Equal(t, 600*time.Second, seconds(600))
 }

@@ -36,7 +36,7 @@ func (f *follower) backfill(ctx context.Context, gained gains) error {
 	limit := firstChunk
 	for after := int64(0); ; {
 		var found *section
-		err := f.service.db.Read(ctx, func(tx *database.Tx) (err error) {
+		err := f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
 			found, err = f.openRequests(tx, gained, after, limit)
 			return err
 		})
@@ -66,7 +66,7 @@ func (f *follower) openRequests(tx *database.Tx, gained gains, after int64, limi
 		" WHERE q.intent_no = ? AND q.position > ? AND q.position <= ? AND "+condition+" ORDER BY q.position LIMIT ?",
 		append(viewedBy(f.by.Agent, f.seen.head.IntentNo, after, f.position), append(arguments, limit)...)...)
 	headRead, head := intents.PrepareHead(tx, f.seen.head.IntentNo)
-	l, err := f.service.lookAtIntent(tx, nil, []database.Statement{headRead, read}, func() (*intents.Head, error) {
+	l, err := f.tails.Reader.lookAtIntent(tx, nil, []database.Statement{headRead, read}, func() (*intents.Head, error) {
 		h, err := head()
 		return &h, err
 	})
@@ -79,8 +79,8 @@ func (f *follower) openRequests(tx *database.Tx, gained gains, after int64, limi
 			return nil, err
 		}
 	}
-	found.merge(reading{through: f.position, limit: limit}, rows, copies)
-	return found, found.resolve(tx, f.service)
+	found.merge(logQuery{through: f.position, limit: limit}, rows, copies)
+	return found, found.resolve(tx, f.tails.Reader)
 }
 
 // copiesOf reads the log's copies of messages.

@@ -276,8 +276,8 @@ func (b *batch) asSeen(d *draft) *Message {
 // request gives what the draft's correlation id names.
 func (b *batch) request(d *draft) *Message {
 	m := b.requests[d.correlationID]
-	if m != nil && m.Open && isAgent(m.Target) {
-		m.Abandoned = !m.CreatedAt.After(b.presences[m.Target].DepartedAt)
+	if m != nil {
+		m.Abandoned = m.abandonedBy(b.presences[m.Target])
 	}
 	return m
 }

@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"cmp"
 	"database/sql"
 	"maps"
 	"slices"
@@ -40,13 +39,13 @@ func (w *writer) wants(submissions []*submission) wants {
 		if isAgent(d.target) {
 			all.names = append(all.names, d.target)
 		}
-		if messageIDForm.MatchString(d.correlationID) {
+		if isMessageID(d.correlationID) {
 			all.correlations = append(all.correlations, d.correlationID)
 			all.names = append(all.names, w.hub.waitingFor(requestTopic(d.correlationID))...)
 		}
 	}
-	all.intentNos, all.channels = distinct(all.intentNos), distinctKeys(all.channels)
-	all.names, all.correlations = distinct(all.names), distinct(all.correlations)
+	all.intentNos, all.channels = database.Distinct(all.intentNos), channels.DistinctKeys(all.channels)
+	all.names, all.correlations = database.Distinct(all.names), database.Distinct(all.correlations)
 	return all
 }
 
@@ -97,7 +96,7 @@ func addressees(requests map[string]*Message, others []string) []string {
 			names = append(names, m.Target)
 		}
 	}
-	return distinct(names)
+	return database.Distinct(names)
 }
 
 func (b *batch) readRequests(ids []string) []database.Statement {
@@ -132,9 +131,9 @@ func (b *batch) readKeys(intentNos []int64) []database.Statement {
 		return nil
 	}
 	inIntents, intentArgument := b.tx.In("intent_no", intentNos)
-	inSenders, senderArgument := b.tx.In("sender", distinct(senders))
-	inScopes, scopeArgument := b.tx.In("scope", distinct(scopes))
-	inKeys, keyArgument := b.tx.In("key", distinct(keys))
+	inSenders, senderArgument := b.tx.In("sender", database.Distinct(senders))
+	inScopes, scopeArgument := b.tx.In("scope", database.Distinct(scopes))
+	inKeys, keyArgument := b.tx.In("key", database.Distinct(keys))
 	return []database.Statement{{
 		SQL: "SELECT intent_no, sender, scope, key, fingerprint, position, channel_id, message_id, target, created_at" +
 			" FROM idempotency_keys WHERE " + inIntents + " AND " + inSenders + " AND " + inScopes + " AND " + inKeys,
@@ -192,16 +191,4 @@ func (b *batch) readExisting(w wants) []database.Statement {
 	var statement database.Statement
 	b.existing, statement = intents.PrepareStates(b.tx, w.intentNos)
 	return []database.Statement{statement}
-}
-
-func distinct[T cmp.Ordered](values []T) []T {
-	slices.Sort(values)
-	return slices.Compact(values)
-}
-
-func distinctKeys(keys []channels.Key) []channels.Key {
-	slices.SortFunc(keys, func(a, b channels.Key) int {
-		return cmp.Or(cmp.Compare(a.IntentNo, b.IntentNo), cmp.Compare(a.ChannelNo, b.ChannelNo))
-	})
-	return slices.Compact(keys)
 }

@@ -11,6 +11,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -88,12 +89,12 @@ func TestRefusedMessageMakesNoChannel(t *testing.T) {
 			}
 			_, err := h.messaging.SendMessageByName(as(row.agent), req)
 			require.Error(t, err, name)
-			requireFault(t, err, row.kind, row.reason)
+			faulttest.Require(t, err, row.kind, row.reason)
 		}
 		require.Empty(t, h.channelsOf(t, intentID))
 		h.setStatus(t, intentID, completed)
 		_, err := h.messaging.SendMessageByName(as("alice"), &byNameRequest{IntentId: intentID, Name: "news"})
-		requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 		require.Empty(t, h.channelsOf(t, intentID))
 	})
 }
@@ -110,8 +111,8 @@ func TestSendingByNameFollowsTheChannelsRules(t *testing.T) {
 			return err
 		}
 		require.NoError(t, send("alice", "bob"))
-		requireFault(t, send("carol", "bob"), fault.Denied, "NOT_A_MEMBER")
-		requireFault(t, send("alice", "carol"), fault.Denied, "TARGET_NOT_A_MEMBER")
+		faulttest.Require(t, send("carol", "bob"), fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, send("alice", "carol"), fault.Denied, "TARGET_NOT_A_MEMBER")
 		_, err := h.messaging.SendMessageByName(asOperator(), &byNameRequest{IntentId: intentID, Name: "private"})
 		require.NoError(t, err)
 		require.Len(t, h.channelsOf(t, intentID), 1)

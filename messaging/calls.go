@@ -33,7 +33,7 @@ func (s *Service) messageOn(ctx context.Context, req *openintentv1.SendMessageRe
 	if err != nil {
 		return nil, err
 	}
-	d.messageType = typeFrom(req.GetMessageType(), TypeNotify)
+	d.messageType = TypeFrom(req.GetMessageType(), TypeNotify)
 	d.target, d.correlationID = req.GetTo(), req.GetCorrelationId()
 	return d, s.onChannel(ctx, d, req.GetChannelId())
 }
@@ -46,7 +46,7 @@ func (s *Service) SendMessageByName(
 	if err != nil {
 		return nil, err
 	}
-	d.messageType = typeFrom(req.GetMessageType(), TypeNotify)
+	d.messageType = TypeFrom(req.GetMessageType(), TypeNotify)
 	d.target, d.correlationID, d.name = req.GetTo(), req.GetCorrelationId(), req.GetName()
 	if err := s.channels.CheckName("name", d.name); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (s *Service) ListMessages(
 	}
 	q := listing{
 		by: c, since: req.GetSince(), recipient: req.GetTo(), limit: int(req.GetLimit()),
-		messageType: typeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(),
+		messageType: TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(),
 	}
 	if q.limit == 0 {
 		q.limit = maxPage

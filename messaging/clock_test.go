@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 // ahead writes to a channel while the clock is an hour ahead, and sets it back.
@@ -26,7 +27,7 @@ func TestDeadlinesFollowTheClockAndNotTheLog(t *testing.T) {
 		early := h.ahead(t, id)
 		for _, path := range []string{"at once", "read"} {
 			if path == "read" {
-				h.messaging.writer.remembered = newRecollection()
+				h.forget(t)
 			}
 			before := atOnce.Load()
 			note := h.send(t, "alice", &sendRequest{ChannelId: id, To: ptr("bob"), ExpiresAt: h.in(10 * time.Minute)})
@@ -43,10 +44,10 @@ func TestDeadlinesFollowTheClockAndNotTheLog(t *testing.T) {
 			require.False(t, h.sees(t, "bob", note), "%s: it expires in ten minutes and not in an hour", path)
 			require.Equal(t, expired, h.get(t, id, note.GetId()).GetStatus())
 			_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, ExpiresAt: h.in(0)})
-			requireBadField(t, err, "expires_at")
+			faulttest.RequireBadField(t, err, "expires_at")
 			early = h.ahead(t, id)
 		}
-	})
+	}, forgetful)
 }
 
 func TestAnAskLastsAsLongAsItsTimeoutOnALogAhead(t *testing.T) {
@@ -59,7 +60,7 @@ func TestAnAskLastsAsLongAsItsTimeoutOnALogAhead(t *testing.T) {
 		h.clock.Advance(5 * time.Second)
 		requireTimeout(t, ask.result(t), ask.request)
 		_, err := h.tryReply(as("bob"), id, ask.request.GetId(), "late")
-		requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+		faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 	}, restless)
 }
 
@@ -149,7 +150,7 @@ func TestADepartureAndAClockThatWasAhead(t *testing.T) {
 				before := depart(t, h, id, private)
 				require.Equal(t, expired, h.get(t, id, before.GetId()).GetStatus())
 				_, err := h.tryReply(as("bob"), id, before.GetId(), "")
-				requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+				faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 
 				after := h.asks(t, "alice", h.open(t), "bob")
 				require.Equal(t, delivered, h.get(t, after.GetChannelId(), after.GetId()).GetStatus())

@@ -62,16 +62,6 @@ func expiryFor(m *Message, readAt, ended, now time.Time) time.Time {
 	return earliest(m.EndedAt, m.ExpiresAt)
 }
 
-// earliest gives the earliest of the times that are not zero.
-func earliest(times ...time.Time) (first time.Time) {
-	for _, at := range times {
-		if first.IsZero() || !at.IsZero() && at.Before(first) {
-			first = at
-		}
-	}
-	return first
-}
-
 func (r record) toWire() *openintentv1.MessageDelivery {
 	return &openintentv1.MessageDelivery{
 		AgentId:          r.agent,
@@ -101,7 +91,7 @@ func (s *Service) ListMessageDeliveries(
 	}
 	var records []record
 	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
-		l, err := s.look(tx, key, []string{c.Agent})
+		l, err := s.reader.look(tx, key, []string{c.Agent})
 		if err != nil {
 			return err
 		}
@@ -116,7 +106,7 @@ func (s *Service) ListMessageDeliveries(
 		if m == nil || m.Ordinal <= l.count.Floor || !visible(m, viewer) || !viewer.Operator && m.Sender != c.Agent {
 			return errMessageNotFound
 		}
-		records, err = l.records(tx, m, after, page.Limit()+1)
+		records, err = recipients{l}.records(tx, m, after, page.Limit()+1)
 		return err
 	})
 	if err != nil {
@@ -131,9 +121,12 @@ func (s *Service) ListMessageDeliveries(
 	return answer, nil
 }
 
+// recipients are those of a channel's messages, as of one look.
+type recipients struct{ look }
+
 // records lists what happened to a message, by recipient: the first so many of those whose names come after one. The
 // recipients are those that the message is for now, and whoever has left a trace.
-func (l look) records(tx *database.Tx, m *Message, after string, limit int) (records []record, err error) {
+func (l recipients) records(tx *database.Tx, m *Message, after string, limit int) (records []record, err error) {
 	for rows := limit + 1; ; rows = min(2*rows, pages.MaxEntries) { // the sender may be among them
 		some, through, err := l.recordsAfter(tx, m, after, rows)
 		records = append(records, some...)
@@ -146,13 +139,13 @@ func (l look) records(tx *database.Tx, m *Message, after string, limit int) (rec
 
 // recordsAfter reads so many traces of each kind. It lists the recipients up to the name through which all kinds were read;
 // empty when they were read to their end.
-func (l look) recordsAfter(tx *database.Tx, m *Message, after string, rows int) (records []record, through string, err error) {
+func (l recipients) recordsAfter(tx *database.Tx, m *Message, after string, rows int) (records []record, through string, err error) {
 	traces := newTraces(rows)
 	addressees, statement := l.prepareAddressees(tx, m)
 	if err := tx.Pipeline(append(traces.statements(m, after), statement)...); err != nil {
 		return nil, "", err
 	}
-	for _, agent := range l.recipients(m.forAnother(), addressees) {
+	for _, agent := range l.of(m.forAnother(), addressees) {
 		if agent > after {
 			traces.of(agent)
 		}
@@ -177,7 +170,7 @@ func (l look) recordsAfter(tx *database.Tx, m *Message, after string, rows int) 
 
 // dropUnseen takes back what marks say of messages to everyone that lie below a recipient's history floor: they were never
 // handed to it.
-func (l look) dropUnseen(m *Message, traces map[string]*record) {
+func (l recipients) dropUnseen(m *Message, traces map[string]*record) {
 	if !toEveryone(m.Target) {
 		return
 	}
@@ -193,7 +186,7 @@ func (l look) dropUnseen(m *Message, traces map[string]*record) {
 
 // prepareAddressees gives the statement that reads the records of the agents that a message is for: of its addressee, of
 // the holders of the addressed role, or of the listed members. The map is filled when it runs.
-func (l look) prepareAddressees(tx *database.Tx, m *Message) (map[string]agents.Presence, database.Statement) {
+func (l recipients) prepareAddressees(tx *database.Tx, m *Message) (map[string]agents.Presence, database.Statement) {
 	var addressees map[string]agents.Presence
 	var statement database.Statement
 	switch {
@@ -207,9 +200,9 @@ func (l look) prepareAddressees(tx *database.Tx, m *Message) (map[string]agents.
 	return addressees, statement
 }
 
-// recipients are those that a message is for now, as far as they can be told: of a message to everyone the members of the
+// of gives those that a message is for now, as far as they can be told: of a message to everyone the members of the
 // explicit channel.
-func (l look) recipients(m *Message, addressees map[string]agents.Presence) []string {
+func (l recipients) of(m *Message, addressees map[string]agents.Presence) []string {
 	switch {
 	case isAgent(m.Target):
 		return []string{m.Target}
@@ -222,7 +215,7 @@ func (l look) recipients(m *Message, addressees map[string]agents.Presence) []st
 }
 
 // receivers leaves those of the agents that receive a message now.
-func (l look) receivers(m *Message, agentIDs []string, presences map[string]agents.Presence) []string {
+func (l recipients) receivers(m *Message, agentIDs []string, presences map[string]agents.Presence) []string {
 	return slices.DeleteFunc(agentIDs, func(agent string) bool {
 		presence := presences[agent]
 		presence.AgentID = agent
@@ -232,7 +225,7 @@ func (l look) receivers(m *Message, agentIDs []string, presences map[string]agen
 
 // abandonedAt tells when a request was abandoned whose end is not lasting yet: when its channel closed, or when its
 // addressee left.
-func (l look) abandonedAt(m *Message, departedAt time.Time) time.Time {
+func (l recipients) abandonedAt(m *Message, departedAt time.Time) time.Time {
 	if !m.Abandoned || !m.EndedAt.IsZero() {
 		return time.Time{}
 	}

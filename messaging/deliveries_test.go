@@ -11,6 +11,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/pages"
 )
@@ -224,26 +225,26 @@ func TestDeliveriesAreTheSenders(t *testing.T) {
 		asked := h.asks(t, "a", channelID, "b")
 		for _, agent := range []string{"b", "stranger"} {
 			_, err := h.tryDeliveries(as(agent), asked)
-			requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		}
 		_, err := h.tryDeliveries(as("a"), &wireMessage{ChannelId: channelID, Id: newMessageID()})
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		_, err = h.tryDeliveries(as("a"), &wireMessage{ChannelId: h.open(t), Id: asked.GetId()})
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		_, err = h.tryDeliveries(context.Background(), asked)
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		for range 2 {
 			h.say(t, "c", channelID, "")
 		}
 		for _, ctx := range []context.Context{as("a"), asOperator()} {
 			_, err = h.tryDeliveries(ctx, asked)
-			requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		}
 		secluded := h.explicit(t, "a", "b")
 		told := h.say(t, "a", secluded, "")
 		h.removeMember(t, secluded, "a")
 		_, err = h.tryDeliveries(as("a"), told)
-		requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 	})
 }
 

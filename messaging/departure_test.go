@@ -9,6 +9,7 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -116,7 +117,7 @@ func TestDepartureCountsBeforeItsWorkIsDone(t *testing.T) {
 			for _, m := range []*wireMessage{s.open, s.openRead} {
 				require.Equal(t, expired, h.get(t, m.GetChannelId(), m.GetId()).GetStatus())
 				_, err := h.tryReply(asOperator(), m.GetChannelId(), m.GetId(), "")
-				requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+				faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 				got, err := h.messaging.AwaitResponses(as("alice"), &awaitRequest{
 					ChannelId: m.GetChannelId(), MessageId: m.GetId(), WaitSeconds: ptr(600.0),
 				})
@@ -124,17 +125,17 @@ func TestDepartureCountsBeforeItsWorkIsDone(t *testing.T) {
 				require.Empty(t, got.GetResponses())
 			}
 			_, err := h.messaging.SendMessage(as("bob"), &sendRequest{ChannelId: s.both})
-			requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+			faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 			_, err = h.messaging.ListMessages(as("bob"), &listRequest{ChannelId: s.both})
-			requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+			faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 			_, err = h.tryFollow(as("bob"), s.both, nil)
-			requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+			faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 			_, err = h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: s.both, To: ptr("bob")})
-			requireFault(t, err, fault.Denied, "TARGET_NOT_A_MEMBER")
+			faulttest.Require(t, err, fault.Denied, "TARGET_NOT_A_MEMBER")
 			_, err = h.tryReply(as("bob"), s.asked, s.open.GetId(), "")
-			requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+			faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 			_, err = h.tryRead(as("bob"), s.asked, s.open.GetId())
-			requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+			faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 			require.False(t, h.sees(t, "bob", s.open))
 			require.True(t, h.sees(t, "alice", s.open))
 		}
@@ -223,6 +224,6 @@ func TestDeadAgentKeepsItsMemberships(t *testing.T) {
 		require.Zero(t, h.departures(t, s.both, "bob"))
 		h.reply(t, "bob", s.asked, s.open.GetId(), "late")
 		_, err = h.tryReply(as("bob"), s.asked, s.toRole.GetId(), "")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"hash"
 	"time"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"openintent/agents"
 	"openintent/caller"
 	"openintent/channels"
@@ -48,6 +50,19 @@ type draft struct {
 
 	key         string
 	fingerprint [sha256.Size]byte
+}
+
+// setContent reads a message's payload and metadata.
+func (d *draft) setContent(payload, metadata *structpb.Struct) (err error) {
+	if d.payload, err = jsonvalue.FromStruct(payload, "payload"); err != nil {
+		return err
+	}
+	if d.metadata, err = jsonvalue.FromStruct(metadata, "metadata"); err != nil {
+		return err
+	}
+	d.payload, d.metadata = d.payload.OrEmpty(), d.metadata.OrEmpty()
+	d.given = given{payload: cmp.Or(payload, &structpb.Struct{}), metadata: cmp.Or(metadata, &structpb.Struct{})}
+	return nil
 }
 
 // scope is what an idempotency key is unique in, beside intent and sender.

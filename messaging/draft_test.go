@@ -11,10 +11,13 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	"openintent/jsonvalue"
 )
 
-const aMessageID = "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+var someTime = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+const someMessageID = "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 func draftBy(sender string) *draft {
 	return &draft{sender: sender, by: caller.Caller{Agent: sender}, payload: jsonvalue.Object("{}"), messageType: TypeNotify}
@@ -43,20 +46,20 @@ func TestDraftRulesOfTypeTargetAndCorrelation(t *testing.T) {
 		{TypeRequest, "system", "", "to"},
 		{TypeRequest, "operator", "", "to"},
 		{TypeRequest, long + "x", "", "to"},
-		{TypeRequest, "bob", aMessageID, "correlation_id"},
+		{TypeRequest, "bob", someMessageID, "correlation_id"},
 		{TypeNotify, "", "", ""},
 		{TypeNotify, "*", "", ""},
 		{TypeNotify, "bob", "", ""},
 		{TypeNotify, "role:tester", "", ""},
 		{TypeNotify, "alice", "", "to"},
-		{TypeNotify, "", aMessageID, "correlation_id"},
+		{TypeNotify, "", someMessageID, "correlation_id"},
 		{TypeBroadcast, "", "", ""},
 		{TypeBroadcast, "*", "", ""},
 		{TypeBroadcast, "bob", "", "to"},
 		{TypeBroadcast, "role:tester", "", "to"},
-		{TypeBroadcast, "", aMessageID, "correlation_id"},
-		{TypeResponse, "", aMessageID, ""},
-		{TypeResponse, "bob", aMessageID, ""},
+		{TypeBroadcast, "", someMessageID, "correlation_id"},
+		{TypeResponse, "", someMessageID, ""},
+		{TypeResponse, "bob", someMessageID, ""},
 		{TypeResponse, "", "", "correlation_id"},
 		{TypeResponse, "bob", "", "correlation_id"},
 	} {
@@ -67,7 +70,7 @@ func TestDraftRulesOfTypeTargetAndCorrelation(t *testing.T) {
 			require.NoError(t, err, "%s to %q", row.kind, row.target)
 		} else {
 			require.Error(t, err, "%s to %q", row.kind, row.target)
-			requireBadField(t, err, row.badField)
+			faulttest.RequireBadField(t, err, row.badField)
 		}
 	}
 }
@@ -91,7 +94,7 @@ func TestPayloadAndMetadataAreBoundedTogether(t *testing.T) {
 	d.payload, d.metadata = object(60), object(40)
 	require.Equal(t, 100, len(d.payload)+len(d.metadata))
 	require.NoError(t, d.check(100))
-	requireFault(t, d.check(99), fault.TooLarge, "PAYLOAD_TOO_LARGE")
+	faulttest.Require(t, d.check(99), fault.TooLarge, "PAYLOAD_TOO_LARGE")
 }
 
 func TestNamesThatOnlyTheOperatorCanGive(t *testing.T) {
@@ -103,7 +106,7 @@ func TestNamesThatOnlyTheOperatorCanGive(t *testing.T) {
 		if accepted {
 			require.NoError(t, d.check(100), name)
 		} else {
-			requireBadField(t, d.check(100), "sender")
+			faulttest.RequireBadField(t, d.check(100), "sender")
 		}
 	}
 }
@@ -111,7 +114,7 @@ func TestNamesThatOnlyTheOperatorCanGive(t *testing.T) {
 func TestIdempotencyKeyIsText(t *testing.T) {
 	d := draftBy("alice")
 	d.key = "a\x00b"
-	requireBadField(t, d.check(100), "idempotency_key")
+	faulttest.RequireBadField(t, d.check(100), "idempotency_key")
 }
 
 func sealed(t require.TestingT, change func(*draft)) [sha256.Size]byte {
@@ -130,15 +133,15 @@ func TestFingerprintTellsMessagesApart(t *testing.T) {
 		"another type":             func(d *draft) { d.messageType = TypeNotify },
 		"another target":           func(d *draft) { d.target = "rob" },
 		"no target":                func(d *draft) { d.target = "" },
-		"a correlation":            func(d *draft) { d.correlationID = aMessageID },
+		"a correlation":            func(d *draft) { d.correlationID = someMessageID },
 		"target and correlation":   func(d *draft) { d.target, d.correlationID = "bo", "b" },
 		"correlation for target":   func(d *draft) { d.target, d.correlationID = "", "bob" },
 		"another payload":          func(d *draft) { d.payload = jsonvalue.Object(`{"a":2}`) },
 		"another metadata":         func(d *draft) { d.metadata = jsonvalue.Object(`{"b":1}`) },
 		"payload and metadata":     func(d *draft) { d.payload, d.metadata = d.metadata, d.payload },
 		"everything in metadata":   func(d *draft) { d.payload, d.metadata = nil, jsonvalue.Object(`{"a":1,"b":2}`) },
-		"an expiry":                func(d *draft) { d.expiresAt = noon },
-		"another expiry":           func(d *draft) { d.expiresAt = noon.Add(time.Microsecond) },
+		"an expiry":                func(d *draft) { d.expiresAt = someTime },
+		"another expiry":           func(d *draft) { d.expiresAt = someTime.Add(time.Microsecond) },
 		"a timeout":                func(d *draft) { d.timeout = time.Second },
 		"another timeout":          func(d *draft) { d.timeout = 2 * time.Second },
 		"an expiry like a timeout": func(d *draft) { d.expiresAt = time.UnixMicro(int64(time.Second)) },
@@ -182,11 +185,4 @@ func TestDraftWithoutKeyIsNotSealed(t *testing.T) {
 func TestScopesAreApart(t *testing.T) {
 	byID, byName := draft{channelID: "talk"}, draft{name: "talk"}
 	require.NotEqual(t, byID.scope(), byName.scope())
-}
-
-func TestSecondsAreNeverLostToPrecision(t *testing.T) {
-	require.Zero(t, seconds(0))
-	require.Equal(t, time.Microsecond, seconds(1e-9))
-	require.Equal(t, 1500*time.Millisecond, seconds(1.5))
-	require.Equal(t, 600*time.Second, seconds(600))
 }

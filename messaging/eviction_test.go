@@ -10,6 +10,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 // removeEvicted runs the removal of a channel's evicted messages, due or not.
@@ -74,7 +75,7 @@ func TestEvictionKeepsWhatAnAskerMayAwait(t *testing.T) {
 		require.False(t, h.exists(t, open))
 		require.True(t, h.exists(t, late), "it is listed")
 		h.say(t, "carol", id, "now it is not")
-		h.clock.Advance(2 * evictionSpan)
+		h.clock.Advance(2 * time.Minute)
 		h.sweep(t)
 		require.False(t, h.exists(t, late))
 		h.requireNothingPending(t)
@@ -108,7 +109,7 @@ func TestEvictedRequestsExpire(t *testing.T) {
 		h.clock.Advance(time.Microsecond)
 		require.Empty(t, idsIn(h.inbox(t, "bob")), "before any sweep")
 		_, err = h.tryReply(as("bob"), id, first.GetId(), "too late")
-		requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+		faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 		h.sweep(t)
 		require.Zero(t, h.rows(t, "open_requests", "1 = 1"))
 		h.clock.Advance(askersPatience)
@@ -116,7 +117,7 @@ func TestEvictedRequestsExpire(t *testing.T) {
 		require.False(t, h.exists(t, first))
 		_, err = h.awaits(t, "alice", first)
 		require.ErrorIs(t, err, errMessageNotFound)
-		h.clock.Advance(2 * evictionSpan)
+		h.clock.Advance(2 * time.Minute)
 		h.sweep(t)
 		h.requireNothingPending(t)
 	}, retaining)
@@ -136,7 +137,7 @@ func TestWhatIsEvictedBetweenTheStepsIsFound(t *testing.T) {
 		for range 5 {
 			h.say(t, "carol", id, "")
 		}
-		h.clock.Advance(2 * evictionSpan)
+		h.clock.Advance(2 * time.Minute)
 		h.sweep(t)
 		require.Equal(t, 1, h.rows(t, "evicted_requests", "1 = 1"))
 		require.Equal(t, 6, h.rows(t, "messages", "1 = 1"))
@@ -212,7 +213,7 @@ func TestTheWriterNoticesADeadlineGivenByEviction(t *testing.T) {
 		h.removeEvicted(t, id)
 		h.clock.Advance(24*time.Hour + time.Second)
 		_, err := h.tryReply(as("bob"), id, asked.GetId(), "")
-		requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+		faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 	})
 }
 
@@ -230,7 +231,7 @@ func TestEvictedRowsAreDeletedInSteps(t *testing.T) {
 			}
 		}
 		rows := h.rows(t, "messages", "intent_no = ? AND channel_no = ?", key.IntentNo, key.ChannelNo)
-		require.Less(t, rows, 5+evictionStep)
+		require.Less(t, rows, 5+128)
 		require.Equal(t, texts[295:], textsOf(h.list(t, "bob", &listRequest{ChannelId: id})))
 	})
 }

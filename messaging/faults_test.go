@@ -12,6 +12,7 @@ import (
 	"openintent/database"
 	"openintent/database/databasetest"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	"openintent/intents"
 )
 
@@ -164,7 +165,7 @@ func TestLostAcknowledgementOfABatch(t *testing.T) {
 		defer release()
 		first := h.submit(t, one, "alice", "first")
 		<-waiting
-		var batch []*submission
+		var batch []*submitted
 		for i := range 6 {
 			batch = append(batch, h.submit(t, []string{one, two}[i%2], "alice", fmt.Sprint(i)))
 		}
@@ -196,7 +197,7 @@ func TestOutcomeThatStaysUnknown(t *testing.T) {
 			return errInjected
 		})
 		_, err := h.messaging.SendMessage(as("alice"), keyed(id, "k", "x"))
-		refusal := requireFault(t, err, fault.Unavailable, "OUTCOME_UNKNOWN")
+		refusal := faulttest.Require(t, err, fault.Unavailable, "OUTCOME_UNKNOWN")
 		require.NotZero(t, refusal.RetryAfter)
 		f.set(nil, nil)
 		h.send(t, "alice", keyed(id, "k", "x"))
@@ -220,7 +221,7 @@ func TestPoisonedDraftHurtsNoNeighbour(t *testing.T) {
 		after, elsewhere := h.submit(t, id, "alice", "after"), h.submit(t, other, "alice", "elsewhere")
 		release()
 		require.Error(t, (<-poisoned.done).err)
-		for _, s := range []*submission{held, before, after, elsewhere} {
+		for _, s := range []*submitted{held, before, after, elsewhere} {
 			require.NoError(t, (<-s.done).err)
 		}
 		require.Equal(t, []string{"first", "held", "before", "after"}, textsOf(h.list(t, "bob", &listRequest{ChannelId: id})))
@@ -237,7 +238,7 @@ func TestPanicWhileStoringIsARefusal(t *testing.T) {
 			panic("injected")
 		}, nil)
 		_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id})
-		requireFault(t, err, fault.Internal, "INTERNAL")
+		faulttest.Require(t, err, fault.Internal, "INTERNAL")
 		h.say(t, "alice", id, "the writer goes on")
 		require.Equal(t, int64(1), h.channel(t, id).GetMessageCount())
 	})
@@ -279,20 +280,7 @@ func TestBatchPassesOverWhatAnotherReplicaHolds(t *testing.T) {
 	<-waiting
 	one, two := h.submit(t, free, "alice", "free"), h.submit(t, busy, "alice", "busy")
 	letGo := holdHead(t, other, h.key(t, busy), func(tx *database.Tx, head *intents.Head) error {
-		key := h.key(t, busy)
-		counts, err := channels.LoadCounts(tx, []channels.Key{key})
-		if err != nil {
-			return err
-		}
-		rules, err := other.channels.Rules(tx, key, head.Epoch)
-		if err != nil {
-			return err
-		}
-		appended := newAppender(tx, counts, h.messaging.writer.audiences)
-		if _, err := appended.add(head, rules, nil, departureDraft("somebody")); err != nil {
-			return err
-		}
-		return tx.Pipeline(appended.statements()...)
+		return other.messaging.writer.announceDeparture(tx, head, "somebody", []channels.Key{h.key(t, busy)})
 	})
 	defer letGo()
 	release()

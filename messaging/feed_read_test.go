@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -206,7 +207,7 @@ func TestFeedPagesMoveOverWhatIsNotSeen(t *testing.T) {
 
 // fillTo stores messages to one agent, many at once.
 func (h *house) fillTo(t require.TestingT, channelID, sender, target string, count int) {
-	var submissions []*submission
+	var submissions []*submitted
 	for i := range count {
 		d := h.draftFor(t, channelID, sender, fmt.Sprint(i+1))
 		d.target = target
@@ -302,7 +303,7 @@ func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 		w.Close()
 		h.say(t, "alice", two, "c")
 		require.False(t, woken())
-		require.Empty(t, h.messaging.hub.listeners)
+		require.False(t, h.listensFor(feedTopic(oneNo)) || h.listensFor(feedTopic(twoNo)) || h.listensFor(agentTopic("bob")))
 	})
 }
 
@@ -373,8 +374,7 @@ func TestWatchesWakeForIntentsThatComeToNameTheAgent(t *testing.T) {
 }
 
 func TestFiltersAreChecked(t *testing.T) {
-	s := &Service{}
-	require.NoError(t, s.CheckFilter(Filter{}))
-	requireBadField(t, s.CheckFilter(Filter{EventTypes: []string{"a", "\xff"}}), "event_types")
-	requireBadField(t, s.CheckFilter(Filter{CorrelationID: "\x00"}), "correlation_id")
+	require.NoError(t, Filter{}.Check())
+	faulttest.RequireBadField(t, Filter{EventTypes: []string{"a", "\xff"}}.Check(), "event_types")
+	faulttest.RequireBadField(t, Filter{CorrelationID: "\x00"}.Check(), "correlation_id")
 }

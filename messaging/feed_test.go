@@ -10,6 +10,7 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -117,11 +118,11 @@ func TestFeedRefusesWhoMayNotRead(t *testing.T) {
 		feed := h.feedOf(t, id, "bob")
 		require.NoError(t, read(feed))
 		feed.ChannelNo = h.key(t, id).ChannelNo
-		requireFault(t, read(feed), fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, read(feed), fault.Denied, "NOT_A_MEMBER")
 		h.admit(t, h.channel(t, id).GetIntentId(), "alice")
-		requireFault(t, read(feed), fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, read(feed), fault.Denied, "FORBIDDEN")
 		feed.ChannelNo = 0
-		f := requireFault(t, read(feed), fault.Denied, "FORBIDDEN")
+		f := faulttest.Require(t, read(feed), fault.Denied, "FORBIDDEN")
 		require.Equal(t, "read", f.Metadata["required_permission"])
 	})
 }

@@ -22,13 +22,14 @@ func (s *Service) WatchIntents(agentID string) *Watch {
 // WatchIntentsCalling is WatchIntents for who has very many watches: instead of filling a channel, for which somebody would
 // have to wait, each wake-up calls a function. It holds up other wake-ups, so it must not block, and it must not use a Watch.
 func (s *Service) WatchIntentsCalling(agentID string, woken func()) *Watch {
-	w := &Watch{listener: &listener{hub: s.hub, woken: woken}, intents: make(map[int64]struct{})}
-	w.listener.also(agentTopic(agentID), audienceTopic(agentID))
-	return w
+	return &Watch{
+		listener: s.hub.listenCalling(woken, agentTopic(agentID), audienceTopic(agentID)),
+		intents:  make(map[int64]struct{}),
+	}
 }
 
 // C gives the channel on which wake-ups arrive. Those that come while nobody receives merge into one.
-func (w *Watch) C() <-chan struct{} { return w.listener.wake }
+func (w *Watch) C() <-chan struct{} { return w.listener.woken() }
 
 // Intents sets which intents are watched, and tells whether there are new ones among them. Set them before reading them: what
 // is stored later wakes.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
@@ -26,12 +28,12 @@ type delivery struct {
 // follower follows one scope for one caller: a cursor over the scope's items. It sends what the caller may see, in order,
 // and never skips; the caller's rights are those of the latest look.
 type follower struct {
-	service *Service
-	scope   scope
-	tail    *tail
-	by      caller.Caller
-	filter  Filter
-	send    func(delivery) error
+	scope  scope
+	tails  *tails
+	tail   *tail
+	by     caller.Caller
+	filter Filter
+	send   func(delivery) error
 
 	// seen is the sight by which the caller's rights were last decided.
 	seen *sight
@@ -65,19 +67,20 @@ type stream struct {
 	// begins: so a quiet stream is told apart from a refusal, and one that is lost before its first message can be gone on
 	// with.
 	admitted func(position int64) error
-	send     func(delivery) error
+	// server is the gRPC stream that everything is sent on.
+	server grpc.ServerStream
 }
 
 // follow streams until everything is delivered and nothing can follow, the caller loses access, or the context ends. It
 // always returns why.
-func (s *Service) follow(ctx context.Context, asked stream) error {
-	t, seen, err := s.tails.join(ctx, asked.scope, asked.by.Agent)
+func (t *tails) follow(ctx context.Context, asked stream) error {
+	joined, seen, err := t.join(ctx, asked.scope, asked.by.Agent)
 	if err != nil {
 		return err
 	}
-	defer s.tails.leave(t, asked.by.Agent)
+	defer t.leave(joined, asked.by.Agent)
 	f := &follower{
-		service: s, scope: asked.scope, tail: t, by: asked.by, filter: asked.filter, send: asked.send, limit: firstChunk,
+		tails: t, scope: asked.scope, tail: joined, by: asked.by, filter: asked.filter, send: newSender(asked.server).send, limit: firstChunk,
 	}
 	defer f.recordOffered()
 	if err := f.begin(ctx, seen, asked.after); err != nil {
@@ -98,7 +101,7 @@ func (s *Service) follow(ctx context.Context, asked stream) error {
 			return errChannelClosed
 		}
 		f.recordOffered()
-		if err := t.wait(ctx, f.seen); err != nil {
+		if err := joined.wait(ctx, f.seen); err != nil {
 			return err
 		}
 	}
@@ -118,7 +121,7 @@ func (f *follower) begin(ctx context.Context, seen *sight, after *int64) error {
 		return ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.head.LastPosition, 10))
 	}
 	f.position, f.live = *after, false
-	return f.service.db.Read(ctx, func(tx *database.Tx) (err error) {
+	return f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
 		f.cursor, err = f.scope.cursorAt(tx, seen, *after)
 		return err
 	})
@@ -206,8 +209,8 @@ func (f *follower) next(ctx context.Context) (found *section, err error) {
 		shared.items = f.seen.since(f.cursor)
 		return &shared, nil
 	}
-	err = f.service.db.Read(ctx, func(tx *database.Tx) (err error) {
-		found, err = f.scope.read(f.service, tx, f)
+	err = f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+		found, err = f.scope.read(f.tails, tx, f)
 		return err
 	})
 	if err != nil {
@@ -307,7 +310,7 @@ func (f *follower) hand(d delivery) error {
 // recordOffered records which messages were handed over since the last time.
 func (f *follower) recordOffered() {
 	if len(f.offered) > 0 {
-		f.service.offers.record(f.by.Agent, f.service.db.Now(), f.offered...)
+		f.tails.Offered(f.by.Agent, f.tails.DB.Now(), f.offered...)
 		clear(f.offered) // keep no message alive
 		f.offered = f.offered[:0]
 	}
@@ -317,13 +320,13 @@ func (f *follower) recordOffered() {
 func (f *follower) entry(it item) Entry {
 	return Entry{
 		Position: it.position(), IntentNo: f.seen.head.IntentNo, IntentID: f.seen.head.IntentID,
-		Message: it.message, Event: it.event, Audit: it.audit, Now: f.now(), forms: it.forms,
+		Message: it.message, Event: it.event, Audit: it.audit, Now: f.now(), encodings: it.encodings,
 	}
 }
 
 // now is the time for a delivery: that of the sight, or a later one when the client took its time.
 func (f *follower) now() time.Time {
-	if now := f.service.db.Now(); now.After(f.seen.now) {
+	if now := f.tails.DB.Now(); now.After(f.seen.now) {
 		return now
 	}
 	return f.seen.now

@@ -18,10 +18,10 @@ func (c channelScope) topics() []any {
 }
 
 // look reads everything in one round trip.
-func (c channelScope) look(s *Service, tx *database.Tx, before *sight, agentIDs []string) (*sight, error) {
+func (c channelScope) look(t *tails, tx *database.Tx, before *sight, agentIDs []string) (*sight, error) {
 	rows, statement := c.newer(tx, before)
 	found, check := before.anchor.prepare(anchored, c.IntentNo, c.ChannelNo)
-	l, err := s.look(tx, channels.Key(c), agentIDs, append(statement, check...)...)
+	l, err := t.Reader.look(tx, channels.Key(c), agentIDs, append(statement, check...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func (c channelScope) newer(tx *database.Tx, before *sight) (rows *selection, st
 
 // take follows on a sight under the same rules, if the messages are those after its last one and the caller's right to each
 // of them does not depend on what only a look can tell.
-func (c channelScope) take(s *Service, before *sight, stored *handover) *sight {
-	now := stored.head.At(s.db.Now())
+func (c channelScope) take(t *tails, before *sight, stored *handover) *sight {
+	now := stored.head.At(t.DB.Now())
 	if before.channel == nil || before.err != nil || !stored.fresh(now) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (c channelScope) take(s *Service, before *sight, stored *handover) *sight {
 		}
 		return before // a look has seen it
 	}
-	if rows[0].Ordinal != before.through+1 || stored.head.Epoch != before.head.Epoch || !stored.tells(before.look) {
+	if rows[0].Ordinal != before.through+1 || stored.head.Epoch != before.head.Epoch || !before.canTell(stored) {
 		return nil
 	}
 	if len(rows) < len(stored.messages) {
@@ -112,7 +112,7 @@ func (c channelScope) cursorAt(tx *database.Tx, seen *sight, position int64) (in
 	return ordinalBy(tx, seen.look, "position", position)
 }
 
-func (c channelScope) read(_ *Service, tx *database.Tx, f *follower) (*section, error) {
+func (c channelScope) read(_ *tails, tx *database.Tx, f *follower) (*section, error) {
 	rows, err := page{
 		intentNo: c.IntentNo, channelNo: c.ChannelNo, channelID: f.seen.channel.ID,
 		after: f.cursor, through: f.seen.through, agent: f.by.Agent, everyone: f.by.IsOperator,

@@ -17,8 +17,8 @@ type intentScope int64
 func (n intentScope) topics() []any { return []any{feedTopic(n), intentTopic(n)} }
 
 // look reads the rows in one round trip and in a second what deciding on them needs.
-func (n intentScope) look(s *Service, tx *database.Tx, before *sight, agentIDs []string) (*sight, error) {
-	r := reading{
+func (n intentScope) look(t *tails, tx *database.Tx, before *sight, agentIDs []string) (*sight, error) {
+	r := logQuery{
 		intentNo: int64(n), after: before.through, through: math.MaxInt64, everyone: true, limit: tailPage,
 	}
 	first := before.number == 0
@@ -26,7 +26,7 @@ func (n intentScope) look(s *Service, tx *database.Tx, before *sight, agentIDs [
 		r.limit = 0
 	}
 	place, check := before.anchor.prepare(anchoredInIntent, int64(n))
-	found, err := s.readSection(tx, r, agentIDs, check...)
+	found, err := t.Reader.readSection(tx, r, agentIDs, check...)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (n intentScope) look(s *Service, tx *database.Tx, before *sight, agentIDs [
 }
 
 // take looks: the logged events are not handed over.
-func (n intentScope) take(*Service, *sight, *handover) *sight { return nil }
+func (n intentScope) take(*tails, *sight, *handover) *sight { return nil }
 
 func (n intentScope) admit(seen *sight, by caller.Caller) error {
 	return seen.access.Require(by, by.Agent, intents.PermissionRead, seen.now)
@@ -61,9 +61,9 @@ func (n intentScope) cursorAt(_ *database.Tx, _ *sight, position int64) (int64, 
 	return position, nil
 }
 
-func (n intentScope) read(s *Service, tx *database.Tx, f *follower) (*section, error) {
-	found, err := s.readSection(tx, reading{
-		intentNo: int64(n), after: f.cursor, through: min(f.seen.through, f.cursor+feedWindow),
+func (n intentScope) read(t *tails, tx *database.Tx, f *follower) (*section, error) {
+	found, err := t.Reader.readSection(tx, logQuery{
+		intentNo: int64(n), after: f.cursor, through: min(f.seen.through, f.cursor+maxSpan),
 		agent: f.by.Agent, everyone: f.by.IsOperator, filter: f.filter, limit: f.limit,
 	}, nil)
 	if err != nil {

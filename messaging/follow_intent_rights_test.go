@@ -7,10 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"openintent/caller"
-	"openintent/channels"
-	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -19,7 +17,7 @@ func TestLosingAccessEndsAnIntentsStreamAtOnce(t *testing.T) {
 		id := h.open(t)
 		bob, carol := h.followIntent(t, "bob", id), h.followIntent(t, "carol", id)
 		h.admit(t, h.channel(t, id).GetIntentId(), "carol")
-		requireFault(t, bob.end(t), fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, bob.end(t), fault.Denied, "FORBIDDEN")
 		h.say(t, "carol", id, "still")
 		for said := carol.said(t, 1)[0]; said != "still"; said = carol.said(t, 1)[0] {
 			require.Contains(t, said, "[access_", "the change is an event of the log")
@@ -39,7 +37,7 @@ func TestRightsInAnIntentAreThoseOfTheDelivery(t *testing.T) {
 		h.say(t, "alice", open, "last")
 		require.Len(t, watcher.said(t, 7), 7)
 		h.removeMember(t, secret, "bob")
-		h.awaitSightOf(t, intentScope(h.key(t, open).IntentNo), open)
+		h.awaitSightOfIntent(t, open)
 		require.Equal(t, []string{"under way", "last"}, bob.said(t, 2))
 		h.addMember(t, secret, "bob")
 		h.say(t, "alice", secret, "again")
@@ -60,52 +58,9 @@ func TestRightsInAnIntentMayGrowBeforeTheDelivery(t *testing.T) {
 		require.Len(t, watcher.said(t, 4), 4)
 		h.register(t, "bob", "tester")
 		h.addMember(t, secret, "bob")
-		h.awaitSightOf(t, intentScope(h.key(t, open).IntentNo), open)
+		h.awaitSightOfIntent(t, open)
 		require.Equal(t, []string{"under way", "a note", "a question", "last"}, bob.said(t, 4), "nothing is backfilled twice")
 	})
-}
-
-// Where rules are read that are newer than the sight, what the caller gains by them waits for the next sight, which
-// backfills it.
-func TestGainsWaitForTheirSight(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.explicit(t, "alice")
-		key := h.key(t, id)
-		seen := &sight{}
-		read := func() {
-			require.NoError(t, h.db.Read(t.Context(), func(tx *database.Tx) (err error) {
-				if seen.exclusions == nil {
-					var statement database.Statement
-					seen.exclusions, statement = channels.PrepareExclusions(tx, key.IntentNo, []string{"bob"})
-					return tx.Pipeline(statement)
-				}
-				seen.look, err = h.messaging.look(tx, key, []string{"bob"})
-				return err
-			}))
-		}
-		read()
-		h.addMember(t, id, "bob")
-		read()
-		require.True(t, seen.viewer("bob", false).Participates)
-		f := &follower{by: caller.Caller{Agent: "bob"}, seen: seen}
-		require.False(t, f.viewerIn(seen.channel).Participates)
-		operator := &follower{by: caller.Caller{Agent: caller.Operator, IsOperator: true}, seen: seen}
-		require.True(t, operator.viewerIn(seen.channel).Participates)
-		seen.exclusions = nil
-		read()
-		f.viewing = nil
-		require.True(t, f.viewerIn(seen.channel).Participates)
-	})
-}
-
-// awaitSightOf waits until the followers of a scope know of the latest change of a channel's intent's rules.
-func (h *house) awaitSightOf(t require.TestingT, followed scope, channelID string) {
-	h.messaging.tails.mutex.Lock()
-	tail := h.messaging.tails.byScope[followed]
-	h.messaging.tails.mutex.Unlock()
-	require.NotNil(t, tail)
-	epoch := h.situationOf(t, channelID).head.Epoch
-	eventually(t, func() bool { return tail.current().head.Epoch >= epoch }, "the change is not seen")
 }
 
 // A role gained brings the open requests to it from behind the cursor, of all channels that the caller sees.

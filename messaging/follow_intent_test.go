@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/intents"
 )
 
 // followIntent begins a stream of a channel's intent from now on.
@@ -94,17 +94,17 @@ func TestIntentsStreamsAreRefused(t *testing.T) {
 			}
 			return err
 		}
-		requireFault(t, try(as("bob"), intentID, ptr(last+1)), fault.Conflict, "CURSOR_BEYOND_LOG")
-		requireFault(t, try(as("bob"), "nothing", nil), fault.NotFound, "INTENT_NOT_FOUND")
-		requireFault(t, try(context.Background(), intentID, nil), fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, try(as("bob"), intentID, ptr(last+1)), fault.Conflict, "CURSOR_BEYOND_LOG")
+		faulttest.Require(t, try(as("bob"), "nothing", nil), fault.NotFound, "INTENT_NOT_FOUND")
+		faulttest.Require(t, try(context.Background(), intentID, nil), fault.Unauthenticated, "UNAUTHENTICATED")
 		h.admit(t, intentID, "alice")
-		f := requireFault(t, try(as("bob"), intentID, nil), fault.Denied, "FORBIDDEN")
+		f := faulttest.Require(t, try(as("bob"), intentID, nil), fault.Denied, "FORBIDDEN")
 		require.Equal(t, "read", f.Metadata["required_permission"])
 		require.NoError(t, try(asOperator(), intentID, nil))
 		_, err := h.trySubscribe(as("alice"), &openintentv1.SubscribeRequest{
 			Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: intentID}, EventTypes: []string{"a\x00"},
 		})
-		requireBadField(t, err, "event_types")
+		faulttest.RequireBadField(t, err, "event_types")
 	})
 }
 
@@ -115,7 +115,7 @@ func TestSlowFollowerOfAnIntentMissesNothing(t *testing.T) {
 		other := h.create(t, &createRequest{
 			IntentId: h.channel(t, id).GetIntentId(), Name: "other", Options: &optionsInput{MaxMessages: ptr(int64(5000))},
 		})
-		const count = tailLength/2 + tailPage + 7
+		const count = 647 // messages and events are more than a tail keeps
 		slow, quick := h.followIntent(t, "bob", id), h.followIntent(t, "carol", id)
 		h.fill(t, id, "alice", count)
 		h.fill(t, other, "alice", count)
@@ -132,19 +132,18 @@ func TestSlowFollowerOfAnIntentMissesNothing(t *testing.T) {
 }
 
 func TestLostWakeUpsOfAnIntentDelayAndDoNotLose(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.open(t)
-		bob := h.followIntent(t, "bob", id)
-		h.deafen()
-		h.say(t, "alice", id, "one")
-		h.log(t, h.channel(t, id).GetIntentId(), "thought")
-		require.Equal(t, []string{"one", "[thought]"}, bob.said(t, 2))
-		h.askFor(t, "alice", id, "role:tester", "two")
-		h.register(t, "bob", "tester")
-		require.Contains(t, []string{"two", "<two"}, bob.said(t, 1)[0], "whichever came first")
-		h.admit(t, h.channel(t, id).GetIntentId(), "alice")
-		requireFault(t, bob.end(t), fault.Denied, "FORBIDDEN")
-	}, restless)
+	t.Parallel()
+	one, other := newReplicas(t, restless)
+	id := one.open(t)
+	bob := one.followIntent(t, "bob", id)
+	other.say(t, "alice", id, "one")
+	other.log(t, other.channel(t, id).GetIntentId(), "thought")
+	require.Equal(t, []string{"one", "[thought]"}, bob.said(t, 2))
+	other.askFor(t, "alice", id, "role:tester", "two")
+	other.register(t, "bob", "tester")
+	require.Contains(t, []string{"two", "<two"}, bob.said(t, 1)[0], "whichever came first")
+	other.admit(t, other.channel(t, id).GetIntentId(), "alice")
+	faulttest.Require(t, bob.end(t), fault.Denied, "FORBIDDEN")
 }
 
 // Nothing that was evicted or removed, or whose time has run out, while a client took its time is delivered any more.
@@ -167,7 +166,7 @@ func TestSlowFollowerOfAnIntentGetsWhatIsLeft(t *testing.T) {
 		}
 		h.deleteChannel(t, doomed)
 		h.clock.Advance(time.Hour)
-		h.awaitSightOf(t, intentScope(h.key(t, open).IntentNo), open)
+		h.awaitSightOfIntent(t, open)
 		require.Equal(t, []string{"under way", "3", "4"}, slow.said(t, 3))
 		h.sweep(t)
 		replay := h.subscribeIntent(as("bob"), t, intentID, ptr(int64(1)))
@@ -179,7 +178,9 @@ func TestTailsOfIntentsEndWithTheirFollowers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.open(t)
 		both := []*following{h.followIntent(t, "bob", id), h.follow(t, "bob", id, nil)}
-		require.Len(t, h.messaging.tails.byScope, 2)
+		key := h.key(t, id)
+		require.True(t, h.listensFor(key))
+		require.True(t, h.listensFor(feedTopic(key.IntentNo)))
 		h.say(t, "alice", id, "one")
 		for _, f := range both {
 			require.Equal(t, []string{"one"}, f.said(t, 1))
@@ -187,38 +188,7 @@ func TestTailsOfIntentsEndWithTheirFollowers(t *testing.T) {
 			require.ErrorIs(t, f.end(t), context.Canceled)
 		}
 		h.messaging.tails.stop()
-		require.Empty(t, h.messaging.tails.byScope)
-		require.Empty(t, h.messaging.hub.listeners)
+		require.False(t, h.listensFor(key))
+		require.False(t, h.listensFor(feedTopic(key.IntentNo)))
 	})
-}
-
-// What a look adds to an intent's shared items joins what was shared, unless rules have changed or it is old.
-func TestSharedItemsOfAnIntent(t *testing.T) {
-	sightAt := func(last int64) *sight {
-		return &sight{section: section{look: look{head: intents.Head{Epoch: 1, LastPosition: last}, now: noon}}}
-	}
-	rows := func(places ...int64) (items []item) {
-		for _, at := range places {
-			items = append(items, item{place: at, message: &Message{Position: at}, forms: new(forms)})
-		}
-		return items
-	}
-	first := sightAt(4)
-	first.share(&sight{}, false, 4, nil, 4)
-	require.Empty(t, first.items)
-	second := sightAt(9)
-	second.share(first, !second.stale(first), first.through, rows(6, 7), 9)
-	require.Equal(t, [...]int64{4, 9}, [...]int64{second.after, second.through})
-	third := sightAt(12)
-	third.share(second, !third.stale(second), second.through, rows(12), 12)
-	require.Equal(t, [...]int64{4, 12}, [...]int64{third.after, third.through})
-	require.Equal(t, rows(7, 12), third.since(6))
-	require.Equal(t, rows(6, 7, 12), third.since(4))
-	require.Equal(t, rows(12), third.since(9))
-	require.Empty(t, third.since(12))
-	changed := sightAt(13)
-	changed.head.Epoch = 2
-	changed.share(third, !changed.stale(third), third.through, rows(13), 13)
-	require.Equal(t, [...]int64{12, 13}, [...]int64{changed.after, changed.through})
-	require.Equal(t, rows(13), changed.items)
 }

@@ -8,9 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"openintent/channels"
-	"openintent/intents"
 )
 
 // A role gained brings the open requests to it from behind the cursor; the cursor stays.
@@ -83,7 +80,7 @@ func TestRoleHeldFromTheStartBringsNoBackfill(t *testing.T) {
 func TestSlowFollowerMissesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(5000))}})
-		const count = tailLength + 2*tailPage + 7
+		const count = 1287 // more than a tail keeps, by more than two of its pages
 		slow, quick := h.follow(t, "bob", id, nil), h.follow(t, "carol", id, nil)
 		h.fill(t, id, "alice", count)
 		for _, follower := range []*following{quick, slow} {
@@ -126,44 +123,36 @@ func TestResumedStreamsMissNothing(t *testing.T) {
 	})
 }
 
-// deafen makes the room lose every wake-up for those who listen now.
-func (h *house) deafen() {
-	h.messaging.hub.mutex.Lock()
-	defer h.messaging.hub.mutex.Unlock()
-	h.messaging.hub.listeners = make(map[any]map[*listener]struct{})
-}
-
+// What another replica stores without telling is found when the tail looks again.
 func TestLostWakeUpsDelayAndDoNotLose(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.explicit(t, "alice", "bob", "carol")
-		bob, carol := h.follow(t, "bob", id, nil), h.follow(t, "carol", id, nil)
-		h.deafen()
-		h.say(t, "alice", id, "one")
-		require.Equal(t, []string{"one"}, bob.texts(t, 1))
-		require.Equal(t, []string{"one"}, carol.texts(t, 1))
-		h.removeMember(t, id, "bob")
-		require.ErrorIs(t, bob.end(t), errNotMember)
-		h.closeChannel(t, id)
-		require.ErrorIs(t, carol.end(t), errChannelClosed)
-	}, restless)
+	t.Parallel()
+	one, other := newReplicas(t, restless)
+	id := one.explicit(t, "alice", "bob", "carol")
+	bob, carol := one.follow(t, "bob", id, nil), one.follow(t, "carol", id, nil)
+	other.say(t, "alice", id, "one")
+	require.Equal(t, []string{"one"}, bob.texts(t, 1))
+	require.Equal(t, []string{"one"}, carol.texts(t, 1))
+	other.removeMember(t, id, "bob")
+	require.ErrorIs(t, bob.end(t), errNotMember)
+	other.closeChannel(t, id)
+	require.ErrorIs(t, carol.end(t), errChannelClosed)
 }
 
 // Who joins a channel that is followed already sees it as it is now, not as the others last saw it.
 func TestJoiningLooksAnew(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.explicit(t, "alice", "bob")
-		h.follow(t, "bob", id, nil)
-		h.deafen()
-		h.say(t, "alice", id, "unheard")
-		position := h.positionOf(t, id)
-		f := h.follow(t, "bob", id, &position)
-		f.cancel()
-		f = h.follow(t, "bob", id, nil)
-		h.removeMember(t, id, "bob")
-		_, err := h.tryFollow(as("bob"), id, nil)
-		require.ErrorIs(t, err, errNotMember)
-		require.ErrorIs(t, f.end(t), errNotMember)
-	})
+	t.Parallel()
+	one, other := newReplicas(t) // neither hears of what the other stores
+	id := one.explicit(t, "alice", "bob")
+	one.follow(t, "bob", id, nil)
+	other.say(t, "alice", id, "unheard")
+	position := one.positionOf(t, id)
+	f := one.follow(t, "bob", id, &position)
+	f.cancel()
+	f = one.follow(t, "bob", id, nil)
+	other.removeMember(t, id, "bob")
+	_, err := one.tryFollow(as("bob"), id, nil)
+	require.ErrorIs(t, err, errNotMember)
+	require.ErrorIs(t, f.end(t), errNotMember)
 }
 
 // A replay shows messages as they are now, however long others have been sharing them.
@@ -276,95 +265,6 @@ func TestTailsEndWithTheirFollowers(t *testing.T) {
 			require.ErrorIs(t, f.end(t), context.Canceled)
 		}
 		h.messaging.tails.stop()
-		require.Empty(t, h.messaging.tails.byScope)
-		require.Empty(t, h.messaging.hub.listeners)
+		require.False(t, h.listensFor(h.key(t, id)))
 	})
-}
-
-// What a look adds to the shared messages must leave no gap among them, whatever eviction has left of the rows.
-func TestSharedMessagesHaveNoGap(t *testing.T) {
-	rows := func(ordinals ...int64) []*Message {
-		var rows []*Message
-		for _, ordinal := range ordinals {
-			rows = append(rows, &Message{Ordinal: ordinal})
-		}
-		return rows
-	}
-	sightAt := func(count, floor int64) *sight {
-		return &sight{section: section{look: look{
-			head: intents.Head{Epoch: 1}, channel: &channels.Rules{}, now: noon,
-			count: channels.Count{Messages: count, Floor: floor},
-		}}}
-	}
-	before := sightAt(3, 0)
-	before.items, before.after, before.through, before.sharedSince = itemsOf(rows(1, 2, 3)), 0, 3, noon
-	for _, row := range []struct {
-		name           string
-		count, floor   int64
-		rows           []*Message
-		first, last    int64 // ordinals of what is shared then; 0: nothing is
-		after, through int64
-	}{
-		{"nothing new", 3, 0, nil, 1, 3, 0, 3},
-		{"the next ones", 5, 0, rows(4, 5), 1, 5, 0, 5},
-		{"the next ones of many", 900, 0, rows(4, 5), 1, 5, 0, 5},
-		{"the floor has passed what is shared", 9, 6, rows(7, 8, 9), 7, 9, 6, 9},
-		{"an evicted request is left", 9, 6, rows(4, 7, 8, 9), 7, 9, 6, 9},
-		{"only evicted requests are left", 900, 898, rows(4, 5), 0, 0, 900, 900},
-		{"everything was removed", 9, 0, nil, 0, 0, 9, 9},
-	} {
-		next := sightAt(row.count, row.floor)
-		next.extend(before, row.rows)
-		require.Equal(t, row.after, next.after, row.name)
-		require.Equal(t, row.through, next.through, row.name)
-		if row.first == 0 {
-			require.Empty(t, next.items, row.name)
-			continue
-		}
-		require.Len(t, next.items, int(row.last-row.first+1), row.name)
-		for i, it := range next.items {
-			require.Equal(t, row.first+int64(i), it.place, row.name)
-		}
-		require.Equal(t, next.after+1, next.items[0].place, row.name)
-	}
-
-	changed := sightAt(4, 0)
-	changed.head.Epoch = 2
-	changed.extend(before, rows(4))
-	require.Equal(t, int64(3), changed.after, "when rules have changed it begins anew")
-	old := sightAt(4, 0)
-	old.now = noon.Add(sharedFor + time.Microsecond)
-	old.extend(before, rows(4))
-	require.Equal(t, int64(3), old.after, "when the messages are old it begins anew")
-	require.Equal(t, old.now, old.sharedSince)
-}
-
-func TestSharedMessagesAreBounded(t *testing.T) {
-	latest := &sight{section: section{look: look{channel: &channels.Rules{}, now: noon}}, sharedSince: noon}
-	add := func(sizes ...int) {
-		var rows []*Message
-		for i, size := range sizes {
-			rows = append(rows, &Message{Ordinal: latest.through + int64(i) + 1, Payload: make([]byte, size)})
-		}
-		next := &sight{section: section{look: latest.look}}
-		next.count.Messages += int64(len(rows))
-		next.extend(latest, rows)
-		latest = next
-		require.Equal(t, latest.through-latest.after, int64(len(latest.items)))
-		require.Equal(t, latest.count.Messages, latest.through)
-	}
-	for range 2 * tailLength / tailPage {
-		add(make([]int, tailPage)...)
-	}
-	require.Len(t, latest.items, tailLength)
-	add(tailBytes/2, tailBytes/4)
-	require.Len(t, latest.items, tailLength)
-	add(tailBytes / 2)
-	require.Len(t, latest.items, 2, "those that came first make room")
-	require.Equal(t, tailBytes/4+tailBytes/2, latest.size)
-	add(tailBytes + 1)
-	require.Empty(t, latest.items)
-	require.Zero(t, latest.size)
-	add(1, 2)
-	require.Len(t, latest.items, 2)
 }

@@ -7,140 +7,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/agents"
 	"openintent/caller"
-	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 )
-
-func TestHandsHoldAFewThingsAndThenAskForALook(t *testing.T) {
-	var h hands
-	one := &handover{bytes: 1}
-	for range maxHandovers {
-		h.put(one)
-	}
-	given, look := h.take()
-	require.Len(t, given, maxHandovers)
-	require.False(t, look)
-	given, look = h.take()
-	require.Empty(t, given, "it was taken")
-	require.False(t, look)
-
-	for range maxHandovers + 1 {
-		h.put(one)
-	}
-	given, look = h.take()
-	require.Empty(t, given, "too many")
-	require.True(t, look)
-
-	h.put(one)
-	h.put(&handover{bytes: maxHandedBytes})
-	given, look = h.take()
-	require.Empty(t, given, "too large")
-	require.True(t, look)
-
-	h.put(one)
-	h.put(nil)
-	h.put(one)
-	given, look = h.take()
-	require.Empty(t, given, "a look sees all of it")
-	require.True(t, look)
-
-	h.put(one)
-	given, look = h.take()
-	require.Len(t, given, 1, "empty hands begin anew")
-	require.False(t, look)
-}
-
-func TestOnlyWhatIsListenedForIsHandedOver(t *testing.T) {
-	hub := newHub()
-	var told []any
-	hub.tell = func(topics []any) { told = topics }
-	topics := []any{requestTopic("a"), requestTopic("b"), requestTopic("c")}
-	hub.wakeWith(func([]any) map[any]*handover {
-		require.Fail(t, "nobody listens")
-		return nil
-	}, topics...)
-	require.Equal(t, topics, told)
-
-	one, other := hub.listen(requestTopic("a")), hub.listen(requestTopic("b"))
-	stored := &handover{}
-	hub.wakeWith(func(heard []any) map[any]*handover {
-		require.ElementsMatch(t, topics[:2], heard)
-		return map[any]*handover{requestTopic("a"): stored}
-	}, topics...)
-	require.Equal(t, topics, told)
-	require.True(t, one.wasWoken())
-	given, look := one.hands.take()
-	require.Equal(t, []*handover{stored}, given)
-	require.False(t, look)
-	require.True(t, other.wasWoken())
-	given, look = other.hands.take()
-	require.Empty(t, given)
-	require.True(t, look, "who is given nothing looks")
-}
-
-// A handover tells who sees a message only where that hangs on nothing but what was read under the lock.
-func TestHandoverTellsWhatHangsOnNoRecord(t *testing.T) {
-	at := time.Unix(1000, 0)
-	known := func(agent string, version int64) agents.Presence {
-		return agents.Presence{AgentID: agent, Status: agents.StatusActive, Version: version}
-	}
-	for name, c := range map[string]struct {
-		policy            channels.Policy
-		target            string
-		followers         map[string]agents.Presence
-		records           map[string]agents.Presence
-		open, tellsAnyway bool
-	}{
-		"to an agent": {
-			policy: channels.PolicyExplicit, target: "bob", tellsAnyway: true,
-			followers: map[string]agents.Presence{"bob": known("bob", 1), "eve": known("eve", 1)},
-			records:   map[string]agents.Presence{"ann": known("ann", 1), "bob": known("bob", 1)},
-		},
-		"to an agent that has changed": {
-			policy: channels.PolicyExplicit, target: "bob",
-			followers: map[string]agents.Presence{"bob": known("bob", 1)},
-			records:   map[string]agents.Presence{"ann": known("ann", 1), "bob": known("bob", 2)},
-		},
-		"to an agent whose record was not read": {
-			policy: channels.PolicyExplicit, target: "bob",
-			followers: map[string]agents.Presence{"bob": known("bob", 1)},
-			records:   map[string]agents.Presence{"ann": known("ann", 1)},
-		},
-		"from a follower that has changed": {
-			policy: channels.PolicyExplicit, target: "bob",
-			followers: map[string]agents.Presence{"ann": known("ann", 1)},
-			records:   map[string]agents.Presence{"ann": known("ann", 2), "bob": known("bob", 1)},
-		},
-		"to an agent that does not follow": {policy: channels.PolicyExplicit, target: "bob", tellsAnyway: true},
-		"to all members":                   {policy: channels.PolicyExplicit, target: "*"},
-		"to whoever may read the intent":   {policy: channels.PolicyIntent, target: "*", tellsAnyway: true},
-		"to a role":                        {policy: channels.PolicyIntent, target: "role:judge"},
-		"a request":                        {policy: channels.PolicyIntent, target: "bob", open: true, tellsAnyway: true},
-		"a request to an agent that left at once": {
-			policy: channels.PolicyIntent, target: "bob", open: true,
-			records: map[string]agents.Presence{"bob": {AgentID: "bob", DepartedAt: at}},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := &handover{
-				messages:  []*Message{{Sender: "ann", Target: c.target, CreatedAt: at, Open: c.open}},
-				presences: c.records,
-			}
-			before := look{channel: &channels.Rules{Policy: c.policy}, presences: c.followers}
-			require.Equal(t, c.tellsAnyway, h.tells(before))
-		})
-	}
-}
 
 // overhear listens as a follower of the channel does, and takes what one call brings.
 func (h *house) overhear(t require.TestingT, channelID string, do func()) *handover {
 	listening := h.messaging.hub.listen(h.key(t, channelID))
 	defer listening.close()
 	do()
-	given, look := listening.hands.take()
+	given, look := listening.take()
 	require.False(t, look)
 	require.Len(t, given, 1)
 	return given[0]
@@ -165,7 +42,7 @@ func TestHandoverIsWhatALookSees(t *testing.T) {
 			given := h.overhear(t, id, do)
 			key := h.key(t, id)
 			err := h.db.Read(context.Background(), func(tx *database.Tx) error {
-				l, err := h.messaging.look(tx, key, []string{"ann"})
+				l, err := h.messaging.reader.look(tx, key, []string{"ann"})
 				require.NoError(t, err)
 				read, err := page{
 					intentNo: key.IntentNo, channelNo: key.ChannelNo, channelID: id,
@@ -174,7 +51,7 @@ func TestHandoverIsWhatALookSees(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, read.messages, given.messages)
 				require.Equal(t, l.count, given.count)
-				known, ok := given.look(h.messaging, h.clock.Now(), "ann")
+				known, ok := h.messaging.reader.lookAtHandover(given, h.clock.Now(), "ann")
 				require.True(t, ok)
 				require.Same(t, l.access, known.access)
 				require.Same(t, l.channel, known.channel)
@@ -189,12 +66,7 @@ func TestHandoverIsWhatALookSees(t *testing.T) {
 
 // looks tells how many looks the tail of a channel has begun.
 func (h *house) looks(t require.TestingT, channelID string) int64 {
-	h.messaging.tails.mutex.Lock()
-	defer h.messaging.tails.mutex.Unlock()
-	tail := h.messaging.tails.byScope[channelScope(h.key(t, channelID))]
-	tail.mutex.Lock()
-	defer tail.mutex.Unlock()
-	return tail.begun
+	return h.messaging.tails.looks(channelScope(h.key(t, channelID)))
 }
 
 // A stream gets what is said directly, and on an intent's open channel what is said to all, without a look; what hangs on a
@@ -229,58 +101,12 @@ func TestStreamsTakeWhatIsHandedOver(t *testing.T) {
 	})
 }
 
-// A tail takes only what follows on what it has seen, under the same rules and while it is fresh.
-func TestTailTakesOnlyWhatFollowsOn(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.create(t, &createRequest{Options: &optionsInput{TtlSeconds: ptr(int64(1))}})
-		scope := channelScope(h.key(t, id))
-		look := func(before *sight) (seen *sight) {
-			err := h.db.Read(context.Background(), func(tx *database.Tx) (err error) {
-				seen, err = scope.look(h.messaging, tx, before, []string{"bob"})
-				return err
-			})
-			require.NoError(t, err)
-			return seen
-		}
-		seen := look(&sight{})
-		first := h.overhear(t, id, func() { h.say(t, "ann", id, "first") })
-		second := h.overhear(t, id, func() { h.say(t, "ann", id, "second") })
-		require.Nil(t, scope.take(h.messaging, seen, second), "there is one in between")
-		next := scope.take(h.messaging, seen, first)
-		require.EqualValues(t, 1, next.through)
-		require.Same(t, next, scope.take(h.messaging, next, first), "it was seen already")
-		last := scope.take(h.messaging, next, second)
-		require.EqualValues(t, 2, last.through)
-		require.Len(t, last.items, 2)
-		looked := look(seen)
-		require.Equal(t, looked.through, last.through)
-		require.Equal(t, looked.count, last.count)
-		for i := range looked.items {
-			require.Equal(t, looked.items[i].message, last.items[i].message)
-		}
-		require.Same(t, looked, scope.take(h.messaging, looked, second), "the look has seen it")
-
-		h.addMember(t, h.explicitIn(t, h.channel(t, id).GetIntentId(), "another"), "eve")
-		third := h.overhear(t, id, func() { h.say(t, "ann", id, "third") })
-		require.Nil(t, scope.take(h.messaging, last, third), "rules have changed")
-
-		last = look(last)
-		h.clock.Advance(time.Millisecond)
-		fourth := h.overhear(t, id, func() { h.say(t, "ann", id, "fourth") })
-		require.NotNil(t, scope.take(h.messaging, last, fourth))
-		h.clock.Advance(sharedFor)
-		require.Nil(t, scope.take(h.messaging, last, fourth), "the channel's time has run out")
-		h.clock.Advance(time.Microsecond)
-		require.False(t, fourth.fresh(h.clock.Now()))
-	})
-}
-
 // overhearAnswer listens as an asker does, and takes what one answer brings.
 func (h *house) overhearAnswer(t require.TestingT, asker string, asked *wireMessage, answering string) []*handover {
 	listening := h.messaging.hub.listenFor(asker, requestTopic(asked.GetId()))
 	defer listening.close()
 	h.reply(t, answering, asked.GetChannelId(), asked.GetId(), "from "+answering)
-	given, look := listening.hands.take()
+	given, look := listening.take()
 	require.False(t, look)
 	return given
 }
@@ -301,7 +127,7 @@ func TestAnswersHandedOverAreThoseOfALook(t *testing.T) {
 			q.request = before.request
 
 			given := h.overhearAnswer(t, "ann", asked, "bob")
-			seen, enough := h.messaging.answersIn(given, q)
+			seen, enough := h.messaging.answersHanded(given, q)
 			require.True(t, enough)
 			looked, err := h.messaging.lookAtAnswers(context.Background(), q)
 			require.NoError(t, err)
@@ -313,17 +139,17 @@ func TestAnswersHandedOverAreThoseOfALook(t *testing.T) {
 
 			two := q
 			two.wanted = 2
-			_, enough = h.messaging.answersIn(given, two)
+			_, enough = h.messaging.answersHanded(given, two)
 			require.False(t, enough)
-			_, enough = h.messaging.answersIn(h.overhearAnswer(t, "ann", asked, "eve"), q)
+			_, enough = h.messaging.answersHanded(h.overhearAnswer(t, "ann", asked, "eve"), q)
 			require.False(t, enough, "there was one before")
 			h.clock.Advance(2 * sharedFor)
-			_, enough = h.messaging.answersIn(given, q)
+			_, enough = h.messaging.answersHanded(given, q)
 			require.False(t, enough, "it is too old")
 
 			another := h.asks(t, "ann", id, "role:judge")
 			q.id, q.request.ID = another.GetId(), another.GetId()
-			_, enough = h.messaging.answersIn(h.overhearAnswer(t, "", another, "bob"), q)
+			_, enough = h.messaging.answersHanded(h.overhearAnswer(t, "", another, "bob"), q)
 			require.Equal(t, h.channel(t, id).GetMemberPolicy() == openintentv1.MemberPolicy_MEMBER_POLICY_INTENT, enough)
 		}
 	})
@@ -351,7 +177,7 @@ func TestAnswersAreNotHandedToWhoLostAccess(t *testing.T) {
 			require.NoError(t, err)
 			q.request = before.request
 			c.lose(c.id)
-			_, enough := h.messaging.answersIn(h.overhearAnswer(t, "ann", asked, "bob"), q)
+			_, enough := h.messaging.answersHanded(h.overhearAnswer(t, "ann", asked, "bob"), q)
 			require.False(t, enough, c.loses)
 			_, err = h.messaging.lookAtAnswers(context.Background(), q)
 			require.Error(t, err, c.loses)
@@ -374,7 +200,7 @@ func TestNothingIsHandedOverOfAnUnknownOutcome(t *testing.T) {
 		}, times(1))
 		_, err := h.messaging.SendMessage(as("ann"), &sendRequest{ChannelId: id, Payload: content("stored all the same")})
 		require.Error(t, err)
-		given, look := listening.hands.take()
+		given, look := listening.take()
 		require.Empty(t, given)
 		require.True(t, look)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 )
@@ -30,7 +31,7 @@ func TestAHeldIntentHoldsUpNoOther(t *testing.T) {
 		prepare()
 		count := one.channel(t, held).GetMessageCount()
 		release := one.holdElsewhere(t, other.rooms, held)
-		waiting := []*submission{one.submit(t, held, "alice", "first"), one.submit(t, held, "alice", "second")}
+		waiting := []*submitted{one.submit(t, held, "alice", "first"), one.submit(t, held, "alice", "second")}
 		for range 5 {
 			one.say(t, "bob", free, "at once")
 		}
@@ -106,10 +107,10 @@ func TestSendingToAnIntentThatIsGone(t *testing.T) {
 		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
 			return tx.Pipeline(database.Statement{SQL: "DELETE FROM intent_heads WHERE intent_no = ?", Args: []any{key.IntentNo}})
 		}))
-		h.messaging.writer.remembered.heads.Purge() // as a writer that has not written to it
+		h.forget(t)
 		_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id})
-		requireFault(t, err, fault.NotFound, "INTENT_NOT_FOUND")
-	})
+		faulttest.Require(t, err, fault.NotFound, "INTENT_NOT_FOUND")
+	}, forgetful)
 }
 
 // Calls that wait for an intent's lock leave connections to others.

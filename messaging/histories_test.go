@@ -11,6 +11,7 @@ import (
 	"openintent/database"
 	"openintent/database/databasetest"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 )
@@ -87,7 +88,7 @@ func TestALostRequestCannotBeAnswered(t *testing.T) {
 		require.Equal(t, before+1, atOnce.Load(), "the writer remembers the intent")
 		after.PutBack(t)
 		_, err := h.tryReply(as("bob"), id, question.GetId(), "an answer to nothing")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		require.Equal(t, []string{"before", "after", "after", "after"}, textsOf(h.list(t, "alice", &listRequest{ChannelId: id})))
 		h.say(t, "alice", id, "and on")
 		require.EqualValues(t, 5, h.channel(t, id).GetMessageCount())
@@ -153,11 +154,11 @@ func TestAStreamBeyondTheLogEnds(t *testing.T) {
 		past.PutBack(t)
 		h.say(t, "alice", id, "after")
 		for name, f := range live {
-			refused := requireFault(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+			refused := faulttest.Require(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
 			require.Contains(t, refused.Metadata, "last_position", name)
 		}
 		_, err := h.tryFollow(as("bob"), id, &beyond)
-		requireFault(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
+		faulttest.Require(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
 		require.Equal(t, []string{"after"}, h.follow(t, "bob", id, &kept).texts(t, 1))
 	})
 }
@@ -177,9 +178,9 @@ func TestAStreamThatTheLogOvertookEnds(t *testing.T) {
 		past.PutBack(t)
 		h.clock.Advance(sharedFor + time.Second)
 		h.fill(t, id, "alice", 5) // without a wake-up
-		h.messaging.hub.wakeAll()
+		h.messaging.hub.wakeUp(intentTopic(h.key(t, id).IntentNo))
 		for _, f := range live {
-			requireFault(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+			faulttest.Require(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
 		}
 	})
 }

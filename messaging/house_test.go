@@ -17,7 +17,6 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/database/databasetest"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 	"openintent/tasks"
@@ -50,6 +49,9 @@ const (
 	completed = openintentv1.IntentStatus_INTENT_STATUS_COMPLETED
 	suspended = openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT
 )
+
+// aMessageID has the form of a message's id, and names none.
+const aMessageID = "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 // patience bounds every wait of a test for something that must happen.
 const patience = time.Minute
@@ -149,26 +151,6 @@ func textsOf(messages []*wireMessage) []string {
 
 func (h *house) in(wait time.Duration) *timestamppb.Timestamp {
 	return timestamppb.New(h.clock.Now().Add(wait))
-}
-
-// requireFault checks the kind and reason of a refusal and gives it.
-func requireFault(t require.TestingT, err error, kind fault.Kind, reason string) fault.Fault {
-	require.Error(t, err)
-	f := fault.From(err)
-	require.Equal(t, reason, f.Reason, "%v", err)
-	require.Equal(t, kind, f.Kind)
-	require.NotEmpty(t, f.Message)
-	if kind == fault.Conflict || kind == fault.AlreadyExists {
-		require.NotContains(t, f.Message, "lease")
-	}
-	return *f
-}
-
-// requireBadField checks that exactly the given field was refused.
-func requireBadField(t require.TestingT, err error, field string) {
-	f := requireFault(t, err, fault.Invalid, "INVALID_FIELD")
-	require.Len(t, f.Fields, 1)
-	require.Equal(t, field, f.Fields[0].Path)
 }
 
 // eventually waits for a condition that other goroutines bring about.
@@ -388,4 +370,17 @@ func cmpMessages(one, other *wireMessage) (differing []string) {
 		}
 	}
 	return differing
+}
+
+// listensFor tells whether anybody listens under a topic.
+func (h *house) listensFor(topic any) bool { return len(h.messaging.hub.heard([]any{topic})) > 0 }
+
+// wasWoken tells whether the listener was woken since it was asked last.
+func wasWoken(l *listener) bool {
+	select {
+	case <-l.woken():
+		return true
+	default:
+		return false
+	}
 }

@@ -27,8 +27,8 @@ type listener struct {
 	hub    *hub
 	topics []any
 	wake   chan struct{}
-	// woken, when set, is called instead. It holds up all wake-ups, so it does not block, and it calls nothing of the hub.
-	woken func()
+	// calls, when set, is called instead. It holds up all wake-ups, so it does not block, and it calls nothing of the hub.
+	calls func()
 
 	// agent is for whom an answer is awaited; empty for other parties.
 	agent string
@@ -51,6 +51,14 @@ func newHub() *hub { return &hub{listeners: make(map[any]map[*listener]struct{})
 // listen begins listening under the topics; a topic may be listened for before the thing it names exists. Call close
 // when done.
 func (h *hub) listen(topics ...any) *listener { return h.listenFor("", topics...) }
+
+// listenCalling is listen for who has very many listeners: instead of filling a channel, for which somebody would have to
+// wait, each wake-up calls a function. It holds up other wake-ups, so it must not block, and it must not use the hub.
+func (h *hub) listenCalling(woken func(), topics ...any) *listener {
+	l := &listener{hub: h, calls: woken}
+	l.also(topics...)
+	return l
+}
 
 // listenFor is listen for an agent's sake, whose record may be needed to hand it what comes.
 func (h *hub) listenFor(agent string, topics ...any) *listener {
@@ -187,13 +195,19 @@ func (h *hub) wakeHere(topics ...any) {
 	}
 }
 
+// woken gives the channel on which wake-ups arrive.
+func (l *listener) woken() <-chan struct{} { return l.wake }
+
+// take gives what was handed to the listener since the last time, and tells whether it is to look, which sees that too.
+func (l *listener) take() (given []*handover, look bool) { return l.hands.take() }
+
 // signal asks the listener to look again.
 func (l *listener) signal() { l.give(nil) }
 
 // give wakes the listener with what was stored; nil: it is to look for itself.
 func (l *listener) give(stored *handover) {
-	if l.woken != nil {
-		l.woken()
+	if l.calls != nil {
+		l.calls()
 		return
 	}
 	l.hands.put(stored)

@@ -9,6 +9,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 func keyed(channelID, key, text string) *sendRequest {
@@ -50,7 +51,7 @@ func TestSameKeyIsTheSameMessage(t *testing.T) {
 			change(changed)
 			_, err := h.messaging.SendMessage(as("alice"), changed)
 			require.Error(t, err, name)
-			requireFault(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+			faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
 		}
 	})
 }
@@ -120,7 +121,7 @@ func TestReplyUnderAKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, cmpMessages(first, again))
 		_, err = reply("no")
-		requireFault(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+		faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
 		byHand, err := h.messaging.SendMessage(as("bob"), &sendRequest{
 			ChannelId: id, MessageType: ptr(response), CorrelationId: &asked.Id, Payload: content("yes"), IdempotencyKey: ptr("k"),
 		})
@@ -134,7 +135,7 @@ func TestRefusedMessageUsesNoKey(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.explicit(t, "alice")
 		_, err := h.messaging.SendMessage(as("bob"), keyed(id, "k", "x"))
-		requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 		h.addMember(t, id, "bob")
 		require.Equal(t, "y", textOf(h.send(t, "bob", keyed(id, "k", "y"))))
 	})
@@ -185,7 +186,7 @@ func TestKeysAreForgottenAfterADay(t *testing.T) {
 			require.NotEqual(t, first.GetId(), second.GetId(), name)
 			require.Equal(t, second.GetId(), h.send(t, "alice", keyed(id, "k", "y")).GetId(), name)
 			_, err := h.messaging.SendMessage(as("alice"), keyed(id, "k", "x"))
-			requireFault(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+			faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
 			require.Equal(t, 1, h.rows(t, "idempotency_keys", "message_id = ?", second.GetId()))
 		}
 	})
@@ -233,13 +234,13 @@ func TestAskUnderAKeyGivesTheSameAnswerAgain(t *testing.T) {
 		h.closeChannel(t, id)
 		same("after closing")
 		_, err := ask("why not")
-		requireFault(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+		faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
 
 		h.clock.Advance(25 * time.Hour)
 		require.NotZero(t, h.rows(t, "messages", "id = ?", asked.GetId()))
 		h.sweep(t)
 		_, err = ask("why")
-		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+		faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 	}, restless)
 }
 
@@ -257,7 +258,7 @@ func TestAskUnderAKeyThatRanOutRunsOutAgain(t *testing.T) {
 		asked := h.awaitRequest(t, id)
 		h.clock.Advance(time.Minute)
 		for _, err := range []error{<-ended, ask()} {
-			f := requireFault(t, err, fault.TimedOut, "MESSAGE_TIMEOUT")
+			f := faulttest.Require(t, err, fault.TimedOut, "MESSAGE_TIMEOUT")
 			require.Equal(t, asked.GetId(), f.Metadata["message_id"])
 		}
 		require.Equal(t, int64(1), h.channel(t, id).GetMessageCount())

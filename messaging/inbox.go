@@ -159,7 +159,7 @@ func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inbo
 		return nil, inboxSight{}, err
 	}
 	presences := map[string]agents.Presence{q.agent: sight.presence}
-	seen, err := s.survey(tx, heads, presences)
+	seen, err := s.reader.survey(tx, heads, presences)
 	if err != nil {
 		return nil, inboxSight{}, err
 	}

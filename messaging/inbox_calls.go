@@ -71,7 +71,7 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 		timer := time.NewTimer(min(remaining, s.lookAgain))
 		look := true
 		select {
-		case <-listening.wake:
+		case <-listening.woken():
 			look, err = s.inboxMayDiffer(ctx, q, page)
 		case <-timer.C:
 		case <-ctx.Done():

@@ -52,7 +52,7 @@ func firstOfEach(texts []string) []string {
 // markInboxRead stores an agent's acknowledgements of messages of any channels, under the locks of all their intents: of
 // all of them or, with the refusal of the first that may not be acknowledged, of none.
 func (s *Service) markInboxRead(ctx context.Context, by caller.Caller, agent string, ids []string) (items []inboxItem, err error) {
-	wellFormed := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !messageIDForm.MatchString(id) })
+	wellFormed := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !isMessageID(id) })
 	var intentNos []int64
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		in, argument := tx.In("id", wellFormed)
@@ -93,7 +93,7 @@ func (s *Service) acknowledgeTogether(
 	if err != nil {
 		return nil, err
 	}
-	seen, err := s.survey(tx, heads, map[string]agents.Presence{agent: presence})
+	seen, err := s.reader.survey(tx, heads, map[string]agents.Presence{agent: presence})
 	if err != nil {
 		return nil, err
 	}

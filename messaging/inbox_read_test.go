@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 // Marking reaches across channels and intents, gives each message once in the order named, and may be repeated.
@@ -66,12 +67,12 @@ func TestMarkInboxReadIsAllOrNone(t *testing.T) {
 			"malformed":   {"msg_\x00", "MESSAGE_NOT_FOUND", fault.NotFound},
 		} {
 			_, err := h.markInbox(as("b"), "b", good.GetId(), c.id, goodToo.GetId())
-			require.Equal(t, c.id, requireFault(t, err, c.kind, c.reason).Metadata["message_id"], name)
+			require.Equal(t, c.id, faulttest.Require(t, err, c.kind, c.reason).Metadata["message_id"], name)
 			require.Zero(t, h.rows(t, "receipts", "1 = 1"), name)
 			require.Equal(t, delivered, h.get(t, one, good.GetId()).GetStatus(), name)
 		}
 		_, err := h.markInbox(as("b"), "b", "nothing")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 	})
 }
 

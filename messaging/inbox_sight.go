@@ -181,9 +181,9 @@ func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 			part = append(part, intentNo)
 		}
 	}
-	inReadable, intentNos := r.tx.In("m.intent_no", distinct(readable))
-	inReadableToo, _ := r.tx.In("c.intent_no", distinct(readable)) // a plan that begins with the channels begins with these
-	inPart, partNos := r.tx.In("m.intent_no", distinct(part))
+	inReadable, intentNos := r.tx.In("m.intent_no", database.Distinct(readable))
+	inReadableToo, _ := r.tx.In("c.intent_no", database.Distinct(readable)) // a plan that begins with the channels begins with these
+	inPart, partNos := r.tx.In("m.intent_no", database.Distinct(part))
 	addressed, addresses := r.addressed()
 	condition := inReadable + " AND " + inReadableToo + " AND m.message_type <> 'request' AND m.sender <> ?" +
 		" AND (" + addressed + " OR (m.target IS NULL OR m.target = '*') AND " + inPart + ")" +

@@ -9,11 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/caller"
-	"openintent/channels"
-	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/intents"
 )
 
 type (
@@ -159,13 +157,13 @@ func TestInboxIsItsOwners(t *testing.T) {
 			require.Equal(t, []string{asked.GetId()}, idsIn(page))
 		}
 		_, err := h.tryInbox(as("a"), &inboxRequest{AgentId: "b"})
-		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+		faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 		_, err = h.markInbox(as("a"), "b", asked.GetId())
-		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+		faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 		_, err = h.tryInbox(context.Background(), &inboxRequest{AgentId: "b"})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.tryInbox(asOperator(), &inboxRequest{AgentId: "b\x00"})
-		requireBadField(t, err, "agent_id")
+		faulttest.RequireBadField(t, err, "agent_id")
 	})
 }
 
@@ -233,7 +231,7 @@ func TestInboxRefusesMalformedCursors(t *testing.T) {
 			"x", "!", strings.Repeat("A", 256), good + "A", good[:len(good)-1], good + "=", "aW5ib3g6MTox", "aW5ib3g6KzE6MjoxMA",
 		} {
 			_, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Cursor: &cursor})
-			requireBadField(t, err, "cursor")
+			faulttest.RequireBadField(t, err, "cursor")
 		}
 		_, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Cursor: &good})
 		require.NoError(t, err)
@@ -261,7 +259,7 @@ func TestInboxPagesAreBoundedInBytes(t *testing.T) {
 		require.Nil(t, rest.NextCursor)
 
 		_, err = h.markInbox(as("b"), "b", sent...)
-		requireBadField(t, err, "message_ids")
+		faulttest.RequireBadField(t, err, "message_ids")
 		require.Zero(t, h.rows(t, "receipts", "1 = 1"))
 		_, err = h.markInbox(as("b"), "b", idsIn(page)...)
 		require.NoError(t, err, "a page can be marked at once")
@@ -273,7 +271,7 @@ func TestInboxLargerThanItsCounts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channelID := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(20_000))}})
 		h.send(t, "a", &sendRequest{ChannelId: channelID, To: ptr("b"), Payload: content("first")})
-		h.copyMessages(t, h.key(t, channelID), 10_500)
+		h.sendMany(t, channelID, "a", "b", 10_500)
 		page, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Limit: ptr(int32(1000))})
 		require.NoError(t, err)
 		require.Equal(t, int64(maxCounted), page.GetUnreadCount())
@@ -293,29 +291,15 @@ func TestInboxLargerThanItsCounts(t *testing.T) {
 	})
 }
 
-// copyMessages fills a channel that has one message with copies of it.
-func (h *house) copyMessages(t require.TestingT, key channels.Key, copies int) {
-	require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
-		heads, err := intents.Lock(tx, key.IntentNo)
-		if err != nil {
-			return err
-		}
-		head := heads.Get(key.IntentNo)
-		rules, err := h.channels.Rules(tx, key, head.Epoch)
-		if err != nil {
-			return err
-		}
-		counts, err := channels.LoadCounts(tx, []channels.Key{key})
-		if err != nil {
-			return err
-		}
-		appended := newAppender(tx, counts, h.messaging.writer.audiences)
-		for range copies {
-			d := &draft{id: newMessageID(), sender: "a", target: "b", messageType: TypeNotify}
-			if _, err := appended.add(head, rules, nil, d); err != nil {
-				return err
-			}
-		}
-		return tx.Pipeline(appended.statements()...)
-	}))
+// sendMany sends messages to an agent, many at once.
+func (h *house) sendMany(t require.TestingT, channelID, sender, target string, count int) {
+	sent := make([]*submitted, count)
+	for i := range sent {
+		d := h.draftFor(t, channelID, sender, "")
+		d.target = target
+		sent[i] = h.enqueue(t, d)
+	}
+	for _, s := range sent {
+		require.NoError(t, (<-s.done).err)
+	}
 }

@@ -27,7 +27,7 @@ func (h *house) awaitInbox(ctx context.Context, t require.TestingT, agent string
 		done <- waitedFor{page, err}
 	}()
 	eventually(t, func() bool {
-		return len(done) > 0 || h.messaging.hub.listensFor(agentTopic(agent))
+		return len(done) > 0 || h.listensFor(agentTopic(agent))
 	}, "nobody waits")
 	return done
 }
@@ -102,7 +102,7 @@ func TestInboxWaitRunsOut(t *testing.T) {
 			page, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Cursor: ptr(place.cursor()), WaitSeconds: ptr(600.0)})
 			done <- waitedFor{page, err}
 		}()
-		eventually(t, func() bool { return h.messaging.hub.listensFor(agentTopic("b")) }, "nobody waits")
+		eventually(t, func() bool { return h.listensFor(agentTopic("b")) }, "nobody waits")
 		h.clock.Advance(time.Hour)
 		waited := <-done
 		require.NoError(t, waited.err)
@@ -119,18 +119,17 @@ func TestInboxWaitEndsWithItsCall(t *testing.T) {
 		gone := errors.New("the server stops")
 		cancel(gone)
 		require.ErrorIs(t, (<-done).err, gone)
-		require.False(t, h.messaging.hub.listensFor(agentTopic("b")))
+		require.False(t, h.listensFor(agentTopic("b")))
 	})
 }
 
 // A lost wake-up delays and does not lose.
 func TestInboxWaitLooksWithoutBeingWoken(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		done := h.awaitInbox(as("b"), t, "b")
-		h.deafen()
-		asked := h.asks(t, "a", h.open(t), "b")
-		require.Equal(t, []string{asked.GetId()}, received(t, done))
-	}, restless)
+	t.Parallel()
+	one, other := newReplicas(t, restless)
+	done := one.awaitInbox(as("b"), t, "b")
+	asked := other.asks(t, "a", other.open(t), "b")
+	require.Equal(t, []string{asked.GetId()}, received(t, done))
 }
 
 // An agent that comes to be named by an intent is told what was said to everyone there.

@@ -2,6 +2,8 @@ package messaging
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,36 +12,6 @@ import (
 	"openintent/database"
 	"openintent/intents"
 )
-
-// Kinds of work that a committed cause leaves behind, finished intent by intent.
-const (
-	workDeparture = "departure" // key: the agent
-	workRemoval   = "removal"   // key: the deleted channel's number
-	workEviction  = "eviction"  // key: the channel's number, and the span of time that evicted; due at the time of the work
-	workPurge     = "purge"     // key: empty; due when the retention has passed
-
-	spanMark = "/" // before the span in a key
-)
-
-// expireWithChannels expires the unanswered requests of channels that close, whatever the cause (RFC-0021 section 7).
-func (s *Service) expireWithChannels(tx *database.Tx, head *intents.Head, closed []*channels.Rules, at time.Time) error {
-	numbers := make([]int64, len(closed))
-	for i, channel := range closed {
-		numbers[i] = channel.ChannelNo
-	}
-	in, argument := tx.In("channel_no", numbers)
-	return tx.Pipeline(
-		database.Statement{
-			SQL: "UPDATE messages SET ended_at = ? WHERE intent_no = ? AND position IN" +
-				" (SELECT position FROM open_requests WHERE intent_no = ? AND " + in + ")",
-			Args: []any{database.Micros(at), head.IntentNo, head.IntentNo, argument},
-		},
-		database.Statement{
-			SQL:  "DELETE FROM open_requests WHERE intent_no = ? AND " + in,
-			Args: []any{head.IntentNo, argument},
-		},
-	)
-}
 
 // scheduleRemoval leaves the messages of a deleted channel to be removed in pieces.
 func (s *Service) scheduleRemoval(tx *database.Tx, head *intents.Head, key channels.Key) error {
@@ -91,7 +63,7 @@ func (s *Service) scheduleDeparture(tx *database.Tx, agentID string, at time.Tim
 	if err != nil {
 		return err
 	}
-	return scheduleWork(tx, workDeparture, agentID, at, distinct(intentNos)...)
+	return scheduleWork(tx, workDeparture, agentID, at, database.Distinct(intentNos)...)
 }
 
 // finishDeparture does what scheduleDeparture left, before the deregistering call answers. What it does not reach, the
@@ -125,7 +97,7 @@ func (s *Service) depart(ctx context.Context, w work) error {
 		for _, key := range listing {
 			concerned[key] = struct{}{}
 		}
-		positions, err := abandonedRequests(tx, w, departedAt, earlier(head.Now(), departedAt), concerned)
+		positions, err := abandonedRequests(tx, w, departedAt, earliest(head.Now(), departedAt), concerned)
 		if err != nil {
 			return err
 		}
@@ -134,7 +106,7 @@ func (s *Service) depart(ctx context.Context, w work) error {
 				return err
 			}
 		}
-		if err := s.tellDeparture(tx, head, w.key, concerned); err != nil {
+		if err := s.writer.announceDeparture(tx, head, w.key, channels.DistinctKeys(slices.Collect(maps.Keys(concerned)))); err != nil {
 			return err
 		}
 		return w.done(tx)
@@ -160,40 +132,4 @@ func abandonedRequests(
 		},
 	})
 	return positions, err
-}
-
-// tellDeparture sends the server's notification to the channels concerned that are open.
-func (s *Service) tellDeparture(tx *database.Tx, head *intents.Head, agent string, concerned map[channels.Key]struct{}) error {
-	if len(concerned) == 0 {
-		return nil
-	}
-	keys := make([]channels.Key, 0, len(concerned))
-	for key := range concerned {
-		keys = append(keys, key)
-	}
-	keys = distinctKeys(keys)
-	counts, err := channels.LoadCounts(tx, keys)
-	if err != nil {
-		return err
-	}
-	appended := newAppender(tx, counts, s.writer.audiences)
-	for _, key := range keys {
-		channel, err := s.channels.Rules(tx, key, head.Epoch)
-		if err != nil {
-			return err
-		}
-		if _, closed := channel.ClosedBy(*counts[key], head, head.Now()); closed {
-			continue
-		}
-		if _, err := appended.add(head, channel, nil, departureDraft(agent)); err != nil {
-			return err
-		}
-	}
-	tx.AfterCommit(func() {
-		for _, key := range keys {
-			s.hub.wakeUp(key, closingTopic(key))
-		}
-	})
-	tx.SendWithCommit(appended.statements()...)
-	return nil
 }

@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,15 +10,6 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
-)
-
-const (
-	// maxPage bounds a list's messages, maxPageBytes its payloads.
-	maxPage      = 1000
-	maxPageBytes = 3 << 20
-	// firstChunk and maxChunk bound the rows that one statement reads: it begins small, because messages may be large.
-	firstChunk = 64
-	maxChunk   = 512
 )
 
 // listing is one call of ListMessages.
@@ -32,16 +22,13 @@ type listing struct {
 	correlationID string
 }
 
-// messageIDForm is what the server's message ids look like; other cursors are refused as malformed.
-var messageIDForm = regexp.MustCompile(`^msg_[0-9A-HJKMNP-TV-Z]{26}$`)
-
 // list gives the retained messages that the caller may see: those after the cursor, or without one the newest; and the
 // cursor to go on with.
 func (s *Service) list(
 	ctx context.Context, key channels.Key, q listing,
 ) (messages []*Message, next string, now time.Time, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		l, err := s.look(tx, key, []string{q.by.Agent, q.recipient})
+		l, err := s.reader.look(tx, key, []string{q.by.Agent, q.recipient})
 		if err != nil {
 			return err
 		}
@@ -73,15 +60,6 @@ func (q listing) next(messages []*Message, l look) string {
 // receives it.
 func (q listing) keeps(m *Message, l look, viewer Viewer) bool {
 	return listed(m, viewer, l.now) && (q.recipient == "" || l.isFor(m, viewer, q.recipient))
-}
-
-// isFor tells of a message that a viewer sees whether an agent receives it. What another than the viewer has read or answered
-// itself is not known.
-func (l look) isFor(m *Message, viewer Viewer, recipient string) bool {
-	if recipient != viewer.Agent {
-		m = m.forAnother()
-	}
-	return l.viewer(recipient, false).receives(m)
 }
 
 // collect gathers the page in chunks until it is full or the channel's end (or floor) is reached.
@@ -143,7 +121,7 @@ func cursorOrdinal(tx *database.Tx, l look, since string) (int64, error) {
 	if at, err := parseTime(since); err == nil {
 		return ordinalAt(tx, l, at)
 	}
-	if !messageIDForm.MatchString(since) {
+	if !isMessageID(since) {
 		return 0, fault.BadField("since", "it must be a message id of this channel or an RFC 3339 time")
 	}
 	var intentNo, channelNo, ordinal int64
@@ -166,29 +144,6 @@ func ordinalAt(tx *database.Tx, l look, at time.Time) (int64, error) {
 	return ordinalBy(tx, l, "created_at", database.Micros(at))
 }
 
-// ordinalBy finds the last ordinal whose column, which rises with ordinals, is at most a value; it halves the range.
-func ordinalBy(tx *database.Tx, l look, column string, most int64) (int64, error) {
-	low, high := l.count.Floor, l.count.Messages
-	for low < high {
-		middle := (low + high + 1) / 2
-		var value int64
-		err := tx.Pipeline(database.Statement{
-			SQL:  "SELECT " + column + " FROM messages WHERE intent_no = ? AND channel_no = ? AND ordinal = ?",
-			Args: []any{l.channel.IntentNo, l.channel.ChannelNo, middle},
-			Scan: func(row database.Row) error { return row.Scan(&value) },
-		})
-		if err != nil {
-			return 0, err
-		}
-		if value <= most {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	return low, nil
-}
-
 // parseTime reads an RFC 3339 time, in lower case too; one without a zone is taken as UTC. In a query a bare + means a
 // space, and the offset of a time begins with one.
 func parseTime(text string) (time.Time, error) {
@@ -202,7 +157,7 @@ func parseTime(text string) (time.Time, error) {
 // get gives one retained message that the caller may see.
 func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, id string) (m *Message, now time.Time, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		l, err := s.look(tx, key, []string{by.Agent})
+		l, err := s.reader.look(tx, key, []string{by.Agent})
 		if err != nil {
 			return err
 		}
@@ -223,7 +178,7 @@ func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, i
 // markRead stores a recipient's acknowledgement. The first one sets the message's read_at; repeats change nothing.
 func (s *Service) markRead(ctx context.Context, key channels.Key, by caller.Caller, acting, id string) (m *Message, now time.Time, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		l, _, err := s.lookLocked(tx, key, []string{acting})
+		l, _, err := s.reader.lookLocked(tx, key, []string{acting})
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 func TestListingAfterACursor(t *testing.T) {
@@ -44,7 +45,7 @@ func TestListingAfterACursor(t *testing.T) {
 			"2026-13-01T00:00:00Z", "12", id} {
 			_, err := h.messaging.ListMessages(as("bob"), &listRequest{ChannelId: id, Since: &bad})
 			require.Error(t, err, bad)
-			requireBadField(t, err, "since")
+			faulttest.RequireBadField(t, err, "since")
 		}
 	})
 }
@@ -237,27 +238,27 @@ func TestEachSeesItsOwn(t *testing.T) {
 				if h.sees(t, row.agent, m) {
 					require.NoError(t, err, row.agent)
 				} else {
-					requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+					faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 				}
 			}
 		}
 		require.Len(t, h.listIn(asOperator(), t, &listRequest{ChannelId: id}), 3)
 		for _, stranger := range []string{"dave", "creator"} {
 			_, err := h.messaging.ListMessages(as(stranger), &listRequest{ChannelId: id})
-			requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+			faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 			_, err = h.tryGet(as(stranger), id, toAll.GetId())
-			requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+			faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 		}
 		h.admit(t, h.channel(t, id).GetIntentId(), "bob")
 		_, err := h.messaging.ListMessages(as("alice"), &listRequest{ChannelId: id})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.tryGet(as("alice"), id, direct.GetId())
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		require.Len(t, h.list(t, "bob", &listRequest{ChannelId: id}), 2, "a sender without access still has its recipients")
 
 		h.removeMember(t, id, "bob")
 		_, err = h.messaging.ListMessages(as("bob"), &listRequest{ChannelId: id})
-		requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 	})
 }
 
@@ -267,9 +268,9 @@ func TestGetKnowsOnlyTheChannelsMessages(t *testing.T) {
 		m := h.say(t, "alice", other, "")
 		for _, absent := range []string{m.GetId(), aMessageID, "nonsense", ""} {
 			_, err := h.tryGet(as("alice"), id, absent)
-			requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		}
 		_, err := h.tryGet(as("alice"), "chan_01ARZ3NDEKTSV4RRFFQ69G5FAV", m.GetId())
-		requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 	})
 }

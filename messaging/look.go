@@ -23,9 +23,9 @@ type look struct {
 
 // look reads the snapshot, with the agents' records and whatever the further statements read, in one round trip. A channel
 // that is deleted or absent is CHANNEL_NOT_FOUND.
-func (s *Service) look(tx *database.Tx, key channels.Key, agentIDs []string, further ...database.Statement) (look, error) {
+func (r Reader) look(tx *database.Tx, key channels.Key, agentIDs []string, further ...database.Statement) (look, error) {
 	headStatement, head := intents.PrepareHead(tx, key.IntentNo)
-	l, err := s.lookWith(tx, key, agentIDs, append(further, headStatement), func() (*intents.Head, error) {
+	l, err := r.lookWith(tx, key, agentIDs, append(further, headStatement), func() (*intents.Head, error) {
 		h, err := head()
 		return &h, err
 	})
@@ -33,11 +33,11 @@ func (s *Service) look(tx *database.Tx, key channels.Key, agentIDs []string, fur
 }
 
 // lookLocked is look under the lock of the intent's head, which is taken in the same round trip.
-func (s *Service) lookLocked(tx *database.Tx, key channels.Key, agentIDs []string, further ...database.Statement) (look, *intents.Head, error) {
+func (r Reader) lookLocked(tx *database.Tx, key channels.Key, agentIDs []string, further ...database.Statement) (look, *intents.Head, error) {
 	lock, heads := intents.PrepareLock(tx, []int64{key.IntentNo}, false)
 	var locked *intents.Head
 	statements := append([]database.Statement{lock, intents.PrepareClock(tx)}, further...)
-	l, err := s.lookWith(tx, key, agentIDs, statements, func() (*intents.Head, error) {
+	l, err := r.lookWith(tx, key, agentIDs, statements, func() (*intents.Head, error) {
 		held, err := heads()
 		locked = held.Get(key.IntentNo)
 		return locked, err
@@ -45,15 +45,15 @@ func (s *Service) lookLocked(tx *database.Tx, key channels.Key, agentIDs []strin
 	return l, locked, err
 }
 
-func (s *Service) lookWith(
+func (r Reader) lookWith(
 	tx *database.Tx, key channels.Key, agentIDs []string, statements []database.Statement, head func() (*intents.Head, error),
 ) (look, error) {
 	countStatement, counts := channels.PrepareCounts(tx, []channels.Key{key})
-	l, err := s.lookAtIntent(tx, agentIDs, append(statements, countStatement), head)
+	l, err := r.lookAtIntent(tx, agentIDs, append(statements, countStatement), head)
 	if err != nil {
 		return look{}, err
 	}
-	if l.channel, err = s.channels.Rules(tx, key, l.head.Epoch); err != nil {
+	if l.channel, err = r.Channels.Rules(tx, key, l.head.Epoch); err != nil {
 		return look{}, err
 	}
 	if count := counts[key]; count != nil {
@@ -63,7 +63,7 @@ func (s *Service) lookWith(
 }
 
 // lookAtIntent runs the statements, of which some lead to the head, and gives what a look has before its channel.
-func (s *Service) lookAtIntent(
+func (r Reader) lookAtIntent(
 	tx *database.Tx, agentIDs []string, statements []database.Statement, head func() (*intents.Head, error),
 ) (look, error) {
 	presenceStatement, presences := agents.PreparePresences(tx, agentIDs)
@@ -80,7 +80,7 @@ func (s *Service) lookAtIntent(
 		}
 	}
 	l := look{head: *h, presences: presences, now: h.Now()}
-	l.access, err = s.intents.Rules(tx, h.IntentNo, h.Epoch)
+	l.access, err = r.Intents.Rules(tx, h.IntentNo, h.Epoch)
 	return l, err
 }
 
@@ -96,36 +96,11 @@ func (l look) viewerOf(channel *channels.Rules, agent string, operator bool) Vie
 	return viewerIn(channel, presence, operator, l.access, l.now)
 }
 
-// viewerIn gives the viewer of a channel for an agent's record, by the rules as of a time.
-func viewerIn(
-	channel *channels.Rules, presence agents.Presence, operator bool, access *intents.Rules, now time.Time,
-) Viewer {
-	agent, departedAt := presence.AgentID, presence.DepartedAt
-	viewer := Viewer{
-		Agent: agent, Operator: operator, Presence: presence, Now: now,
-		Participates: channel.Participates(agent, operator, access, departedAt, now),
-	}
-	if !operator {
-		viewer.HistoryFloor = channel.HistoryFloor(agent, departedAt)
-	}
-	return viewer
-}
-
 // admitViewer gives the viewer for the acting agent, or refuses one that may not see the channel's messages at all: without
 // access to the intent or, on an explicit channel, without membership.
 func (l look) admitViewer(by caller.Caller, acting string) (Viewer, error) {
 	viewer := l.viewer(acting, actsAsOperator(by, acting))
-	return viewer, l.mayParticipate(by, viewer)
-}
-
-func (l look) mayParticipate(by caller.Caller, viewer Viewer) error {
-	if viewer.Participates {
-		return nil
-	}
-	if err := l.access.Require(by, viewer.Agent, intents.PermissionRead, l.now); err != nil {
-		return err
-	}
-	return errNotMember
+	return viewer, viewer.mayParticipate(by, l.access)
 }
 
 // closed tells whether the channel is closed at the time of the look.
@@ -133,9 +108,6 @@ func (l look) closed() bool {
 	_, closed := l.channel.ClosedBy(l.count, &l.head, l.now)
 	return closed
 }
-
-// actsAsOperator tells whether the operator acts under its own name. When it names an agent, that agent's rules apply.
-func actsAsOperator(by caller.Caller, acting string) bool { return by.IsOperator && acting == by.Agent }
 
 // markAbandoned marks the open requests that nobody can answer any more: those whose addressee left after they were sent,
 // and all of a closed channel.
@@ -152,7 +124,7 @@ func (l look) markAbandonedIn(tx *database.Tx, messages []*Message, closed func(
 			unknown = append(unknown, m.Target)
 		}
 	}
-	further, err := agents.LoadPresences(tx, distinct(unknown))
+	further, err := agents.LoadPresences(tx, database.Distinct(unknown))
 	if err != nil {
 		return err
 	}
@@ -161,127 +133,10 @@ func (l look) markAbandonedIn(tx *database.Tx, messages []*Message, closed func(
 		if !known {
 			presence = further[m.Target]
 		}
-		m.Abandoned = m.Open && (closed(m) || isAgent(m.Target) && !m.CreatedAt.After(presence.DepartedAt))
+		m.Abandoned = m.Open && closed(m) || m.abandonedBy(presence)
 	}
 	return nil
 }
-
-// page is a part of the messages of a channel, by their ordinals, or of an intent, by their positions: those the query
-// asked for, in rising order.
-type page struct {
-	intentNo int64
-	// channelNo and channelID leave one channel's; the messages of several lack their channel's id.
-	channelNo int64
-	channelID string
-	// byPosition makes positions what bounds and orders, and not ordinals.
-	byPosition bool
-	// after and through bound the page: after < place <= through. At, when it is not nil, names the places instead.
-	after, through int64
-	at             []int64
-	// agent is whose receipts and messages are wanted; everyone is true for the operator, who sees all.
-	agent    string
-	everyone bool
-	// messageType and correlationID narrow the page further when they are set.
-	messageType   Type
-	correlationID string
-	newestFirst   bool
-	limit         int
-}
-
-// load reads a page in the snapshot of a look.
-func (p page) load(tx *database.Tx, l look) (*selection, error) {
-	rows, statement := p.prepare(tx)
-	if err := tx.Pipeline(statement); err != nil {
-		return nil, err
-	}
-	return rows, l.markAbandoned(tx, rows.messages)
-}
-
-// prepare gives the statement that reads a page, as the query orders it, and where it puts the rows. The query narrows to
-// what the agent may possibly see; visible decides.
-func (p page) prepare(tx *database.Tx) (rows *selection, statement database.Statement) {
-	place := "m.ordinal"
-	if p.byPosition {
-		place = "m.position"
-	}
-	query := "SELECT " + messageColumns + " FROM messages m WHERE m.intent_no = ?"
-	arguments := viewedBy(p.agent, p.intentNo)
-	if p.channelNo != 0 {
-		query += " AND m.channel_no = ?"
-		arguments = append(arguments, p.channelNo)
-	}
-	if p.at != nil {
-		in, argument := tx.In(place, p.at)
-		query += " AND " + in
-		arguments = append(arguments, argument)
-	} else {
-		query += " AND " + place + " > ? AND " + place + " <= ?"
-		arguments = append(arguments, p.after, p.through)
-	}
-	if !p.everyone {
-		query += " AND (m.sender = ? OR m.target IS NULL OR m.target = '*' OR m.target = ? OR m.target LIKE 'role:%')"
-		arguments = append(arguments, p.agent, p.agent)
-	}
-	if p.messageType != "" {
-		query += " AND m.message_type = ?"
-		arguments = append(arguments, string(p.messageType))
-	}
-	if p.correlationID != "" {
-		query += " AND m.correlation_id = ?"
-		arguments = append(arguments, p.correlationID)
-	}
-	query += " ORDER BY " + place
-	if p.newestFirst {
-		query += " DESC"
-	}
-	query += " LIMIT ?"
-	return prepareMessages(p.channelID, query, append(arguments, p.limit)...)
-}
-
-// selection is what a statement found, up to maxPageBytes of content: however large messages are, no reading holds more.
-type selection struct {
-	channelID string
-	messages  []*Message
-	bytes     int
-	// full is true when there was more than fits.
-	full bool
-}
-
-// prepareMessages gives a statement for whole messages of one channel and where it puts them.
-func prepareMessages(channelID, query string, arguments ...any) (rows *selection, statement database.Statement) {
-	rows = &selection{channelID: channelID}
-	return rows, database.Statement{SQL: query, Args: arguments, Scan: rows.scan}
-}
-
-func (f *selection) scan(row database.Row) error {
-	if f.full {
-		return nil
-	}
-	m, err := scanMessage(row)
-	if err != nil {
-		return err
-	}
-	size := m.size()
-	if f.full = len(f.messages) > 0 && f.bytes+size > maxPageBytes; f.full {
-		return nil
-	}
-	m.ChannelID = f.channelID
-	f.messages = append(f.messages, m)
-	f.bytes += size
-	return nil
-}
-
-// following gives the limit for the next page: a page that ended by its bytes tells how many rows are worth asking for,
-// and one that did not doubles them.
-func (f *selection) following(limit int) int {
-	if f.full {
-		return len(f.messages) + 1
-	}
-	return min(2*limit, maxChunk)
-}
-
-// complete tells whether the statement found all there was.
-func (f *selection) complete(limit int) bool { return !f.full && len(f.messages) < limit }
 
 // load runs a query for whole messages of the look's channel.
 func (l look) load(tx *database.Tx, query string, arguments ...any) (*selection, error) {
@@ -294,7 +149,7 @@ func (l look) load(tx *database.Tx, query string, arguments ...any) (*selection,
 
 // find reads one message of the look's channel by id, evicted or not; nil when there is none.
 func (l look) find(tx *database.Tx, agent, id string) (*Message, error) {
-	if !messageIDForm.MatchString(id) {
+	if !isMessageID(id) {
 		return nil, nil
 	}
 	found, err := l.load(tx,
@@ -304,4 +159,13 @@ func (l look) find(tx *database.Tx, agent, id string) (*Message, error) {
 		return nil, err
 	}
 	return found.messages[0], nil
+}
+
+// isFor tells of a message that a viewer sees whether an agent receives it. What another than the viewer has read or answered
+// itself is not known.
+func (l look) isFor(m *Message, viewer Viewer, recipient string) bool {
+	if recipient != viewer.Agent {
+		m = m.forAnother()
+	}
+	return l.viewer(recipient, false).receives(m)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"openintent/agents"
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/jsonvalue"
@@ -104,6 +105,12 @@ func (m *Message) Status(now time.Time) Status {
 // answerable tells whether a reply may still be stored. After expires_at it may not, even to an answered request.
 func (m *Message) answerable(now time.Time) bool {
 	return !m.Expired(now) && !m.pastExpiry(now)
+}
+
+// abandonedBy tells whether an open request is to an agent that has departed since it was sent: nobody can answer it then
+// (RFC-0021 section 7.2).
+func (m *Message) abandonedBy(addressee agents.Presence) bool {
+	return m.Open && isAgent(m.Target) && !m.CreatedAt.After(addressee.DepartedAt)
 }
 
 func (m *Message) pastExpiry(now time.Time) bool {

@@ -143,14 +143,6 @@ func (o *offers) record(agent string, at time.Time, messages ...*Message) {
 	o.add(noted)
 }
 
-// later gives the later of two times: an intent's own time may be ahead of the clock.
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
 // add lets offers wait, as many as there is room for.
 func (o *offers) add(noted []offer) {
 	fitting := min(len(noted), maxOffers-len(o.waiting))

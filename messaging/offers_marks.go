@@ -56,7 +56,7 @@ func standingMarks(tx *database.Tx, keys []markKey) ([]markKey, error) {
 	for i, key := range keys {
 		channelKeys[i] = key.Key
 	}
-	counts, err := channels.LoadCounts(tx, distinctKeys(channelKeys))
+	counts, err := channels.LoadCounts(tx, channels.DistinctKeys(channelKeys))
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ const maxOpenRequests = 10_000
 
 // OpenRequestsTo gives the places of the open requests in some intents to one of the targets, agents or role:<role_id>, by
 // intent. Whether anybody may see them is for the reading to decide.
-func (s *Service) OpenRequestsTo(tx *database.Tx, targets []string, intentNos []int64) (map[int64][]int64, error) {
+func OpenRequestsTo(tx *database.Tx, targets []string, intentNos []int64) (map[int64][]int64, error) {
 	places := make(map[int64][]int64)
 	among, names := tx.In("target", targets)
 	in, numbers := tx.In("intent_no", intentNos)

@@ -111,7 +111,7 @@ func (h *house) positionOf(t require.TestingT, channelID string) int64 {
 	key := h.key(t, channelID)
 	var position int64
 	err := h.db.Read(context.Background(), func(tx *database.Tx) error {
-		l, err := h.messaging.look(tx, key, nil)
+		l, err := h.messaging.reader.look(tx, key, nil)
 		position = l.head.LastPosition
 		return err
 	})

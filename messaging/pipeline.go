@@ -70,15 +70,15 @@ func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendM
 	if refused == nil {
 		refused = s.checked(d)
 	}
-	if d == nil {
-		d = &draft{} // takes its place in the window
+	sent := &unanswered{done: make(chan outcome, 1)}
+	if d != nil {
+		sent.size = d.size()
 	}
-	sent := &submission{draft: d, done: make(chan outcome, 1)}
 	if !w.takeUp(sent) {
 		return false
 	}
 	if refused == nil {
-		refused = s.writer.addInTurn(ctx, sent)
+		refused = s.writer.submitInTurn(ctx, d, sent.done)
 	}
 	if refused != nil {
 		sent.done <- outcome{err: refused}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	"openintent/jsonvalue"
 )
 
@@ -42,7 +43,7 @@ func TestQueueIsBounded(t *testing.T) {
 	for range maxQueueDrafts / 2 {
 		filled(t, q, queued("flood", 1, 0))
 	}
-	refusal := requireFault(t, q.add(queued("flood", 1, 0)), fault.Quota, "KEY_QUEUE_FULL")
+	refusal := faulttest.Require(t, q.add(queued("flood", 1, 0)), fault.Quota, "KEY_QUEUE_FULL")
 	require.NotZero(t, refusal.RetryAfter)
 	filled(t, q, queued("other", 1, 0))
 	for key := 0; q.drafts < maxQueueDrafts; key++ {
@@ -50,7 +51,7 @@ func TestQueueIsBounded(t *testing.T) {
 		for q.add(queued(id, 1, 0)) == nil {
 		}
 	}
-	refusal = requireFault(t, q.add(queued("new", 1, 0)), fault.Unavailable, "WRITE_QUEUE_FULL")
+	refusal = faulttest.Require(t, q.add(queued("new", 1, 0)), fault.Unavailable, "WRITE_QUEUE_FULL")
 	require.NotZero(t, refusal.RetryAfter)
 	require.NotEmpty(t, next(q))
 	filled(t, q, queued("new", 1, 0))
@@ -132,7 +133,7 @@ func TestStreamsWaitForTheirKey(t *testing.T) {
 		defer q.mutex.Unlock()
 		return len(q.keys["flood"].streamed) == 1
 	}
-	eventually(t, waiting, "it does not wait")
+	require.Eventually(t, waiting, time.Minute, time.Millisecond, "it does not wait")
 	filled(t, q, queued("flood", 1, 0)) // a call of its own does not
 	require.NoError(t, q.addInTurn(t.Context(), queued("other", 1, 0)))
 	require.NotEmpty(t, next(q))
@@ -143,13 +144,13 @@ func TestStreamsWaitForTheirKey(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { placed <- q.addInTurn(ctx, queued("flood", 1, 0)) }()
-	eventually(t, waiting, "it does not wait")
+	require.Eventually(t, waiting, time.Minute, time.Millisecond, "it does not wait")
 	gone := errors.New("gone")
 	cancel(gone)
 	require.ErrorIs(t, <-placed, gone)
 
 	go func() { placed <- q.addInTurn(t.Context(), queued("flood", 1, 0)) }()
-	eventually(t, waiting, "it does not wait")
+	require.Eventually(t, waiting, time.Minute, time.Millisecond, "it does not wait")
 	q.stop()
 	require.ErrorIs(t, <-placed, errStopping)
 	require.ErrorIs(t, q.addInTurn(t.Context(), queued("flood", 1, 0)), errStopping)

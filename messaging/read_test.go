@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -70,7 +71,7 @@ func TestWhoMayAcknowledge(t *testing.T) {
 				require.NoError(t, err, row.name)
 			} else {
 				require.Error(t, err, row.name)
-				requireFault(t, err, row.kind, row.reason)
+				faulttest.Require(t, err, row.kind, row.reason)
 			}
 		}
 
@@ -81,18 +82,18 @@ func TestWhoMayAcknowledge(t *testing.T) {
 			return err
 		}
 		require.NoError(t, mark("bob", toAll), "the operator for a recipient")
-		requireFault(t, mark("alice", toAll), fault.Denied, "OWN_MESSAGE")
-		requireFault(t, mark("carol", direct), fault.NotFound, "MESSAGE_NOT_FOUND")
-		requireFault(t, mark("dave", toAll), fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, mark("alice", toAll), fault.Denied, "OWN_MESSAGE")
+		faulttest.Require(t, mark("carol", direct), fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, mark("dave", toAll), fault.Denied, "NOT_A_MEMBER")
 		_, err := h.messaging.UpdateMessage(as("bob"), &openintentv1.UpdateMessageRequest{
 			ChannelId: id, MessageId: toAll.GetId(), Status: read, AgentId: ptr("carol"),
 		})
-		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 
 		_, err = h.tryRead(context.Background(), id, toAll.GetId())
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.tryRead(as("bob"), id, aMessageID)
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 
 		late := h.say(t, "alice", id, "")
 		h.closeChannel(t, id)
@@ -119,9 +120,9 @@ func TestAcknowledgingAfterTheExpiry(t *testing.T) {
 		h.clock.Advance(time.Minute)
 		for range 2 {
 			require.NoError(t, mark("bob", note), "who has read it may repeat it")
-			requireFault(t, mark("carol", note), fault.Conflict, "MESSAGE_EXPIRED")
-			requireFault(t, mark("bob", unread), fault.Conflict, "MESSAGE_EXPIRED")
-			requireFault(t, mark("bob", openRead), fault.Conflict, "MESSAGE_EXPIRED")
+			faulttest.Require(t, mark("carol", note), fault.Conflict, "MESSAGE_EXPIRED")
+			faulttest.Require(t, mark("bob", unread), fault.Conflict, "MESSAGE_EXPIRED")
+			faulttest.Require(t, mark("bob", openRead), fault.Conflict, "MESSAGE_EXPIRED")
 			h.sweep(t)
 		}
 		require.NoError(t, mark("bob", answered), "an answered request does not expire")

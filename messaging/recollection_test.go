@@ -9,6 +9,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 // counting counts the batches that took one round trip.
@@ -22,14 +23,24 @@ func counting(atOnce *atomic.Int64) option {
 	}
 }
 
+// forgetful lets the writer remember two intents and no more.
+func forgetful(_ *database.Config, cfg *Config) { cfg.Kept = 2 }
+
+// forget makes a forgetful house's writer forget all intents but two new ones.
+func (h *house) forget(t require.TestingT) {
+	for range 2 {
+		h.say(t, "alice", h.open(t), "instead of what was said before")
+	}
+}
+
 // eachRemembering runs a test on houses of each engine, with the number of batches that took one round trip.
-func eachRemembering(t *testing.T, run func(t *testing.T, h *house, atOnce *atomic.Int64)) {
+func eachRemembering(t *testing.T, run func(t *testing.T, h *house, atOnce *atomic.Int64), options ...option) {
 	t.Parallel()
 	for _, engine := range []database.Engine{database.SQLite, database.PostgreSQL} {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
 			var atOnce atomic.Int64
-			run(t, newHouse(t, engine, counting(&atOnce)), &atOnce)
+			run(t, newHouse(t, engine, append(options, counting(&atOnce))...), &atOnce)
 		})
 	}
 }
@@ -58,23 +69,29 @@ func TestAConversationIsStoredAtOnce(t *testing.T) {
 }
 
 func TestSeveralIntentsAreStoredAtOnce(t *testing.T) {
-	eachRemembering(t, func(t *testing.T, h *house, atOnce *atomic.Int64) {
+	var atOnce atomic.Int64
+	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
 		ids := []string{h.open(t), h.open(t), h.open(t)}
 		for _, id := range ids {
 			h.say(t, "alice", id, "one")
 		}
-		drafts := make([]*submission, len(ids))
-		for i, id := range ids {
-			drafts[i] = &submission{draft: h.draftFor(t, id, "alice", "two"), done: make(chan outcome, 1)}
+		waiting, release := f.hold()
+		defer release()
+		stored := []*submitted{h.submit(t, ids[0], "alice", "two")}
+		<-waiting
+		for _, id := range ids[1:] {
+			stored = append(stored, h.submit(t, id, "alice", "two"))
 		}
-		h.messaging.writer.commit(drafts)
-		for _, s := range drafts {
+		release()
+		for _, s := range stored {
 			require.NoError(t, (<-s.done).err)
 		}
-		require.EqualValues(t, 1, atOnce.Load())
 		for _, id := range ids {
 			require.Equal(t, []string{"one", "two"}, textsOf(h.list(t, "bob", &listRequest{ChannelId: id})))
 		}
+	}, counting(&atOnce))
+	t.Cleanup(func() {
+		require.EqualValues(t, 4, atOnce.Load(), "with each engine one message, and then two together")
 	})
 }
 
@@ -126,7 +143,7 @@ func TestWhatChangedSinceDecides(t *testing.T) {
 				require.EqualValues(t, 2, atOnce.Load())
 				test.change(t, h, id)
 				_, err := h.tryReply(as("bob"), id, question.GetId(), "too late")
-				requireFault(t, err, test.kind, test.reason)
+				faulttest.Require(t, err, test.kind, test.reason)
 			})
 		})
 	}
@@ -186,9 +203,9 @@ func TestADepartureIsNoticedAtOnce(t *testing.T) {
 		}
 		h.interrupted(t, f)
 		_, err := h.messaging.SendMessage(as("bob"), &sendRequest{ChannelId: id})
-		requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 		_, err = h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, To: ptr("bob")})
-		requireFault(t, err, fault.Denied, "TARGET_NOT_A_MEMBER")
+		faulttest.Require(t, err, fault.Denied, "TARGET_NOT_A_MEMBER")
 	})
 }
 
@@ -202,7 +219,7 @@ func TestARoleTakenSinceCounts(t *testing.T) {
 		}
 		require.EqualValues(t, 1, atOnce.Load())
 		_, err := h.tryReply(as("bob"), id, question.GetId(), "not mine")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		h.register(t, "bob", "tester")
 		h.reply(t, "bob", id, question.GetId(), "mine")
 	})

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 
@@ -14,13 +15,13 @@ const relayChannel = "openintent_wakes"
 
 // newRelay carries wake-ups between the replicas on one database: the hub's own to the others, theirs to the hub. What it
 // loses costs those who wait there one turn of their slow timer.
-func newRelay(cfg Config, h *hub) *database.Notifier {
-	relay := cfg.DB.Notifier(database.NotifierConfig{
+func newRelay(db *database.DB, logger *slog.Logger, observe func(sent, received int), h *hub) *database.Notifier {
+	relay := db.Notifier(database.NotifierConfig{
 		Channel: relayChannel,
 		Heard:   func(notices []string) { h.wakeHere(topicsOf(notices)...) },
 		Unheard: h.wakeAll,
-		Observe: cfg.ObserveNotifications,
-		Logger:  cfg.Logger,
+		Observe: observe,
+		Logger:  logger,
 	})
 	h.tell = func(topics []any) { relay.Tell(noticesOf(topics)...) }
 	return relay

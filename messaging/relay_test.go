@@ -64,16 +64,6 @@ func FuzzNotice(f *testing.F) {
 	})
 }
 
-// wasWoken tells whether the listener was woken since it was asked last.
-func (l *listener) wasWoken() bool {
-	select {
-	case <-l.wake:
-		return true
-	default:
-		return false
-	}
-}
-
 // Own wake-ups reach those who listen here and are told to others; what others told is not told again.
 func TestHubTellsOnlyItsOwnWakeUps(t *testing.T) {
 	h := newHub()
@@ -81,14 +71,14 @@ func TestHubTellsOnlyItsOwnWakeUps(t *testing.T) {
 	h.tell = func(topics []any) { told = append(told, topics...) }
 	one, other := h.listen(intentTopic(1)), h.listen(intentTopic(2), agentTopic("bob"))
 	h.wakeUp(intentTopic(1))
-	require.True(t, one.wasWoken())
-	require.False(t, other.wasWoken())
+	require.True(t, woken(one))
+	require.False(t, woken(other))
 	require.Equal(t, []any{intentTopic(1)}, told)
 	h.wakeHere(agentTopic("bob"))
-	require.False(t, one.wasWoken())
-	require.True(t, other.wasWoken())
+	require.False(t, woken(one))
+	require.True(t, woken(other))
 	h.wakeAll()
-	require.True(t, one.wasWoken())
-	require.True(t, other.wasWoken())
+	require.True(t, woken(one))
+	require.True(t, woken(other))
 	require.Len(t, told, 1)
 }

@@ -9,6 +9,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -36,11 +37,11 @@ func TestDeletedChannelIsRemovedInPieces(t *testing.T) {
 
 		absent := func() {
 			_, err := h.tryGet(asOperator(), id, first.GetId())
-			requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 			_, err = h.messaging.ListMessages(asOperator(), &listRequest{ChannelId: id})
-			requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 			_, err = h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id})
-			requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 			require.Equal(t, first.GetId(), h.send(t, "alice", keyed(id, "k", "x")).GetId(), "a retry finds what it sent")
 		}
 		absent()
@@ -99,9 +100,9 @@ func TestMessagesAreKeptForTheRetentionAndNoLonger(t *testing.T) {
 		require.Empty(t, h.list(t, "bob", &listRequest{ChannelId: id}))
 		require.Empty(t, h.list(t, "bob", &listRequest{ChannelId: id, Since: &asked.Id}), "a cursor that was purged is no error")
 		_, err = h.tryGet(as("bob"), id, last.GetId())
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		require.Equal(t, int64(2), h.channel(t, id).GetMessageCount())
-		requireFault(t, h.follow(t, "bob", id, ptr(int64(0))).end(t), fault.Conflict, "CHANNEL_CLOSED")
+		faulttest.Require(t, h.follow(t, "bob", id, ptr(int64(0))).end(t), fault.Conflict, "CHANNEL_CLOSED")
 		require.Len(t, h.copies(t, id), 2, "the log stays")
 		h.requireChain(t, id)
 		require.Zero(t, h.rows(t, "pending_work", "1 = 1"))

@@ -9,6 +9,7 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 func TestReplyIsAResponseToTheAsker(t *testing.T) {
@@ -57,22 +58,22 @@ func TestWhoMayReply(t *testing.T) {
 		} {
 			_, err := h.tryReply(row.caller, row.channel, row.message, "")
 			require.Error(t, err, row.name)
-			requireFault(t, err, row.kind, row.reason)
+			faulttest.Require(t, err, row.kind, row.reason)
 			_, err = h.messaging.SendMessage(row.caller, &sendRequest{
 				ChannelId: row.channel, MessageType: ptr(response), CorrelationId: &row.message,
 			})
 			require.Error(t, err, row.name)
 			if row.byHand == "" {
-				requireFault(t, err, row.kind, row.reason)
+				faulttest.Require(t, err, row.kind, row.reason)
 			} else {
-				requireBadField(t, err, "correlation_id")
+				faulttest.RequireBadField(t, err, "correlation_id")
 			}
 		}
 		require.Equal(t, int64(3), h.channel(t, id).GetMessageCount())
 
 		h.closeChannel(t, id)
 		_, err := h.tryReply(as("bob"), id, asked.GetId(), "")
-		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+		faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 	})
 }
 
@@ -82,7 +83,7 @@ func TestARequestTakesSeveralResponses(t *testing.T) {
 		h.register(t, "bob", "tester")
 		asked := h.asks(t, "alice", id, "role:tester")
 		_, err := h.tryReply(as("carol"), id, asked.GetId(), "not yet one of them")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		h.clock.Advance(time.Second)
 		h.register(t, "carol", "tester")
 		h.clock.Advance(time.Second)
@@ -91,11 +92,11 @@ func TestARequestTakesSeveralResponses(t *testing.T) {
 		h.clock.Advance(time.Second)
 		h.register(t, "dave", "tester")
 		_, err = h.tryReply(as("dave"), id, asked.GetId(), "too late to be one of them")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		three := h.reply(t, "carol", id, asked.GetId(), "roles are those of now")
 		h.register(t, "bob", "writer")
 		_, err = h.tryReply(as("bob"), id, asked.GetId(), "no longer one of them")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		operator, err := h.tryReply(asOperator(), id, asked.GetId(), "the operator may do whatever anyone may")
 		require.NoError(t, err)
 		require.Equal(t, caller.Operator, operator.GetSender())
@@ -125,10 +126,21 @@ func TestNoReplyAfterTheExpiry(t *testing.T) {
 		h.clock.Advance(time.Microsecond)
 		for _, m := range []*wireMessage{open, answered} {
 			_, err := h.tryReply(as("bob"), id, m.GetId(), "")
-			f := requireFault(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+			f := faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 			require.Equal(t, m.GetId(), f.Metadata["message_id"])
 		}
 		require.Equal(t, expired, h.get(t, id, open.GetId()).GetStatus())
 		require.Equal(t, delivered, h.get(t, id, answered.GetId()).GetStatus())
+	})
+}
+
+// A response is judged by whether its sender received the request, so membership of the asker does not matter.
+func TestResponseTargetNeedsNoMembership(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.explicit(t, "alice", "bob")
+		asked := h.asks(t, "alice", id, "bob")
+		h.removeMember(t, id, "alice")
+		answer := h.reply(t, "bob", id, asked.GetId(), "yes")
+		require.Equal(t, "alice", answer.GetTo())
 	})
 }

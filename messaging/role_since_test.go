@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 // A clock that went ahead and back leaves intents whose time is ahead of it. What was sent there before a role was taken stays
@@ -80,7 +81,7 @@ func TestWhoHeldTheRoleWhileARequestWasOpenKeepsIt(t *testing.T) {
 				require.NoError(t, err, agent)
 				continue
 			}
-			requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		}
 	})
 }

@@ -20,8 +20,8 @@ type item struct {
 	event   *intents.Event
 	// audit is the log's copy of the message.
 	audit *intents.Event
-	// forms are set when followers share the item.
-	forms *forms
+	// encodings are set when followers share the item.
+	encodings *encodings
 }
 
 // position is the item's place in the intent's log.
@@ -44,8 +44,8 @@ func (it item) size() int {
 	return size
 }
 
-// reading is what is asked of an intent's log.
-type reading struct {
+// logQuery is what is asked of an intent's log.
+type logQuery struct {
 	intentNo int64
 	// after and through bound the positions: after < position <= through. At, when it is not nil, names them instead.
 	after, through int64
@@ -92,12 +92,12 @@ func (s *section) talkOf(channelNo int64) (talk, bool) {
 
 // readSection reads a part of an intent's log, the agents' records and whatever the further statements read, in two round
 // trips: the rows, and what deciding on them needs.
-func (s *Service) readSection(
-	tx *database.Tx, r reading, agentIDs []string, further ...database.Statement,
+func (r Reader) readSection(
+	tx *database.Tx, q logQuery, agentIDs []string, further ...database.Statement,
 ) (*section, error) {
-	headStatement, head := intents.PrepareHead(tx, r.intentNo)
-	messages, events, statements := r.prepare(tx)
-	l, err := s.lookAtIntent(tx, agentIDs, append(append(further, headStatement), statements...),
+	headStatement, head := intents.PrepareHead(tx, q.intentNo)
+	messages, events, statements := q.prepare(tx)
+	l, err := r.lookAtIntent(tx, agentIDs, append(append(further, headStatement), statements...),
 		func() (*intents.Head, error) {
 			h, err := head()
 			return &h, err
@@ -106,27 +106,27 @@ func (s *Service) readSection(
 		return nil, err
 	}
 	found := &section{look: l}
-	found.merge(r, messages, events)
-	return found, found.resolve(tx, s)
+	found.merge(q, messages, events)
+	return found, found.resolve(tx, r)
 }
 
 // prepare gives the statements that read the rows. The queries narrow to what may be wanted; it is decided later.
-func (r reading) prepare(tx *database.Tx) (messages *selection, events *intents.SectionEvents, statements []database.Statement) {
+func (q logQuery) prepare(tx *database.Tx) (messages *selection, events *intents.SectionEvents, statements []database.Statement) {
 	messages, events = &selection{}, &intents.SectionEvents{}
-	if r.limit > 0 && r.filter.wantsMessages() {
+	if q.limit > 0 && q.filter.wantsMessages() {
 		var statement database.Statement
 		messages, statement = page{
-			intentNo: r.intentNo, channelNo: r.channelNo, byPosition: true, after: r.after, through: r.through, at: r.at,
-			agent: r.agent, everyone: r.everyone,
-			messageType: r.filter.MessageType, correlationID: r.filter.CorrelationID, limit: r.limit,
+			intentNo: q.intentNo, channelNo: q.channelNo, byPosition: true, after: q.after, through: q.through, at: q.at,
+			agent: q.agent, everyone: q.everyone,
+			messageType: q.filter.MessageType, correlationID: q.filter.CorrelationID, limit: q.limit,
 		}.prepare(tx)
 		statements = append(statements, statement)
 	}
-	if r.limit > 0 && r.channelNo == 0 {
+	if q.limit > 0 && q.channelNo == 0 {
 		var statement database.Statement
 		events, statement = intents.Section{
-			IntentNo: r.intentNo, After: r.after, Through: r.through, At: r.at,
-			Types: r.filter.loggedTypes(), Limit: r.limit,
+			IntentNo: q.intentNo, After: q.after, Through: q.through, At: q.at,
+			Types: q.filter.loggedTypes(), Limit: q.limit,
 		}.Prepare(tx)
 		statements = append(statements, statement)
 	}
@@ -134,16 +134,16 @@ func (r reading) prepare(tx *database.Tx) (messages *selection, events *intents.
 }
 
 // merge interleaves messages and events by their positions, as far as both are known, and puts each copy with its message.
-func (s *section) merge(r reading, messages *selection, events *intents.SectionEvents) {
-	s.through = min(r.through, s.head.LastPosition)
-	if r.at != nil {
+func (s *section) merge(q logQuery, messages *selection, events *intents.SectionEvents) {
+	s.through = min(q.through, s.head.LastPosition)
+	if q.at != nil {
 		s.through = s.head.LastPosition
 	}
-	s.following = messages.following(r.limit)
-	if r.limit > 0 && !messages.complete(r.limit) {
+	s.following = messages.following(q.limit)
+	if q.limit > 0 && !messages.complete(q.limit) {
 		s.through, s.cut = min(s.through, messages.messages[len(messages.messages)-1].Position), true
 	}
-	if r.limit > 0 && (events.Cut || len(events.Events) == r.limit) {
+	if q.limit > 0 && (events.Cut || len(events.Events) == q.limit) {
 		s.through, s.cut = min(s.through, events.Events[len(events.Events)-1].Position), true
 	}
 	if events.Cut {
@@ -175,7 +175,7 @@ func (s *section) add(it item) {
 }
 
 // resolve reads the channels of the messages, drops those of deleted ones, and finds out which requests are abandoned.
-func (s *section) resolve(tx *database.Tx, service *Service) error {
+func (s *section) resolve(tx *database.Tx, r Reader) error {
 	var messages []*Message
 	for _, it := range s.items {
 		if it.message != nil {
@@ -186,7 +186,7 @@ func (s *section) resolve(tx *database.Tx, service *Service) error {
 		return nil
 	}
 	all := &survey{
-		service: service, tx: tx, heads: intents.Heads{&s.head}, presences: s.presences,
+		reader: r, tx: tx, heads: intents.Heads{&s.head}, presences: s.presences,
 		access: map[int64]*intents.Rules{s.head.IntentNo: s.access}, looks: make(map[channels.Key]*look),
 	}
 	if err := all.include(messages); err != nil {

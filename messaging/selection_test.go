@@ -30,14 +30,18 @@ func TestSelectionsAreBoundedInBytes(t *testing.T) {
 		for {
 			var found *selection
 			require.NoError(t, h.db.Read(t.Context(), func(tx *database.Tx) error {
-				l, err := h.messaging.look(tx, key, nil)
+				l, err := h.messaging.reader.look(tx, key, nil)
 				if err != nil {
 					return err
 				}
 				found, err = p.load(tx, l)
 				return err
 			}))
-			require.LessOrEqual(t, found.bytes, maxPageBytes)
+			bytes := 0
+			for _, m := range found.messages {
+				bytes += m.size()
+			}
+			require.LessOrEqual(t, bytes, maxPageBytes)
 			seen, pages = seen+len(found.messages), pages+1
 			if found.complete(p.limit) {
 				break

@@ -12,6 +12,7 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -59,10 +60,10 @@ func TestSendingNeedsACallerAndAChannel(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.open(t)
 		_, err := h.messaging.SendMessage(context.Background(), &sendRequest{ChannelId: id})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		for _, absent := range []string{"", "nonsense", "chan_01ARZ3NDEKTSV4RRFFQ69G5FAV", "chan_\x00"} {
 			_, err = h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: absent})
-			requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 		}
 	})
 }
@@ -74,9 +75,9 @@ func TestSenderIsWhoCalls(t *testing.T) {
 		require.Equal(t, "alice", own.GetSender())
 
 		_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, Sender: ptr("bob")})
-		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 		_, err = h.messaging.Ask(as("alice"), &askRequest{ChannelId: id, Sender: ptr("bob"), To: "carol"})
-		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 
 		operator, err := h.messaging.SendMessage(asOperator(), &sendRequest{ChannelId: id})
 		require.NoError(t, err)
@@ -86,7 +87,7 @@ func TestSenderIsWhoCalls(t *testing.T) {
 		require.Equal(t, "bob", named.GetSender())
 		for _, reserved := range []string{"system", "*", "role:x"} {
 			_, err = h.messaging.SendMessage(asOperator(), &sendRequest{ChannelId: id, Sender: &reserved})
-			requireBadField(t, err, "sender")
+			faulttest.RequireBadField(t, err, "sender")
 		}
 		require.Equal(t, int64(3), h.channel(t, id).GetMessageCount())
 	})
@@ -97,7 +98,7 @@ func TestOperatorNamingAnAgentIsHeldToItsRules(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.explicit(t, "alice", "bob")
 		_, err := h.messaging.SendMessage(asOperator(), &sendRequest{ChannelId: id, Sender: ptr("carol")})
-		requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 		asked, err := h.messaging.SendMessage(asOperator(), &sendRequest{
 			ChannelId: id, Sender: ptr("alice"), To: ptr("bob"), MessageType: ptr(request),
 		})
@@ -108,17 +109,17 @@ func TestOperatorNamingAnAgentIsHeldToItsRules(t *testing.T) {
 			})
 			return err
 		}
-		requireFault(t, reply("alice"), fault.Denied, "OWN_REQUEST")
-		requireFault(t, reply("carol"), fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, reply("alice"), fault.Denied, "OWN_REQUEST")
+		faulttest.Require(t, reply("carol"), fault.Denied, "NOT_A_MEMBER")
 		require.NoError(t, reply("bob"))
 		require.NoError(t, reply("operator"))
 		_, err = h.messaging.SendMessage(asOperator(), &sendRequest{ChannelId: id, Sender: ptr("alice"), To: ptr("alice")})
-		requireBadField(t, err, "to")
+		faulttest.RequireBadField(t, err, "to")
 
 		intentID := h.channel(t, id).GetIntentId()
 		h.admit(t, intentID, "bob")
 		_, err = h.messaging.SendMessage(asOperator(), &sendRequest{ChannelId: id, Sender: ptr("alice")})
-		f := requireFault(t, err, fault.Denied, "FORBIDDEN")
+		f := faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		require.Equal(t, "read", f.Metadata["required_permission"])
 		require.Equal(t, "none", f.Metadata["current_permission"])
 		require.Equal(t, "/v1/intents/"+intentID+"/access-requests", f.Metadata["access_request_url"])
@@ -154,14 +155,14 @@ func TestSendingIsForParticipants(t *testing.T) {
 			if row.reason == "" {
 				require.NoError(t, err)
 			} else {
-				requireFault(t, err, fault.Denied, row.reason)
+				faulttest.Require(t, err, fault.Denied, row.reason)
 			}
 		}
 		h.addMember(t, private, "carol")
 		require.Equal(t, "carol", h.send(t, "alice", &sendRequest{ChannelId: private, To: ptr("carol")}).GetTo())
 		h.removeMember(t, private, "alice")
 		_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: private})
-		requireFault(t, err, fault.Denied, "NOT_A_MEMBER")
+		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 	})
 }
 
@@ -176,14 +177,14 @@ func TestNothingIsSentWhereItIsClosed(t *testing.T) {
 		h.clock.Advance(6 * time.Second)
 		for _, id := range []string{closed, ended, lapsed} {
 			_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id})
-			requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+			faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 			_, err = h.messaging.Ask(as("alice"), &askRequest{ChannelId: id, To: "bob"})
-			requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+			faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 		}
 		deleted := h.open(t)
 		h.deleteChannel(t, deleted)
 		_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: deleted})
-		requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 
 		paused := h.create(t, &createRequest{Options: &optionsInput{TtlSeconds: ptr(int64(5))}})
 		h.setStatus(t, h.channel(t, paused).GetIntentId(), suspended)
@@ -200,17 +201,17 @@ func TestPayloadBound(t *testing.T) {
 		h.say(t, "alice", id, strings.Repeat("x", 64-overhead))
 		big := &sendRequest{ChannelId: id, Payload: content(strings.Repeat("x", 65-overhead))}
 		_, err := h.messaging.SendMessage(as("alice"), big)
-		requireFault(t, err, fault.TooLarge, "PAYLOAD_TOO_LARGE")
+		faulttest.Require(t, err, fault.TooLarge, "PAYLOAD_TOO_LARGE")
 		_, err = h.messaging.SendMessage(as("alice"), &sendRequest{
 			ChannelId: id, Payload: content(strings.Repeat("x", 20)), Metadata: content(strings.Repeat("x", 40)),
 		})
-		requireFault(t, err, fault.TooLarge, "PAYLOAD_TOO_LARGE")
+		faulttest.Require(t, err, fault.TooLarge, "PAYLOAD_TOO_LARGE")
 		_, err = h.messaging.SendMessageByName(as("alice"), &byNameRequest{
 			IntentId: h.channel(t, id).GetIntentId(), Name: "new", Payload: big.GetPayload(),
 		})
-		requireFault(t, err, fault.TooLarge, "PAYLOAD_TOO_LARGE")
+		faulttest.Require(t, err, fault.TooLarge, "PAYLOAD_TOO_LARGE")
 		_, err = h.messaging.Ask(as("alice"), &askRequest{ChannelId: id, To: "bob", Payload: big.GetPayload()})
-		requireFault(t, err, fault.TooLarge, "PAYLOAD_TOO_LARGE")
+		faulttest.Require(t, err, fault.TooLarge, "PAYLOAD_TOO_LARGE")
 		require.Equal(t, int64(1), h.channel(t, id).GetMessageCount())
 	}, bounded)
 }
@@ -220,29 +221,29 @@ func TestTextsThatTheStoreCannotKeepAreRefused(t *testing.T) {
 		id := h.open(t)
 		nul := "a\x00b"
 		_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, To: &nul})
-		requireBadField(t, err, "to")
+		faulttest.RequireBadField(t, err, "to")
 		_, err = h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, IdempotencyKey: &nul})
-		requireBadField(t, err, "idempotency_key")
+		faulttest.RequireBadField(t, err, "idempotency_key")
 		_, err = h.messaging.SendMessage(as("alice"), &sendRequest{
 			ChannelId: id, MessageType: ptr(response), CorrelationId: &nul,
 		})
-		requireBadField(t, err, "correlation_id")
+		faulttest.RequireBadField(t, err, "correlation_id")
 		_, err = h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, Payload: content(nul)})
-		requireBadField(t, err, "payload.text")
+		faulttest.RequireBadField(t, err, "payload.text")
 		_, err = h.messaging.SendMessage(asOperator(), &sendRequest{ChannelId: id, Sender: &nul})
-		requireBadField(t, err, "sender")
+		faulttest.RequireBadField(t, err, "sender")
 		_, err = h.tryReply(as("alice"), id, nul, "")
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		_, err = h.tryGet(as("alice"), id, nul)
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		_, err = h.tryRead(as("alice"), id, nul)
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		_, err = h.messaging.AwaitResponses(as("alice"), &awaitRequest{ChannelId: id, MessageId: nul})
-		requireFault(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		for _, req := range []*listRequest{{To: &nul}, {CorrelationId: &nul}, {Since: &nul}} {
 			req.ChannelId = id
 			_, err = h.messaging.ListMessages(as("alice"), req)
-			requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 		}
 	})
 }

@@ -64,6 +64,7 @@ type Service struct {
 	intents         *intents.Service
 	agents          *agents.Service
 	channels        *channels.Service
+	reader          Reader
 	logger          *slog.Logger
 	maxPayloadBytes int
 	retention       time.Duration
@@ -93,6 +94,7 @@ func New(cfg Config) *Service {
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, channels: cfg.Channels, logger: cfg.Logger,
+		reader:          Reader{cfg.Intents, cfg.Channels},
 		maxPayloadBytes: orDefault(cfg.MaxPayloadBytes, defaultMaxPayloadBytes),
 		retention:       orDefault(cfg.Retention, defaultRetention),
 		lookAgain:       orDefault(cfg.LookAgain, defaultLookAgain),
@@ -100,17 +102,22 @@ func New(cfg Config) *Service {
 		hub:             newHub(),
 	}
 	if cfg.Notifications {
-		s.relay = newRelay(cfg, s.hub)
+		s.relay = newRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)
 	}
-	s.writer = newWriter(cfg, s.hub)
-	s.tails = newTails(s)
+	s.writer = newWriter(writerConfig{
+		DB: s.db, Intents: s.intents, Channels: s.channels, Hub: s.hub, Logger: s.logger,
+		ObserveBatch: cfg.ObserveBatch, ObserveRefused: cfg.ObserveRefused,
+	})
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
+	s.tails = newTails(followConfig{
+		DB: s.db, Reader: s.reader, Hub: s.hub, Logger: s.logger, LookAgain: s.lookAgain, Offered: s.offers.record,
+	})
 	if cfg.Kept > 0 {
 		s.keep(cfg.Kept)
 	}
-	cfg.Channels.OnClosing(s.expireWithChannels)
+	cfg.Channels.OnClosing(expireInChannels)
 	cfg.Channels.OnDeleting(s.scheduleRemoval)
-	cfg.Channels.OnFloorRaised(s.scheduleEviction)
+	cfg.Channels.OnFloorRaised(scheduleEviction)
 	cfg.Channels.OnChanged(func(key channels.Key) { s.hub.wakeUp(key, closingTopic(key)) })
 	cfg.Intents.OnTerminal(s.schedulePurge)
 	cfg.Intents.OnChanged(func(intentNo int64) { s.hub.wakeUp(intentTopic(intentNo)) })
@@ -119,7 +126,7 @@ func New(cfg Config) *Service {
 	cfg.Agents.OnDeparting(latestTie)
 	cfg.Agents.OnDeparted(s.scheduleDeparture)
 	cfg.Agents.AfterDeparted(s.finishDeparture)
-	cfg.Agents.OnTakingRole(s.aheadOf)
+	cfg.Agents.OnTakingRole(AheadOf)
 	cfg.Agents.OnChanged(func(agentID string) { s.hub.wakeUp(agentTopic(agentID)) })
 	return s
 }
@@ -128,8 +135,7 @@ func New(cfg Config) *Service {
 func (s *Service) keep(entries int) {
 	s.offers.written.Resize(entries)
 	s.offers.marked.Resize(entries)
-	s.writer.audiences.keep(entries)
-	s.writer.remembered.keep(entries)
+	s.writer.keep(entries)
 }
 
 func orDefault[T comparable](value, fallback T) T {
@@ -182,7 +188,7 @@ func (s *Service) Stop() {
 
 // Waiting counts the messages that wait to be stored, and the intents of which some are put aside because another server
 // holds them.
-func (s *Service) Waiting() (messages, intentsAside int) { return s.writer.queue.waits() }
+func (s *Service) Waiting() (messages, intentsAside int) { return s.writer.waiting() }
 
 // locate finds a channel by id.
 func (s *Service) locate(ctx context.Context, channelID string) (key channels.Key, err error) {

@@ -18,7 +18,7 @@ func TestFollowersShareForms(t *testing.T) {
 		ID: "msg_1", Sender: "a", Target: "b", Type: TypeNotify, CreatedAt: start, ExpiresAt: start.Add(time.Minute),
 		Payload: jsonvalue.Object(`{"n":1}`), Metadata: jsonvalue.Object(`{}`),
 	}
-	d := delivery{Entry: Entry{Position: 7, Message: m, Now: start, forms: new(forms)}, position: 7}
+	d := delivery{Entry: Entry{Position: 7, Message: m, Now: start, encodings: new(encodings)}, position: 7}
 	formOf := func(d delivery) *openintentv1.SubscribeResponse {
 		form, err := sender{}.form(d)
 		require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestFollowersShareForms(t *testing.T) {
 	require.Same(t, expired, formOf(later))
 
 	own := d
-	own.forms = nil
+	own.encodings = nil
 	alone := formOf(own)
 	require.NotSame(t, alone, formOf(own), "what nobody shares is not kept")
 }

@@ -25,8 +25,8 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return err
 	}
-	asked := stream{by: c, after: req.AfterPosition, send: newSender(server).send} //nolint:protogetter // unset differs from 0
-	asked.filter, err = s.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId())
+	asked := stream{by: c, after: req.AfterPosition, server: server} //nolint:protogetter // unset differs from 0
+	asked.filter, err = FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId())
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return err
 	}
-	return s.follow(ctx, asked)
+	return s.tails.follow(ctx, asked)
 }
 
 // locateIntent finds an intent by id, to be followed.

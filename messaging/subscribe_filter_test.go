@@ -48,7 +48,7 @@ func TestFiltersOfStreams(t *testing.T) {
 				Scope:         &openintentv1.SubscribeRequest_IntentId{IntentId: intentID},
 				AfterPosition: &begin, EventTypes: row.types, MessageType: row.kind, CorrelationId: row.answers,
 			}
-			filter, err := h.messaging.FilterFrom(row.types, req.GetMessageType(), req.GetCorrelationId())
+			filter, err := FilterFrom(row.types, req.GetMessageType(), req.GetCorrelationId())
 			require.NoError(t, err)
 			feed := h.feedOf(t, id, "bob")
 			feed.Filter = filter

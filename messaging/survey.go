@@ -9,7 +9,7 @@ import (
 
 // survey is a look at several channels of several intents at once, in a few statements however many they are.
 type survey struct {
-	service   *Service
+	reader    Reader
 	tx        *database.Tx
 	heads     intents.Heads
 	access    map[int64]*intents.Rules
@@ -18,10 +18,10 @@ type survey struct {
 }
 
 // survey begins one with the heads, as they are in the transaction's snapshot or locked by it, and the agents' records.
-func (s *Service) survey(tx *database.Tx, heads intents.Heads, presences map[string]agents.Presence) (*survey, error) {
-	access, err := s.intents.AllRules(tx, heads)
+func (r Reader) survey(tx *database.Tx, heads intents.Heads, presences map[string]agents.Presence) (*survey, error) {
+	access, err := r.Intents.AllRules(tx, heads)
 	return &survey{
-		service: s, tx: tx, heads: heads, access: access, presences: presences, looks: make(map[channels.Key]*look),
+		reader: r, tx: tx, heads: heads, access: access, presences: presences, looks: make(map[channels.Key]*look),
 	}, err
 }
 
@@ -35,8 +35,8 @@ func (v *survey) include(messages []*Message) error {
 			keys = append(keys, key)
 		}
 	}
-	keys = distinctKeys(keys)
-	rules, err := v.service.channels.AllRules(v.tx, keys, v.heads, v.access)
+	keys = channels.DistinctKeys(keys)
+	rules, err := v.reader.Channels.AllRules(v.tx, keys, v.heads, v.access)
 	if err != nil {
 		return err
 	}

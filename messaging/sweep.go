@@ -6,11 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
-	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
 )
@@ -20,12 +16,6 @@ const (
 	sweepBatch = 500
 	sweepTurn  = 20
 )
-
-// work is one piece of pending work.
-type work struct {
-	kind, key string
-	intentNo  int64
-}
 
 // Sweep makes lasting what reading already says, and removes what nobody can see any more: it expires requests whose time
 // ran out, finishes departures and deletions that a crash interrupted, and deletes evicted messages (eviction.go), messages of
@@ -41,29 +31,6 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.sweepWork(ctx, workPurge, ""),
 		s.sweepKeys(ctx),
 	)
-}
-
-// scheduleWork leaves a piece of work for each intent. One that is there already stays.
-func scheduleWork(tx *database.Tx, kind, key string, at time.Time, intentNos ...int64) error {
-	n := len(intentNos)
-	kinds, keys, times := make([]string, n), make([]string, n), make([]int64, n)
-	for i := range intentNos {
-		kinds[i], keys[i], times[i] = kind, key, database.Micros(at)
-	}
-	return tx.Pipeline(tx.InsertIgnore("pending_work",
-		database.Column{Name: "kind", Values: kinds},
-		database.Column{Name: "key", Values: keys},
-		database.Column{Name: "intent_no", Values: intentNos},
-		database.Column{Name: "created_at", Values: times},
-	)...)
-}
-
-// done removes the piece of work in the transaction that finished it.
-func (w work) done(tx *database.Tx) error {
-	return tx.Pipeline(database.Statement{
-		SQL:  "DELETE FROM pending_work WHERE kind = ? AND key = ? AND intent_no = ?",
-		Args: []any{w.kind, w.key, w.intentNo},
-	})
 }
 
 // sweepWork finishes pending work of a kind, of one key or of all.
@@ -127,13 +94,6 @@ func (s *Service) finish(ctx context.Context, w work) error {
 		})
 	}
 	return s.removeEvicted(ctx, w, key)
-}
-
-// channel gives the channel of a piece of work whose key begins with a channel's number.
-func (w work) channel() (channels.Key, error) {
-	number, _, _ := strings.Cut(w.key, spanMark)
-	channelNo, err := strconv.ParseInt(number, 10, 64)
-	return channels.Key{IntentNo: w.intentNo, ChannelNo: channelNo}, err
 }
 
 // doomed are messages to be deleted: those that meet a condition on m, which the index of the order serves.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -24,9 +25,6 @@ const (
 	tailBytes = 2 * maxPageBytes
 	// tailPage is how many messages, and events, one look of a tail reads.
 	tailPage = 128
-	// sharedFor is how old what the followers share may become. What was read longer ago is read again by who needs it,
-	// because statuses change.
-	sharedFor = time.Second
 )
 
 // scope is what streams follow, and how it is read: a channel or an intent. Followers of equal scopes share a tail. Items
@@ -35,21 +33,33 @@ type scope interface {
 	// topics are what wakes the tail, beside the followers' agent records.
 	topics() []any
 	// look reads the scope anew, all but what was seen before. The first sight begins at the scope's end.
-	look(s *Service, tx *database.Tx, before *sight, agentIDs []string) (*sight, error)
+	look(t *tails, tx *database.Tx, before *sight, agentIDs []string) (*sight, error)
 	// admit refuses a caller who may not follow the scope.
 	admit(seen *sight, by caller.Caller) error
 	// cursorAt finds the place of the last item up to a position.
 	cursorAt(tx *database.Tx, seen *sight, position int64) (int64, error)
 	// take gives the sight that follows on another by what a commit handed over, and no other: the same when that holds
 	// nothing new, nil when it takes a look.
-	take(s *Service, before *sight, stored *handover) *sight
+	take(t *tails, before *sight, stored *handover) *sight
 	// read reads what a follower may see after its cursor, up to what the sight knows of.
-	read(s *Service, tx *database.Tx, f *follower) (*section, error)
+	read(t *tails, tx *database.Tx, f *follower) (*section, error)
+}
+
+// followConfig is what following needs.
+type followConfig struct {
+	DB     *database.DB
+	Reader Reader
+	Hub    *hub
+	Logger *slog.Logger
+	// LookAgain is how long a tail waits at most before it looks without having been woken.
+	LookAgain time.Duration
+	// Offered is told what was handed to an agent, and when.
+	Offered func(agent string, at time.Time, messages ...*Message)
 }
 
 // tails are the tails of the scopes that are being followed.
 type tails struct {
-	service *Service
+	followConfig
 	mutex   sync.Mutex
 	byScope map[scope]*tail
 	running sync.WaitGroup
@@ -58,7 +68,7 @@ type tails struct {
 // tail reads a scope once for all its followers: at each wake-up, and now and then without one, it looks at the scope's
 // state, the followers' agent records and what is new, and publishes that as a sight.
 type tail struct {
-	service  *Service
+	tails    *tails
 	scope    scope
 	listener *listener
 	cancel   context.CancelFunc
@@ -100,8 +110,8 @@ func (s *sight) end() int64 {
 // ended tells whether nothing can follow any more.
 func (s *sight) ended() bool { return s.channel != nil && s.closed() }
 
-func newTails(s *Service) *tails {
-	return &tails{service: s, byScope: make(map[scope]*tail)}
+func newTails(cfg followConfig) *tails {
+	return &tails{followConfig: cfg, byScope: make(map[scope]*tail)}
 }
 
 // join begins following a scope as an agent, and gives the first sight of a look that began afterwards: an earlier one
@@ -127,8 +137,8 @@ func (t *tails) enter(followed scope, agent string) (joined *tail, begun int64) 
 	joined = t.byScope[followed]
 	if joined == nil {
 		joined = &tail{
-			service: t.service, scope: followed, followers: make(map[string]int),
-			listener: t.service.hub.listen(followed.topics()...),
+			tails: t, scope: followed, followers: make(map[string]int),
+			listener: t.Hub.listen(followed.topics()...),
 			latest:   &sight{superseded: make(chan struct{})},
 		}
 		t.byScope[followed] = joined
@@ -159,6 +169,19 @@ func (t *tails) leave(joined *tail, agent string) {
 		joined.listener.close()
 		delete(t.byScope, joined.scope)
 	}
+}
+
+// looks tells how often a scope was looked at since somebody began to follow it; 0 when nobody does.
+func (t *tails) looks(followed scope) int64 {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	tail := t.byScope[followed]
+	if tail == nil {
+		return 0
+	}
+	tail.mutex.Lock()
+	defer tail.mutex.Unlock()
+	return tail.begun
 }
 
 // stop waits until no tail runs any more; their followers have gone before.
@@ -193,7 +216,7 @@ func (t *tail) run(ctx context.Context) {
 			next = &sight{section: section{look: before.look, through: before.through}, after: before.through, err: refusal,
 				anchor: before.anchor, losses: before.losses}
 		case err != nil:
-			t.service.logger.Warn("what is followed could not be read; it is looked at again", "error", err)
+			t.tails.Logger.Warn("what is followed could not be read; it is looked at again", "error", err)
 			next = before
 		}
 		if next != before {
@@ -218,15 +241,15 @@ func (t *tail) publish(next *sight) {
 // pause waits until it is time to look: woken, after a while, or when a rule changes by time. What is handed over meanwhile
 // is published without a look, as far as it follows on what was seen; that puts off no look.
 func (t *tail) pause(ctx context.Context, seen *sight) {
-	wait := t.service.lookAgain
+	wait := t.tails.LookAgain
 	if change := seen.nextChange(); !change.IsZero() {
-		wait = min(wait, max(change.Sub(t.service.db.Now()), time.Millisecond))
+		wait = min(wait, max(change.Sub(t.tails.DB.Now()), time.Millisecond))
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for seen != nil {
 		select {
-		case <-t.listener.wake:
+		case <-t.listener.woken():
 			seen = t.take(seen)
 		case <-timer.C:
 			return
@@ -238,7 +261,7 @@ func (t *tail) pause(ctx context.Context, seen *sight) {
 
 // take publishes what was handed over to the tail; nil when it is to look.
 func (t *tail) take(seen *sight) *sight {
-	given, look := t.listener.hands.take()
+	given, look := t.listener.take()
 	if look {
 		return nil
 	}
@@ -263,11 +286,11 @@ func (t *tail) take(seen *sight) *sight {
 func (t *tail) takeOne(seen *sight, stored *handover) (next *sight) {
 	defer func() {
 		if cause := recover(); cause != nil { // nobody above would contain it
-			t.service.logger.Error("panic while taking what was handed over", "cause", cause)
+			t.tails.Logger.Error("panic while taking what was handed over", "cause", cause)
 			next = nil
 		}
 	}()
-	return t.scope.take(t.service, seen, stored)
+	return t.scope.take(t.tails, seen, stored)
 }
 
 // nextChange is when access may change by time alone; zero when nothing is known to.
@@ -285,8 +308,8 @@ func (t *tail) look(ctx context.Context, before *sight, agentIDs []string) (next
 			next, err = nil, fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	err = t.service.db.Read(ctx, func(tx *database.Tx) (err error) {
-		next, err = t.scope.look(t.service, tx, before, agentIDs)
+	err = t.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+		next, err = t.scope.look(t.tails, tx, before, agentIDs)
 		return err
 	})
 	return next, err
@@ -306,7 +329,7 @@ func (s *sight) share(before *sight, keep bool, from int64, items []item, throug
 		s.items, s.size, s.after, s.sharedSince = before.items, before.size, before.after, before.sharedSince
 	}
 	for i := range items {
-		items[i].forms = new(forms)
+		items[i].encodings = new(encodings)
 		s.size += items[i].size()
 	}
 	s.items = append(s.items, items...)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -25,19 +26,19 @@ func TestAnAgentWithoutAccessCannotBeAddressed(t *testing.T) {
 		for _, request := range []*sendRequest{to("mallory"), question("mallory")} {
 			for range 2 { // the writer remembers nothing first, and then all that it needs
 				_, err := h.messaging.SendMessage(as("alice"), request)
-				requireFault(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
+				faulttest.Require(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
 				h.send(t, "alice", to("bob"))
 			}
 		}
 		_, err := h.messaging.SendMessageByName(as("alice"), &openintentv1.SendMessageByNameRequest{
 			IntentId: intentID, Name: "new", To: ptr("mallory"), Payload: content("x"),
 		})
-		requireFault(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
+		faulttest.Require(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
 		listed, err := h.channels.ListChannels(as("alice"), &openintentv1.ListChannelsRequest{IntentId: intentID})
 		require.NoError(t, err)
 		require.Len(t, listed.GetChannels(), 1, "a refused message makes no channel")
 		_, err = h.messaging.Ask(as("alice"), &openintentv1.AskRequest{ChannelId: id, To: "mallory", Payload: content("x")})
-		requireFault(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
+		faulttest.Require(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
 
 		h.send(t, "alice", to("role:mallory"))
 		h.send(t, "alice", to("*"))
@@ -50,7 +51,7 @@ func TestAnAgentWithoutAccessCannotBeAddressed(t *testing.T) {
 		require.NoError(t, err, "the asker may have left meanwhile")
 		require.Equal(t, "bob", reply.GetTo())
 		_, err = h.messaging.SendMessage(as("alice"), to("bob"))
-		requireFault(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
+		faulttest.Require(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
 	})
 }
 
@@ -71,6 +72,6 @@ func TestATargetsAccessRunsOut(t *testing.T) {
 		}
 		h.clock.Set(until)
 		_, err = h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, To: ptr("bob")})
-		requireFault(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
+		faulttest.Require(t, err, fault.Denied, "TARGET_WITHOUT_ACCESS")
 	})
 }

@@ -1,29 +1,6 @@
 package messaging
 
-import (
-	"time"
-
-	"openintent/agents"
-)
-
-// Viewer is who looks at a channel, as of one look: roles and membership are those of that moment, and so is which requests
-// are still open.
-type Viewer struct {
-	// Agent is the looking agent.
-	Agent string
-	// Operator is true for the operator acting under its own name: it sees everything.
-	Operator bool
-	// Participates tells whether the agent may take part in the channel: access to the intent and, on an explicit
-	// channel, membership.
-	Participates bool
-	// HistoryFloor is the ordinal up to which what others sent is not the viewer's to see, because it was said before the
-	// channel was opened, or before the viewer joined.
-	HistoryFloor int64
-	// Presence is the agent's record; the zero value for an unregistered one.
-	Presence agents.Presence
-	// Now is the time of the look.
-	Now time.Time
-}
+import "time"
 
 // receives tells whether the viewer is a recipient of the message: its addressee, a holder of the addressed role, or a
 // participant when it goes to everyone. Nobody is a recipient of their own message, or of one from before they were let in.

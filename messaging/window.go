@@ -12,7 +12,7 @@ const (
 // another answers them; whoever closes the window ends both.
 type window struct {
 	// inOrder is closed with the window. It has room for whatever the bounds admit.
-	inOrder chan *submission
+	inOrder chan *unanswered
 
 	mutex sync.Mutex
 	// room is signalled when there may be some, or when there will never be any more.
@@ -22,8 +22,14 @@ type window struct {
 	ended           error
 }
 
+// unanswered is a message that its sender has not heard of.
+type unanswered struct {
+	size int // in bytes
+	done chan outcome
+}
+
 func newWindow() *window {
-	w := &window{inOrder: make(chan *submission, maxUnanswered)}
+	w := &window{inOrder: make(chan *unanswered, maxUnanswered)}
 	w.room.L = &w.mutex
 	return w
 }
@@ -39,24 +45,24 @@ func (w *window) awaitRoom() bool {
 }
 
 // takeUp puts a message in line for its answer, after awaitRoom; false means that none is taken up any more.
-func (w *window) takeUp(s *submission) bool {
+func (w *window) takeUp(s *unanswered) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.closed {
 		return false
 	}
 	w.messages++
-	w.bytes += s.draft.size()
+	w.bytes += s.size
 	w.inOrder <- s
 	return true
 }
 
 // answered makes the room of a message free.
-func (w *window) answered(s *submission) {
+func (w *window) answered(s *unanswered) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.messages--
-	w.bytes -= s.draft.size()
+	w.bytes -= s.size
 	w.room.Signal()
 }
 

@@ -8,31 +8,28 @@ import (
 
 func TestWindowLetsNobodyInOnceClosed(t *testing.T) {
 	w := newWindow()
-	one, other := &submission{draft: draftBy("alice")}, &submission{draft: draftBy("alice")}
+	one, other := &unanswered{size: 1}, &unanswered{size: 1}
 	require.True(t, w.awaitRoom())
 	require.True(t, w.takeUp(one))
 	w.close(errStopping)
 	w.close(errInjected)
 	require.False(t, w.awaitRoom())
 	require.False(t, w.takeUp(other))
-	var left []*submission
+	var left []*unanswered
 	for s := range w.inOrder {
 		left = append(left, s)
 		w.answered(s)
 	}
-	require.Equal(t, []*submission{one}, left, "what was taken up stays in line")
+	require.Equal(t, []*unanswered{one}, left, "what was taken up stays in line")
 	require.ErrorIs(t, w.reason(), errStopping, "the first reason stays")
 	require.Zero(t, w.messages)
 	require.Zero(t, w.bytes)
 }
 
 func TestWindowIsBounded(t *testing.T) {
-	large := draftBy("alice")
-	large.payload = make([]byte, maxUnansweredBytes)
-	for name, test := range map[string]struct {
-		draft *draft
-		fit   int
-	}{"by messages": {draftBy("alice"), maxUnanswered}, "by bytes": {large, 1}} {
+	for name, test := range map[string]struct{ size, fit int }{
+		"by messages": {1, maxUnanswered}, "by bytes": {maxUnansweredBytes, 1},
+	} {
 		t.Run(name, func(t *testing.T) {
 			for _, makeRoom := range []func(w *window){
 				func(w *window) { w.answered(<-w.inOrder) },
@@ -41,7 +38,7 @@ func TestWindowIsBounded(t *testing.T) {
 				w := newWindow()
 				for range test.fit {
 					require.True(t, w.awaitRoom())
-					require.True(t, w.takeUp(&submission{draft: test.draft}))
+					require.True(t, w.takeUp(&unanswered{size: test.size}))
 				}
 				room := make(chan bool, 1)
 				go func() { room <- w.awaitRoom() }()

@@ -1,22 +1,14 @@
 package messaging
 
 import (
-	"cmp"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
 )
-
-// idPrefix begins every message id; a ULID follows.
-const idPrefix = "msg_"
-
-func newMessageID() string { return idPrefix + ulid.Make().String() }
 
 var typesOnTheWire = map[Type]openintentv1.MessageType{
 	TypeRequest:   openintentv1.MessageType_MESSAGE_TYPE_REQUEST,
@@ -31,8 +23,8 @@ var statusesOnTheWire = map[Status]openintentv1.MessageStatus{
 	StatusExpired:   openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED,
 }
 
-// typeFrom gives the type that a request names; unset gives the fallback.
-func typeFrom(wire openintentv1.MessageType, fallback Type) Type {
+// TypeFrom gives the type that a request names; unset gives the fallback.
+func TypeFrom(wire openintentv1.MessageType, fallback Type) Type {
 	for word, value := range typesOnTheWire {
 		if value == wire {
 			return word
@@ -40,9 +32,6 @@ func typeFrom(wire openintentv1.MessageType, fallback Type) Type {
 	}
 	return fallback
 }
-
-// TypeFrom gives the type that a request names; empty when it names none.
-func TypeFrom(wire openintentv1.MessageType) Type { return typeFrom(wire, "") }
 
 // ToWire gives the type as clients know it.
 func (t Type) ToWire() openintentv1.MessageType { return typesOnTheWire[t] }
@@ -115,17 +104,4 @@ func TimeFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
 		return time.Time{}, fault.BadField(field, "it must be a time in the years 1 to 9999")
 	}
 	return at.AsTime().Truncate(time.Microsecond), nil
-}
-
-// setContent reads a message's payload and metadata.
-func (d *draft) setContent(payload, metadata *structpb.Struct) (err error) {
-	if d.payload, err = jsonvalue.FromStruct(payload, "payload"); err != nil {
-		return err
-	}
-	if d.metadata, err = jsonvalue.FromStruct(metadata, "metadata"); err != nil {
-		return err
-	}
-	d.payload, d.metadata = d.payload.OrEmpty(), d.metadata.OrEmpty()
-	d.given = given{cmp.Or(payload, &structpb.Struct{}), cmp.Or(metadata, &structpb.Struct{})}
-	return nil
 }

@@ -38,6 +38,19 @@ type writer struct {
 	finished chan struct{}
 }
 
+// writerConfig is what a writer needs.
+type writerConfig struct {
+	DB       *database.DB
+	Intents  *intents.Service
+	Channels *channels.Service
+	Hub      *hub
+	Logger   *slog.Logger
+	// ObserveBatch is told the size of each committed batch and whether it was stored in one round trip, ObserveRefused why
+	// a message did not come to the queue.
+	ObserveBatch   func(size int, atOnce bool)
+	ObserveRefused func(reason string)
+}
+
 // submission is a draft in the queue and what became of it.
 type submission struct {
 	draft *draft
@@ -67,12 +80,22 @@ type outcome struct {
 	err      error
 }
 
-func newWriter(cfg Config, hub *hub) *writer {
+func newWriter(cfg writerConfig) *writer {
 	return &writer{
-		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: hub, logger: cfg.Logger,
-		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused, audiences: newAudiences(), remembered: newRecollection(), queue: newQueue(), finished: make(chan struct{}),
+		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: cfg.Hub, logger: cfg.Logger,
+		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused,
+		audiences: newAudiences(), remembered: newRecollection(), queue: newQueue(), finished: make(chan struct{}),
 	}
 }
+
+// keep bounds what is remembered of each kind in entries.
+func (w *writer) keep(entries int) {
+	w.audiences.keep(entries)
+	w.remembered.keep(entries)
+}
+
+// waiting counts the drafts that wait, and the intents of which some are put aside.
+func (w *writer) waiting() (drafts, intents int) { return w.queue.waits() }
 
 // submit queues a draft and waits until it is committed or refused. When the context ends first the draft is stored or
 // refused all the same; only nobody hears of it.
@@ -94,11 +117,12 @@ func (w *writer) submit(ctx context.Context, d *draft) (*Message, bool, error) {
 	}
 }
 
-// addInTurn queues a draft of a stream of messages, once its key's quota and places allow for it.
-func (w *writer) addInTurn(ctx context.Context, s *submission) error {
-	err := s.draft.by.Quota.Await(ctx, s.draft.contentBytes())
+// submitInTurn queues a draft of a stream of messages, once its key's quota and places allow for it. What becomes of it goes
+// to done, which has room for it; after an error nothing does.
+func (w *writer) submitInTurn(ctx context.Context, d *draft, done chan outcome) error {
+	err := d.by.Quota.Await(ctx, d.contentBytes())
 	if err == nil {
-		err = w.queue.addInTurn(ctx, s)
+		err = w.queue.addInTurn(ctx, &submission{draft: d, done: done})
 	}
 	w.noteRefusal(err)
 	return err

@@ -3,45 +3,69 @@ package messaging
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
+	"openintent/fault/faulttest"
+	"openintent/intents"
 )
 
 // draftFor makes a draft of a notify to everyone, as a call would.
 func (h *house) draftFor(t require.TestingT, channelID, sender, text string) *draft {
-	d := draftBy(sender)
-	d.id, d.channel, d.channelID = newMessageID(), h.key(t, channelID), channelID
-	d.intentNo = d.channel.IntentNo
+	key := h.key(t, channelID)
+	d := &draft{
+		id: newMessageID(), sender: sender, by: caller.Caller{Agent: sender}, messageType: TypeNotify,
+		channel: key, channelID: channelID, intentNo: key.IntentNo,
+	}
 	require.NoError(t, d.setContent(content(text), nil))
 	return d
 }
 
+// submitted is a draft that waits to be stored, or has been.
+type submitted struct {
+	draft *draft
+	done  chan outcome
+}
+
 // enqueue queues a draft without waiting for it.
-func (h *house) enqueue(t require.TestingT, d *draft) *submission {
-	s := &submission{draft: d, done: make(chan outcome, 1)}
-	require.NoError(t, h.messaging.writer.queue.add(s))
+func (h *house) enqueue(t require.TestingT, d *draft) *submitted {
+	s, err := h.tryEnqueue(d)
+	require.NoError(t, err)
 	return s
 }
 
-func (h *house) submit(t require.TestingT, channelID, sender, text string) *submission {
+func (h *house) tryEnqueue(d *draft) (*submitted, error) {
+	s := &submitted{d, make(chan outcome, 1)}
+	return s, h.messaging.writer.submitInTurn(context.Background(), d, s.done)
+}
+
+func (h *house) submit(t require.TestingT, channelID, sender, text string) *submitted {
 	return h.enqueue(t, h.draftFor(t, channelID, sender, text))
 }
 
 // fill sends messages whose texts are their numbers, many at once.
 func (h *house) fill(t require.TestingT, channelID, sender string, count int) {
-	submissions := make([]*submission, count)
+	submissions := make([]*submitted, count)
 	for i := range submissions {
 		submissions[i] = h.submit(t, channelID, sender, fmt.Sprint(i+1))
 	}
 	for _, s := range submissions {
 		require.NoError(t, (<-s.done).err)
 	}
+}
+
+// waiting counts the drafts that wait to be stored.
+func (h *house) waiting() int {
+	drafts, _ := h.messaging.Waiting()
+	return drafts
 }
 
 // While one batch commits, the next gathers.
@@ -72,7 +96,7 @@ func TestWaitingMessagesAreCommittedTogether(t *testing.T) {
 		for i := 1; i < senders; i++ {
 			wait.Go(func() { send(i) })
 		}
-		eventually(t, func() bool { return h.messaging.writer.queue.size() == senders-1 }, "the messages do not wait")
+		eventually(t, func() bool { return h.waiting() == senders-1 }, "the messages do not wait")
 		release()
 		wait.Wait()
 		mutex.Lock()
@@ -82,17 +106,12 @@ func TestWaitingMessagesAreCommittedTogether(t *testing.T) {
 	}, observed)
 }
 
-func (q *queue) size() int {
-	drafts, _ := q.waits()
-	return drafts
-}
-
 func TestStoppingCommitsWhatWaits(t *testing.T) {
 	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
 		id := h.open(t)
 		waiting, release := f.hold()
 		defer release()
-		submissions := []*submission{h.submit(t, id, "alice", "held")}
+		submissions := []*submitted{h.submit(t, id, "alice", "held")}
 		<-waiting
 		for i := range 20 {
 			submissions = append(submissions, h.submit(t, id, "alice", fmt.Sprint(i)))
@@ -103,12 +122,14 @@ func TestStoppingCommitsWhatWaits(t *testing.T) {
 			close(stopped)
 		}()
 		eventually(t, func() bool {
-			h.messaging.writer.queue.mutex.Lock()
-			defer h.messaging.writer.queue.mutex.Unlock()
-			return h.messaging.writer.queue.stopping
+			s, err := h.tryEnqueue(h.draftFor(t, id, "alice", "until it stops"))
+			if err == nil {
+				submissions = append(submissions, s)
+			}
+			return err != nil
 		}, "it does not begin to stop")
 		_, err := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id})
-		refusal := requireFault(t, err, fault.Unavailable, "SERVER_STOPPING")
+		refusal := faulttest.Require(t, err, fault.Unavailable, "SERVER_STOPPING")
 		require.NotZero(t, refusal.RetryAfter)
 		select {
 		case <-stopped:
@@ -120,18 +141,21 @@ func TestStoppingCommitsWhatWaits(t *testing.T) {
 		for _, s := range submissions {
 			require.NoError(t, (<-s.done).err)
 		}
-		require.Equal(t, int64(21), h.channel(t, id).GetMessageCount())
+		require.EqualValues(t, len(submissions), h.channel(t, id).GetMessageCount())
 		h.messaging.Stop()
 	})
 }
 
 func TestStoppingBeforeStarting(t *testing.T) {
-	s := &Service{writer: newWriter(Config{}, newHub()), offers: newOffers(nil, slog.New(slog.DiscardHandler), time.Hour)}
-	s.tails = newTails(s)
+	s := New(Config{
+		DB:      databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.SQLite)}),
+		Intents: &intents.Service{}, Agents: &agents.Service{}, Channels: &channels.Service{},
+	})
 	s.Stop()
 	s.Start()
 	s.Stop()
-	require.ErrorIs(t, s.writer.queue.add(&submission{draft: draftBy("alice")}), errStopping)
+	d := &draft{sender: "alice"}
+	require.ErrorIs(t, s.writer.submitInTurn(t.Context(), d, make(chan outcome, 1)), errStopping)
 }
 
 // A sender that goes away changes nothing about its message.

@@ -61,7 +61,7 @@ func (s *Service) draft(
 		return nil, err
 	}
 	draft.filter = messaging.Filter{
-		EventTypes: req.GetEventTypes(), MessageType: messaging.TypeFrom(req.GetMessageType()),
+		EventTypes: req.GetEventTypes(), MessageType: messaging.TypeFrom(req.GetMessageType(), ""),
 		CorrelationID: req.GetCorrelationId(),
 	}
 	if err := s.messaging.CheckFilter(draft.filter); err != nil {
