@@ -2,251 +2,100 @@ package messaging
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"openintent/caller"
-	"openintent/channels"
-	"openintent/database"
 	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+
+	"openintent/messaging/message"
+	"openintent/messaging/writing"
 )
 
-// question is a request whose answers somebody waits for.
-type question struct {
-	by     caller.Caller
-	asker  string
-	key    channels.Key
-	id     string
-	wanted int
-	// request is the message, when it was only just stored.
-	request *Message
-	// wait ends at the deadline, by the store's clock.
-	wait wait
-	// settles is true when the wait's end is the request's own: the last look is then under the lock and makes the expiry
-	// lasting, so that no answer stored in time is missed and none is stored after.
-	settles bool
-}
+// defaultTimeout is how long Ask and AskAll wait when the caller does not say.
+const defaultTimeout = 30 * time.Second
 
-// answers is what one look at a question saw.
-type answers struct {
-	request   *Message
-	responses []*Message
-	closed    bool
-	// full is true when there are as many responses as one answer holds, in number or in bytes.
-	full bool
-	now  time.Time
-}
-
-// ask sends a request and waits for its responses. minimum is how many are enough; none wanted means the whole time.
-// With fewer by the deadline it gives what came.
-func (s *Service) ask(ctx context.Context, d *draft, minimum int) (answers, error) {
-	listening := s.hub.listenFor(d.sender, requestTopic(d.id), closingTopic(d.channel), intentTopic(d.intentNo))
-	defer listening.close()
-	request, replayed, err := s.writer.submit(ctx, d)
+// Ask sends a request and gives its first response.
+func (s *Service) Ask(ctx context.Context, req *openintentv1.AskRequest) (*openintentv1.Message, error) {
+	d, err := s.question(ctx, req)
 	if err != nil {
-		return answers{}, err
+		return nil, err
 	}
-	if replayed && request.ID != d.id {
-		listening.also(requestTopic(request.ID))
-	}
-	q := question{
-		by: d.by, asker: d.sender, key: d.channel, id: request.ID, wanted: minimum, request: request,
-		wait: wait{until: request.ExpiresAt}, settles: true,
-	}
-	seen, err := s.await(ctx, listening, q, replayed)
-	if errors.Is(err, channels.ErrChannelNotFound) {
-		// Deleted meanwhile, which closes it.
-		seen.request, seen.closed = request, true
-		return seen, nil
-	}
-	return seen, nameRequest(err, request.ID)
-}
-
-// awaitResponses gives the responses to an earlier request, waiting for the wanted number if asked to.
-func (s *Service) awaitResponses(ctx context.Context, q question, patience time.Duration) (answers, error) {
-	listening := s.hub.listenFor(q.asker, requestTopic(q.id), closingTopic(q.key), intentTopic(q.key.IntentNo))
-	defer listening.close()
-	q.wait.until = s.db.Now().Add(patience)
-	return s.await(ctx, listening, q, true)
-}
-
-// await looks at the question whenever it is woken, and now and then without that, until the wait is over. A request that
-// was only just stored need not be looked at before the first wake-up: its listener was there earlier. Nor need one whose
-// answers were handed over. With an error comes what was seen before it.
-func (s *Service) await(ctx context.Context, listening *listener, q question, lookFirst bool) (seen answers, err error) {
-	for look := lookFirst; ; {
-		if look {
-			latest, err := s.lookAtAnswers(ctx, q)
-			switch {
-			case database.IsUnavailable(err) && ctx.Err() == nil:
-				s.logger.Warn("a waiting call could not look for responses; it looks again", "error", err)
-			case err != nil:
-				return seen, err
-			case q.over(latest):
-				return latest, nil
-			case q.settles && latest.request.Expired(latest.now):
-				return s.settle(ctx, q) // its addressee left, but an answer from before may be on its way
-			default:
-				seen, q.request = latest, latest.request
-				q.wait.until = earliest(q.wait.until, seen.request.ExpiresAt)
-			}
-		}
-		remaining := q.wait.remaining(s.db.Now())
-		switch {
-		case remaining <= 0 && q.settles:
-			return s.settle(ctx, q)
-		case remaining <= 0 && seen.request != nil:
-			return seen, nil
-		case remaining <= 0:
-			return s.lookAtAnswers(ctx, q)
-		}
-		timer := time.NewTimer(min(remaining, s.lookAgain))
-		select {
-		case <-listening.woken():
-			given, due := listening.take()
-			if latest, enough := s.answersHanded(given, q); enough && !due {
-				timer.Stop()
-				return latest, nil
-			}
-			look = due || len(given) > 0
-		case <-timer.C:
-			look = true
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-		timer.Stop()
-		if err != nil {
-			return seen, err
-		}
-	}
-}
-
-// over tells whether looking again can bring nothing more.
-func (q question) over(seen answers) bool {
-	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full {
-		return true
-	}
-	return !q.settles && (seen.request.Expired(seen.now) || seen.request.pastExpiry(seen.now))
-}
-
-// lookAtAnswers reads the question's state in one snapshot.
-func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		found, statements := q.prepare()
-		l, err := s.reader.look(tx, q.key, []string{q.asker}, statements...)
-		if err != nil {
-			return err
-		}
-		seen, err = q.judge(tx, l, found)
-		return err
-	})
-	return seen, err
-}
-
-// answersHanded gives what a look at the question would see, if the first responses to it were handed over and are enough. Of
-// later ones it is not known whether they are all.
-func (s *Service) answersHanded(given []*handover, q question) (seen answers, enough bool) {
-	for _, stored := range given {
-		if _, first := stored.answered[q.id]; !first || stored.key != q.key || q.request == nil {
-			continue
-		}
-		now := s.db.Now()
-		l, known := s.reader.lookAtHandover(stored, now, q.asker)
-		if !known || !stored.fresh(now) {
-			return answers{}, false
-		}
-		seen, err := q.judge(nil, l, answersIn(stored, q.request))
-		return seen, err == nil && q.wanted > 0 && len(seen.responses) >= q.wanted
-	}
-	return answers{}, false
-}
-
-// settle decides a question at its deadline, or once its addressee left, under the lock: what was stored before counts, and
-// nothing is stored after. A request without an answer is marked expired; one whose addressee left is left to the
-// departure's work, which tells the channel.
-func (s *Service) settle(ctx context.Context, q question) (seen answers, err error) {
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		found, statements := q.prepare()
-		l, head, err := s.reader.lookLocked(tx, q.key, []string{q.asker}, statements...)
-		if err != nil {
-			return err
-		}
-		if seen, err = q.judge(tx, l, found); err != nil || len(seen.responses) > 0 ||
-			!seen.request.Open || seen.request.Abandoned {
-			return err
-		}
-		return expireRequests(tx, head, []int64{seen.request.Position})
-	})
-	return seen, err
-}
-
-// prepare gives the statements that read the request and its responses, and where they put them.
-func (q question) prepare() (found *selection, statements []database.Statement) {
-	if !isMessageID(q.id) {
-		q.id = "" // nothing has it
-	}
-	found, request := prepareMessages("",
-		"SELECT "+messageColumns+" FROM messages m WHERE m.id = ? AND m.intent_no = ?",
-		viewedBy(q.asker, q.id, q.key.IntentNo)...)
-	_, responses := prepareMessages("",
-		"SELECT "+messageColumns+" FROM messages m WHERE m.intent_no = ? AND m.correlation_position IS NOT NULL"+
-			" AND m.correlation_position = (SELECT r.position FROM messages r WHERE r.id = ?) ORDER BY m.position LIMIT ?",
-		viewedBy(q.asker, q.key.IntentNo, q.id, maxPage)...)
-	responses.Scan = request.Scan
-	return found, []database.Statement{request, responses}
-}
-
-// judge decides what of the question the asker may see. It needs no transaction for a request that is answered. Whoever
-// cannot see the request gets MESSAGE_NOT_FOUND, whoever sees it without having sent it is refused.
-func (q question) judge(tx *database.Tx, l look, found *selection) (answers, error) {
-	viewer, err := l.admitViewer(q.by, q.asker)
+	seen, err := s.ask(ctx, d, 1)
 	if err != nil {
-		return answers{}, err
+		return nil, err
 	}
-	if err := l.markAbandoned(tx, found.messages); err != nil {
-		return answers{}, err
+	first, err := seen.first()
+	if err != nil {
+		return nil, err
 	}
-	seen := answers{now: l.now, closed: l.closed(), full: found.full || len(found.messages) > maxPage}
-	for _, m := range found.messages {
-		m.ChannelID = l.channel.ID
-		switch {
-		case m.ID == q.id:
-			seen.request = m
-		case listed(m, viewer, l.now):
-			seen.responses = append(seen.responses, m)
-		}
-	}
-	switch request := seen.request; {
-	case request == nil || request.ChannelNo != q.key.ChannelNo || !visible(request, viewer):
-		return answers{}, errMessageNotFound
-	case request.Type != TypeRequest:
-		return answers{}, errNotARequest
-	case !viewer.Operator && request.Sender != q.asker:
-		return answers{}, errNotTheAsker
-	}
-	return seen, nil
+	return first.ToWire(seen.now)
 }
 
-// first gives the answer that Ask returns, or why there is none.
-func (a answers) first() (*Message, error) {
-	switch {
-	case len(a.responses) > 0:
-		return a.responses[0], nil
-	case a.closed:
-		return nil, errChannelClosed.With("message_id", a.request.ID)
+// AskAll sends a request and gives the responses that came in time.
+func (s *Service) AskAll(ctx context.Context, req *openintentv1.AskAllRequest) (*openintentv1.AskAllResponse, error) {
+	d, err := s.question(ctx, req)
+	if err != nil {
+		return nil, err
 	}
-	return nil, errTimeout.With("message_id", a.request.ID)
+	seen, err := s.ask(ctx, d, int(req.GetMinResponses()))
+	if err != nil {
+		return nil, err
+	}
+	responses, err := message.ToWire(seen.responses, seen.now)
+	return &openintentv1.AskAllResponse{Responses: responses}, err
 }
 
-// nameRequest adds the request's id to a refusal or an absence of the database, so that the asker can pick its question up
-// again.
-func nameRequest(err error, id string) error {
-	var refusal *fault.Fault
-	switch {
-	case errors.As(err, &refusal):
-		return refusal.With("message_id", id)
-	case database.IsUnavailable(err):
-		return errAnswersUnknown.With("message_id", id).Because(err)
+// AwaitResponses gives the responses to an earlier request.
+func (s *Service) AwaitResponses(
+	ctx context.Context, req *openintentv1.AwaitResponsesRequest,
+) (*openintentv1.AwaitResponsesResponse, error) {
+	c, key, err := s.reading(ctx, req.GetChannelId())
+	if err != nil {
+		return nil, err
 	}
-	return err
+	q := question{by: c, asker: c.Agent, key: key, id: req.GetMessageId(), wanted: max(1, int(req.GetMinResponses()))}
+	seen, err := s.awaitResponses(ctx, q, seconds(req.GetWaitSeconds()))
+	if err != nil {
+		return nil, nameRequest(err, q.id)
+	}
+	responses, err := message.ToWire(seen.responses, seen.now)
+	return &openintentv1.AwaitResponsesResponse{Responses: responses}, err
+}
+
+// asking is what Ask's and AskAll's requests have in common.
+type asking interface {
+	sending
+	GetChannelId() string
+	GetTo() string
+	GetTimeoutSeconds() float64
+	GetTimeout() float64
+}
+
+// question makes the request of Ask or AskAll.
+func (s *Service) question(ctx context.Context, req asking) (*writing.Draft, error) {
+	d, err := s.draft(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d.MessageType, d.Target, d.Timeout = message.TypeRequest, req.GetTo(), defaultTimeout
+	switch {
+	case req.GetTimeoutSeconds() > 0 && req.GetTimeout() > 0:
+		return nil, fault.BadField("timeout", "it means the same as timeout_seconds; give only one of them")
+	case req.GetTimeoutSeconds() > 0:
+		d.Timeout = seconds(req.GetTimeoutSeconds())
+	case req.GetTimeout() > 0:
+		d.Timeout = seconds(req.GetTimeout())
+	}
+	if err := s.onChannel(ctx, d, req.GetChannelId()); err != nil {
+		return nil, err
+	}
+	return d, s.checked(d)
+}
+
+// seconds turns a number of seconds into a time span of at least a microsecond, the store's precision, unless it is 0.
+func seconds(n float64) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	return max(time.Duration(n*float64(time.Second)).Truncate(time.Microsecond), time.Microsecond)
 }

@@ -11,12 +11,13 @@ import (
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging/reading"
 )
 
 // reaching gives the intents from which something may reach an agent.
 func (h *house) reaching(t require.TestingT, agent, role string) (intentNos []int64) {
 	require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) (err error) {
-		intentNos, err = ReachingIntents(tx, agent, role)
+		intentNos, err = reading.ReachingIntents(tx, agent, role)
 		return err
 	}))
 	return intentNos
@@ -69,7 +70,7 @@ func TestTakingPart(t *testing.T) {
 		takesPart := func(channelID, agent string, departedAt time.Time) (part bool) {
 			key := h.key(t, channelID)
 			require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) error {
-				reached, statements := prepareReach(tx, agent, "judge")
+				reached, statements := reading.PrepareReach(tx, agent, "judge")
 				if err := tx.Pipeline(statements...); err != nil {
 					return err
 				}
@@ -78,7 +79,7 @@ func TestTakingPart(t *testing.T) {
 					return err
 				}
 				rules, err := h.intents.Rules(tx, key.IntentNo, head.Epoch)
-				part = reached.takesPart(key.IntentNo, rules, agent, departedAt, head.Now())
+				part = reached.TakesPart(key.IntentNo, rules, agent, departedAt, head.Now())
 				return err
 			}))
 			return part

@@ -10,6 +10,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/wake"
 )
 
 // gathered is what a call that gathers responses came back with.
@@ -45,7 +46,7 @@ func (h *house) awaitMeanwhile(ctx context.Context, t require.TestingT, req *awa
 		ended <- gathered{got.GetResponses(), err}
 	}()
 	eventually(t, func() bool {
-		return len(ended) > 0 || h.listensFor(requestTopic(req.GetMessageId()))
+		return len(ended) > 0 || h.listensFor(wake.RequestTopic(req.GetMessageId()))
 	}, "nobody waits")
 	return ended
 }
@@ -243,7 +244,7 @@ func TestAwaitingKnowsTheExpiry(t *testing.T) {
 			})
 			ended <- gathered{got.GetResponses(), err}
 		}()
-		eventually(t, func() bool { return h.listensFor(requestTopic(asked.GetId())) }, "nobody waits")
+		eventually(t, func() bool { return h.listensFor(wake.RequestTopic(asked.GetId())) }, "nobody waits")
 		h.clock.Advance(time.Minute)
 		require.NoError(t, within(t, ended).err)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"openintent/fault"
 	"openintent/fault/faulttest"
+	"openintent/messaging/writing"
 )
 
 // ahead writes to a channel while the clock is an hour ahead, and sets it back.
@@ -108,7 +109,7 @@ func TestAnIdempotencyKeyLivesByTheClock(t *testing.T) {
 		h.ahead(t, id)
 		first := h.send(t, "alice", keyed(id, "k", "one"))
 		require.Equal(t, first.GetId(), h.send(t, "alice", keyed(id, "k", "one")).GetId())
-		h.clock.Advance(keyLifetime)
+		h.clock.Advance(writing.KeyLifetime)
 		require.Equal(t, first.GetId(), h.send(t, "alice", keyed(id, "k", "one")).GetId(),
 			"remembered for an hour longer, which the log is ahead")
 		h.clock.Advance(time.Hour + time.Second)

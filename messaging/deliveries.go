@@ -10,6 +10,8 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 	"openintent/pages"
 )
 
@@ -50,29 +52,29 @@ func (r record) status() openintentv1.DeliveryStatus {
 
 // expiryFor tells when a message expired for a recipient that has read it at a time, or has not: a request when it ended
 // unanswered, anything else when its time ran out unread. ended is when an abandoned request ended.
-func expiryFor(m *Message, readAt, ended, now time.Time) time.Time {
+func expiryFor(m *message.Message, readAt, ended, now time.Time) time.Time {
 	switch {
-	case m.Type == TypeRequest && !m.Expired(now):
+	case m.Type == message.TypeRequest && !m.Expired(now):
 		return time.Time{}
-	case m.Type == TypeRequest:
-		return earliest(m.EndedAt, ended, m.ExpiresAt)
-	case !readAt.IsZero() || m.EndedAt.IsZero() && !m.pastExpiry(now):
+	case m.Type == message.TypeRequest:
+		return message.Earliest(m.EndedAt, ended, m.ExpiresAt)
+	case !readAt.IsZero() || m.EndedAt.IsZero() && !m.PastExpiry(now):
 		return time.Time{}
 	}
-	return earliest(m.EndedAt, m.ExpiresAt)
+	return message.Earliest(m.EndedAt, m.ExpiresAt)
 }
 
 func (r record) toWire() *openintentv1.MessageDelivery {
 	return &openintentv1.MessageDelivery{
 		AgentId:          r.agent,
 		Status:           r.status(),
-		StoredAt:         timestampOrNil(r.stored),
-		OfferedAt:        timestampOrNil(r.offered),
-		ReadAt:           timestampOrNil(r.read),
-		AnsweredAt:       timestampOrNil(r.answered),
-		ExpiredAt:        timestampOrNil(r.expired),
-		DeadLetteredAt:   timestampOrNil(r.deadLettered),
-		DeadLetterReason: textOrNil(r.deadLetterReason),
+		StoredAt:         message.TimestampOrNil(r.stored),
+		OfferedAt:        message.TimestampOrNil(r.offered),
+		ReadAt:           message.TimestampOrNil(r.read),
+		AnsweredAt:       message.TimestampOrNil(r.answered),
+		ExpiredAt:        message.TimestampOrNil(r.expired),
+		DeadLetteredAt:   message.TimestampOrNil(r.deadLettered),
+		DeadLetterReason: message.TextOrNil(r.deadLetterReason),
 	}
 }
 
@@ -91,20 +93,20 @@ func (s *Service) ListMessageDeliveries(
 	}
 	var records []record
 	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
-		l, err := s.reader.look(tx, key, []string{c.Agent})
+		l, err := s.reader.Snapshot(tx, key, []string{c.Agent})
 		if err != nil {
 			return err
 		}
-		viewer, err := l.admitViewer(c, c.Agent)
+		viewer, err := l.AdmitViewer(c, c.Agent)
 		if err != nil {
 			return err
 		}
-		m, err := l.find(tx, c.Agent, req.GetMessageId())
+		m, err := l.Find(tx, c.Agent, req.GetMessageId())
 		if err != nil {
 			return err
 		}
-		if m == nil || m.Ordinal <= l.count.Floor || !visible(m, viewer) || !viewer.Operator && m.Sender != c.Agent {
-			return errMessageNotFound
+		if m == nil || m.Ordinal <= l.Count.Floor || !message.Visible(m, viewer) || !viewer.Operator && m.Sender != c.Agent {
+			return message.ErrMessageNotFound
 		}
 		records, err = recipients{l}.records(tx, m, after, page.Limit()+1)
 		return err
@@ -122,11 +124,11 @@ func (s *Service) ListMessageDeliveries(
 }
 
 // recipients are those of a channel's messages, as of one look.
-type recipients struct{ look }
+type recipients struct{ reading.Snapshot }
 
 // records lists what happened to a message, by recipient: the first so many of those whose names come after one. The
 // recipients are those that the message is for now, and whoever has left a trace.
-func (l recipients) records(tx *database.Tx, m *Message, after string, limit int) (records []record, err error) {
+func (l recipients) records(tx *database.Tx, m *message.Message, after string, limit int) (records []record, err error) {
 	for rows := limit + 1; ; rows = min(2*rows, pages.MaxEntries) { // the sender may be among them
 		some, through, err := l.recordsAfter(tx, m, after, rows)
 		records = append(records, some...)
@@ -139,13 +141,13 @@ func (l recipients) records(tx *database.Tx, m *Message, after string, limit int
 
 // recordsAfter reads so many traces of each kind. It lists the recipients up to the name through which all kinds were read;
 // empty when they were read to their end.
-func (l recipients) recordsAfter(tx *database.Tx, m *Message, after string, rows int) (records []record, through string, err error) {
+func (l recipients) recordsAfter(tx *database.Tx, m *message.Message, after string, rows int) (records []record, through string, err error) {
 	traces := newTraces(rows)
 	addressees, statement := l.prepareAddressees(tx, m)
 	if err := tx.Pipeline(append(traces.statements(m, after), statement)...); err != nil {
 		return nil, "", err
 	}
-	for _, agent := range l.of(m.forAnother(), addressees) {
+	for _, agent := range l.of(m.ForAnother(), addressees) {
 		if agent > after {
 			traces.of(agent)
 		}
@@ -159,9 +161,9 @@ func (l recipients) recordsAfter(tx *database.Tx, m *Message, after string, rows
 		}
 		one := traces.records[agent]
 		one.stored = m.CreatedAt
-		one.expired = expiryFor(m, one.read, ended, l.now)
-		if toEveryone(m.Target) && !one.offered.IsZero() {
-			one.offered = earliest(one.offered, one.read, one.answered)
+		one.expired = expiryFor(m, one.read, ended, l.Now)
+		if message.ToEveryone(m.Target) && !one.offered.IsZero() {
+			one.offered = message.Earliest(one.offered, one.read, one.answered)
 		}
 		records = append(records, *one)
 	}
@@ -170,12 +172,12 @@ func (l recipients) recordsAfter(tx *database.Tx, m *Message, after string, rows
 
 // dropUnseen takes back what marks say of messages to everyone that lie below a recipient's history floor: they were never
 // handed to it.
-func (l recipients) dropUnseen(m *Message, traces map[string]*record) {
-	if !toEveryone(m.Target) {
+func (l recipients) dropUnseen(m *message.Message, traces map[string]*record) {
+	if !message.ToEveryone(m.Target) {
 		return
 	}
 	for agent, one := range traces {
-		if m.Ordinal > l.channel.HistoryFloor(agent, time.Time{}) {
+		if m.Ordinal > l.Channel.HistoryFloor(agent, time.Time{}) {
 			continue
 		}
 		if one.offered = (time.Time{}); *one == (record{agent: agent}) {
@@ -186,50 +188,50 @@ func (l recipients) dropUnseen(m *Message, traces map[string]*record) {
 
 // prepareAddressees gives the statement that reads the records of the agents that a message is for: of its addressee, of
 // the holders of the addressed role, or of the listed members. The map is filled when it runs.
-func (l recipients) prepareAddressees(tx *database.Tx, m *Message) (map[string]agents.Presence, database.Statement) {
+func (l recipients) prepareAddressees(tx *database.Tx, m *message.Message) (map[string]agents.Presence, database.Statement) {
 	var addressees map[string]agents.Presence
 	var statement database.Statement
 	switch {
-	case isAgent(m.Target):
+	case message.IsAgent(m.Target):
 		statement, addressees = agents.PreparePresences(tx, []string{m.Target})
-	case !toEveryone(m.Target):
-		statement, addressees = agents.PrepareHolders(roleOf(m.Target))
+	case !message.ToEveryone(m.Target):
+		statement, addressees = agents.PrepareHolders(message.RoleOf(m.Target))
 	default:
-		statement, addressees = agents.PreparePresences(tx, l.channel.Members())
+		statement, addressees = agents.PreparePresences(tx, l.Channel.Members())
 	}
 	return addressees, statement
 }
 
 // of gives those that a message is for now, as far as they can be told: of a message to everyone the members of the
 // explicit channel.
-func (l recipients) of(m *Message, addressees map[string]agents.Presence) []string {
+func (l recipients) of(m *message.Message, addressees map[string]agents.Presence) []string {
 	switch {
-	case isAgent(m.Target):
+	case message.IsAgent(m.Target):
 		return []string{m.Target}
-	case !toEveryone(m.Target):
+	case !message.ToEveryone(m.Target):
 		return l.receivers(m, slices.Collect(maps.Keys(addressees)), addressees)
-	case l.channel.Policy == channels.PolicyExplicit:
-		return l.receivers(m, l.channel.Members(), addressees)
+	case l.Channel.Policy == channels.PolicyExplicit:
+		return l.receivers(m, l.Channel.Members(), addressees)
 	}
 	return nil
 }
 
 // receivers leaves those of the agents that receive a message now.
-func (l recipients) receivers(m *Message, agentIDs []string, presences map[string]agents.Presence) []string {
+func (l recipients) receivers(m *message.Message, agentIDs []string, presences map[string]agents.Presence) []string {
 	return slices.DeleteFunc(agentIDs, func(agent string) bool {
 		presence := presences[agent]
 		presence.AgentID = agent
-		return !viewerIn(l.channel, presence, false, l.access, l.now).receives(m)
+		return !message.NewViewer(l.Channel, presence, false, l.Access, l.Now).Receives(m)
 	})
 }
 
 // abandonedAt tells when a request was abandoned whose end is not lasting yet: when its channel closed, or when its
 // addressee left.
-func (l recipients) abandonedAt(m *Message, departedAt time.Time) time.Time {
+func (l recipients) abandonedAt(m *message.Message, departedAt time.Time) time.Time {
 	if !m.Abandoned || !m.EndedAt.IsZero() {
 		return time.Time{}
 	}
-	if closedAt, closed := l.channel.ClosedBy(l.count, &l.head, l.now); closed {
+	if closedAt, closed := l.Channel.ClosedBy(l.Count, &l.Head, l.Now); closed {
 		return closedAt
 	}
 	return departedAt

@@ -13,6 +13,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
 	"openintent/pages"
 )
 
@@ -63,23 +64,23 @@ func TestExpiryForARecipient(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 2, 13, 12, 0, second, 0, time.UTC) }
 	never := time.Time{}
 	for name, c := range map[string]struct {
-		message       Message
+		message       message.Message
 		readAt, ended time.Time
 		now           int
 		want          time.Time
 	}{
-		"no expiry":                     {Message{Type: TypeNotify}, never, never, 9, never},
-		"before its time":               {Message{Type: TypeNotify, ExpiresAt: at(5)}, never, never, 4, never},
-		"at its time":                   {Message{Type: TypeNotify, ExpiresAt: at(5)}, never, never, 5, at(5)},
-		"read in time":                  {Message{Type: TypeNotify, ExpiresAt: at(5)}, at(3), never, 9, never},
-		"read by another":               {Message{Type: TypeNotify, ExpiresAt: at(5), ReadAt: at(3)}, never, never, 9, at(5)},
-		"open request":                  {Message{Type: TypeRequest, ExpiresAt: at(5), Open: true}, never, never, 4, never},
-		"request out of time":           {Message{Type: TypeRequest, ExpiresAt: at(5), Open: true}, at(3), never, 9, at(5)},
-		"answered request":              {Message{Type: TypeRequest, ExpiresAt: at(5)}, never, never, 9, never},
-		"swept request":                 {Message{Type: TypeRequest, ExpiresAt: at(5), EndedAt: at(7)}, never, never, 9, at(5)},
-		"request ended with its talk":   {Message{Type: TypeRequest, EndedAt: at(3)}, never, never, 9, at(3)},
-		"request ended before its time": {Message{Type: TypeRequest, ExpiresAt: at(5), EndedAt: at(3)}, never, never, 9, at(3)},
-		"abandoned, not swept":          {Message{Type: TypeRequest, Open: true, Abandoned: true}, never, at(2), 9, at(2)},
+		"no expiry":                     {message.Message{Type: message.TypeNotify}, never, never, 9, never},
+		"before its time":               {message.Message{Type: message.TypeNotify, ExpiresAt: at(5)}, never, never, 4, never},
+		"at its time":                   {message.Message{Type: message.TypeNotify, ExpiresAt: at(5)}, never, never, 5, at(5)},
+		"read in time":                  {message.Message{Type: message.TypeNotify, ExpiresAt: at(5)}, at(3), never, 9, never},
+		"read by another":               {message.Message{Type: message.TypeNotify, ExpiresAt: at(5), ReadAt: at(3)}, never, never, 9, at(5)},
+		"open request":                  {message.Message{Type: message.TypeRequest, ExpiresAt: at(5), Open: true}, never, never, 4, never},
+		"request out of time":           {message.Message{Type: message.TypeRequest, ExpiresAt: at(5), Open: true}, at(3), never, 9, at(5)},
+		"answered request":              {message.Message{Type: message.TypeRequest, ExpiresAt: at(5)}, never, never, 9, never},
+		"swept request":                 {message.Message{Type: message.TypeRequest, ExpiresAt: at(5), EndedAt: at(7)}, never, never, 9, at(5)},
+		"request ended with its talk":   {message.Message{Type: message.TypeRequest, EndedAt: at(3)}, never, never, 9, at(3)},
+		"request ended before its time": {message.Message{Type: message.TypeRequest, ExpiresAt: at(5), EndedAt: at(3)}, never, never, 9, at(3)},
+		"abandoned, not swept":          {message.Message{Type: message.TypeRequest, Open: true, Abandoned: true}, never, at(2), 9, at(2)},
 	} {
 		require.Equal(t, c.want, expiryFor(&c.message, c.readAt, c.ended, at(c.now)), name)
 	}
@@ -227,7 +228,7 @@ func TestDeliveriesAreTheSenders(t *testing.T) {
 			_, err := h.tryDeliveries(as(agent), asked)
 			faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		}
-		_, err := h.tryDeliveries(as("a"), &wireMessage{ChannelId: channelID, Id: newMessageID()})
+		_, err := h.tryDeliveries(as("a"), &wireMessage{ChannelId: channelID, Id: message.NewID()})
 		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		_, err = h.tryDeliveries(as("a"), &wireMessage{ChannelId: h.open(t), Id: asked.GetId()})
 		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")

@@ -11,13 +11,15 @@ import (
 	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
+	"openintent/messaging/message"
+	"openintent/messaging/writing"
 )
 
 // removeEvicted runs the removal of a channel's evicted messages, due or not.
 func (h *house) removeEvicted(t require.TestingT, channelID string) {
 	key := h.key(t, channelID)
 	require.NoError(t, h.messaging.removeEvicted(context.Background(),
-		work{kind: workEviction, key: fmt.Sprint(key.ChannelNo), intentNo: key.IntentNo}, key))
+		writing.Work{Kind: writing.WorkEviction, Key: fmt.Sprint(key.ChannelNo), IntentNo: key.IntentNo}, key))
 }
 
 // exists tells whether a message's row is there.
@@ -53,7 +55,7 @@ func TestEvictionKeepsWhatAnAskerMayAwait(t *testing.T) {
 		for _, m := range []*wireMessage{open, openTimed, answeredTimed, inTime} {
 			require.True(t, h.exists(t, m))
 			_, err := h.tryGet(as("alice"), id, m.GetId())
-			require.ErrorIs(t, err, errMessageNotFound, "evicted is evicted for reading")
+			require.ErrorIs(t, err, message.ErrMessageNotFound, "evicted is evicted for reading")
 		}
 		for _, m := range []*wireMessage{answered, settled, note} {
 			require.False(t, h.exists(t, m))
@@ -116,7 +118,7 @@ func TestEvictedRequestsExpire(t *testing.T) {
 		h.sweep(t)
 		require.False(t, h.exists(t, first))
 		_, err = h.awaits(t, "alice", first)
-		require.ErrorIs(t, err, errMessageNotFound)
+		require.ErrorIs(t, err, message.ErrMessageNotFound)
 		h.clock.Advance(2 * time.Minute)
 		h.sweep(t)
 		h.requireNothingPending(t)

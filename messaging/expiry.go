@@ -1,40 +1,54 @@
 package messaging
 
 import (
-	"time"
+	"context"
+	"errors"
 
-	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging/message"
 )
 
-// expireRequests ends open requests of one intent for good, by their positions. The intent's head is locked.
-func expireRequests(tx *database.Tx, head *intents.Head, positions []int64) error {
-	head.Touch()
-	return expireOpen(tx, head.IntentNo, head.Now(), "position", positions)
-}
-
-// expireInChannels ends the open requests of channels that close, whatever the cause (RFC-0021 section 7).
-func expireInChannels(tx *database.Tx, head *intents.Head, closed []*channels.Rules, at time.Time) error {
-	numbers := make([]int64, len(closed))
-	for i, channel := range closed {
-		numbers[i] = channel.ChannelNo
+// sweepExpired makes the expiry of requests lasting whose time ran out.
+func (s *Service) sweepExpired(ctx context.Context) error {
+	for turn := 0; turn < sweepTurn; turn++ {
+		due, found, err := s.requestsIn(ctx, "open_requests", "expires_at")
+		if err != nil || found == 0 {
+			return err
+		}
+		for intentNo, positions := range due {
+			err = errors.Join(err, s.expireDue(ctx, intentNo, positions))
+		}
+		if err != nil || found < sweepBatch {
+			return err
+		}
 	}
-	return expireOpen(tx, head.IntentNo, at, "channel_no", numbers)
+	return nil
 }
 
-// expireOpen stores that requests expired at a time: those that are open and have one of the values in a column.
-func expireOpen(tx *database.Tx, intentNo int64, at time.Time, column string, values []int64) error {
-	in, argument := tx.In(column, values)
-	return tx.Pipeline(
-		database.Statement{
-			SQL: "UPDATE messages SET ended_at = ? WHERE intent_no = ? AND position IN" +
-				" (SELECT position FROM open_requests WHERE intent_no = ? AND " + in + ")",
-			Args: []any{database.Micros(at), intentNo, intentNo, argument},
-		},
-		database.Statement{
-			SQL:  "DELETE FROM open_requests WHERE intent_no = ? AND " + in,
-			Args: []any{intentNo, argument},
-		},
-	)
+// expireDue expires those of the requests that are still open under the lock: one may have been answered meanwhile.
+func (s *Service) expireDue(ctx context.Context, intentNo int64, positions []int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		heads, err := intents.Lock(tx, intentNo)
+		if err != nil {
+			return err
+		}
+		head := heads.Get(intentNo)
+		in, argument := tx.In("position", positions)
+		var open []int64
+		err = tx.Pipeline(database.Statement{
+			SQL:  "SELECT position FROM open_requests WHERE intent_no = ? AND expires_at <= ? AND " + in,
+			Args: []any{intentNo, database.Micros(head.Now()), argument},
+			Scan: func(row database.Row) error {
+				var position int64
+				err := row.Scan(&position)
+				open = append(open, position)
+				return err
+			},
+		})
+		if err != nil || len(open) == 0 {
+			return err
+		}
+		return message.ExpireRequests(tx, head, open)
+	})
 }

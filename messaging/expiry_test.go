@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
 )
 
 // Statuses and lists at the instant of expiry, before any sweep and after it.
@@ -132,7 +133,7 @@ func TestClosingExpiresOpenRequests(t *testing.T) {
 			require.True(t, h.sees(t, "alice", open), name)
 			require.True(t, h.sees(t, "bob", note), name)
 			_, err = h.tryRead(as("bob"), id, open.GetId())
-			require.ErrorIs(t, err, errMessageExpired, name)
+			require.ErrorIs(t, err, message.ErrMessageExpired, name)
 			if name == "with its intent" {
 				require.Equal(t, expired, h.get(t, sibling, elsewhere.GetId()).GetStatus(), name)
 			} else {

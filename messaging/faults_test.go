@@ -14,6 +14,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	"openintent/intents"
+	"openintent/messaging/message"
 )
 
 // faults decides what becomes of the commits of a database. Without instructions they succeed.
@@ -172,15 +173,15 @@ func TestLostAcknowledgementOfABatch(t *testing.T) {
 		refused := h.submit(t, two, "bob", "not a member")
 		f.afterwards(times(2))
 		release()
-		require.NoError(t, (<-first.done).err)
+		require.NoError(t, (<-first.done).Err)
 		ids := make(map[string]bool)
 		for _, s := range batch {
 			out := <-s.done
-			require.NoError(t, out.err)
-			require.Equal(t, s.draft.id, out.message.ID)
-			ids[out.message.ID] = true
+			require.NoError(t, out.Err)
+			require.Equal(t, s.draft.Id, out.Message.ID)
+			ids[out.Message.ID] = true
 		}
-		require.ErrorIs(t, (<-refused.done).err, errNotMember)
+		require.ErrorIs(t, (<-refused.done).Err, message.ErrNotMember)
 		require.Len(t, ids, 6)
 		require.Equal(t, []string{"first", "0", "2", "4"}, textsOf(h.list(t, "bob", &listRequest{ChannelId: one})))
 		require.Equal(t, []string{"1", "3", "5"}, textsOf(h.list(t, "alice", &listRequest{ChannelId: two})))
@@ -216,13 +217,13 @@ func TestPoisonedDraftHurtsNoNeighbour(t *testing.T) {
 		<-waiting
 		before := h.submit(t, id, "alice", "before")
 		d := h.draftFor(t, id, "alice", "poisoned")
-		d.id = taken.GetId()
+		d.Id = taken.GetId()
 		poisoned := h.enqueue(t, d)
 		after, elsewhere := h.submit(t, id, "alice", "after"), h.submit(t, other, "alice", "elsewhere")
 		release()
-		require.Error(t, (<-poisoned.done).err)
+		require.Error(t, (<-poisoned.done).Err)
 		for _, s := range []*submitted{held, before, after, elsewhere} {
-			require.NoError(t, (<-s.done).err)
+			require.NoError(t, (<-s.done).Err)
 		}
 		require.Equal(t, []string{"first", "held", "before", "after"}, textsOf(h.list(t, "bob", &listRequest{ChannelId: id})))
 		require.Equal(t, []string{"elsewhere"}, textsOf(h.list(t, "bob", &listRequest{ChannelId: other})))
@@ -280,14 +281,14 @@ func TestBatchPassesOverWhatAnotherReplicaHolds(t *testing.T) {
 	<-waiting
 	one, two := h.submit(t, free, "alice", "free"), h.submit(t, busy, "alice", "busy")
 	letGo := holdHead(t, other, h.key(t, busy), func(tx *database.Tx, head *intents.Head) error {
-		return other.messaging.writer.announceDeparture(tx, head, "somebody", []channels.Key{h.key(t, busy)})
+		return other.messaging.writer.AnnounceDeparture(tx, head, "somebody", []channels.Key{h.key(t, busy)})
 	})
 	defer letGo()
 	release()
-	require.NoError(t, (<-held.done).err)
-	require.NoError(t, (<-one.done).err)
+	require.NoError(t, (<-held.done).Err)
+	require.NoError(t, (<-one.done).Err)
 	letGo()
-	require.NoError(t, (<-two.done).err)
+	require.NoError(t, (<-two.done).Err)
 	require.Equal(t, int64(2), h.channel(t, busy).GetMessageCount())
 	require.Equal(t, []string{"", "busy"}, textsOf(h.list(t, "bob", &listRequest{ChannelId: busy})))
 	require.Equal(t, int64(1), h.channel(t, free).GetMessageCount())
@@ -315,12 +316,12 @@ func TestPassedOverMessageStaysUncertain(t *testing.T) {
 		return errInjected
 	})
 	release()
-	require.NoError(t, (<-held.done).err)
-	require.NoError(t, (<-one.done).err)
+	require.NoError(t, (<-held.done).Err)
+	require.NoError(t, (<-one.done).Err)
 	letGo()
 	out := <-two.done
-	require.NoError(t, out.err)
-	require.Equal(t, two.draft.id, out.message.ID)
+	require.NoError(t, out.Err)
+	require.Equal(t, two.draft.Id, out.Message.ID)
 	require.Equal(t, int64(1), h.channel(t, busy).GetMessageCount())
 	require.Equal(t, int64(1), h.channel(t, free).GetMessageCount())
 }

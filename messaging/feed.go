@@ -9,6 +9,8 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 // feedPage is how many rows of a kind one page of a feed reads.
@@ -24,12 +26,12 @@ type Feed struct {
 	Reaching bool
 	// By is the reader: the caller, or the agent for whom the server itself delivers.
 	By     caller.Caller
-	Filter Filter
+	Filter reading.Filter
 }
 
 // FeedPage is what one snapshot of a feed held after a position.
 type FeedPage struct {
-	Entries []Entry
+	Entries []reading.Entry
 	// Through is how far the log has been looked at: a cursor moves there, past what the reader may not see.
 	Through int64
 	// Last is the log's last position.
@@ -43,23 +45,23 @@ type FeedPage struct {
 func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit int) (FeedPage, error) {
 	limit = max(limit, 1)
 	r := feed.reading()
-	r.after, r.through, r.limit = after, after+maxSpan, min(limit, feedPage)
+	r.After, r.Through, r.Limit = after, after+reading.MaxSpan, min(limit, feedPage)
 	var page FeedPage
 	err := s.db.Read(ctx, func(tx *database.Tx) error {
 		seen, err := s.view(tx, feed, r)
 		if err != nil {
 			return err
 		}
-		page = FeedPage{Through: max(after, seen.through), Last: seen.head.LastPosition}
+		page = FeedPage{Through: max(after, seen.Through), Last: seen.Head.LastPosition}
 		size := 0
-		for _, it := range seen.items {
+		for _, it := range seen.Items {
 			entry, keep := seen.entry(it)
 			if !keep {
 				continue
 			}
-			size += it.size()
-			if len(page.Entries) == limit || len(page.Entries) > 0 && size > maxPageBytes {
-				page.Through = it.place - 1
+			size += it.Size()
+			if len(page.Entries) == limit || len(page.Entries) > 0 && size > reading.MaxPageBytes {
+				page.Through = it.Place - 1
 				break
 			}
 			page.Entries = append(page.Entries, entry)
@@ -72,26 +74,26 @@ func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit in
 
 // ReadEntries reads the entries at some positions, in order: those that are still kept and that the reader may still see. A
 // reader without access is refused.
-func (s *Service) ReadEntries(ctx context.Context, feed Feed, positions []int64) ([]Entry, error) {
-	var entries []Entry
+func (s *Service) ReadEntries(ctx context.Context, feed Feed, positions []int64) ([]reading.Entry, error) {
+	var entries []reading.Entry
 	err := s.db.Read(ctx, func(tx *database.Tx) error {
 		wanted := database.Distinct(slices.Clone(positions))
 		for len(wanted) > 0 {
 			r := feed.reading()
-			r.at = wanted[:min(len(wanted), feedPage)]
-			r.limit = len(r.at) + 1 // so that only its bytes can cut a page
+			r.At = wanted[:min(len(wanted), feedPage)]
+			r.Limit = len(r.At) + 1 // so that only its bytes can cut a page
 			seen, err := s.view(tx, feed, r)
 			if err != nil {
 				return err
 			}
-			for _, it := range seen.items {
+			for _, it := range seen.Items {
 				if entry, keep := seen.entry(it); keep {
 					entries = append(entries, entry)
 				}
 			}
-			known := r.at[len(r.at)-1]
-			if seen.cut {
-				known = seen.through
+			known := r.At[len(r.At)-1]
+			if seen.Cut {
+				known = seen.Through
 			}
 			wanted = slices.DeleteFunc(wanted, func(position int64) bool { return position <= known })
 		}
@@ -101,39 +103,39 @@ func (s *Service) ReadEntries(ctx context.Context, feed Feed, positions []int64)
 }
 
 // reading gives what is to be read for the feed.
-func (f Feed) reading() logQuery {
-	return logQuery{
-		intentNo: f.IntentNo, channelNo: f.ChannelNo, agent: f.By.Agent, everyone: f.By.IsOperator, filter: f.Filter,
+func (f Feed) reading() reading.LogQuery {
+	return reading.LogQuery{
+		IntentNo: f.IntentNo, ChannelNo: f.ChannelNo, Agent: f.By.Agent, Everyone: f.By.IsOperator, Filter: f.Filter,
 	}
 }
 
 // feedView is a section through the eyes of a feed's reader.
 type feedView struct {
-	*section
+	*reading.LogPage
 	feed Feed
-	// takesPart tells, for a feed that reaches, whether what is said to everyone reaches the reader.
+	// TakesPart tells, for a feed that reaches, whether what is said to everyone reaches the reader.
 	takesPart bool
 	// ended is true when the feed's channel is closed or deleted.
 	ended bool
 }
 
 // view reads a section for a feed, or refuses its reader.
-func (s *Service) view(tx *database.Tx, feed Feed, r logQuery) (*feedView, error) {
+func (s *Service) view(tx *database.Tx, feed Feed, r reading.LogQuery) (*feedView, error) {
 	view := &feedView{feed: feed}
 	var further []database.Statement
-	var part reach
+	var part reading.Reach
 	if feed.Reaching {
-		part, further = prepareReachIn(feed.IntentNo, feed.By.Agent)
+		part, further = reading.PrepareReachIn(feed.IntentNo, feed.By.Agent)
 	}
 	var err error
-	if view.section, err = s.reader.readSection(tx, r, []string{feed.By.Agent}, further...); err != nil {
+	if view.LogPage, err = s.reader.ReadLog(tx, r, []string{feed.By.Agent}, further...); err != nil {
 		return nil, err
 	}
-	if err := view.access.Require(feed.By, feed.By.Agent, intents.PermissionRead, view.now); err != nil {
+	if err := view.Access.Require(feed.By, feed.By.Agent, intents.PermissionRead, view.Now); err != nil {
 		return nil, err
 	}
-	departedAt := view.presences[feed.By.Agent].DepartedAt
-	view.takesPart = part.takesPart(feed.IntentNo, view.access, feed.By.Agent, departedAt, view.now)
+	departedAt := view.Presences[feed.By.Agent].DepartedAt
+	view.takesPart = part.TakesPart(feed.IntentNo, view.Access, feed.By.Agent, departedAt, view.Now)
 	if feed.ChannelNo != 0 {
 		return view, s.viewChannel(tx, view)
 	}
@@ -143,7 +145,7 @@ func (s *Service) view(tx *database.Tx, feed Feed, r logQuery) (*feedView, error
 // viewChannel finds out what has become of the feed's only channel, and refuses a reader who takes no part in it.
 func (s *Service) viewChannel(tx *database.Tx, view *feedView) error {
 	key := channels.Key{IntentNo: view.feed.IntentNo, ChannelNo: view.feed.ChannelNo}
-	channel, err := s.channels.Rules(tx, key, view.head.Epoch)
+	channel, err := s.channels.Rules(tx, key, view.Head.Epoch)
 	if errors.Is(err, channels.ErrChannelNotFound) {
 		view.ended = true
 		return nil
@@ -155,28 +157,28 @@ func (s *Service) viewChannel(tx *database.Tx, view *feedView) error {
 	if err != nil {
 		return err
 	}
-	view.channel, view.count = channel, count
-	view.ended = view.closed()
-	return view.viewer(view.feed.By.Agent, view.feed.By.IsOperator).mayParticipate(view.feed.By, view.access)
+	view.Channel, view.Count = channel, count
+	view.ended = view.Closed()
+	return view.Viewer(view.feed.By.Agent, view.feed.By.IsOperator).RequireParticipation(view.feed.By, view.Access)
 }
 
 // entry gives an item as the reader sees it, if it does and wants to.
-func (v *feedView) entry(it item) (Entry, bool) {
-	entry := Entry{
-		Position: it.place, IntentNo: v.head.IntentNo, IntentID: v.head.IntentID,
-		Message: it.message, Event: it.event, Audit: it.audit, Now: v.now,
+func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
+	entry := reading.Entry{
+		Position: it.Place, IntentNo: v.Head.IntentNo, IntentID: v.Head.IntentID,
+		Message: it.Message, Event: it.Event, Audit: it.Audit, Now: v.Now,
 	}
-	if !v.feed.Filter.keeps(it) {
-		return Entry{}, false
+	if !v.feed.Filter.Keeps(it) {
+		return reading.Entry{}, false
 	}
-	if it.event != nil {
-		return entry, !v.feed.Reaching || v.feed.concerns(it.event)
+	if it.Event != nil {
+		return entry, !v.feed.Reaching || v.feed.concerns(it.Event)
 	}
-	found, _ := v.talkOf(it.message.ChannelNo)
-	entry = entry.in(found.channel)
-	viewer := v.viewerOf(found.channel, v.feed.By.Agent, v.feed.By.IsOperator)
-	shown := it.message.Ordinal > found.count.Floor && listed(it.message, viewer, v.now)
-	return entry, shown && (!v.feed.Reaching || v.reaches(it.message, viewer))
+	found, _ := v.StateOf(it.Message.ChannelNo)
+	entry = entry.In(found.Channel)
+	viewer := v.ViewerOf(found.Channel, v.feed.By.Agent, v.feed.By.IsOperator)
+	shown := it.Message.Ordinal > found.Count.Floor && message.Listed(it.Message, viewer, v.Now)
+	return entry, shown && (!v.feed.Reaching || v.reaches(it.Message, viewer))
 }
 
 // concerns tells whether a logged event is about the reader's assignment.
@@ -189,6 +191,6 @@ func (f Feed) concerns(event *intents.Event) bool {
 }
 
 // reaches tells whether a message that the reader may see is for it.
-func (v *feedView) reaches(m *Message, viewer Viewer) bool {
-	return m.Sender == viewer.Agent || viewer.receives(m) && (v.takesPart || !toEveryone(m.Target))
+func (v *feedView) reaches(m *message.Message, viewer message.Viewer) bool {
+	return m.Sender == viewer.Agent || viewer.Receives(m) && (v.takesPart || !message.ToEveryone(m.Target))
 }

@@ -208,7 +208,7 @@ func (c *chronicle) fed(t *testing.T, viewer string, after int64, limit int) []s
 }
 
 // subscribeIntent begins a stream of an intent, which ends with the test at the latest.
-func (h *house) subscribeIntent(ctx context.Context, t *testing.T, intentID string, after *int64) *following {
+func (h *house) subscribeIntent(ctx context.Context, t *testing.T, intentID string, after *int64) *streaming {
 	f, err := h.trySubscribe(ctx, &openintentv1.SubscribeRequest{
 		Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: intentID}, AfterPosition: after,
 	})
@@ -218,7 +218,7 @@ func (h *house) subscribeIntent(ctx context.Context, t *testing.T, intentID stri
 }
 
 // untilCaughtUp receives what comes until the stream says that it has caught up.
-func (f *following) untilCaughtUp(t *testing.T) (shown []string) {
+func (f *streaming) untilCaughtUp(t *testing.T) (shown []string) {
 	shown = []string{}
 	for {
 		select {
@@ -241,7 +241,7 @@ func TestEveryViewerIsShownExactlyWhatIsItsToSee(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		c := newChronicle(t, h)
 		viewers := append([]string{caller.Operator}, chroniclers...)
-		live := make(map[string]*following)
+		live := make(map[string]*streaming)
 		begin := c.happened[len(c.happened)-1].position
 		for _, viewer := range viewers {
 			live[viewer] = h.subscribeIntent(callAs(viewer), t, c.intentID, nil)

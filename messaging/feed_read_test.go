@@ -12,6 +12,8 @@ import (
 
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/reading"
+	"openintent/messaging/wake"
 )
 
 // What reaches an agent: what is to it or to its role, its own messages, what is to everyone where it takes part, and its
@@ -64,7 +66,7 @@ func TestFeedOfWhatReachesAnAgent(t *testing.T) {
 			require.Equal(t, strings.Fields(said), words(t, h.readAll(t, feed, begin, 2)), agent)
 		}
 		feed := h.feedOf(t, open, "erna")
-		feed.Reaching, feed.Filter = true, Filter{EventTypes: []string{"agent_assigned"}}
+		feed.Reaching, feed.Filter = true, reading.Filter{EventTypes: []string{"agent_assigned"}}
 		require.Equal(t, []string{"[agent_assigned]"}, words(t, h.readAll(t, feed, begin, 2)))
 
 		_, err = h.intents.SetAccessControl(asOperator(), &openintentv1.SetAccessControlRequest{
@@ -135,15 +137,15 @@ func TestFeedPagesAreBoundedInBytes(t *testing.T) {
 			require.NoError(t, err)
 		}
 		feed, pages, after := h.feedOf(t, id, "bob"), 0, begin
-		var all []Entry
+		var all []reading.Entry
 		for {
 			page, err := h.messaging.ReadFeed(context.Background(), feed, after, 1000)
 			require.NoError(t, err)
 			size := 0
 			for _, entry := range page.Entries {
-				size += item{message: entry.Message, event: entry.Event, audit: entry.Audit}.size()
+				size += reading.Item{Message: entry.Message, Event: entry.Event, Audit: entry.Audit}.Size()
 			}
-			require.LessOrEqual(t, size, maxPageBytes)
+			require.LessOrEqual(t, size, reading.MaxPageBytes)
 			require.Equal(t, page.Entries[len(page.Entries)-1].Position, page.Through)
 			all, after, pages = append(all, page.Entries...), page.Through, pages+1
 			if page.Through == page.Last {
@@ -164,7 +166,7 @@ func TestFeedPagesAreBoundedInBytes(t *testing.T) {
 	})
 }
 
-func positionsOf(entries []Entry) []int64 {
+func positionsOf(entries []reading.Entry) []int64 {
 	positions := make([]int64, len(entries))
 	for i, entry := range entries {
 		positions[i] = entry.Position
@@ -210,11 +212,11 @@ func (h *house) fillTo(t require.TestingT, channelID, sender, target string, cou
 	var submissions []*submitted
 	for i := range count {
 		d := h.draftFor(t, channelID, sender, fmt.Sprint(i+1))
-		d.target = target
+		d.Target = target
 		submissions = append(submissions, h.enqueue(t, d))
 	}
 	for _, s := range submissions {
-		require.NoError(t, (<-s.done).err)
+		require.NoError(t, (<-s.done).Err)
 	}
 }
 
@@ -303,7 +305,7 @@ func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 		w.Close()
 		h.say(t, "alice", two, "c")
 		require.False(t, woken())
-		require.False(t, h.listensFor(feedTopic(oneNo)) || h.listensFor(feedTopic(twoNo)) || h.listensFor(agentTopic("bob")))
+		require.False(t, h.listensFor(wake.FeedTopic(oneNo)) || h.listensFor(wake.FeedTopic(twoNo)) || h.listensFor(wake.AgentTopic("bob")))
 	})
 }
 
@@ -374,7 +376,7 @@ func TestWatchesWakeForIntentsThatComeToNameTheAgent(t *testing.T) {
 }
 
 func TestFiltersAreChecked(t *testing.T) {
-	require.NoError(t, Filter{}.Check())
-	faulttest.RequireBadField(t, Filter{EventTypes: []string{"a", "\xff"}}.Check(), "event_types")
-	faulttest.RequireBadField(t, Filter{CorrelationID: "\x00"}.Check(), "correlation_id")
+	require.NoError(t, reading.Filter{}.Check())
+	faulttest.RequireBadField(t, reading.Filter{EventTypes: []string{"a", "\xff"}}.Check(), "event_types")
+	faulttest.RequireBadField(t, reading.Filter{CorrelationID: "\x00"}.Check(), "correlation_id")
 }

@@ -12,6 +12,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/reading"
 )
 
 // feedOf gives the feed of a channel's intent for an agent.
@@ -20,7 +21,7 @@ func (h *house) feedOf(t require.TestingT, channelID, agent string) Feed {
 }
 
 // readAll reads a feed to its end in pages.
-func (h *house) readAll(t require.TestingT, feed Feed, after int64, limit int) (entries []Entry) {
+func (h *house) readAll(t require.TestingT, feed Feed, after int64, limit int) (entries []reading.Entry) {
 	for {
 		page, err := h.messaging.ReadFeed(context.Background(), feed, after, limit)
 		require.NoError(t, err)
@@ -49,7 +50,7 @@ func (h *house) log(t require.TestingT, intentID, eventType string) *openintentv
 }
 
 // words describes entries shortly: a message's text, and an event's type in brackets.
-func words(t require.TestingT, entries []Entry) []string {
+func words(t require.TestingT, entries []reading.Entry) []string {
 	said := make([]string, len(entries))
 	for i, entry := range entries {
 		message, event, audit, err := entry.ToWire()
@@ -60,7 +61,7 @@ func words(t require.TestingT, entries []Entry) []string {
 		}
 		said[i] = textOf(message)
 		if audit != nil {
-			require.Equal(t, MessageEventType, audit.GetEventType())
+			require.Equal(t, reading.MessageEventType, audit.GetEventType())
 			require.Equal(t, message.GetId(), audit.GetPayload().GetFields()["message_id"].GetStringValue())
 			said[i] += "+"
 		}
@@ -83,7 +84,7 @@ func TestFeedInterleavesMessagesAndEvents(t *testing.T) {
 		h.say(t, "alice", audited, "two")
 		h.say(t, "alice", secret, "three")
 		h.send(t, "alice", &sendRequest{ChannelId: audited, To: ptr("carol"), Payload: content("four")})
-		h.log(t, intentID, MessageEventType)
+		h.log(t, intentID, reading.MessageEventType)
 		h.say(t, "alice", open, "five")
 		h.log(t, intentID, "end")
 		for agent, said := range map[string]string{

@@ -1,11 +1,15 @@
 package messaging
 
-import "openintent/caller"
+import (
+	"openintent/caller"
+
+	"openintent/messaging/wake"
+)
 
 // Watch wakes whoever reads an agent's feeds of several intents. A wake-up carries no truth: it says "look again". It may
 // get lost, so look again after a while without one, too. Methods are not for several goroutines at once, but for C.
 type Watch struct {
-	listener *listener
+	listener *wake.Listener
 	intents  map[int64]struct{}
 	role     string
 }
@@ -14,7 +18,7 @@ type Watch struct {
 // when their rules or the agent's record change, and when a further intent begins to reach the agent. Close it when done.
 func (s *Service) WatchIntents(agentID string) *Watch {
 	return &Watch{
-		listener: s.hub.listen(agentTopic(agentID), audienceTopic(agentID)),
+		listener: s.hub.Listen(wake.AgentTopic(agentID), wake.AudienceTopic(agentID)),
 		intents:  make(map[int64]struct{}),
 	}
 }
@@ -23,13 +27,13 @@ func (s *Service) WatchIntents(agentID string) *Watch {
 // have to wait, each wake-up calls a function. It holds up other wake-ups, so it must not block, and it must not use a Watch.
 func (s *Service) WatchIntentsCalling(agentID string, woken func()) *Watch {
 	return &Watch{
-		listener: s.hub.listenCalling(woken, agentTopic(agentID), audienceTopic(agentID)),
+		listener: s.hub.ListenCalling(woken, wake.AgentTopic(agentID), wake.AudienceTopic(agentID)),
 		intents:  make(map[int64]struct{}),
 	}
 }
 
 // C gives the channel on which wake-ups arrive. Those that come while nobody receives merge into one.
-func (w *Watch) C() <-chan struct{} { return w.listener.woken() }
+func (w *Watch) C() <-chan struct{} { return w.listener.Woken() }
 
 // Intents sets which intents are watched, and tells whether there are new ones among them. Set them before reading them: what
 // is stored later wakes.
@@ -40,17 +44,17 @@ func (w *Watch) Intents(nos ...int64) (added bool) {
 		wanted[no] = struct{}{}
 		if _, watched := w.intents[no]; !watched {
 			w.intents[no] = struct{}{}
-			further = append(further, feedTopic(no), intentTopic(no))
+			further = append(further, wake.FeedTopic(no), wake.IntentTopic(no))
 		}
 	}
 	for no := range w.intents {
 		if _, still := wanted[no]; !still {
 			delete(w.intents, no)
-			dropped = append(dropped, feedTopic(no), intentTopic(no))
+			dropped = append(dropped, wake.FeedTopic(no), wake.IntentTopic(no))
 		}
 	}
-	w.listener.also(further...)
-	w.listener.forget(dropped...)
+	w.listener.Also(further...)
+	w.listener.Forget(dropped...)
 	return len(further) > 0
 }
 
@@ -61,23 +65,23 @@ func (w *Watch) Role(roleID string) (added bool) {
 		return false
 	}
 	if w.role != "" {
-		w.listener.forget(audienceTopic(caller.RolePrefix + w.role))
+		w.listener.Forget(wake.AudienceTopic(caller.RolePrefix + w.role))
 	}
 	if w.role = roleID; roleID != "" {
-		w.listener.also(audienceTopic(caller.RolePrefix + roleID))
+		w.listener.Also(wake.AudienceTopic(caller.RolePrefix + roleID))
 	}
 	return roleID != ""
 }
 
 // Subscription makes WakeSubscription wake too.
-func (w *Watch) Subscription(no int64) { w.listener.also(subscriptionTopic(no)) }
+func (w *Watch) Subscription(no int64) { w.listener.Also(wake.SubscriptionTopic(no)) }
 
 // WakeSubscription wakes those watches, on every replica, that listen to a subscription by this number. The room above calls
 // it after the commit of what there is to see.
-func (s *Service) WakeSubscription(no int64) { s.hub.wakeUp(subscriptionTopic(no)) }
+func (s *Service) WakeSubscription(no int64) { s.hub.WakeUp(wake.SubscriptionTopic(no)) }
 
 // Wake wakes this watch alone: somebody has seen for it that there is something to see.
-func (w *Watch) Wake() { w.listener.signal() }
+func (w *Watch) Wake() { w.listener.Signal() }
 
 // Close ends the watch.
-func (w *Watch) Close() { w.listener.close() }
+func (w *Watch) Close() { w.listener.Close() }

@@ -11,15 +11,16 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/wake"
 )
 
 // followIntent begins a stream of a channel's intent from now on.
-func (h *house) followIntent(t *testing.T, agent, channelID string) *following {
+func (h *house) followIntent(t *testing.T, agent, channelID string) *streaming {
 	return h.subscribeIntent(as(agent), t, h.channel(t, channelID).GetIntentId(), nil)
 }
 
 // said receives as many deliveries and describes them: a message's text, and an event's type in brackets.
-func (f *following) said(t require.TestingT, count int) []string {
+func (f *streaming) said(t require.TestingT, count int) []string {
 	said := make([]string, count)
 	for i := range said {
 		switch d := f.next(t); {
@@ -119,7 +120,7 @@ func TestSlowFollowerOfAnIntentMissesNothing(t *testing.T) {
 		slow, quick := h.followIntent(t, "bob", id), h.followIntent(t, "carol", id)
 		h.fill(t, id, "alice", count)
 		h.fill(t, other, "alice", count)
-		for _, f := range []*following{quick, slow} {
+		for _, f := range []*streaming{quick, slow} {
 			for range 2 {
 				for i := range count {
 					require.Equal(t, fmt.Sprint(i+1), textOf(f.next(t).GetMessage()))
@@ -177,18 +178,18 @@ func TestSlowFollowerOfAnIntentGetsWhatIsLeft(t *testing.T) {
 func TestTailsOfIntentsEndWithTheirFollowers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.open(t)
-		both := []*following{h.followIntent(t, "bob", id), h.follow(t, "bob", id, nil)}
+		both := []*streaming{h.followIntent(t, "bob", id), h.follow(t, "bob", id, nil)}
 		key := h.key(t, id)
 		require.True(t, h.listensFor(key))
-		require.True(t, h.listensFor(feedTopic(key.IntentNo)))
+		require.True(t, h.listensFor(wake.FeedTopic(key.IntentNo)))
 		h.say(t, "alice", id, "one")
 		for _, f := range both {
 			require.Equal(t, []string{"one"}, f.said(t, 1))
 			f.cancel()
 			require.ErrorIs(t, f.end(t), context.Canceled)
 		}
-		h.messaging.tails.stop()
+		h.messaging.tails.Stop()
 		require.False(t, h.listensFor(key))
-		require.False(t, h.listensFor(feedTopic(key.IntentNo)))
+		require.False(t, h.listensFor(wake.FeedTopic(key.IntentNo)))
 	})
 }

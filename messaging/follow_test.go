@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/messaging/message"
 )
 
 // A role gained brings the open requests to it from behind the cursor; the cursor stays.
@@ -83,7 +85,7 @@ func TestSlowFollowerMissesNothing(t *testing.T) {
 		const count = 1287 // more than a tail keeps, by more than two of its pages
 		slow, quick := h.follow(t, "bob", id, nil), h.follow(t, "carol", id, nil)
 		h.fill(t, id, "alice", count)
-		for _, follower := range []*following{quick, slow} {
+		for _, follower := range []*streaming{quick, slow} {
 			for i := range count {
 				require.Equal(t, fmt.Sprint(i+1), textOf(follower.next(t).GetMessage()))
 			}
@@ -133,9 +135,9 @@ func TestLostWakeUpsDelayAndDoNotLose(t *testing.T) {
 	require.Equal(t, []string{"one"}, bob.texts(t, 1))
 	require.Equal(t, []string{"one"}, carol.texts(t, 1))
 	other.removeMember(t, id, "bob")
-	require.ErrorIs(t, bob.end(t), errNotMember)
+	require.ErrorIs(t, bob.end(t), message.ErrNotMember)
 	other.closeChannel(t, id)
-	require.ErrorIs(t, carol.end(t), errChannelClosed)
+	require.ErrorIs(t, carol.end(t), message.ErrChannelClosed)
 }
 
 // Who joins a channel that is followed already sees it as it is now, not as the others last saw it.
@@ -151,8 +153,8 @@ func TestJoiningLooksAnew(t *testing.T) {
 	f = one.follow(t, "bob", id, nil)
 	other.removeMember(t, id, "bob")
 	_, err := one.tryFollow(as("bob"), id, nil)
-	require.ErrorIs(t, err, errNotMember)
-	require.ErrorIs(t, f.end(t), errNotMember)
+	require.ErrorIs(t, err, message.ErrNotMember)
+	require.ErrorIs(t, f.end(t), message.ErrNotMember)
 }
 
 // A replay shows messages as they are now, however long others have been sharing them.
@@ -252,7 +254,7 @@ func TestSlowFollowerGoesOnAboveTheFloor(t *testing.T) {
 func TestTailsEndWithTheirFollowers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.open(t)
-		var followers []*following
+		var followers []*streaming
 		for _, agent := range []string{"alice", "bob", "bob"} {
 			followers = append(followers, h.follow(t, agent, id, nil))
 		}
@@ -264,7 +266,7 @@ func TestTailsEndWithTheirFollowers(t *testing.T) {
 			f.cancel()
 			require.ErrorIs(t, f.end(t), context.Canceled)
 		}
-		h.messaging.tails.stop()
+		h.messaging.tails.Stop()
 		require.False(t, h.listensFor(h.key(t, id)))
 	})
 }

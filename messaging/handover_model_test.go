@@ -33,8 +33,8 @@ type twoStreams struct {
 	h, other *house
 	id       string
 	agents   []string
-	channel  []*following
-	intent   []*following
+	channel  []*streaming
+	intent   []*streaming
 	said     int
 }
 
@@ -132,7 +132,7 @@ func (s *twoStreams) settle(t require.TestingT) {
 }
 
 // until receives what comes up to a message.
-func until(t require.TestingT, f *following, end string) (shown []string) {
+func until(t require.TestingT, f *streaming, end string) (shown []string) {
 	for {
 		d := f.next(t)
 		if d.GetMessage() == nil {

@@ -10,14 +10,17 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/following"
+	"openintent/messaging/reading"
+	"openintent/messaging/wake"
 )
 
 // overhear listens as a follower of the channel does, and takes what one call brings.
-func (h *house) overhear(t require.TestingT, channelID string, do func()) *handover {
-	listening := h.messaging.hub.listen(h.key(t, channelID))
-	defer listening.close()
+func (h *house) overhear(t require.TestingT, channelID string, do func()) *wake.Handover {
+	listening := h.messaging.hub.Listen(h.key(t, channelID))
+	defer listening.Close()
 	do()
-	given, look := listening.take()
+	given, look := listening.Take()
 	require.False(t, look)
 	require.Len(t, given, 1)
 	return given[0]
@@ -42,21 +45,21 @@ func TestHandoverIsWhatALookSees(t *testing.T) {
 			given := h.overhear(t, id, do)
 			key := h.key(t, id)
 			err := h.db.Read(context.Background(), func(tx *database.Tx) error {
-				l, err := h.messaging.reader.look(tx, key, []string{"ann"})
+				l, err := h.messaging.reader.Snapshot(tx, key, []string{"ann"})
 				require.NoError(t, err)
-				read, err := page{
-					intentNo: key.IntentNo, channelNo: key.ChannelNo, channelID: id,
-					after: l.count.Messages - 1, through: l.count.Messages, everyone: true, limit: 1,
-				}.load(tx, l)
+				read, err := reading.MessageQuery{
+					IntentNo: key.IntentNo, ChannelNo: key.ChannelNo, ChannelID: id,
+					After: l.Count.Messages - 1, Through: l.Count.Messages, Everyone: true, Limit: 1,
+				}.Load(tx, l)
 				require.NoError(t, err)
-				require.Equal(t, read.messages, given.messages)
-				require.Equal(t, l.count, given.count)
-				known, ok := h.messaging.reader.lookAtHandover(given, h.clock.Now(), "ann")
+				require.Equal(t, read.Messages, given.Messages)
+				require.Equal(t, l.Count, given.Count)
+				known, ok := h.messaging.reader.HandoverSnapshot(given, h.clock.Now(), "ann")
 				require.True(t, ok)
-				require.Same(t, l.access, known.access)
-				require.Same(t, l.channel, known.channel)
-				require.Equal(t, l.head.Copy(), known.head.Copy())
-				require.Equal(t, l.now, known.now)
+				require.Same(t, l.Access, known.Access)
+				require.Same(t, l.Channel, known.Channel)
+				require.Equal(t, l.Head.Copy(), known.Head.Copy())
+				require.Equal(t, l.Now, known.Now)
 				return nil
 			})
 			require.NoError(t, err)
@@ -66,7 +69,7 @@ func TestHandoverIsWhatALookSees(t *testing.T) {
 
 // looks tells how many looks the tail of a channel has begun.
 func (h *house) looks(t require.TestingT, channelID string) int64 {
-	return h.messaging.tails.looks(channelScope(h.key(t, channelID)))
+	return h.messaging.tails.Looks(following.ChannelScope(h.key(t, channelID)))
 }
 
 // A stream gets what is said directly, and on an intent's open channel what is said to all, without a look; what hangs on a
@@ -78,8 +81,8 @@ func TestStreamsTakeWhatIsHandedOver(t *testing.T) {
 			return func() { h.send(t, "ann", &sendRequest{ChannelId: id, To: &to, Payload: content(text)}) }
 		}
 		for _, c := range []struct {
-			id, to string
-			look   bool
+			id, to   string
+			Snapshot bool
 		}{
 			{h.open(t), "bob", false},
 			{h.open(t), "*", false},
@@ -95,18 +98,18 @@ func TestStreamsTakeWhatIsHandedOver(t *testing.T) {
 				say(c.id, c.to, "next")()
 				require.Equal(t, []string{"next"}, f.texts(t, 1))
 			}
-			require.Equal(t, c.look, h.looks(t, c.id) > before, "%s to %s", h.channel(t, c.id).GetMemberPolicy(), c.to)
+			require.Equal(t, c.Snapshot, h.looks(t, c.id) > before, "%s to %s", h.channel(t, c.id).GetMemberPolicy(), c.to)
 			f.cancel()
 		}
 	})
 }
 
 // overhearAnswer listens as an asker does, and takes what one answer brings.
-func (h *house) overhearAnswer(t require.TestingT, asker string, asked *wireMessage, answering string) []*handover {
-	listening := h.messaging.hub.listenFor(asker, requestTopic(asked.GetId()))
-	defer listening.close()
+func (h *house) overhearAnswer(t require.TestingT, asker string, asked *wireMessage, answering string) []*wake.Handover {
+	listening := h.messaging.hub.ListenFor(asker, wake.RequestTopic(asked.GetId()))
+	defer listening.Close()
 	h.reply(t, answering, asked.GetChannelId(), asked.GetId(), "from "+answering)
-	given, look := listening.take()
+	given, look := listening.Take()
 	require.False(t, look)
 	return given
 }
@@ -143,7 +146,7 @@ func TestAnswersHandedOverAreThoseOfALook(t *testing.T) {
 			require.False(t, enough)
 			_, enough = h.messaging.answersHanded(h.overhearAnswer(t, "ann", asked, "eve"), q)
 			require.False(t, enough, "there was one before")
-			h.clock.Advance(2 * sharedFor)
+			h.clock.Advance(2 * wake.SharedFor)
 			_, enough = h.messaging.answersHanded(given, q)
 			require.False(t, enough, "it is too old")
 
@@ -189,8 +192,8 @@ func TestAnswersAreNotHandedToWhoLostAccess(t *testing.T) {
 func TestNothingIsHandedOverOfAnUnknownOutcome(t *testing.T) {
 	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
 		id := h.open(t)
-		listening := h.messaging.hub.listen(h.key(t, id))
-		defer listening.close()
+		listening := h.messaging.hub.Listen(h.key(t, id))
+		defer listening.Close()
 		attempts := 0
 		f.set(func() error {
 			if attempts++; attempts > 1 {
@@ -200,7 +203,7 @@ func TestNothingIsHandedOverOfAnUnknownOutcome(t *testing.T) {
 		}, times(1))
 		_, err := h.messaging.SendMessage(as("ann"), &sendRequest{ChannelId: id, Payload: content("stored all the same")})
 		require.Error(t, err)
-		given, look := listening.take()
+		given, look := listening.Take()
 		require.Empty(t, given)
 		require.True(t, look)
 	})

@@ -41,8 +41,8 @@ func TestAHeldIntentHoldsUpNoOther(t *testing.T) {
 		release()
 		for i, s := range waiting {
 			out := <-s.done
-			require.NoError(t, out.err, name)
-			require.Equal(t, count+int64(i)+1, out.message.Ordinal, "%s: in the order in which they came", name)
+			require.NoError(t, out.Err, name)
+			require.Equal(t, count+int64(i)+1, out.Message.Ordinal, "%s: in the order in which they came", name)
 		}
 	}
 	one.requireGapless(t, held)
@@ -68,8 +68,8 @@ func TestAnUncertainMessageHoldsUpNoOther(t *testing.T) {
 	}
 	letGo()
 	out := <-uncertain.done
-	require.NoError(t, out.err)
-	require.Equal(t, uncertain.draft.id, out.message.ID)
+	require.NoError(t, out.Err)
+	require.Equal(t, uncertain.draft.Id, out.Message.ID)
 	require.Equal(t, int64(1), h.channel(t, held).GetMessageCount())
 }
 

@@ -14,6 +14,7 @@ import (
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging/wake"
 )
 
 // A message reaches its recipients although the database has lost that an earlier one did.
@@ -124,9 +125,9 @@ func TestALostChannelIsNoOther(t *testing.T) {
 }
 
 // streams begins a stream of a channel and one of its intent.
-func (h *house) streams(t *testing.T, agent, channelID string) map[string]*following {
+func (h *house) streams(t *testing.T, agent, channelID string) map[string]*streaming {
 	t.Helper()
-	all := map[string]*following{"channel": h.follow(t, agent, channelID, nil)}
+	all := map[string]*streaming{"channel": h.follow(t, agent, channelID, nil)}
 	f, err := h.trySubscribe(as(agent), &openintentv1.SubscribeRequest{
 		Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: h.channel(t, channelID).GetIntentId()},
 	})
@@ -176,9 +177,9 @@ func TestAStreamThatTheLogOvertookEnds(t *testing.T) {
 			require.Equal(t, []string{"lost", "lost"}, f.texts(t, 2))
 		}
 		past.PutBack(t)
-		h.clock.Advance(sharedFor + time.Second)
+		h.clock.Advance(wake.SharedFor + time.Second)
 		h.fill(t, id, "alice", 5) // without a wake-up
-		h.messaging.hub.wakeUp(intentTopic(h.key(t, id).IntentNo))
+		h.messaging.hub.WakeUp(wake.IntentTopic(h.key(t, id).IntentNo))
 		for _, f := range live {
 			faulttest.Require(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
 		}

@@ -19,6 +19,7 @@ import (
 	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging/wake"
 	"openintent/tasks"
 )
 
@@ -373,12 +374,12 @@ func cmpMessages(one, other *wireMessage) (differing []string) {
 }
 
 // listensFor tells whether anybody listens under a topic.
-func (h *house) listensFor(topic any) bool { return len(h.messaging.hub.heard([]any{topic})) > 0 }
+func (h *house) listensFor(topic any) bool { return len(h.messaging.hub.Heard([]any{topic})) > 0 }
 
 // wasWoken tells whether the listener was woken since it was asked last.
-func wasWoken(l *listener) bool {
+func wasWoken(l *wake.Listener) bool {
 	select {
-	case <-l.woken():
+	case <-l.Woken():
 		return true
 	default:
 		return false

@@ -13,6 +13,8 @@ import (
 	"openintent/database"
 	"openintent/fault"
 	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 const (
@@ -43,31 +45,31 @@ type inbox struct {
 
 // inboxItem is a message that waits for its recipient, as of a time.
 type inboxItem struct {
-	message *Message
+	message *message.Message
 	channel *channels.Rules
 	now     time.Time
 }
 
 // waits tells whether a message waits for its recipient: a request until somebody has answered it, anything else until the
-// viewer has read it. takesPart tells whether what is said to everyone in the intent is said to the viewer. A request that
+// viewer has read it. TakesPart tells whether what is said to everyone in the intent is said to the viewer. A request that
 // eviction has passed by can still be answered, and so it waits.
-func waits(m *Message, v Viewer, l *look, takesPart bool) bool {
+func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart bool) bool {
 	switch {
-	case !visible(m, v) || !v.receives(m):
+	case !message.Visible(m, v) || !v.Receives(m):
 		return false
-	case m.Type == TypeRequest:
-		return m.Open && m.answerable(l.now)
-	case m.readByViewer || !m.EndedAt.IsZero() || m.pastExpiry(l.now):
+	case m.Type == message.TypeRequest:
+		return m.Open && m.Answerable(l.Now)
+	case m.ReadByViewer || !m.EndedAt.IsZero() || m.PastExpiry(l.Now):
 		return false
 	}
-	return m.Ordinal > l.count.Floor && (takesPart || !toEveryone(m.Target))
+	return m.Ordinal > l.Count.Floor && (takesPart || !message.ToEveryone(m.Target))
 }
 
 // inboxPlace is a message's place in the order of inboxes: by time and, because intents keep their own time, by intent and
 // position. The zero value lies before all.
 type inboxPlace struct{ createdAt, intentNo, position int64 }
 
-func placeInInbox(m *Message) inboxPlace {
+func placeInInbox(m *message.Message) inboxPlace {
 	return inboxPlace{database.Micros(m.CreatedAt), m.IntentNo, m.Position}
 }
 
@@ -101,7 +103,7 @@ func inboxPlaceFrom(cursor string) (p inboxPlace, err error) {
 // agent, and at all requests that are open for it: so much a page costs, however short it is. What it looks at is bounded
 // by the channels' max_messages and by what the counts say at most.
 type inboxReader struct {
-	*survey
+	*reading.Snapshots
 	inboxQuery
 	names []string       // the agent and, if it holds one, its role's address
 	part  map[int64]bool // intents that may be read; true where the agent takes part
@@ -114,14 +116,14 @@ func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
 		return nil, err
 	}
 	page := &inbox{sight: sight}
-	var waiting []*Message
+	var waiting []*message.Message
 	for _, read := range []func(after inboxPlace, limit int) candidates{r.openRequests, r.unreadMessages} {
 		all, complete, err := r.collect(read, inboxPlace{}, maxCounted)
 		if err != nil {
 			return nil, err
 		}
 		page.count(all)
-		after, _ := slices.BinarySearchFunc(all, q.after, func(m *Message, p inboxPlace) int {
+		after, _ := slices.BinarySearchFunc(all, q.after, func(m *message.Message, p inboxPlace) int {
 			if placeInInbox(m).compare(p) > 0 {
 				return 1
 			}
@@ -135,18 +137,18 @@ func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
 		}
 		waiting = append(waiting, following[:min(len(following), q.limit+1)]...)
 	}
-	slices.SortFunc(waiting, func(a, b *Message) int { return placeInInbox(a).compare(placeInInbox(b)) })
+	slices.SortFunc(waiting, func(a, b *message.Message) int { return placeInInbox(a).compare(placeInInbox(b)) })
 	page.more = len(waiting) > q.limit
 	return page, r.fill(page, waiting[:min(len(waiting), q.limit)])
 }
 
 // count adds waiting messages of a kind to the counts.
-func (i *inbox) count(waiting []*Message) {
+func (i *inbox) count(waiting []*message.Message) {
 	for _, m := range waiting {
-		if m.Type == TypeRequest {
+		if m.Type == message.TypeRequest {
 			i.unanswered++
 		}
-		if !m.readByViewer {
+		if !m.ReadByViewer {
 			i.unread = min(i.unread+1, maxCounted)
 		}
 	}
@@ -159,38 +161,38 @@ func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inbo
 		return nil, inboxSight{}, err
 	}
 	presences := map[string]agents.Presence{q.agent: sight.presence}
-	seen, err := s.reader.survey(tx, heads, presences)
+	seen, err := s.reader.Snapshots(tx, heads, presences)
 	if err != nil {
 		return nil, inboxSight{}, err
 	}
-	r := &inboxReader{survey: seen, inboxQuery: q, names: sight.names(), part: make(map[int64]bool)}
+	r := &inboxReader{Snapshots: seen, inboxQuery: q, names: sight.names(), part: make(map[int64]bool)}
 	for _, head := range heads {
-		access, now := seen.access[head.IntentNo], head.Now()
+		access, now := seen.Access[head.IntentNo], head.Now()
 		if access.Level(q.agent, r.operator(), now) >= intents.PermissionRead {
-			r.part[head.IntentNo] = reached.takesPart(head.IntentNo, access, q.agent, sight.presence.DepartedAt, now)
+			r.part[head.IntentNo] = reached.TakesPart(head.IntentNo, access, q.agent, sight.presence.DepartedAt, now)
 		}
 	}
 	return r, sight, nil
 }
 
-func (r *inboxReader) operator() bool { return actsAsOperator(r.by, r.agent) }
+func (r *inboxReader) operator() bool { return message.ActsAsOperator(r.by, r.agent) }
 
 // collect gathers messages after a place that wait for the agent, in order and without their content, as many as are
 // wanted. It tells whether these are all.
 func (r *inboxReader) collect(
 	read func(after inboxPlace, limit int) candidates, after inboxPlace, wanted int,
-) (waiting []*Message, complete bool, err error) {
+) (waiting []*message.Message, complete bool, err error) {
 	for {
 		found := read(after, wanted)
-		if err := r.tx.Pipeline(found.statement); err != nil {
+		if err := r.Tx.Pipeline(found.statement); err != nil {
 			return nil, false, err
 		}
 		rows := *found.messages
-		if err := r.include(rows); err != nil {
+		if err := r.Include(rows); err != nil {
 			return nil, false, err
 		}
 		for _, m := range rows {
-			if l := r.look(m); l != nil && waits(m, l.viewer(r.agent, r.operator()), l, r.part[m.IntentNo]) {
+			if l := r.Of(m); l != nil && waits(m, l.Viewer(r.agent, r.operator()), l, r.part[m.IntentNo]) {
 				waiting = append(waiting, m)
 			}
 		}
@@ -202,22 +204,22 @@ func (r *inboxReader) collect(
 }
 
 // fill reads the messages of a page whole, up to its bound in bytes.
-func (r *inboxReader) fill(page *inbox, waiting []*Message) error {
-	whole := &selection{}
-	for limit := firstChunk; len(waiting) > 0 && !whole.full; limit = min(2*limit, maxChunk) {
+func (r *inboxReader) fill(page *inbox, waiting []*message.Message) error {
+	whole := &reading.MessagePage{}
+	for limit := reading.FirstChunk; len(waiting) > 0 && !whole.Full; limit = min(2*limit, reading.MaxChunk) {
 		chunk := waiting[:min(limit, len(waiting))]
 		waiting = waiting[len(chunk):]
-		if err := r.tx.Pipeline(r.contents(whole, chunk)); err != nil {
+		if err := r.Tx.Pipeline(r.contents(whole, chunk)); err != nil {
 			return err
 		}
 	}
-	page.more = page.more || whole.full
-	if err := r.include(whole.messages); err != nil {
+	page.more = page.more || whole.Full
+	if err := r.Include(whole.Messages); err != nil {
 		return err
 	}
-	for _, m := range whole.messages {
-		l := r.look(m)
-		page.items = append(page.items, inboxItem{message: m, channel: l.channel, now: l.now})
+	for _, m := range whole.Messages {
+		l := r.Of(m)
+		page.items = append(page.items, inboxItem{message: m, channel: l.Channel, now: l.Now})
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
+	"openintent/messaging/wake"
 )
 
 // GetInbox gives what waits for an agent now.
@@ -31,7 +33,7 @@ func (s *Service) GetInbox(ctx context.Context, req *openintentv1.GetInboxReques
 
 // recordItems notes that a page was handed to its agent.
 func (s *Service) recordItems(agent string, items []inboxItem) {
-	messages := make([]*Message, len(items))
+	messages := make([]*message.Message, len(items))
 	for i, item := range items {
 		messages[i] = item.message
 	}
@@ -57,12 +59,12 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 		return page, err
 	}
 	waiting := wait{until: s.db.Now().Add(patience)}
-	listening := s.hub.listen()
-	defer listening.close()
+	listening := s.hub.Listen()
+	defer listening.Close()
 	listened := make(map[any]struct{})
 	for {
 		if listenAlso(listening, listened, page.sight.topics()) {
-			listening.signal() // something may have come before
+			listening.Signal() // something may have come before
 		}
 		remaining := waiting.remaining(s.db.Now())
 		if remaining <= 0 {
@@ -71,7 +73,7 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 		timer := time.NewTimer(min(remaining, s.lookAgain))
 		look := true
 		select {
-		case <-listening.woken():
+		case <-listening.Woken():
 			look, err = s.inboxMayDiffer(ctx, q, page)
 		case <-timer.C:
 		case <-ctx.Done():
@@ -96,7 +98,7 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 }
 
 // listenAlso listens under those of the topics that are not listened for yet, and tells whether there were any.
-func listenAlso(listening *listener, listened map[any]struct{}, topics []any) bool {
+func listenAlso(listening *wake.Listener, listened map[any]struct{}, topics []any) bool {
 	var further []any
 	for _, topic := range topics {
 		if _, already := listened[topic]; !already {
@@ -104,7 +106,7 @@ func listenAlso(listening *listener, listened map[any]struct{}, topics []any) bo
 			further = append(further, topic)
 		}
 	}
-	listening.also(further...)
+	listening.Also(further...)
 	return len(further) > 0
 }
 
@@ -134,12 +136,12 @@ func (s *Service) inboxMayDiffer(ctx context.Context, q inboxQuery, page *inbox)
 func (i *inbox) toWire() (*openintentv1.Inbox, error) {
 	wire := &openintentv1.Inbox{UnreadCount: int64(i.unread), UnansweredCount: int64(i.unanswered)}
 	for _, item := range i.items {
-		message, err := item.message.toWire(item.now)
+		message, err := item.message.ToWire(item.now)
 		if err != nil {
 			return nil, err
 		}
 		wire.Items = append(wire.Items, &openintentv1.InboxItem{
-			IntentId: item.channel.IntentID, ChannelName: item.channel.Name, Message: message, Read: item.message.readByViewer,
+			IntentId: item.channel.IntentID, ChannelName: item.channel.Name, Message: message, Read: item.message.ReadByViewer,
 		})
 	}
 	if i.more {

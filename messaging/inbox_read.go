@@ -11,6 +11,8 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 // MarkInboxRead marks several messages read at once, or none.
@@ -27,7 +29,7 @@ func (s *Service) MarkInboxRead(
 	}
 	answer := &openintentv1.MarkInboxReadResponse{}
 	for _, item := range items {
-		message, err := item.message.toWire(item.now)
+		message, err := item.message.ToWire(item.now)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +54,7 @@ func firstOfEach(texts []string) []string {
 // markInboxRead stores an agent's acknowledgements of messages of any channels, under the locks of all their intents: of
 // all of them or, with the refusal of the first that may not be acknowledged, of none.
 func (s *Service) markInboxRead(ctx context.Context, by caller.Caller, agent string, ids []string) (items []inboxItem, err error) {
-	wellFormed := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !isMessageID(id) })
+	wellFormed := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !message.IsID(id) })
 	var intentNos []int64
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		in, argument := tx.In("id", wellFormed)
@@ -93,28 +95,28 @@ func (s *Service) acknowledgeTogether(
 	if err != nil {
 		return nil, err
 	}
-	seen, err := s.reader.survey(tx, heads, map[string]agents.Presence{agent: presence})
+	seen, err := s.reader.Snapshots(tx, heads, map[string]agents.Presence{agent: presence})
 	if err != nil {
 		return nil, err
 	}
-	if err := seen.include(messages); err != nil {
+	if err := seen.Include(messages); err != nil {
 		return nil, err
 	}
-	byID := make(map[string]*Message, len(messages))
+	byID := make(map[string]*message.Message, len(messages))
 	for _, m := range messages {
 		byID[m.ID] = m
 	}
 	items := make([]inboxItem, 0, len(ids))
 	for _, id := range ids {
 		m := byID[id]
-		l := seen.look(m)
+		l := seen.Of(m)
 		if l == nil {
-			return nil, errMessageNotFound.With("message_id", id)
+			return nil, message.ErrMessageNotFound.With("message_id", id)
 		}
-		if err := mayAcknowledge(m, l.viewer(agent, actsAsOperator(by, agent)), *l); err != nil {
+		if err := mayAcknowledge(m, l.Viewer(agent, message.ActsAsOperator(by, agent)), *l); err != nil {
 			return nil, naming(err, id)
 		}
-		items = append(items, inboxItem{message: m, channel: l.channel, now: l.now})
+		items = append(items, inboxItem{message: m, channel: l.Channel, now: l.Now})
 	}
 	return items, acknowledge(tx, agent, items...)
 }
@@ -129,53 +131,23 @@ func naming(err error, id string) error {
 }
 
 // loadByIDs reads messages whole. They may be as large together as a page of an inbox, so that one can be marked at once.
-func loadByIDs(tx *database.Tx, agent string, ids []string) ([]*Message, error) {
-	whole := &selection{}
-	for limit := firstChunk; len(ids) > 0; limit = min(2*limit, maxChunk) {
+func loadByIDs(tx *database.Tx, agent string, ids []string) ([]*message.Message, error) {
+	whole := &reading.MessagePage{}
+	for limit := reading.FirstChunk; len(ids) > 0; limit = min(2*limit, reading.MaxChunk) {
 		chunk := ids[:min(limit, len(ids))]
 		ids = ids[len(chunk):]
 		in, argument := tx.In("m.id", chunk)
 		err := tx.Pipeline(database.Statement{
-			SQL:  "SELECT " + messageColumns + " FROM messages m WHERE " + in,
-			Args: viewedBy(agent, argument),
-			Scan: whole.scan,
+			SQL:  "SELECT " + message.Columns + " FROM messages m WHERE " + in,
+			Args: message.ViewedBy(agent, argument),
+			Scan: whole.Scan,
 		})
 		if err != nil {
 			return nil, err
 		}
-		if whole.full {
+		if whole.Full {
 			return nil, fault.BadField("message_ids", "the messages have more than 3 MiB together; name fewer at once")
 		}
 	}
-	return whole.messages, nil
-}
-
-// acknowledge writes the agent's receipts and, where they are the first, the messages' read_at.
-func acknowledge(tx *database.Tx, agent string, items ...inboxItem) error {
-	var readers []string
-	var intentNos, positions, times []int64
-	var firstIntentNos, firstPositions, firstTimes []int64
-	for _, item := range items {
-		m, at := item.message, database.Micros(item.now)
-		if m.readByViewer {
-			continue
-		}
-		m.readByViewer = true
-		readers, intentNos = append(readers, agent), append(intentNos, m.IntentNo)
-		positions, times = append(positions, m.Position), append(times, at)
-		if m.ReadAt.IsZero() {
-			m.ReadAt = item.now
-			firstIntentNos, firstPositions = append(firstIntentNos, m.IntentNo), append(firstPositions, m.Position)
-			firstTimes = append(firstTimes, at)
-		}
-	}
-	statements := tx.Insert("receipts",
-		database.Column{Name: "intent_no", Values: intentNos},
-		database.Column{Name: "position", Values: positions},
-		database.Column{Name: "agent_id", Values: readers},
-		database.Column{Name: "read_at", Values: times},
-	)
-	return tx.Pipeline(append(statements, tx.Update("messages",
-		[]database.Column{{Name: "intent_no", Values: firstIntentNos}, {Name: "position", Values: firstPositions}},
-		[]database.Column{{Name: "read_at", Values: firstTimes}})...)...)
+	return whole.Messages, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"openintent/fault"
 	"openintent/fault/faulttest"
+	"openintent/messaging/message"
 )
 
 // Marking reaches across channels and intents, gives each message once in the order named, and may be repeated.
@@ -63,7 +64,7 @@ func TestMarkInboxReadIsAllOrNone(t *testing.T) {
 			"out of time": {lapsed.GetId(), "MESSAGE_EXPIRED", fault.Conflict},
 			"no member's": {hidden.GetId(), "MESSAGE_NOT_FOUND", fault.NotFound},
 			"evicted":     {evicted.GetId(), "MESSAGE_NOT_FOUND", fault.NotFound},
-			"unknown":     {newMessageID(), "MESSAGE_NOT_FOUND", fault.NotFound},
+			"unknown":     {message.NewID(), "MESSAGE_NOT_FOUND", fault.NotFound},
 			"malformed":   {"msg_\x00", "MESSAGE_NOT_FOUND", fault.NotFound},
 		} {
 			_, err := h.markInbox(as("b"), "b", good.GetId(), c.id, goodToo.GetId())

@@ -7,6 +7,9 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+	"openintent/messaging/wake"
 )
 
 // inboxSight is what an inbox depends on apart from its messages, as one look saw it. Nothing enters an inbox by the passing
@@ -25,18 +28,18 @@ type intentSight struct {
 
 // inboxSight reads the sight, the heads of the intents in it, and the agent's reach: of the intents that may reach the
 // agent, those that keep messages or may still get some.
-func (s *Service) inboxSight(tx *database.Tx, agent string) (inboxSight, intents.Heads, reach, error) {
+func (s *Service) inboxSight(tx *database.Tx, agent string) (inboxSight, intents.Heads, reading.Reach, error) {
 	seen := inboxSight{intents: make(map[int64]intentSight)}
 	var err error
 	if seen.presence, err = presenceOf(tx, agent); err != nil {
-		return seen, nil, reach{}, err
+		return seen, nil, reading.Reach{}, err
 	}
-	reached, statements := prepareReach(tx, agent, seen.role())
+	reached, statements := reading.PrepareReach(tx, agent, seen.role())
 	if err := tx.Pipeline(statements...); err != nil {
-		return seen, nil, reach{}, err
+		return seen, nil, reading.Reach{}, err
 	}
 	var living []int64
-	in, argument := tx.In("h.intent_no", reached.intents())
+	in, argument := tx.In("h.intent_no", reached.Intents())
 	err = tx.Pipeline(database.Statement{
 		SQL: "SELECT h.intent_no FROM intent_heads h WHERE " + in +
 			" AND (h.ended_at IS NULL OR EXISTS (SELECT 1 FROM messages m WHERE m.intent_no = h.intent_no))",
@@ -49,15 +52,15 @@ func (s *Service) inboxSight(tx *database.Tx, agent string) (inboxSight, intents
 		},
 	})
 	if err != nil {
-		return seen, nil, reach{}, err
+		return seen, nil, reading.Reach{}, err
 	}
 	statement, heads := intents.PrepareHeads(tx, living)
 	if err := tx.Pipeline(statement); err != nil {
-		return seen, nil, reach{}, err
+		return seen, nil, reading.Reach{}, err
 	}
 	for _, head := range heads() {
 		no := head.IntentNo
-		seen.intents[no] = intentSight{head.Epoch, head.LastPosition, reached.spoken[no], reached.listed[no]}
+		seen.intents[no] = intentSight{head.Epoch, head.LastPosition, reached.Spoken[no], reached.Listed[no]}
 	}
 	return seen, heads(), reached, nil
 }
@@ -89,12 +92,12 @@ func (s inboxSight) names() []string {
 
 // topics are those under which the inbox's changes are told.
 func (s inboxSight) topics() []any {
-	topics := []any{agentTopic(s.presence.AgentID)}
+	topics := []any{wake.AgentTopic(s.presence.AgentID)}
 	for _, name := range s.names() {
-		topics = append(topics, audienceTopic(name))
+		topics = append(topics, wake.AudienceTopic(name))
 	}
 	for intentNo := range s.intents {
-		topics = append(topics, feedTopic(intentNo), intentTopic(intentNo))
+		topics = append(topics, wake.FeedTopic(intentNo), wake.IntentTopic(intentNo))
 	}
 	return topics
 }
@@ -141,19 +144,19 @@ func addressedAfter(tx *database.Tx, intentNo, after int64, names []string, foun
 // candidates is a statement for messages that may wait for an agent, without their content, and where it puts them.
 type candidates struct {
 	statement database.Statement
-	messages  *[]*Message
+	messages  *[]*message.Message
 }
 
 // candidates completes a query whose WHERE clause narrows messages m down: to what comes after a place, in the inbox's order.
 func (r *inboxReader) candidates(from, condition string, arguments []any, after inboxPlace, limit int) candidates {
-	found := new([]*Message)
-	arguments = viewedBy(r.agent, append(arguments, after.createdAt, after.intentNo, after.position, limit)...)
+	found := new([]*message.Message)
+	arguments = message.ViewedBy(r.agent, append(arguments, after.createdAt, after.intentNo, after.position, limit)...)
 	return candidates{messages: found, statement: database.Statement{
-		SQL: "SELECT " + factColumns + " FROM " + from + " WHERE " + condition +
+		SQL: "SELECT " + message.FactColumns + " FROM " + from + " WHERE " + condition +
 			" AND (m.created_at, m.intent_no, m.position) > (?, ?, ?) ORDER BY m.created_at, m.intent_no, m.position LIMIT ?",
 		Args: arguments,
 		Scan: func(row database.Row) error {
-			m, err := scanFacts(row)
+			m, err := message.ScanFacts(row)
 			*found = append(*found, m)
 			return err
 		},
@@ -162,7 +165,7 @@ func (r *inboxReader) candidates(from, condition string, arguments []any, after 
 
 // openRequests gives the requests to the agent that nobody has answered.
 func (r *inboxReader) openRequests(after inboxPlace, limit int) candidates {
-	in, names := r.tx.In("q.target", r.names)
+	in, names := r.Tx.In("q.target", r.names)
 	// The page is cut before the messages are read, and with what it is cut by, so that no more of them are: a plan cannot
 	// begin with the messages, however many of all requests are the agent's.
 	return r.candidates("(SELECT q.intent_no, q.position FROM open_requests q WHERE "+in+
@@ -181,9 +184,9 @@ func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 			part = append(part, intentNo)
 		}
 	}
-	inReadable, intentNos := r.tx.In("m.intent_no", database.Distinct(readable))
-	inReadableToo, _ := r.tx.In("c.intent_no", database.Distinct(readable)) // a plan that begins with the channels begins with these
-	inPart, partNos := r.tx.In("m.intent_no", database.Distinct(part))
+	inReadable, intentNos := r.Tx.In("m.intent_no", database.Distinct(readable))
+	inReadableToo, _ := r.Tx.In("c.intent_no", database.Distinct(readable)) // a plan that begins with the channels begins with these
+	inPart, partNos := r.Tx.In("m.intent_no", database.Distinct(part))
 	addressed, addresses := r.addressed()
 	condition := inReadable + " AND " + inReadableToo + " AND m.message_type <> 'request' AND m.sender <> ?" +
 		" AND (" + addressed + " OR (m.target IS NULL OR m.target = '*') AND " + inPart + ")" +
@@ -194,7 +197,7 @@ func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 	arguments := append([]any{intentNos, intentNos, r.agent}, append(addresses, partNos, r.now(), r.agent)...)
 	if !r.operator() {
 		condition += " AND (c.policy = 'intent' OR EXISTS (SELECT 1 FROM members b" +
-			" WHERE b.intent_no = m.intent_no AND b.channel_no = m.channel_no AND b.agent_id = ?" + oneByOne + "))"
+			" WHERE b.intent_no = m.intent_no AND b.channel_no = m.channel_no AND b.agent_id = ?" + message.OneByOne + "))"
 		arguments = append(arguments, r.agent)
 	}
 	return r.candidates("messages m"+
@@ -208,27 +211,27 @@ func (r *inboxReader) addressed() (condition string, arguments []any) {
 	condition, arguments = "m.target = ?", []any{r.agent}
 	for _, role := range r.names[1:] {
 		condition += " OR m.target = ? AND m.created_at > ?"
-		arguments = append(arguments, role, database.Micros(r.presences[r.agent].RoleSince))
+		arguments = append(arguments, role, database.Micros(r.Presences[r.agent].RoleSince))
 	}
 	return condition, arguments
 }
 
 // now is the earliest time by which an intent's messages are judged.
-func (r *inboxReader) now() int64 { return database.Micros(r.tx.Now()) }
+func (r *inboxReader) now() int64 { return database.Micros(r.Tx.Now()) }
 
 // contents gives the statement that reads messages whole, in the inbox's order.
-func (r *inboxReader) contents(whole *selection, wanted []*Message) database.Statement {
+func (r *inboxReader) contents(whole *reading.MessagePage, wanted []*message.Message) database.Statement {
 	n := len(wanted)
 	intentNos, positions := make([]int64, n), make([]int64, n)
 	for i, m := range wanted {
 		intentNos[i], positions[i] = m.IntentNo, m.Position
 	}
-	in, rows := r.tx.InRows(
+	in, rows := r.Tx.InRows(
 		database.Column{Name: "m.intent_no", Values: intentNos}, database.Column{Name: "m.position", Values: positions})
 	return database.Statement{
-		SQL: "SELECT " + messageColumns + " FROM messages m WHERE " + in +
+		SQL: "SELECT " + message.Columns + " FROM messages m WHERE " + in +
 			" ORDER BY m.created_at, m.intent_no, m.position",
-		Args: viewedBy(r.agent, rows...),
-		Scan: whole.scan,
+		Args: message.ViewedBy(r.agent, rows...),
+		Scan: whole.Scan,
 	}
 }

@@ -296,10 +296,10 @@ func (h *house) sendMany(t require.TestingT, channelID, sender, target string, c
 	sent := make([]*submitted, count)
 	for i := range sent {
 		d := h.draftFor(t, channelID, sender, "")
-		d.target = target
+		d.Target = target
 		sent[i] = h.enqueue(t, d)
 	}
 	for _, s := range sent {
-		require.NoError(t, (<-s.done).err)
+		require.NoError(t, (<-s.done).Err)
 	}
 }

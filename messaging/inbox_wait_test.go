@@ -11,6 +11,7 @@ import (
 
 	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/wake"
 )
 
 // waitedFor is what a call that waits for an inbox has come to.
@@ -27,7 +28,7 @@ func (h *house) awaitInbox(ctx context.Context, t require.TestingT, agent string
 		done <- waitedFor{page, err}
 	}()
 	eventually(t, func() bool {
-		return len(done) > 0 || h.listensFor(agentTopic(agent))
+		return len(done) > 0 || h.listensFor(wake.AgentTopic(agent))
 	}, "nobody waits")
 	return done
 }
@@ -102,7 +103,7 @@ func TestInboxWaitRunsOut(t *testing.T) {
 			page, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Cursor: ptr(place.cursor()), WaitSeconds: ptr(600.0)})
 			done <- waitedFor{page, err}
 		}()
-		eventually(t, func() bool { return h.listensFor(agentTopic("b")) }, "nobody waits")
+		eventually(t, func() bool { return h.listensFor(wake.AgentTopic("b")) }, "nobody waits")
 		h.clock.Advance(time.Hour)
 		waited := <-done
 		require.NoError(t, waited.err)
@@ -119,7 +120,7 @@ func TestInboxWaitEndsWithItsCall(t *testing.T) {
 		gone := errors.New("the server stops")
 		cancel(gone)
 		require.ErrorIs(t, (<-done).err, gone)
-		require.False(t, h.listensFor(agentTopic("b")))
+		require.False(t, h.listensFor(wake.AgentTopic("b")))
 	})
 }
 

@@ -1,16 +1,72 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
 
+	openintentv1 "openintent/gen/openintent/v1"
+
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
+
+// ListMessages lists the messages that the caller may see.
+func (s *Service) ListMessages(
+	ctx context.Context, req *openintentv1.ListMessagesRequest,
+) (*openintentv1.ListMessagesResponse, error) {
+	c, key, err := s.reading(ctx, req.GetChannelId())
+	if err != nil {
+		return nil, err
+	}
+	q := listing{
+		by: c, since: req.GetSince(), recipient: req.GetTo(), limit: int(req.GetLimit()),
+		messageType: message.TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(),
+	}
+	if q.limit == 0 {
+		q.limit = reading.MaxPage
+	}
+	if err := cmp.Or(caller.CheckText("to", q.recipient), caller.CheckText("correlation_id", q.correlationID)); err != nil {
+		return nil, err
+	}
+	messages, next, now, err := s.list(ctx, key, q)
+	if err != nil {
+		return nil, err
+	}
+	s.offers.record(c.Agent, now, messages...)
+	wire, err := message.ToWire(messages, now)
+	return &openintentv1.ListMessagesResponse{Messages: wire, NextSince: &next}, err
+}
+
+// GetMessage gives one message.
+func (s *Service) GetMessage(ctx context.Context, req *openintentv1.GetMessageRequest) (*openintentv1.Message, error) {
+	c, key, err := s.reading(ctx, req.GetChannelId())
+	if err != nil {
+		return nil, err
+	}
+	m, now, err := s.get(ctx, key, c, req.GetMessageId())
+	if err != nil {
+		return nil, err
+	}
+	s.offers.record(c.Agent, now, m)
+	return m.ToWire(now)
+}
+
+// reading finds the caller and the channel of a call that reads.
+func (s *Service) reading(ctx context.Context, channelID string) (caller.Caller, channels.Key, error) {
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return caller.Caller{}, channels.Key{}, err
+	}
+	key, err := s.locate(ctx, channelID)
+	return c, key, err
+}
 
 // listing is one call of ListMessages.
 type listing struct {
@@ -18,7 +74,7 @@ type listing struct {
 	since         string
 	recipient     string
 	limit         int
-	messageType   Type
+	messageType   message.Type
 	correlationID string
 }
 
@@ -26,17 +82,17 @@ type listing struct {
 // cursor to go on with.
 func (s *Service) list(
 	ctx context.Context, key channels.Key, q listing,
-) (messages []*Message, next string, now time.Time, err error) {
+) (messages []*message.Message, next string, now time.Time, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		l, err := s.reader.look(tx, key, []string{q.by.Agent, q.recipient})
+		l, err := s.reader.Snapshot(tx, key, []string{q.by.Agent, q.recipient})
 		if err != nil {
 			return err
 		}
-		viewer, err := l.admitViewer(q.by, q.by.Agent)
+		viewer, err := l.AdmitViewer(q.by, q.by.Agent)
 		if err != nil {
 			return err
 		}
-		now = l.now
+		now = l.Now
 		messages, err = q.collect(tx, l, viewer)
 		next = q.next(messages, l)
 		return err
@@ -46,25 +102,25 @@ func (s *Service) list(
 
 // next gives the cursor after a page. After an empty one that is the cursor asked with or, without one, the time of the
 // intent's newest position, after which everything lies that is stored later.
-func (q listing) next(messages []*Message, l look) string {
+func (q listing) next(messages []*message.Message, l reading.Snapshot) string {
 	switch {
 	case len(messages) > 0:
 		return messages[len(messages)-1].ID
 	case q.since != "":
 		return q.since
 	}
-	return l.head.LastAt.Format(time.RFC3339Nano)
+	return l.Head.LastAt.Format(time.RFC3339Nano)
 }
 
 // keeps tells whether a message belongs to the list: the viewer may see it and, when a recipient is asked for, that agent
 // receives it.
-func (q listing) keeps(m *Message, l look, viewer Viewer) bool {
-	return listed(m, viewer, l.now) && (q.recipient == "" || l.isFor(m, viewer, q.recipient))
+func (q listing) keeps(m *message.Message, l reading.Snapshot, viewer message.Viewer) bool {
+	return message.Listed(m, viewer, l.Now) && (q.recipient == "" || l.IsFor(m, viewer, q.recipient))
 }
 
 // collect gathers the page in chunks until it is full or the channel's end (or floor) is reached.
-func (q listing) collect(tx *database.Tx, l look, viewer Viewer) ([]*Message, error) {
-	after, backwards := l.count.Floor, q.since == ""
+func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Viewer) ([]*message.Message, error) {
+	after, backwards := l.Count.Floor, q.since == ""
 	if !backwards {
 		cursor, err := cursorOrdinal(tx, l, q.since)
 		if err != nil {
@@ -72,43 +128,43 @@ func (q listing) collect(tx *database.Tx, l look, viewer Viewer) ([]*Message, er
 		}
 		after = max(after, cursor)
 	}
-	p := page{
-		intentNo: l.channel.IntentNo, channelNo: l.channel.ChannelNo, channelID: l.channel.ID,
-		after: after, through: l.count.Messages, agent: viewer.Agent, everyone: viewer.Operator,
-		messageType: q.messageType, correlationID: q.correlationID,
-		newestFirst: backwards, limit: min(firstChunk, q.limit),
+	p := reading.MessageQuery{
+		IntentNo: l.Channel.IntentNo, ChannelNo: l.Channel.ChannelNo, ChannelID: l.Channel.ID,
+		After: after, Through: l.Count.Messages, Agent: viewer.Agent, Everyone: viewer.Operator,
+		MessageType: q.messageType, CorrelationID: q.correlationID,
+		NewestFirst: backwards, Limit: min(reading.FirstChunk, q.limit),
 	}
-	var kept []*Message
+	var kept []*message.Message
 	for bytes := 0; len(kept) < q.limit; {
-		rows, err := p.load(tx, l)
+		rows, err := p.Load(tx, l)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range rows.messages {
+		for _, m := range rows.Messages {
 			if !q.keeps(m, l, viewer) {
 				continue
 			}
-			bytes += m.size()
-			if len(kept) == q.limit || len(kept) > 0 && bytes > maxPageBytes {
+			bytes += m.Size()
+			if len(kept) == q.limit || len(kept) > 0 && bytes > reading.MaxPageBytes {
 				return q.ordered(kept), nil
 			}
 			kept = append(kept, m)
 		}
-		if rows.complete(p.limit) {
+		if rows.Complete(p.Limit) {
 			break
 		}
-		if last := rows.messages[len(rows.messages)-1].Ordinal; backwards {
-			p.through = last - 1
+		if last := rows.Messages[len(rows.Messages)-1].Ordinal; backwards {
+			p.Through = last - 1
 		} else {
-			p.after = last
+			p.After = last
 		}
-		p.limit = rows.following(p.limit)
+		p.Limit = rows.NextLimit(p.Limit)
 	}
 	return q.ordered(kept), nil
 }
 
 // ordered turns a page that was read newest first into rising order.
-func (q listing) ordered(messages []*Message) []*Message {
+func (q listing) ordered(messages []*message.Message) []*message.Message {
 	if q.since == "" {
 		slices.Reverse(messages)
 	}
@@ -117,11 +173,11 @@ func (q listing) ordered(messages []*Message) []*Message {
 
 // cursorOrdinal finds the place after which a list goes on: a message id of this channel or a time. An id that is no
 // longer retained goes on at the oldest retained message; one of another channel, or a malformed one, is refused.
-func cursorOrdinal(tx *database.Tx, l look, since string) (int64, error) {
+func cursorOrdinal(tx *database.Tx, l reading.Snapshot, since string) (int64, error) {
 	if at, err := parseTime(since); err == nil {
 		return ordinalAt(tx, l, at)
 	}
-	if !isMessageID(since) {
+	if !message.IsID(since) {
 		return 0, fault.BadField("since", "it must be a message id of this channel or an RFC 3339 time")
 	}
 	var intentNo, channelNo, ordinal int64
@@ -133,15 +189,15 @@ func cursorOrdinal(tx *database.Tx, l look, since string) (int64, error) {
 	if err != nil || ordinal == 0 {
 		return 0, err
 	}
-	if (channels.Key{IntentNo: intentNo, ChannelNo: channelNo}) != l.channel.Key {
+	if (channels.Key{IntentNo: intentNo, ChannelNo: channelNo}) != l.Channel.Key {
 		return 0, fault.BadField("since", "it names a message of another channel; give one of this channel or a time")
 	}
 	return ordinal, nil
 }
 
 // ordinalAt finds the last ordinal whose message was stored at or before a time.
-func ordinalAt(tx *database.Tx, l look, at time.Time) (int64, error) {
-	return ordinalBy(tx, l, "created_at", database.Micros(at))
+func ordinalAt(tx *database.Tx, l reading.Snapshot, at time.Time) (int64, error) {
+	return reading.OrdinalBy(tx, l, "created_at", database.Micros(at))
 }
 
 // parseTime reads an RFC 3339 time, in lower case too; one without a zone is taken as UTC. In a query a bare + means a
@@ -155,58 +211,22 @@ func parseTime(text string) (time.Time, error) {
 }
 
 // get gives one retained message that the caller may see.
-func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, id string) (m *Message, now time.Time, err error) {
+func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, id string) (m *message.Message, now time.Time, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		l, err := s.reader.look(tx, key, []string{by.Agent})
+		l, err := s.reader.Snapshot(tx, key, []string{by.Agent})
 		if err != nil {
 			return err
 		}
-		viewer, err := l.admitViewer(by, by.Agent)
+		viewer, err := l.AdmitViewer(by, by.Agent)
 		if err != nil {
 			return err
 		}
-		m, err = l.find(tx, viewer.Agent, id)
-		now = l.now
-		if err == nil && (m == nil || m.Ordinal <= l.count.Floor || !visible(m, viewer)) {
-			return errMessageNotFound
+		m, err = l.Find(tx, viewer.Agent, id)
+		now = l.Now
+		if err == nil && (m == nil || m.Ordinal <= l.Count.Floor || !message.Visible(m, viewer)) {
+			return message.ErrMessageNotFound
 		}
 		return err
 	})
 	return m, now, err
-}
-
-// markRead stores a recipient's acknowledgement. The first one sets the message's read_at; repeats change nothing.
-func (s *Service) markRead(ctx context.Context, key channels.Key, by caller.Caller, acting, id string) (m *Message, now time.Time, err error) {
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		l, _, err := s.reader.lookLocked(tx, key, []string{acting})
-		if err != nil {
-			return err
-		}
-		viewer, err := l.admitViewer(by, acting)
-		if err != nil {
-			return err
-		}
-		m, err = l.find(tx, acting, id)
-		if err != nil {
-			return err
-		}
-		now = l.now
-		if err := mayAcknowledge(m, viewer, l); err != nil {
-			return err
-		}
-		return acknowledge(tx, acting, inboxItem{message: m, now: now})
-	})
-	return m, now, err
-}
-
-func mayAcknowledge(m *Message, viewer Viewer, l look) error {
-	switch {
-	case m == nil || m.Ordinal <= l.count.Floor || !visible(m, viewer):
-		return errMessageNotFound
-	case m.Sender == viewer.Agent:
-		return errOwnMessage
-	case m.Expired(l.now) || m.Type != TypeRequest && m.pastExpiry(l.now) && !m.readByViewer:
-		return errMessageExpired.With("message_id", m.ID)
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"openintent/fault"
 	"openintent/fault/faulttest"
+	"openintent/messaging/message"
 )
 
 func TestListingAfterACursor(t *testing.T) {
@@ -120,7 +121,7 @@ func TestTimesAsCursors(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), at, text)
 	}
-	for _, text := range []string{"", "2020-01-01", "2020-01-01 00:00:00Z", "2020-13-01T00:00:00Z", newMessageID()} {
+	for _, text := range []string{"", "2020-01-01", "2020-01-01 00:00:00Z", "2020-13-01T00:00:00Z", message.NewID()} {
 		_, err := parseTime(text)
 		require.Error(t, err, text)
 	}

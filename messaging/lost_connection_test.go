@@ -8,12 +8,13 @@ import (
 	"openintent/database"
 	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
 )
 
 // insist repeats a call under one idempotency key until it succeeds, as a client does.
 func insist(t require.TestingT, call func(key *string) (*wireMessage, error)) *wireMessage {
 	var m *wireMessage
-	key := newMessageID()
+	key := message.NewID()
 	eventually(t, func() bool {
 		var err error
 		m, err = call(&key)

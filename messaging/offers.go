@@ -14,6 +14,8 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/loop"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 const (
@@ -103,8 +105,8 @@ func (o *offers) stop() {
 
 // RecordOffered notes that messages among the entries were handed to a transport of the agent's. It does not block, and
 // what was noted is written soon.
-func (s *Service) RecordOffered(agentID string, entries ...Entry) {
-	messages := make([]*Message, 0, len(entries))
+func (s *Service) RecordOffered(agentID string, entries ...reading.Entry) {
+	messages := make([]*message.Message, 0, len(entries))
 	for _, entry := range entries {
 		if entry.Message != nil {
 			messages = append(messages, entry.Message)
@@ -116,25 +118,25 @@ func (s *Service) RecordOffered(agentID string, entries ...Entry) {
 // record notes messages that were handed to a transport of an agent's, of which it counts those that the agent receives.
 // The agent could see them, so one to a role that is not its own is to a role that it holds. Only the operator sees what
 // is not for it: that it looked is not recorded.
-func (o *offers) record(agent string, at time.Time, messages ...*Message) {
+func (o *offers) record(agent string, at time.Time, messages ...*message.Message) {
 	var noted []offer
 	latest := make(map[channels.Key]int) // which of the noted is a channel's newest to everyone
 	for _, m := range messages {
-		everyone := toEveryone(m.Target)
-		if m.Sender == agent || agent == caller.Operator && m.Target != agent || isAgent(m.Target) && m.Target != agent {
+		everyone := message.ToEveryone(m.Target)
+		if m.Sender == agent || agent == caller.Operator && m.Target != agent || message.IsAgent(m.Target) && m.Target != agent {
 			continue
 		}
 		one := offer{
-			offerKey{m.IntentNo, m.Position, m.ID, agent}, m.ChannelNo, m.Ordinal, everyone, later(at, m.CreatedAt), m.CreatedAt,
+			offerKey{m.IntentNo, m.Position, m.ID, agent}, m.ChannelNo, m.Ordinal, everyone, message.Later(at, m.CreatedAt), m.CreatedAt,
 		}
-		if before, marked := latest[m.channel()]; everyone && marked {
+		if before, marked := latest[m.Key()]; everyone && marked {
 			if noted[before].ordinal < m.Ordinal {
 				noted[before] = one
 			}
 			continue
 		}
 		if everyone {
-			latest[m.channel()] = len(noted)
+			latest[m.Key()] = len(noted)
 		}
 		noted = append(noted, one)
 	}

@@ -14,6 +14,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
 )
 
 func (h *house) flushOffers(t require.TestingT) {
@@ -133,8 +134,8 @@ func TestReplicasAgreeOnOffers(t *testing.T) {
 		direct := h.asks(t, "a", channelID, "b")
 		h.say(t, "a", channelID, "")
 		newest := h.say(t, "a", channelID, "")
-		message := func(position, ordinal int64, target string) *Message {
-			return &Message{IntentNo: key.IntentNo, ChannelNo: key.ChannelNo, Position: position, Ordinal: ordinal, Sender: "a", Target: target}
+		message := func(position, ordinal int64, target string) *message.Message {
+			return &message.Message{IntentNo: key.IntentNo, ChannelNo: key.ChannelNo, Position: position, Ordinal: ordinal, Sender: "a", Target: target}
 		}
 		position := h.storedOf(t, key.IntentNo)[0].position
 		early, late := h.clock.Advance(time.Minute), h.clock.Advance(time.Minute)
@@ -153,11 +154,11 @@ func (h *house) recorder(log io.Writer) *offers {
 }
 
 // messagesFor makes messages from a to b in a channel that exists, which are not stored unless their positions are.
-func (h *house) messagesFor(t require.TestingT, channelID string, count int) []*Message {
+func (h *house) messagesFor(t require.TestingT, channelID string, count int) []*message.Message {
 	key := h.key(t, channelID)
-	messages := make([]*Message, count)
+	messages := make([]*message.Message, count)
 	for i := range messages {
-		messages[i] = &Message{IntentNo: key.IntentNo, ChannelNo: key.ChannelNo, Position: int64(i), Sender: "a", Target: "b"}
+		messages[i] = &message.Message{IntentNo: key.IntentNo, ChannelNo: key.ChannelNo, Position: int64(i), Sender: "a", Target: "b"}
 	}
 	return messages
 }
@@ -264,7 +265,7 @@ func TestOffersGoWithTheirMessages(t *testing.T) {
 		h.sweep(t)
 		require.Zero(t, records(ended))
 		require.Equal(t, 3, records(kept))
-		h.messaging.offers.record("c", h.clock.Now(), &Message{
+		h.messaging.offers.record("c", h.clock.Now(), &message.Message{
 			IntentNo: h.key(t, doomed).IntentNo, ChannelNo: h.key(t, doomed).ChannelNo, Ordinal: 2, Sender: "a",
 		})
 		h.flushOffers(t)
@@ -295,28 +296,28 @@ func (h *house) placeOf(t require.TestingT, m *wireMessage) int64 {
 func TestRecordCountsRecipientsOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		agent   string
-		message Message
+		message message.Message
 		counts  bool
 	}{
-		"the addressee":               {"b", Message{Sender: "a", Target: "b"}, true},
-		"one's own message":           {"a", Message{Sender: "a", Target: "b"}, false},
-		"one's own to everyone":       {"a", Message{Sender: "a"}, false},
-		"everyone":                    {"b", Message{Sender: "a", Target: caller.Broadcast}, true},
-		"a holder of the role":        {"b", Message{Sender: "a", Target: "role:judge"}, true},
-		"the operator, to another":    {caller.Operator, Message{Sender: "a", Target: "b"}, false},
-		"the operator, to a role":     {caller.Operator, Message{Sender: "a", Target: "role:judge"}, false},
-		"the operator, to everyone":   {caller.Operator, Message{Sender: "a"}, false},
-		"the server's word":           {"b", Message{Sender: caller.System}, true},
-		"the addressee of the server": {"b", Message{Sender: caller.System, Target: "b"}, true},
+		"the addressee":               {"b", message.Message{Sender: "a", Target: "b"}, true},
+		"one's own message":           {"a", message.Message{Sender: "a", Target: "b"}, false},
+		"one's own to everyone":       {"a", message.Message{Sender: "a"}, false},
+		"everyone":                    {"b", message.Message{Sender: "a", Target: caller.Broadcast}, true},
+		"a holder of the role":        {"b", message.Message{Sender: "a", Target: "role:judge"}, true},
+		"the operator, to another":    {caller.Operator, message.Message{Sender: "a", Target: "b"}, false},
+		"the operator, to a role":     {caller.Operator, message.Message{Sender: "a", Target: "role:judge"}, false},
+		"the operator, to everyone":   {caller.Operator, message.Message{Sender: "a"}, false},
+		"the server's word":           {"b", message.Message{Sender: caller.System}, true},
+		"the addressee of the server": {"b", message.Message{Sender: caller.System, Target: "b"}, true},
 	} {
 		o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour)
 		o.record(c.agent, time.Now(), &c.message)
 		require.Equal(t, c.counts, len(o.waiting) == 1, name)
 	}
 	o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour)
-	var said []*Message
+	var said []*message.Message
 	for i := range int64(100) {
-		said = append(said, &Message{IntentNo: i % 2, ChannelNo: 1, Ordinal: i, Sender: "a"})
+		said = append(said, &message.Message{IntentNo: i % 2, ChannelNo: 1, Ordinal: i, Sender: "a"})
 	}
 	o.record("b", time.Now(), said...)
 	require.Len(t, o.waiting, 2, fmt.Sprint("the newest of each channel suffices: ", o.waiting))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/messaging/message"
 )
 
 // stored is what the store says of one message's places.
@@ -111,8 +112,8 @@ func (h *house) positionOf(t require.TestingT, channelID string) int64 {
 	key := h.key(t, channelID)
 	var position int64
 	err := h.db.Read(context.Background(), func(tx *database.Tx) error {
-		l, err := h.messaging.reader.look(tx, key, nil)
-		position = l.head.LastPosition
+		l, err := h.messaging.reader.Snapshot(tx, key, nil)
+		position = l.Head.LastPosition
 		return err
 	})
 	require.NoError(t, err)
@@ -145,8 +146,8 @@ func TestMaxMessagesListsTheNewestAndCountsAll(t *testing.T) {
 			_, err := h.tryGet(as("alice"), id, m.GetId())
 			_, readErr := h.tryRead(as("bob"), id, m.GetId())
 			if i < 7 {
-				require.ErrorIs(t, err, errMessageNotFound, "an evicted message is absent at once")
-				require.ErrorIs(t, readErr, errMessageNotFound)
+				require.ErrorIs(t, err, message.ErrMessageNotFound, "an evicted message is absent at once")
+				require.ErrorIs(t, readErr, message.ErrMessageNotFound)
 			} else {
 				require.NoError(t, err)
 				require.NoError(t, readErr)

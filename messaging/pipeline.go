@@ -12,6 +12,7 @@ import (
 
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/writing"
 )
 
 // messageStream is a stream of SendMessages. Receiving gives a fault for a message that breaks the rules of its fields; the
@@ -63,39 +64,39 @@ func (s *Service) takeUpAll(stream messageStream, w *window) {
 
 // takeUp hands a message to the writer, unless it is refused before; false means that the window is closed.
 func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendMessageRequest, refused error) bool {
-	var d *draft
+	var d *writing.Draft
 	if refused == nil {
 		d, refused = s.messageOn(ctx, req)
 	}
 	if refused == nil {
 		refused = s.checked(d)
 	}
-	sent := &unanswered{done: make(chan outcome, 1)}
+	sent := &unanswered{done: make(chan writing.Outcome, 1)}
 	if d != nil {
-		sent.size = d.size()
+		sent.size = d.Size()
 	}
 	if !w.takeUp(sent) {
 		return false
 	}
 	if refused == nil {
-		refused = s.writer.submitInTurn(ctx, d, sent.done)
+		refused = s.writer.SubmitInTurn(ctx, d, sent.done)
 	}
 	if refused != nil {
-		sent.done <- outcome{err: refused}
+		sent.done <- writing.Outcome{Err: refused}
 	}
 	return true
 }
 
 // answer says what became of a message.
-func (s *Service) answer(out outcome) *openintentv1.SendMessagesResponse {
-	if out.err != nil {
+func (s *Service) answer(out writing.Outcome) *openintentv1.SendMessagesResponse {
+	if out.Err != nil {
 		return &openintentv1.SendMessagesResponse{
-			Outcome: &openintentv1.SendMessagesResponse_Refusal{Refusal: s.refusal(out.err)},
+			Outcome: &openintentv1.SendMessagesResponse_Refusal{Refusal: s.refusal(out.Err)},
 		}
 	}
 	return &openintentv1.SendMessagesResponse{
 		Outcome: &openintentv1.SendMessagesResponse_Acknowledgement{Acknowledgement: &openintentv1.Acknowledgement{
-			MessageId: out.message.ID, CreatedAt: timestamppb.New(out.message.CreatedAt),
+			MessageId: out.Message.ID, CreatedAt: timestamppb.New(out.Message.CreatedAt),
 		}},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging/message"
 )
 
 type wireAnswer = openintentv1.SendMessagesResponse
@@ -223,7 +224,7 @@ func TestPipelinedRefusalsEndNothing(t *testing.T) {
 			{ChannelId: id, Sender: ptr("bob")},
 			{ChannelId: id, MessageType: ptr(request)},
 			{ChannelId: id, To: ptr("alice")},
-			{ChannelId: id, MessageType: ptr(response), CorrelationId: ptr(newMessageID())},
+			{ChannelId: id, MessageType: ptr(response), CorrelationId: ptr(message.NewID())},
 			{ChannelId: id, ExpiresAt: h.in(-time.Hour)},
 			{ChannelId: id, Payload: content(strings.Repeat("x", defaultMaxPayloadBytes))},
 		}

@@ -11,6 +11,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/writing"
 )
 
 // leftOf counts the rows that an intent has in the tables of messages.
@@ -52,7 +53,7 @@ func TestDeletedChannelIsRemovedInPieces(t *testing.T) {
 			}
 			return nil
 		}, nil)
-		require.Error(t, h.messaging.sweepWork(context.Background(), workRemoval, ""))
+		require.Error(t, h.messaging.sweepWork(context.Background(), writing.WorkRemoval, ""))
 		f.set(nil, nil)
 		messages, _, _ := h.leftOf(t, key.IntentNo)
 		require.Equal(t, 2*sweepBatch+3+1-sweepBatch, messages, "one piece is gone, for good")
@@ -132,7 +133,7 @@ func TestWorkThatFailsKeepsNoOtherFromItsTurn(t *testing.T) {
 		h.say(t, "alice", ended, "")
 		key, endedKey := h.key(t, id), h.key(t, ended)
 		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
-			return scheduleWork(tx, workRemoval, "no number", h.clock.Now(), key.IntentNo)
+			return writing.ScheduleWork(tx, writing.WorkRemoval, "no number", h.clock.Now(), key.IntentNo)
 		}))
 		h.deleteChannel(t, id)
 		h.setStatus(t, h.channel(t, ended).GetIntentId(), completed)

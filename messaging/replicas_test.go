@@ -12,6 +12,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/wake"
 )
 
 // notified lets replicas wake each other. Those who wait look by themselves too rarely for a test.
@@ -30,12 +31,12 @@ func newReplicas(t *testing.T, options ...option) (one, other *house) {
 
 // requireHears waits until one replica listens and hears of the other's wake-ups.
 func requireHears(t require.TestingT, listens, tells *house) {
-	const probe = requestTopic("probe")
-	listening := listens.messaging.hub.listen(probe)
-	defer listening.close()
+	const probe = wake.RequestTopic("probe")
+	listening := listens.messaging.hub.Listen(probe)
+	defer listening.Close()
 	for range 2 { // the first wake-up may be that of listening having begun
 		eventually(t, func() bool {
-			tells.messaging.hub.wakeUp(probe)
+			tells.messaging.hub.WakeUp(probe)
 			return wasWoken(listening)
 		}, "a replica does not hear the other")
 	}
@@ -182,10 +183,10 @@ func TestRolledBackChangesNotifyNobody(t *testing.T) {
 	one, other := newReplicas(t, notified, withHooks(faults.Hooks()))
 	id := one.open(t)
 	intentID, key := one.channel(t, id).GetIntentId(), one.key(t, id)
-	marker := other.messaging.hub.listen(requestTopic("marker"))
-	defer marker.close()
-	concerned := other.messaging.hub.listen(intentTopic(key.IntentNo))
-	defer concerned.close()
+	marker := other.messaging.hub.Listen(wake.RequestTopic("marker"))
+	defer marker.Close()
+	concerned := other.messaging.hub.Listen(wake.IntentTopic(key.IntentNo))
+	defer concerned.Close()
 	requireHears(t, other, one) // and so whatever was told before has arrived
 	wasWoken(concerned)
 	change := func() error {
@@ -196,7 +197,7 @@ func TestRolledBackChangesNotifyNobody(t *testing.T) {
 	}
 	faults.FailBefore(1)
 	require.Error(t, change())
-	one.messaging.hub.wakeUp(requestTopic("marker"))
+	one.messaging.hub.WakeUp(wake.RequestTopic("marker"))
 	eventually(t, func() bool { return wasWoken(marker) }, "the marker does not arrive")
 	require.False(t, wasWoken(concerned), "notifications arrive in their order, and there was none before")
 	require.NoError(t, change())

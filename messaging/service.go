@@ -14,6 +14,11 @@ import (
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging/following"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+	"openintent/messaging/wake"
+	"openintent/messaging/writing"
 )
 
 // Config is what a Service needs. Zero bounds take their defaults.
@@ -64,17 +69,17 @@ type Service struct {
 	intents         *intents.Service
 	agents          *agents.Service
 	channels        *channels.Service
-	reader          Reader
+	reader          reading.Reader
 	logger          *slog.Logger
 	maxPayloadBytes int
 	retention       time.Duration
 	lookAgain       time.Duration
 	refusal         func(error) *status.Status
 
-	hub    *hub
+	hub    *wake.Hub
 	relay  *database.Notifier // nil without notifications
-	writer *writer
-	tails  *tails
+	writer *writing.Writer
+	tails  *following.Tails
 	offers *offers
 
 	followAgent AgentFollower
@@ -94,40 +99,40 @@ func New(cfg Config) *Service {
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, channels: cfg.Channels, logger: cfg.Logger,
-		reader:          Reader{cfg.Intents, cfg.Channels},
+		reader:          reading.Reader{Intents: cfg.Intents, Channels: cfg.Channels},
 		maxPayloadBytes: orDefault(cfg.MaxPayloadBytes, defaultMaxPayloadBytes),
 		retention:       orDefault(cfg.Retention, defaultRetention),
 		lookAgain:       orDefault(cfg.LookAgain, defaultLookAgain),
 		refusal:         cfg.Refusal,
-		hub:             newHub(),
+		hub:             wake.NewHub(),
 	}
 	if cfg.Notifications {
-		s.relay = newRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)
+		s.relay = wake.NewRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)
 	}
-	s.writer = newWriter(writerConfig{
+	s.writer = writing.New(writing.Config{
 		DB: s.db, Intents: s.intents, Channels: s.channels, Hub: s.hub, Logger: s.logger,
 		ObserveBatch: cfg.ObserveBatch, ObserveRefused: cfg.ObserveRefused,
 	})
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
-	s.tails = newTails(followConfig{
+	s.tails = following.New(following.Config{
 		DB: s.db, Reader: s.reader, Hub: s.hub, Logger: s.logger, LookAgain: s.lookAgain, Offered: s.offers.record,
 	})
 	if cfg.Kept > 0 {
 		s.keep(cfg.Kept)
 	}
-	cfg.Channels.OnClosing(expireInChannels)
+	cfg.Channels.OnClosing(message.ExpireInChannels)
 	cfg.Channels.OnDeleting(s.scheduleRemoval)
-	cfg.Channels.OnFloorRaised(scheduleEviction)
-	cfg.Channels.OnChanged(func(key channels.Key) { s.hub.wakeUp(key, closingTopic(key)) })
+	cfg.Channels.OnFloorRaised(writing.ScheduleEviction)
+	cfg.Channels.OnChanged(func(key channels.Key) { s.hub.WakeUp(key, wake.ClosingTopic(key)) })
 	cfg.Intents.OnTerminal(s.schedulePurge)
-	cfg.Intents.OnChanged(func(intentNo int64) { s.hub.wakeUp(intentTopic(intentNo)) })
-	cfg.Intents.OnAppended(func(intentNo int64) { s.hub.wakeUp(feedTopic(intentNo)) })
-	cfg.Intents.OnNamed(s.hub.wakeNamed)
+	cfg.Intents.OnChanged(func(intentNo int64) { s.hub.WakeUp(wake.IntentTopic(intentNo)) })
+	cfg.Intents.OnAppended(func(intentNo int64) { s.hub.WakeUp(wake.FeedTopic(intentNo)) })
+	cfg.Intents.OnNamed(s.hub.WakeNamed)
 	cfg.Agents.OnDeparting(latestTie)
 	cfg.Agents.OnDeparted(s.scheduleDeparture)
 	cfg.Agents.AfterDeparted(s.finishDeparture)
-	cfg.Agents.OnTakingRole(AheadOf)
-	cfg.Agents.OnChanged(func(agentID string) { s.hub.wakeUp(agentTopic(agentID)) })
+	cfg.Agents.OnTakingRole(reading.AheadOf)
+	cfg.Agents.OnChanged(func(agentID string) { s.hub.WakeUp(wake.AgentTopic(agentID)) })
 	return s
 }
 
@@ -135,7 +140,7 @@ func New(cfg Config) *Service {
 func (s *Service) keep(entries int) {
 	s.offers.written.Resize(entries)
 	s.offers.marked.Resize(entries)
-	s.writer.keep(entries)
+	s.writer.Keep(entries)
 }
 
 func orDefault[T comparable](value, fallback T) T {
@@ -149,7 +154,7 @@ func orDefault[T comparable](value, fallback T) T {
 // AgentFollower streams what reaches an agent, as Subscribe's agent scope does: from after a position, or from now on. It
 // calls admitted once, with the position after which the stream begins, before it sends anything.
 type AgentFollower func(
-	ctx context.Context, by caller.Caller, agentID string, after *int64, filter Filter,
+	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
 	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
 ) error
 
@@ -171,15 +176,15 @@ func (s *Service) Start() {
 	if s.relay != nil {
 		s.relay.Start()
 	}
-	s.writer.start()
+	s.writer.Start()
 	s.offers.loop.Start()
 }
 
 // Stop refuses further messages and returns when all that were taken are committed. Waits and streams end with their
 // calls' contexts, which the server cancels before.
 func (s *Service) Stop() {
-	s.writer.stop()
-	s.tails.stop()
+	s.writer.Stop()
+	s.tails.Stop()
 	s.offers.stop()
 	if s.relay != nil {
 		s.relay.Stop() // last: it tells of the last commits
@@ -188,7 +193,7 @@ func (s *Service) Stop() {
 
 // Waiting counts the messages that wait to be stored, and the intents of which some are put aside because another server
 // holds them.
-func (s *Service) Waiting() (messages, intentsAside int) { return s.writer.waiting() }
+func (s *Service) Waiting() (messages, intentsAside int) { return s.writer.Waiting() }
 
 // locate finds a channel by id.
 func (s *Service) locate(ctx context.Context, channelID string) (key channels.Key, err error) {

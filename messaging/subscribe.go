@@ -11,6 +11,8 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/following"
+	"openintent/messaging/reading"
 )
 
 // PositionHeader is the header with which Subscribe accepts: the position after which the stream begins, in decimal.
@@ -25,35 +27,35 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return err
 	}
-	asked := stream{by: c, after: req.AfterPosition, server: server} //nolint:protogetter // unset differs from 0
-	asked.filter, err = FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId())
+	asked := following.Stream{By: c, After: req.AfterPosition, Server: server} //nolint:protogetter // unset differs from 0
+	asked.Filter, err = reading.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId())
 	if err != nil {
 		return err
 	}
-	asked.admitted = func(position int64) error {
+	asked.Admitted = func(position int64) error {
 		return server.SendHeader(metadata.Pairs(PositionHeader, strconv.FormatInt(position, 10)))
 	}
 	switch scope := req.GetScope().(type) {
 	case *openintentv1.SubscribeRequest_AgentId:
-		return s.followAgent(ctx, c, scope.AgentId, asked.after, asked.filter, asked.admitted, server.Send)
+		return s.followAgent(ctx, c, scope.AgentId, asked.After, asked.Filter, asked.Admitted, server.Send)
 	case *openintentv1.SubscribeRequest_IntentId:
-		asked.scope, err = s.locateIntent(ctx, scope.IntentId)
+		asked.Scope, err = s.locateIntent(ctx, scope.IntentId)
 	default:
 		var key channels.Key
 		key, err = s.locate(ctx, req.GetChannelId())
-		asked.scope = channelScope(key)
+		asked.Scope = following.ChannelScope(key)
 	}
 	if err != nil {
 		return err
 	}
-	return s.tails.follow(ctx, asked)
+	return s.tails.Follow(ctx, asked)
 }
 
 // locateIntent finds an intent by id, to be followed.
-func (s *Service) locateIntent(ctx context.Context, intentID string) (scope intentScope, err error) {
+func (s *Service) locateIntent(ctx context.Context, intentID string) (scope following.IntentScope, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		intentNo, err := s.intents.Resolve(tx, intentID)
-		scope = intentScope(intentNo)
+		scope = following.IntentScope(intentNo)
 		return err
 	})
 	return scope, err

@@ -10,6 +10,8 @@ import (
 
 	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 func TestFiltersOfStreams(t *testing.T) {
@@ -33,8 +35,8 @@ func TestFiltersOfStreams(t *testing.T) {
 		}{
 			{"nothing", nil, nil, nil, "ask [thought] answer [doubt] note [end]", "ask answer note"},
 			{"types", []string{"doubt", "end"}, nil, nil, "[doubt] [end]", ""},
-			{"messages", []string{MessageEventType}, nil, nil, "ask answer note", "ask answer note"},
-			{"messages and a type", []string{"end", MessageEventType}, nil, nil, "ask answer note [end]", "ask answer note"},
+			{"messages", []string{reading.MessageEventType}, nil, nil, "ask answer note", "ask answer note"},
+			{"messages and a type", []string{"end", reading.MessageEventType}, nil, nil, "ask answer note [end]", "ask answer note"},
 			{"unknown types", []string{"none"}, nil, nil, "", ""},
 			{"kind", nil, response, nil, "answer", "answer"},
 			{"correlation", nil, nil, ptr(asked.GetId()), "answer", "answer"},
@@ -42,13 +44,13 @@ func TestFiltersOfStreams(t *testing.T) {
 			{"neither kind", nil, ptr(broadcast), nil, "", ""},
 			{"another's answers", nil, nil, ptr("msg_0"), "", ""},
 			{"kind and type", []string{"end"}, response, nil, "", ""},
-			{"kind and messages", []string{"end", MessageEventType}, response, nil, "answer", "answer"},
+			{"kind and messages", []string{"end", reading.MessageEventType}, response, nil, "answer", "answer"},
 		} {
 			req := &openintentv1.SubscribeRequest{
 				Scope:         &openintentv1.SubscribeRequest_IntentId{IntentId: intentID},
 				AfterPosition: &begin, EventTypes: row.types, MessageType: row.kind, CorrelationId: row.answers,
 			}
-			filter, err := FilterFrom(row.types, req.GetMessageType(), req.GetCorrelationId())
+			filter, err := reading.FilterFrom(row.types, req.GetMessageType(), req.GetCorrelationId())
 			require.NoError(t, err)
 			feed := h.feedOf(t, id, "bob")
 			feed.Filter = filter
@@ -111,12 +113,12 @@ func TestFiltersOfLiveStreams(t *testing.T) {
 func TestTheAgentScopeIsLeftToWhoeverHasItsLog(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		h.messaging.OnSubscribeAgent(func(
-			_ context.Context, by caller.Caller, agentID string, after *int64, filter Filter,
+			_ context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
 			admitted func(int64) error, send func(*openintentv1.SubscribeResponse) error,
 		) error {
 			require.Equal(t, "alice", by.Agent)
 			require.Equal(t, "bob", agentID)
-			require.Equal(t, Filter{EventTypes: []string{"a"}, MessageType: TypeRequest, CorrelationID: "m"}, filter)
+			require.Equal(t, reading.Filter{EventTypes: []string{"a"}, MessageType: message.TypeRequest, CorrelationID: "m"}, filter)
 			if err := admitted(*after + 1); err != nil {
 				return err
 			}

@@ -18,8 +18,8 @@ import (
 
 type wireDelivery = openintentv1.SubscribeResponse
 
-// following is a stream under way, seen from both sides: Subscribe sends to it, and the test receives.
-type following struct {
+// streaming is a stream under way, seen from both sides: Subscribe sends to it, and the test receives.
+type streaming struct {
 	grpc.ServerStream
 	ctx        context.Context
 	cancel     context.CancelFunc
@@ -30,19 +30,19 @@ type following struct {
 	marks      []int64 // positions of the caught_up that were received
 }
 
-func (f *following) Context() context.Context { return f.ctx }
+func (f *streaming) Context() context.Context { return f.ctx }
 
-func (f *following) SendHeader(header metadata.MD) error {
+func (f *streaming) SendHeader(header metadata.MD) error {
 	f.accepted = header
 	close(f.admitted)
 	return nil
 }
 
 // Send is SendMsg of a delivery.
-func (f *following) Send(d *wireDelivery) error { return f.SendMsg(d) }
+func (f *streaming) Send(d *wireDelivery) error { return f.SendMsg(d) }
 
 // SendMsg waits until the test receives, as a slow client makes it wait.
-func (f *following) SendMsg(message any) error {
+func (f *streaming) SendMsg(message any) error {
 	select {
 	case f.deliveries <- message.(*wireDelivery):
 		return nil
@@ -52,7 +52,7 @@ func (f *following) SendMsg(message any) error {
 }
 
 // tryFollow begins a stream of a channel and returns when it is admitted or refused.
-func (h *house) tryFollow(ctx context.Context, channelID string, after *int64) (*following, error) {
+func (h *house) tryFollow(ctx context.Context, channelID string, after *int64) (*streaming, error) {
 	return h.trySubscribe(ctx, &openintentv1.SubscribeRequest{
 		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channelID}, AfterPosition: after,
 	})
@@ -60,8 +60,8 @@ func (h *house) tryFollow(ctx context.Context, channelID string, after *int64) (
 
 // trySubscribe begins a stream and returns when it is admitted or refused. One from now on has then said that it has caught
 // up, so that nothing stands between the test and what comes.
-func (h *house) trySubscribe(ctx context.Context, req *openintentv1.SubscribeRequest) (*following, error) {
-	f := &following{admitted: make(chan struct{}), deliveries: make(chan *wireDelivery), ended: make(chan error, 1)}
+func (h *house) trySubscribe(ctx context.Context, req *openintentv1.SubscribeRequest) (*streaming, error) {
+	f := &streaming{admitted: make(chan struct{}), deliveries: make(chan *wireDelivery), ended: make(chan error, 1)}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	go func() { f.ended <- h.messaging.Subscribe(req, f) }()
 	select {
@@ -90,7 +90,7 @@ func (h *house) trySubscribe(ctx context.Context, req *openintentv1.SubscribeReq
 }
 
 // received tells whether a delivery is more than the mark that the stream has caught up, and notes that.
-func (f *following) received(d *wireDelivery) bool {
+func (f *streaming) received(d *wireDelivery) bool {
 	if d.GetCaughtUp() {
 		f.marks = append(f.marks, d.GetPosition())
 	}
@@ -98,7 +98,7 @@ func (f *following) received(d *wireDelivery) bool {
 }
 
 // follow begins a stream that ends with the test at the latest.
-func (h *house) follow(t *testing.T, agent, channelID string, after *int64) *following {
+func (h *house) follow(t *testing.T, agent, channelID string, after *int64) *streaming {
 	f, err := h.tryFollow(as(agent), channelID, after)
 	require.NoError(t, err)
 	t.Cleanup(f.cancel)
@@ -106,7 +106,7 @@ func (h *house) follow(t *testing.T, agent, channelID string, after *int64) *fol
 }
 
 // next receives one delivery that is not the mark.
-func (f *following) next(t require.TestingT) *wireDelivery {
+func (f *streaming) next(t require.TestingT) *wireDelivery {
 	select {
 	case d := <-f.deliveries:
 		if !f.received(d) {
@@ -123,7 +123,7 @@ func (f *following) next(t require.TestingT) *wireDelivery {
 }
 
 // texts receives as many deliveries and gives their texts.
-func (f *following) texts(t require.TestingT, count int) []string {
+func (f *streaming) texts(t require.TestingT, count int) []string {
 	texts := make([]string, count)
 	for i := range texts {
 		texts[i] = textOf(f.next(t).GetMessage())
@@ -132,7 +132,7 @@ func (f *following) texts(t require.TestingT, count int) []string {
 }
 
 // end waits for the end of the stream, before which nothing may come any more, and gives its reason.
-func (f *following) end(t require.TestingT) error {
+func (f *streaming) end(t require.TestingT) error {
 	select {
 	case d := <-f.deliveries:
 		if !f.received(d) {
@@ -155,7 +155,7 @@ func TestStreamFromNowOn(t *testing.T) {
 		alice, bob := h.follow(t, "alice", id, nil), h.follow(t, "bob", id, nil)
 		m := h.say(t, "alice", id, "one")
 		position := h.positionOf(t, id)
-		for _, follower := range []*following{alice, bob} {
+		for _, follower := range []*streaming{alice, bob} {
 			d := follower.next(t)
 			require.Empty(t, cmpMessages(m, d.GetMessage()), "own messages included")
 			require.Equal(t, position, d.GetPosition())
@@ -248,7 +248,7 @@ func TestStreamsShowOnlyWhatTheirCallersMaySee(t *testing.T) {
 		id := h.open(t)
 		h.register(t, "tess", "tester")
 		agents := []string{"alice", "bob", "carol", "tess"}
-		live, replay := make(map[string]*following), make(map[string]*following)
+		live, replay := make(map[string]*streaming), make(map[string]*streaming)
 		for _, agent := range agents {
 			live[agent] = h.follow(t, agent, id, nil)
 		}

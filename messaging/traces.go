@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"openintent/database"
+	"openintent/messaging/message"
 )
 
 // traces are what recipients have left behind of a message: receipts, answers, offers and dead letters. Each kind is read in
@@ -26,7 +27,7 @@ func (t *traces) of(agent string) *record {
 }
 
 // statements read the traces of recipients whose names come after one.
-func (t *traces) statements(m *Message, after string) []database.Statement {
+func (t *traces) statements(m *message.Message, after string) []database.Statement {
 	place := []any{m.IntentNo, m.Position, after}
 	statements := []database.Statement{
 		t.timed("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? AND agent_id > ?"+
@@ -46,7 +47,7 @@ func (t *traces) statements(m *Message, after string) []database.Statement {
 			return agent, err
 		}),
 	}
-	if toEveryone(m.Target) {
+	if message.ToEveryone(m.Target) {
 		statements = append(statements, t.timed("SELECT agent_id, offered_at FROM channel_offers"+
 			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? AND agent_id > ? ORDER BY agent_id",
 			[]any{m.IntentNo, m.ChannelNo, m.Ordinal, after}, func(r *record, at int64) { r.offered = database.Time(at) }))

@@ -1,6 +1,10 @@
 package messaging
 
-import "sync"
+import (
+	"sync"
+
+	"openintent/messaging/writing"
+)
 
 // Bounds of what a stream's client may have sent and not heard of. The last message taken up may exceed the bytes.
 const (
@@ -25,7 +29,7 @@ type window struct {
 // unanswered is a message that its sender has not heard of.
 type unanswered struct {
 	size int // in bytes
-	done chan outcome
+	done chan writing.Outcome
 }
 
 func newWindow() *window {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/messaging/message"
 )
 
 func TestWindowLetsNobodyInOnceClosed(t *testing.T) {
@@ -11,7 +13,7 @@ func TestWindowLetsNobodyInOnceClosed(t *testing.T) {
 	one, other := &unanswered{size: 1}, &unanswered{size: 1}
 	require.True(t, w.awaitRoom())
 	require.True(t, w.takeUp(one))
-	w.close(errStopping)
+	w.close(message.ErrStopping)
 	w.close(errInjected)
 	require.False(t, w.awaitRoom())
 	require.False(t, w.takeUp(other))
@@ -21,7 +23,7 @@ func TestWindowLetsNobodyInOnceClosed(t *testing.T) {
 		w.answered(s)
 	}
 	require.Equal(t, []*unanswered{one}, left, "what was taken up stays in line")
-	require.ErrorIs(t, w.reason(), errStopping, "the first reason stays")
+	require.ErrorIs(t, w.reason(), message.ErrStopping, "the first reason stays")
 	require.Zero(t, w.messages)
 	require.Zero(t, w.bytes)
 }

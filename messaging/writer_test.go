@@ -16,35 +16,37 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/writing"
 )
 
 // draftFor makes a draft of a notify to everyone, as a call would.
-func (h *house) draftFor(t require.TestingT, channelID, sender, text string) *draft {
+func (h *house) draftFor(t require.TestingT, channelID, sender, text string) *writing.Draft {
 	key := h.key(t, channelID)
-	d := &draft{
-		id: newMessageID(), sender: sender, by: caller.Caller{Agent: sender}, messageType: TypeNotify,
-		channel: key, channelID: channelID, intentNo: key.IntentNo,
+	d := &writing.Draft{
+		Id: message.NewID(), Sender: sender, By: caller.Caller{Agent: sender}, MessageType: message.TypeNotify,
+		Channel: key, ChannelID: channelID, IntentNo: key.IntentNo,
 	}
-	require.NoError(t, d.setContent(content(text), nil))
+	require.NoError(t, d.SetContent(content(text), nil))
 	return d
 }
 
 // submitted is a draft that waits to be stored, or has been.
 type submitted struct {
-	draft *draft
-	done  chan outcome
+	draft *writing.Draft
+	done  chan writing.Outcome
 }
 
 // enqueue queues a draft without waiting for it.
-func (h *house) enqueue(t require.TestingT, d *draft) *submitted {
+func (h *house) enqueue(t require.TestingT, d *writing.Draft) *submitted {
 	s, err := h.tryEnqueue(d)
 	require.NoError(t, err)
 	return s
 }
 
-func (h *house) tryEnqueue(d *draft) (*submitted, error) {
-	s := &submitted{d, make(chan outcome, 1)}
-	return s, h.messaging.writer.submitInTurn(context.Background(), d, s.done)
+func (h *house) tryEnqueue(d *writing.Draft) (*submitted, error) {
+	s := &submitted{d, make(chan writing.Outcome, 1)}
+	return s, h.messaging.writer.SubmitInTurn(context.Background(), d, s.done)
 }
 
 func (h *house) submit(t require.TestingT, channelID, sender, text string) *submitted {
@@ -58,7 +60,7 @@ func (h *house) fill(t require.TestingT, channelID, sender string, count int) {
 		submissions[i] = h.submit(t, channelID, sender, fmt.Sprint(i+1))
 	}
 	for _, s := range submissions {
-		require.NoError(t, (<-s.done).err)
+		require.NoError(t, (<-s.done).Err)
 	}
 }
 
@@ -139,7 +141,7 @@ func TestStoppingCommitsWhatWaits(t *testing.T) {
 		release()
 		<-stopped
 		for _, s := range submissions {
-			require.NoError(t, (<-s.done).err)
+			require.NoError(t, (<-s.done).Err)
 		}
 		require.EqualValues(t, len(submissions), h.channel(t, id).GetMessageCount())
 		h.messaging.Stop()
@@ -154,8 +156,8 @@ func TestStoppingBeforeStarting(t *testing.T) {
 	s.Stop()
 	s.Start()
 	s.Stop()
-	d := &draft{sender: "alice"}
-	require.ErrorIs(t, s.writer.submitInTurn(t.Context(), d, make(chan outcome, 1)), errStopping)
+	d := &writing.Draft{Sender: "alice"}
+	require.ErrorIs(t, s.writer.SubmitInTurn(t.Context(), d, make(chan writing.Outcome, 1)), message.ErrStopping)
 }
 
 // A sender that goes away changes nothing about its message.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"openintent/messaging/reading"
+
 	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
-	"openintent/messaging"
 )
 
 // gains are what a follower remembers in order to notice that its agent sees more than before.
@@ -57,7 +58,7 @@ func (f *follower) backfillIn(ctx context.Context, now *sight, intentNos []int64
 	}
 	var places map[int64][]int64
 	err := f.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		places, err = f.service.messaging.OpenRequestsTo(tx, targets, intentNos)
+		places, err = reading.OpenRequestsTo(tx, targets, intentNos)
 		return err
 	})
 	if err != nil {
@@ -106,7 +107,7 @@ func (f *follower) backfillFrom(ctx context.Context, now *sight, intentNo int64,
 }
 
 // passed tells whether an entry lies behind what was gathered, or was sent before there was a log.
-func (f *follower) passed(now *sight, entry messaging.Entry) bool {
+func (f *follower) passed(now *sight, entry reading.Entry) bool {
 	gathered := max(now.positions[entry.IntentNo], f.gatherer.looked[entry.IntentNo])
 	return entry.Position <= gathered || !f.sub.counts(entry)
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 
+	"openintent/messaging/reading"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
-	"openintent/messaging"
 	"openintent/pages"
 )
 
@@ -21,9 +22,9 @@ const pageBytes = 3 << 20
 // gone, or no longer the subscriber's to see. Where it has no access to an intent any more, passing tells whether that
 // intent's part is missing, too; otherwise it is a refusal.
 func (s *Service) contents(
-	ctx context.Context, sub *subscription, filter messaging.Filter, rows []delivery, passing bool,
-) (map[int64]messaging.Entry, error) {
-	found := make(map[int64]messaging.Entry, len(rows))
+	ctx context.Context, sub *subscription, filter reading.Filter, rows []delivery, passing bool,
+) (map[int64]reading.Entry, error) {
+	found := make(map[int64]reading.Entry, len(rows))
 	numbers, order := byPlace(rows)
 	for _, intentNo := range order {
 		positions := make([]int64, 0, len(numbers[intentNo]))
@@ -63,7 +64,7 @@ func byPlace(rows []delivery) (numbers map[int64]map[int64]int64, order []int64)
 // parcel is a delivery with its content, ready to be sent.
 type parcel struct {
 	delivery
-	entry messaging.Entry
+	entry reading.Entry
 	wire  *openintentv1.SubscriptionDelivery
 }
 
@@ -127,7 +128,7 @@ func (s *Service) deadLetters(
 	return letters, nil
 }
 
-func entryOrNil(found map[int64]messaging.Entry, number int64) *messaging.Entry {
+func entryOrNil(found map[int64]reading.Entry, number int64) *reading.Entry {
 	if entry, there := found[number]; there {
 		return &entry
 	}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+
 	"github.com/oklog/ulid/v2"
 
 	"openintent/agents"
@@ -13,7 +16,6 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
-	"openintent/messaging"
 	"openintent/webhooks"
 )
 
@@ -60,14 +62,14 @@ func (s *Service) draft(
 	if err := checkName(draft.name); err != nil {
 		return nil, err
 	}
-	draft.filter = messaging.Filter{
-		EventTypes: req.GetEventTypes(), MessageType: messaging.TypeFrom(req.GetMessageType(), ""),
+	draft.filter = reading.Filter{
+		EventTypes: req.GetEventTypes(), MessageType: message.TypeFrom(req.GetMessageType(), ""),
 		CorrelationID: req.GetCorrelationId(),
 	}
-	if err := s.messaging.CheckFilter(draft.filter); err != nil {
+	if err := draft.filter.Check(); err != nil {
 		return nil, err
 	}
-	if draft.expiresAt, err = messaging.TimeFrom("expires_at", req.GetExpiresAt()); err != nil {
+	if draft.expiresAt, err = message.TimeFrom("expires_at", req.GetExpiresAt()); err != nil {
 		return nil, err
 	}
 	if !draft.expiresAt.IsZero() && !draft.expiresAt.After(s.db.Now()) {
@@ -174,7 +176,7 @@ func (s *Service) begin(tx *database.Tx, draft *subscription) error {
 		if err != nil {
 			return err
 		}
-		intentNos, err = s.messaging.ReachingIntents(tx, draft.subscriber, heldRole(presences[draft.subscriber]))
+		intentNos, err = reading.ReachingIntents(tx, draft.subscriber, heldRole(presences[draft.subscriber]))
 		if err != nil {
 			return err
 		}

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"openintent/messaging/reading"
+
 	"openintent/agents"
 	"openintent/database"
 	"openintent/fault"
 	"openintent/intents"
-	"openintent/messaging"
 )
 
 const (
@@ -69,7 +70,7 @@ type news struct {
 // numbered is an entry with the delivery that it became.
 type numbered struct {
 	delivery
-	entry messaging.Entry
+	entry reading.Entry
 }
 
 // look reads in one snapshot how the subscription stands and where there is something to gather. A subscription that is
@@ -120,7 +121,7 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 		return nil
 	}
 	var err error
-	seen.intents, err = g.service.messaging.ReachingIntents(tx, seen.sub.subscriber, heldRole(seen.presence))
+	seen.intents, err = reading.ReachingIntents(tx, seen.sub.subscriber, heldRole(seen.presence))
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 	g.forget(seen.intents)
 	for _, head := range *states {
 		seen.states[head.IntentNo] = head
-		if g.looked[head.IntentNo] > head.LastPosition { // the log went back: see messaging.ErrCursorBeyondLog
+		if g.looked[head.IntentNo] > head.LastPosition { // the log went back: see message.ErrCursorBeyondLog
 			delete(g.looked, head.IntentNo)
 		}
 		one := news{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
@@ -214,7 +215,7 @@ func isRefusal(err error) bool {
 // number gives the entries of a page the subscription's next numbers, unless somebody else has gathered beyond the place
 // where the page begins. stored is how far the intent is gathered then.
 func (s *Service) number(
-	ctx context.Context, sub *subscription, intentNo, after, through int64, entries []messaging.Entry,
+	ctx context.Context, sub *subscription, intentNo, after, through int64, entries []reading.Entry,
 ) (found []numbered, stored int64, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		found, stored = nil, through

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"openintent/messaging/reading"
+
 	"openintent/agents"
 	"openintent/caller"
 	"openintent/database"
@@ -206,7 +208,7 @@ func (l *lookout) wakeReached(ctx context.Context, changed, ruled []int64) error
 		return !asked
 	})
 	return l.service.db.Read(ctx, func(tx *database.Tx) error {
-		return l.service.messaging.ReachedBy(tx, changed, ruled, func(intentNo int64, name string) {
+		return reading.ReachedBy(tx, changed, ruled, func(intentNo int64, name string) {
 			l.mutex.Lock()
 			defer l.mutex.Unlock()
 			for w := range l.byName[name] {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"openintent/messaging/reading"
+
 	"openintent/database"
 	"openintent/intents"
 	"openintent/messaging"
@@ -65,7 +67,7 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 	for _, p := range parcels {
 		wanted = append(wanted, p.number)
 	}
-	packed := make(map[int64]messaging.Entry, len(parcels))
+	packed := make(map[int64]reading.Entry, len(parcels))
 	for _, p := range parcels {
 		packed[p.number] = p.entry
 	}
@@ -169,7 +171,7 @@ func setOffered(s *subscription) database.Statement {
 
 // recordOffered tells the senders' side that messages were handed to the subscriber.
 func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
-	entries := make([]messaging.Entry, len(parcels))
+	entries := make([]reading.Entry, len(parcels))
 	for i, p := range parcels {
 		entries[i] = p.entry
 	}

@@ -9,12 +9,14 @@ import (
 	"strconv"
 	"time"
 
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+
 	"github.com/oklog/ulid/v2"
 
 	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/messaging"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 // followAgent streams what reaches an agent: its own log after a number, or from now on. Whichever of the agent's streams
 // looks first, on whatever replica, numbers what is new; each is a cursor over the numbers.
 func (s *Service) followAgent(
-	ctx context.Context, by caller.Caller, agentID string, after *int64, filter messaging.Filter,
+	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
 	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
 ) error {
 	if err := mayFollow(by, agentID); err != nil {
@@ -98,14 +100,14 @@ func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, er
 type follower struct {
 	*receiver
 	watcher *watcher
-	filter  messaging.Filter
+	filter  reading.Filter
 	send    func(*openintentv1.SubscribeResponse) error
 	// number is the cursor.
 	number   int64
 	caughtUp bool
 	gains    gains
 	// numbered are entries that this stream has just numbered itself and need not read again.
-	numbered map[int64]messaging.Entry
+	numbered map[int64]reading.Entry
 }
 
 // apart does something deep on a goroutine of its own and waits for it: the stack that it needs goes with it, instead of
@@ -181,7 +183,7 @@ func (f *follower) look(ctx context.Context) (*sight, error) {
 	seen, err := f.receiver.look(ctx)
 	switch {
 	case errors.Is(err, errNotFound):
-		return nil, messaging.ErrCursorBeyondLog
+		return nil, message.ErrCursorBeyondLog
 	case err != nil:
 		return nil, err
 	case f.number > seen.sub.lastNumber:
@@ -192,7 +194,7 @@ func (f *follower) look(ctx context.Context) (*sight, error) {
 }
 
 func beyondLog(seen *sight) error {
-	return messaging.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.sub.lastNumber, 10))
+	return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.sub.lastNumber, 10))
 }
 
 // turn numbers what is new, page by page, and delivers as it goes. After the first whole turn the stream has caught up with
@@ -238,7 +240,7 @@ func (f *follower) remember(found []numbered) {
 		return
 	}
 	if f.numbered == nil {
-		f.numbered = make(map[int64]messaging.Entry)
+		f.numbered = make(map[int64]reading.Entry)
 	}
 	for _, n := range found {
 		f.numbered[n.number] = n.entry
@@ -291,7 +293,7 @@ func (f *follower) deliverFresh(ctx context.Context, rows []delivery) (left []de
 }
 
 // read gives the contents of rows: those just numbered as they were then, the others as they are now.
-func (f *follower) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]messaging.Entry, error) {
+func (f *follower) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]reading.Entry, error) {
 	var missing []delivery
 	for _, d := range rows {
 		if entry, known := f.numbered[d.number]; !known || now.Sub(entry.Now) > freshFor {
@@ -312,7 +314,7 @@ func (f *follower) read(ctx context.Context, rows []delivery, now time.Time) (ma
 }
 
 // hand sends one entry at a position of the agent's log, unless it has expired since it was read.
-func (f *follower) hand(entry messaging.Entry, position int64, backfill bool) error {
+func (f *follower) hand(entry reading.Entry, position int64, backfill bool) error {
 	entry, shown := entry.At(f.service.db.Now(), f.sub.reader())
 	if !shown {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
+	"openintent/messaging/reading"
 
-	"openintent/messaging"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // envelope is what is posted (RFC-0006): a logged event as lists show it, or a message in the clothes of one.
@@ -33,7 +33,7 @@ type messagePlace struct {
 }
 
 // body gives what is posted of an entry.
-func (p *poster) body(sub *subscription, entry messaging.Entry) ([]byte, error) {
+func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 	message, event, _, err := entry.ToWire()
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (p *poster) body(sub *subscription, entry messaging.Entry) ([]byte, error) 
 		return nil, err
 	}
 	encoded, err := plainJSON(messageEvent{
-		ID: message.GetId(), IntentID: entry.IntentID, EventType: messaging.MessageEventType, Actor: message.GetSender(),
+		ID: message.GetId(), IntentID: entry.IntentID, EventType: reading.MessageEventType, Actor: message.GetSender(),
 		Payload: joined(place, payload), CreatedAt: createdAt,
 	})
 	if err != nil {

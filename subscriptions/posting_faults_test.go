@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"openintent/messaging/reading"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
 	"openintent/database/databasetest"
-	"openintent/messaging"
 	"openintent/webhooks"
 )
 
@@ -48,7 +49,7 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 			channels := []string{h.open(t, intentID, "one"), h.open(t, intentID, "two")}
 			const each = 10
 			sub := h.subscribe(t, "b", &createInput{
-				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{messaging.MessageEventType}, MaxAttempts: ptr(int32(100)),
+				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{reading.MessageEventType}, MaxAttempts: ptr(int32(100)),
 			})
 			for i := range each {
 				for c, channelID := range channels {
@@ -124,7 +125,7 @@ func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
 		busy, other := h.intent(t), h.intent(t)
 		for _, intentID := range []string{busy, other} {
 			h.subscribe(t, "b", &createInput{
-				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{messaging.MessageEventType},
+				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{reading.MessageEventType},
 			})
 		}
 		for i := range webhooks.Concurrency {

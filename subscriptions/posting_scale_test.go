@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"openintent/messaging/reading"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
-	"openintent/messaging"
 )
 
 // resting doubles the webhook subscriptions so often, behind the service's back, as if they were made at another replica.
@@ -80,7 +81,7 @@ func TestSubscriptionsAtRestCostNoGoroutine(t *testing.T) {
 		intentID := h.intent(t)
 		channelID := h.open(t, intentID, "news")
 		h.subscribe(t, "b", &createInput{
-			IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{messaging.MessageEventType},
+			IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{reading.MessageEventType},
 		})
 		h.resting(t, 6)
 		const count = 64

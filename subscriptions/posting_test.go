@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"openintent/messaging/reading"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -16,7 +18,6 @@ import (
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/messaging"
 )
 
 func TestMessagesArePostedSignedAndAcknowledged(t *testing.T) {
@@ -283,7 +284,7 @@ func TestWhatTheSubscriberMayNoLongerSeeIsPassedOver(t *testing.T) {
 		intentID := h.intent(t)
 		channelID := h.open(t, intentID, "news")
 		sub := h.subscribe(t, "b", &createInput{
-			IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{messaging.MessageEventType},
+			IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{reading.MessageEventType},
 		})
 		h.send(t, "a", channelID, "b", "before")
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "no attempt is made")

@@ -9,8 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"openintent/messaging/reading"
+
 	"openintent/database"
-	"openintent/messaging"
 	"openintent/webhooks"
 )
 
@@ -185,11 +186,11 @@ func (t *turn) postQueue(ctx context.Context, queue []delivery) (err error) {
 }
 
 // postOne posts one delivery, as the subscriber may see it when it is about to be sent.
-func (t *turn) postOne(ctx context.Context, d delivery) (entry messaging.Entry, result webhooks.Result, err error) {
+func (t *turn) postOne(ctx context.Context, d delivery) (entry reading.Entry, result webhooks.Result, err error) {
 	result = t.poster.service.webhooks.Post(ctx, webhooks.Request{
 		URL: t.url, Secret: t.sub.secret, ID: webhookID(t.sub, d.number),
 		Body: func(ctx context.Context) (body []byte) {
-			var found map[int64]messaging.Entry
+			var found map[int64]reading.Entry
 			found, err = t.poster.service.contents(ctx, t.sub, t.sub.filter, []delivery{d}, true)
 			var there bool
 			if entry, there = found[d.number]; there {
@@ -240,7 +241,7 @@ type notes struct {
 	since time.Time
 	// done are delivered or passed over; delivered are the contents of the former.
 	done      []int64
-	delivered []messaging.Entry
+	delivered []reading.Entry
 	// failed is a delivery that failed after those, and result how.
 	failed *delivery
 	result webhooks.Result

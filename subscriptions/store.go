@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"openintent/database"
-	"openintent/messaging"
+	"openintent/messaging/message"
 )
 
 const subscriptionColumns = `s.subscription_no, s.id, s.subscriber_id, s.name, s.intent_no, s.channel_no, s.intent_id,
@@ -33,7 +33,7 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 	}
 	s.intentNo, s.channelNo = orZero(intentNo), orZero(channelNo)
 	s.intentID, s.channelID = orZero(intentID), orZero(channelID)
-	s.filter.MessageType, s.filter.CorrelationID = messaging.Type(orZero(messageType)), orZero(correlationID)
+	s.filter.MessageType, s.filter.CorrelationID = message.Type(orZero(messageType)), orZero(correlationID)
 	s.webhookURL, s.secret, s.lastError = orZero(webhookURL), orZero(secret), orZero(lastError)
 	s.consumer, s.consumerUntil = orZero(consumer), timeOf(consumerUntil)
 	s.createdAt, s.expiresAt, s.endedAt = database.Time(createdAt), timeOf(expiresAt), timeOf(endedAt)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"openintent/messaging/message"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
@@ -25,7 +27,7 @@ func (s *Service) StreamDeliveries(
 	}
 	through := req.GetAcknowledgedThrough()
 	if through > sub.lastNumber {
-		return messaging.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(sub.lastNumber, 10))
+		return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(sub.lastNumber, 10))
 	}
 	if through > 0 {
 		if err := s.acknowledge(ctx, sub, nil, through); err != nil {

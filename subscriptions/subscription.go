@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"openintent/messaging/reading"
+
 	"openintent/caller"
 	"openintent/fault"
 	"openintent/messaging"
@@ -34,7 +36,7 @@ type subscription struct {
 	// intentNo is 0 for whatever reaches the subscriber, channelNo 0 for the whole intent.
 	intentNo, channelNo int64
 	intentID, channelID string
-	filter              messaging.Filter
+	filter              reading.Filter
 
 	webhookURL  string
 	useEndpoint bool
@@ -96,14 +98,14 @@ const settling = time.Minute
 
 // counts tells whether an entry of an intent that came to reach the subscriber later is new enough: of what was sent
 // before the subscription was made, nothing is delivered.
-func (s *subscription) counts(e messaging.Entry) bool {
+func (s *subscription) counts(e reading.Entry) bool {
 	if !s.wide() {
 		return true
 	}
 	return !entryTime(e).Before(s.createdAt.Add(-settling))
 }
 
-func entryTime(e messaging.Entry) time.Time {
+func entryTime(e reading.Entry) time.Time {
 	if e.Message != nil {
 		return e.Message.CreatedAt
 	}

@@ -3,10 +3,11 @@ package subscriptions
 import (
 	"time"
 
+	"openintent/messaging/reading"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/messaging"
 )
 
 // toWire gives a subscription as clients see it: without its secret.
@@ -40,7 +41,7 @@ func (s summary) toWire(active bool) *openintentv1.Subscription {
 }
 
 // toWire gives a delivery as clients see it. Without an entry, its intent is left for the caller to name.
-func toWire(sub *subscription, d delivery, entry *messaging.Entry) (*openintentv1.SubscriptionDelivery, error) {
+func toWire(sub *subscription, d delivery, entry *reading.Entry) (*openintentv1.SubscriptionDelivery, error) {
 	wire := &openintentv1.SubscriptionDelivery{
 		SubscriptionId: sub.id, Number: d.number, Attempt: int32(d.attempts), Position: d.position,
 	}

@@ -1,0 +1,256 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/fault"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+	"openintent/messaging/wake"
+	"openintent/messaging/writing"
+)
+
+// question is a request whose answers somebody waits for.
+type question struct {
+	by     caller.Caller
+	asker  string
+	key    channels.Key
+	id     string
+	wanted int
+	// request is the message, when it was only just stored.
+	request *message.Message
+	// wait ends at the deadline, by the store's clock.
+	wait wait
+	// settles is true when the wait's end is the request's own: the last look is then under the lock and makes the expiry
+	// lasting, so that no answer stored in time is missed and none is stored after.
+	settles bool
+}
+
+// answers is what one look at a question saw.
+type answers struct {
+	request   *message.Message
+	responses []*message.Message
+	closed    bool
+	// full is true when there are as many responses as one answer holds, in number or in bytes.
+	full bool
+	now  time.Time
+}
+
+// ask sends a request and waits for its responses. minimum is how many are enough; none wanted means the whole time.
+// With fewer by the deadline it gives what came.
+func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answers, error) {
+	listening := s.hub.ListenFor(d.Sender, wake.RequestTopic(d.Id), wake.ClosingTopic(d.Channel), wake.IntentTopic(d.IntentNo))
+	defer listening.Close()
+	request, replayed, err := s.writer.Submit(ctx, d)
+	if err != nil {
+		return answers{}, err
+	}
+	if replayed && request.ID != d.Id {
+		listening.Also(wake.RequestTopic(request.ID))
+	}
+	q := question{
+		by: d.By, asker: d.Sender, key: d.Channel, id: request.ID, wanted: minimum, request: request,
+		wait: wait{until: request.ExpiresAt}, settles: true,
+	}
+	seen, err := s.await(ctx, listening, q, replayed)
+	if errors.Is(err, channels.ErrChannelNotFound) {
+		// Deleted meanwhile, which closes it.
+		seen.request, seen.closed = request, true
+		return seen, nil
+	}
+	return seen, nameRequest(err, request.ID)
+}
+
+// awaitResponses gives the responses to an earlier request, waiting for the wanted number if asked to.
+func (s *Service) awaitResponses(ctx context.Context, q question, patience time.Duration) (answers, error) {
+	listening := s.hub.ListenFor(q.asker, wake.RequestTopic(q.id), wake.ClosingTopic(q.key), wake.IntentTopic(q.key.IntentNo))
+	defer listening.Close()
+	q.wait.until = s.db.Now().Add(patience)
+	return s.await(ctx, listening, q, true)
+}
+
+// await looks at the question whenever it is woken, and now and then without that, until the wait is over. A request that
+// was only just stored need not be looked at before the first wake-up: its listener was there earlier. Nor need one whose
+// answers were handed over. With an error comes what was seen before it.
+func (s *Service) await(ctx context.Context, listening *wake.Listener, q question, lookFirst bool) (seen answers, err error) {
+	for look := lookFirst; ; {
+		if look {
+			latest, err := s.lookAtAnswers(ctx, q)
+			switch {
+			case database.IsUnavailable(err) && ctx.Err() == nil:
+				s.logger.Warn("a waiting call could not look for responses; it looks again", "error", err)
+			case err != nil:
+				return seen, err
+			case q.over(latest):
+				return latest, nil
+			case q.settles && latest.request.Expired(latest.now):
+				return s.settle(ctx, q) // its addressee left, but an answer from before may be on its way
+			default:
+				seen, q.request = latest, latest.request
+				q.wait.until = message.Earliest(q.wait.until, seen.request.ExpiresAt)
+			}
+		}
+		remaining := q.wait.remaining(s.db.Now())
+		switch {
+		case remaining <= 0 && q.settles:
+			return s.settle(ctx, q)
+		case remaining <= 0 && seen.request != nil:
+			return seen, nil
+		case remaining <= 0:
+			return s.lookAtAnswers(ctx, q)
+		}
+		timer := time.NewTimer(min(remaining, s.lookAgain))
+		select {
+		case <-listening.Woken():
+			given, due := listening.Take()
+			if latest, enough := s.answersHanded(given, q); enough && !due {
+				timer.Stop()
+				return latest, nil
+			}
+			look = due || len(given) > 0
+		case <-timer.C:
+			look = true
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		timer.Stop()
+		if err != nil {
+			return seen, err
+		}
+	}
+}
+
+// over tells whether looking again can bring nothing more.
+func (q question) over(seen answers) bool {
+	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full {
+		return true
+	}
+	return !q.settles && (seen.request.Expired(seen.now) || seen.request.PastExpiry(seen.now))
+}
+
+// lookAtAnswers reads the question's state in one snapshot.
+func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, err error) {
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
+		found, statements := q.prepare()
+		l, err := s.reader.Snapshot(tx, q.key, []string{q.asker}, statements...)
+		if err != nil {
+			return err
+		}
+		seen, err = q.judge(tx, l, found)
+		return err
+	})
+	return seen, err
+}
+
+// answersHanded gives what a look at the question would see, if the first responses to it were handed over and are enough. Of
+// later ones it is not known whether they are all.
+func (s *Service) answersHanded(given []*wake.Handover, q question) (seen answers, enough bool) {
+	for _, stored := range given {
+		if _, first := stored.Answered[q.id]; !first || stored.Key != q.key || q.request == nil {
+			continue
+		}
+		now := s.db.Now()
+		l, known := s.reader.HandoverSnapshot(stored, now, q.asker)
+		if !known || !stored.Fresh(now) {
+			return answers{}, false
+		}
+		seen, err := q.judge(nil, l, reading.AnswersIn(stored, q.request))
+		return seen, err == nil && q.wanted > 0 && len(seen.responses) >= q.wanted
+	}
+	return answers{}, false
+}
+
+// settle decides a question at its deadline, or once its addressee left, under the lock: what was stored before counts, and
+// nothing is stored after. A request without an answer is marked expired; one whose addressee left is left to the
+// departure's work, which tells the channel.
+func (s *Service) settle(ctx context.Context, q question) (seen answers, err error) {
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		found, statements := q.prepare()
+		l, head, err := s.reader.LockedSnapshot(tx, q.key, []string{q.asker}, statements...)
+		if err != nil {
+			return err
+		}
+		if seen, err = q.judge(tx, l, found); err != nil || len(seen.responses) > 0 ||
+			!seen.request.Open || seen.request.Abandoned {
+			return err
+		}
+		return message.ExpireRequests(tx, head, []int64{seen.request.Position})
+	})
+	return seen, err
+}
+
+// prepare gives the statements that read the request and its responses, and where they put them.
+func (q question) prepare() (found *reading.MessagePage, statements []database.Statement) {
+	if !message.IsID(q.id) {
+		q.id = "" // nothing has it
+	}
+	found, request := reading.PrepareMessages("",
+		"SELECT "+message.Columns+" FROM messages m WHERE m.id = ? AND m.intent_no = ?",
+		message.ViewedBy(q.asker, q.id, q.key.IntentNo)...)
+	_, responses := reading.PrepareMessages("",
+		"SELECT "+message.Columns+" FROM messages m WHERE m.intent_no = ? AND m.correlation_position IS NOT NULL"+
+			" AND m.correlation_position = (SELECT r.position FROM messages r WHERE r.id = ?) ORDER BY m.position LIMIT ?",
+		message.ViewedBy(q.asker, q.key.IntentNo, q.id, reading.MaxPage)...)
+	responses.Scan = request.Scan
+	return found, []database.Statement{request, responses}
+}
+
+// judge decides what of the question the asker may see. It needs no transaction for a request that is answered. Whoever
+// cannot see the request gets MESSAGE_NOT_FOUND, whoever sees it without having sent it is refused.
+func (q question) judge(tx *database.Tx, l reading.Snapshot, found *reading.MessagePage) (answers, error) {
+	viewer, err := l.AdmitViewer(q.by, q.asker)
+	if err != nil {
+		return answers{}, err
+	}
+	if err := l.MarkAbandoned(tx, found.Messages); err != nil {
+		return answers{}, err
+	}
+	seen := answers{now: l.Now, closed: l.Closed(), full: found.Full || len(found.Messages) > reading.MaxPage}
+	for _, m := range found.Messages {
+		m.ChannelID = l.Channel.ID
+		switch {
+		case m.ID == q.id:
+			seen.request = m
+		case message.Listed(m, viewer, l.Now):
+			seen.responses = append(seen.responses, m)
+		}
+	}
+	switch request := seen.request; {
+	case request == nil || request.ChannelNo != q.key.ChannelNo || !message.Visible(request, viewer):
+		return answers{}, message.ErrMessageNotFound
+	case request.Type != message.TypeRequest:
+		return answers{}, message.ErrNotARequest
+	case !viewer.Operator && request.Sender != q.asker:
+		return answers{}, message.ErrNotTheAsker
+	}
+	return seen, nil
+}
+
+// first gives the answer that Ask returns, or why there is none.
+func (a answers) first() (*message.Message, error) {
+	switch {
+	case len(a.responses) > 0:
+		return a.responses[0], nil
+	case a.closed:
+		return nil, message.ErrChannelClosed.With("message_id", a.request.ID)
+	}
+	return nil, message.ErrTimeout.With("message_id", a.request.ID)
+}
+
+// nameRequest adds the request's id to a refusal or an absence of the database, so that the asker can pick its question up
+// again.
+func nameRequest(err error, id string) error {
+	var refusal *fault.Fault
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.With("message_id", id)
+	case database.IsUnavailable(err):
+		return message.ErrAnswersUnknown.With("message_id", id).Because(err)
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package following
+
+import (
+	"math"
+	"slices"
+
+	"openintent/database"
+	"openintent/messaging/message"
+)
+
+// anchor is the newest item that a tail knows of its scope, by which it tells whether the log is still the one that it has
+// read. A database that loses commits goes back to an earlier end of the log and gives the places beyond it again. A log that
+// ends before what was read shows it; one that has grown as far again meanwhile has another item in the anchor's place. An
+// item that was removed tells nothing.
+type anchor struct {
+	place int64
+	id    string
+}
+
+// losses are what a tail has found lost since it began: how often, and the lowest place that it knows to be another one now.
+type losses struct {
+	count int
+	from  int64
+}
+
+// hold finds out whether a look follows on the sight before, whose anchor's place holds what was found. If it does not, the
+// sight begins anew at the end of what there is.
+func (s *sharedPage) hold(before *sharedPage, found anchor) {
+	s.anchor, s.losses = found, before.losses
+	lost := int64(math.MaxInt64)
+	if before.number > 0 && s.end() < before.Through {
+		lost = s.end() + 1
+	}
+	if before.anchor.id != "" && found.place == before.anchor.place && found.id != before.anchor.id {
+		lost = min(lost, found.place)
+	}
+	if lost != math.MaxInt64 {
+		s.losses = losses{before.losses.count + 1, lost}
+		if before.losses.count > 0 {
+			s.losses.from = min(lost, before.losses.from)
+		}
+		s.Items, s.States, s.size = nil, nil, 0
+		s.after, s.Through, s.sharedSince = s.end(), s.end(), s.Now
+		s.anchor = anchor{}
+	}
+	s.drop()
+}
+
+// drop drops the anchor at the newest of the shared items.
+func (s *sharedPage) drop() {
+	if len(s.Items) == 0 {
+		return
+	}
+	newest := s.Items[len(s.Items)-1]
+	switch {
+	case newest.Place <= s.anchor.place:
+	case newest.Message != nil:
+		s.anchor = anchor{newest.Place, newest.Message.ID}
+	default:
+		s.anchor = anchor{newest.Place, newest.Event.ID}
+	}
+}
+
+// denies tells whether a message that was stored lately has the place of another one that the sight shares.
+func (s *sharedPage) denies(m *message.Message) bool {
+	shared := s.since(m.Ordinal - 1)
+	return len(shared) > 0 && shared[0].Place == m.Ordinal && shared[0].Message.ID != m.ID
+}
+
+// prepare gives the statements that read what is in the anchor's place, or before it if nothing is there any more, and where
+// they put it. Each query reads some place and id, up to a place. Without an anchor yet the newest item is read.
+func (a anchor) prepare(queries []string, arguments ...any) (found *anchor, statements []database.Statement) {
+	found = new(anchor)
+	through := a.place
+	if a.id == "" {
+		through = math.MaxInt64
+	}
+	for _, query := range queries {
+		statements = append(statements, database.Statement{
+			SQL: query, Args: append(slices.Clone(arguments), through),
+			Scan: func(row database.Row) error {
+				var read anchor
+				err := row.Scan(&read.place, &read.id)
+				if read.place > found.place {
+					*found = read
+				}
+				return err
+			},
+		})
+	}
+	return found, statements
+}
+
+// anchored reads a channel's newest message up to an ordinal.
+var anchored = []string{
+	"SELECT ordinal, id FROM messages WHERE intent_no = ? AND channel_no = ? AND ordinal <= ? ORDER BY ordinal DESC LIMIT 1",
+}
+
+// anchoredInIntent reads an intent's newest message or event up to a position. The log's copy of a message shares its position
+// and comes after it.
+var anchoredInIntent = []string{
+	"SELECT position, id FROM messages WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",
+	"SELECT position, id FROM events WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",
+}

@@ -1,0 +1,123 @@
+package following
+
+import (
+	"context"
+	"strings"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+)
+
+// gains are what lets a follower's caller see more of what lies behind its cursor than it did before.
+type gains struct {
+	// role is a role that it holds now and did not hold; empty: none.
+	role string
+	// channelNos are channels of an intent in which it takes part now and did not.
+	channelNos []int64
+}
+
+func (g gains) none() bool { return g.role == "" && len(g.channelNos) == 0 }
+
+// gains compares what the caller was at an earlier sight with what it is now.
+func (f *follower) gains(earlier *sharedPage) (gained gains) {
+	before, now := earlier.Presences[f.by.Agent], f.seen.Presences[f.by.Agent]
+	if now.HoldsRole(now.RoleID) && !before.HoldsRole(now.RoleID) {
+		gained.role = now.RoleID
+	}
+	if earlier.exclusions != f.seen.exclusions {
+		gained.channelNos = earlier.exclusions.Admitting(f.seen.exclusions, f.by.Agent, before.DepartedAt, now.DepartedAt)
+	}
+	return gained
+}
+
+// backfill delivers the open requests behind the cursor that are visible by what was gained. The cursor stays.
+func (f *follower) backfill(ctx context.Context, gained gains) error {
+	limit := reading.FirstChunk
+	for after := int64(0); ; {
+		var found *reading.LogPage
+		err := f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+			found, err = f.openRequests(tx, gained, after, limit)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, it := range found.Items {
+			if err := f.deliverBackfill(found, it); err != nil {
+				return err
+			}
+		}
+		if !found.Cut {
+			return nil
+		}
+		after, limit = found.Through, found.NextLimit
+	}
+}
+
+// openRequests reads open requests by what was gained, after a position and no further than the cursor.
+func (f *follower) openRequests(tx *database.Tx, gained gains, after int64, limit int) (*reading.LogPage, error) {
+	condition, arguments := f.gainedRequests(tx, gained)
+	if f.seen.Channel != nil {
+		condition, arguments = condition+" AND q.channel_no = ?", append(arguments, f.seen.Channel.ChannelNo)
+	}
+	rows, read := reading.PrepareMessages("", "SELECT "+message.Columns+
+		" FROM open_requests q JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position"+
+		" WHERE q.intent_no = ? AND q.position > ? AND q.position <= ? AND "+condition+" ORDER BY q.position LIMIT ?",
+		append(message.ViewedBy(f.by.Agent, f.seen.Head.IntentNo, after, f.position), append(arguments, limit)...)...)
+	headRead, head := intents.PrepareHead(tx, f.seen.Head.IntentNo)
+	l, err := f.tails.Reader.IntentSnapshot(tx, nil, []database.Statement{headRead, read}, func() (*intents.Head, error) {
+		h, err := head()
+		return &h, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, copies := &reading.LogPage{Snapshot: l}, &intents.SectionEvents{}
+	if f.seen.Channel == nil && len(rows.Messages) > 0 {
+		if copies, err = copiesOf(tx, f.seen.Head.IntentNo, rows.Messages); err != nil {
+			return nil, err
+		}
+	}
+	found.Merge(reading.LogQuery{Through: f.position, Limit: limit}, rows, copies)
+	return found, found.Resolve(tx, f.tails.Reader)
+}
+
+// copiesOf reads the log's copies of messages.
+func copiesOf(tx *database.Tx, intentNo int64, messages []*message.Message) (*intents.SectionEvents, error) {
+	positions := make([]int64, len(messages))
+	for i, m := range messages {
+		positions[i] = m.Position
+	}
+	copies, read := intents.Section{
+		IntentNo: intentNo, At: positions, Types: []string{reading.MessageEventType}, Limit: len(positions),
+	}.Prepare(tx)
+	return copies, tx.Pipeline(read)
+}
+
+// gainedRequests says in SQL which open requests were gained: those to the role gained, and those to the caller or its role
+// in the channels gained.
+func (f *follower) gainedRequests(tx *database.Tx, gained gains) (condition string, arguments []any) {
+	var either []string
+	if gained.role != "" {
+		either, arguments = append(either, "q.target = ?"), append(arguments, caller.RolePrefix+gained.role)
+	}
+	if len(gained.channelNos) > 0 {
+		in, argument := tx.In("q.channel_no", gained.channelNos)
+		either = append(either, in+" AND q.target IN (?, ?)")
+		arguments = append(arguments, argument, f.by.Agent, caller.RolePrefix+f.seen.Presences[f.by.Agent].RoleID)
+	}
+	return "(" + strings.Join(either, " OR ") + ")", arguments
+}
+
+func (f *follower) deliverBackfill(found *reading.LogPage, it reading.Item) error {
+	entry, in := f.entry(it), found.States[it.Message.ChannelNo]
+	viewer := f.viewerIn(in.Channel)
+	shown := viewer.Receives(it.Message) && message.Listed(it.Message, viewer, entry.Now) // its sender has seen it all along
+	if !shown || it.Message.Ordinal <= in.Count.Floor || !f.filter.Keeps(it) {
+		return nil
+	}
+	return f.hand(delivery{Entry: entry.In(in.Channel), position: f.position, backfill: true})
+}

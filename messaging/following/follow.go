@@ -1,0 +1,335 @@
+package following
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+)
+
+// offeredAtOnce is how many messages a follower hands over at most before it records that.
+const offeredAtOnce = 16
+
+// delivery is what is handed to a follower: an entry, or the mark that it has caught up.
+type delivery struct {
+	reading.Entry
+	caughtUp bool
+	// position is the cursor to go on after; a backfilled message carries the cursor reached before it.
+	position int64
+	backfill bool
+}
+
+// follower follows one scope for one caller: a cursor over the scope's items. It sends what the caller may see, in order,
+// and never skips; the caller's rights are those of the latest look.
+type follower struct {
+	scope  scope
+	tails  *Tails
+	tail   *tail
+	by     caller.Caller
+	filter reading.Filter
+	send   func(delivery) error
+
+	// seen is the sight by which the caller's rights were last decided.
+	seen *sharedPage
+	// viewer is the caller as of that sight in one channel, the last one that was asked for.
+	viewer  message.Viewer
+	viewing *channels.Rules
+	// cursor and position are the cursor, in the scope and in the intent's log. live is true once it has reached the end:
+	// from there on the follower shares what the tail reads, before that it reads for itself how things are now.
+	cursor, position int64
+	live             bool
+	// readUnder is the epoch of the sight by which the latest items were asked for.
+	readUnder int64
+	// limit is how many rows the next page of its own may have.
+	limit int
+	// history is the scope's end, and lastPosition the log's, when the caller was admitted. marked is true once the caller
+	// was told that it has caught up with them.
+	history, lastPosition int64
+	marked                bool
+	// offered are messages that were handed over, until that is recorded.
+	offered []*message.Message
+}
+
+// Stream is what a caller asks to follow.
+type Stream struct {
+	Scope  scope
+	By     caller.Caller
+	Filter reading.Filter
+	// After is the position to go on after; nil: from now on.
+	After *int64
+	// Admitted is called once, when the caller may follow and the cursor is good, with the position after which the stream
+	// begins: so a quiet stream is told apart from a refusal, and one that is lost before its first message can be gone on
+	// with.
+	Admitted func(position int64) error
+	// Server is the gRPC stream that everything is sent on.
+	Server grpc.ServerStream
+}
+
+// Follow streams until everything is delivered and nothing can follow, the caller loses access, or the context ends. It
+// always returns why.
+func (t *Tails) Follow(ctx context.Context, asked Stream) error {
+	joined, seen, err := t.join(ctx, asked.Scope, asked.By.Agent)
+	if err != nil {
+		return err
+	}
+	defer t.leave(joined, asked.By.Agent)
+	f := &follower{
+		tails: t, scope: asked.Scope, tail: joined, by: asked.By, filter: asked.Filter, send: newSender(asked.Server).send, limit: reading.FirstChunk,
+	}
+	defer f.recordOffered()
+	if err := f.begin(ctx, seen, asked.After); err != nil {
+		return err
+	}
+	if err := asked.Admitted(f.position); err != nil {
+		return err
+	}
+	for {
+		err := f.catchUp(ctx)
+		if errors.Is(err, channels.ErrChannelNotFound) {
+			return message.ErrChannelClosed // deleted meanwhile, which closes it
+		}
+		if err != nil {
+			return err
+		}
+		if f.cursor >= f.seen.end() && f.seen.ended() {
+			return message.ErrChannelClosed
+		}
+		f.recordOffered()
+		if err := joined.wait(ctx, f.seen); err != nil {
+			return err
+		}
+	}
+}
+
+// begin finds the cursor's place in the scope.
+func (f *follower) begin(ctx context.Context, seen *sharedPage, after *int64) error {
+	if err := f.decide(seen); err != nil {
+		return err
+	}
+	f.history, f.lastPosition = seen.end(), seen.Head.LastPosition
+	f.cursor, f.position, f.live = f.history, f.lastPosition, true
+	if after == nil {
+		return nil
+	}
+	if *after > seen.Head.LastPosition {
+		return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.Head.LastPosition, 10))
+	}
+	f.position, f.live = *after, false
+	return f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+		f.cursor, err = f.scope.cursorAt(tx, seen, *after)
+		return err
+	})
+}
+
+// decide decides by a sight whether the caller may follow on.
+func (f *follower) decide(seen *sharedPage) error {
+	if seen.err != nil {
+		return seen.err
+	}
+	f.seen, f.viewing = seen, nil
+	return f.scope.admit(seen, f.by)
+}
+
+// NewViewer gives the caller as the viewer of a channel. In the scope of an intent the rules may be newer than the sight:
+// a channel that the caller came to see since then is backfilled with the next sight, so it is not shown before.
+func (f *follower) viewerIn(channel *channels.Rules) message.Viewer {
+	if f.viewing != channel {
+		f.viewing, f.viewer = channel, f.seen.ViewerOf(channel, f.by.Agent, f.by.IsOperator)
+		if e := f.seen.exclusions; e != nil && !f.viewer.Operator &&
+			e.Excludes(channel.ChannelNo, f.viewer.Agent, f.viewer.Presence.DepartedAt) {
+			f.viewer.Participates = false
+		}
+	}
+	return f.viewer
+}
+
+// refresh decides anew if there is a newer sight, and delivers what the caller's gains by then let it see of what lies
+// behind the cursor. With a role gained, what was read before is outdated: which requests were open then says nothing about
+// which are.
+func (f *follower) refresh(ctx context.Context) (outdated bool, err error) {
+	select {
+	case <-f.seen.superseded:
+	default:
+		return false, nil
+	}
+	before := f.seen
+	if err := f.decide(f.tail.current()); err != nil {
+		return false, err
+	}
+	if f.seen.losses.count > before.losses.count && f.cursor >= f.seen.losses.from {
+		return false, message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(f.seen.Head.LastPosition, 10))
+	}
+	gained := f.gains(before)
+	if gained.none() {
+		return false, nil
+	}
+	if gained.role != "" {
+		f.live, outdated = false, true
+	}
+	return outdated, f.backfill(ctx, gained)
+}
+
+// catchUp delivers everything up to the latest sight.
+func (f *follower) catchUp(ctx context.Context) error {
+	if err := f.mark(f.cursor); err != nil {
+		return err
+	}
+	if _, err := f.refresh(ctx); err != nil {
+		return err
+	}
+	for f.cursor < f.seen.Through {
+		f.cursor = max(f.cursor, f.seen.Count.Floor)
+		found, err := f.next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := f.deliverAll(ctx, found); err != nil {
+			return err
+		}
+		if err := f.mark(f.cursor); err != nil {
+			return err
+		}
+	}
+	f.live = true
+	return nil
+}
+
+// next gives the items after the cursor, and the place up to which there are no others: those that the tail shares, or a
+// page of the follower's own.
+func (f *follower) next(ctx context.Context) (found *reading.LogPage, err error) {
+	f.readUnder = f.seen.Head.Epoch
+	if f.live && f.cursor >= f.seen.after {
+		shared := f.seen.LogPage
+		shared.Items = f.seen.since(f.cursor)
+		return &shared, nil
+	}
+	err = f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+		found, err = f.scope.read(f.tails, tx, f)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.limit = found.NextLimit
+	return found, nil
+}
+
+// deliverAll delivers a section, or a part of it when rules have changed since it was read: the rest is to be read again.
+func (f *follower) deliverAll(ctx context.Context, found *reading.LogPage) error {
+	for _, it := range found.Items {
+		// A client may have kept the one before waiting for long.
+		if outdated, err := f.refresh(ctx); err != nil || outdated {
+			return err
+		}
+		if err := f.mark(it.Place - 1); err != nil {
+			return err
+		}
+		if outdated, err := f.deliver(found, it); err != nil || outdated {
+			return err
+		}
+	}
+	f.pass(found.Through)
+	return nil
+}
+
+// pass moves the cursor past what is not there or not the caller's to see.
+func (f *follower) pass(place int64) {
+	f.cursor = max(f.cursor, place)
+	if f.seen.Channel == nil {
+		f.position = f.cursor // the places of an intent are its positions
+	}
+}
+
+// mark tells the caller, once, that everything stored before it was admitted is delivered, when the cursor has come so far.
+func (f *follower) mark(passed int64) error {
+	if f.marked || passed < f.history {
+		return nil
+	}
+	f.marked, f.position = true, max(f.position, f.lastPosition)
+	return f.send(delivery{caughtUp: true, position: f.position})
+}
+
+// deliver hands one item on, if the caller may see it, it was not evicted and its time has not run out, and moves the
+// cursor past it. It is outdated when the rules of its channel are not known as of now.
+func (f *follower) deliver(found *reading.LogPage, it reading.Item) (outdated bool, err error) {
+	entry := f.entry(it)
+	if it.Message != nil {
+		in, known := f.talkOf(found, it.Message.ChannelNo)
+		if !known {
+			return true, nil
+		}
+		if it.Message.Ordinal <= in.Count.Floor || !message.Listed(it.Message, f.viewerIn(in.Channel), entry.Now) {
+			f.moveTo(it)
+			return false, nil
+		}
+		entry = entry.In(in.Channel)
+	}
+	f.moveTo(it)
+	if !f.filter.Keeps(it) {
+		return false, nil
+	}
+	return false, f.hand(delivery{Entry: entry, position: entry.Position})
+}
+
+// StateOf gives the state of a section's channel as of the latest sight or, under the same rules, as it was read. Rules that
+// changed since the section was asked for make it outdated, unless it was read under them already.
+func (f *follower) talkOf(found *reading.LogPage, channelNo int64) (reading.ChannelState, bool) {
+	if known, ok := f.seen.StateOf(channelNo); ok {
+		return known, true
+	}
+	if f.readUnder != f.seen.Head.Epoch && found.Head.Epoch != f.seen.Head.Epoch {
+		return reading.ChannelState{}, false
+	}
+	return found.StateOf(channelNo)
+}
+
+func (f *follower) moveTo(it reading.Item) {
+	f.cursor, f.position = it.Place, it.Position()
+}
+
+// hand gives the caller an entry.
+func (f *follower) hand(d delivery) error {
+	if err := f.send(d); err != nil {
+		return err
+	}
+	if d.Message != nil {
+		f.offered = append(f.offered, d.Message)
+	}
+	if len(f.offered) == offeredAtOnce {
+		f.recordOffered()
+	}
+	return nil
+}
+
+// recordOffered records which messages were handed over since the last time.
+func (f *follower) recordOffered() {
+	if len(f.offered) > 0 {
+		f.tails.Offered(f.by.Agent, f.tails.DB.Now(), f.offered...)
+		clear(f.offered) // keep no message alive
+		f.offered = f.offered[:0]
+	}
+}
+
+// entry gives an item as an entry of now.
+func (f *follower) entry(it reading.Item) reading.Entry {
+	return reading.Entry{
+		Position: it.Position(), IntentNo: f.seen.Head.IntentNo, IntentID: f.seen.Head.IntentID,
+		Message: it.Message, Event: it.Event, Audit: it.Audit, Now: f.now(), Encodings: it.Encodings,
+	}
+}
+
+// now is the time for a delivery: that of the sight, or a later one when the client took its time.
+func (f *follower) now() time.Time {
+	if now := f.tails.DB.Now(); now.After(f.seen.Now) {
+		return now
+	}
+	return f.seen.Now
+}

@@ -1,0 +1,89 @@
+package message
+
+import (
+	"database/sql"
+
+	"openintent/database"
+)
+
+// Columns of a message as scan reads them. The viewer's receipt and answer are parameters of the query: begin its arguments
+// with ViewedBy.
+const (
+	FactColumns = `m.intent_no, m.position, m.channel_no, m.ordinal, m.id, m.sender, m.target, m.message_type,
+		m.correlation_position, m.correlation_id, m.created_at, m.expires_at, m.read_at, m.ended_at,
+		m.message_type = 'request' AND EXISTS (SELECT 1 FROM open_requests o
+			WHERE o.intent_no = m.intent_no AND o.position = m.position` + OneByOne + `),
+		EXISTS (SELECT 1 FROM receipts r
+			WHERE r.intent_no = m.intent_no AND r.position = m.position AND r.agent_id = ?` + OneByOne + `),
+		m.message_type = 'request' AND m.target LIKE 'role:%' AND EXISTS (SELECT 1 FROM messages a
+			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position AND a.sender = ?` + OneByOne + `),
+		CASE WHEN m.message_type = 'request' AND m.target LIKE 'role:%' THEN (SELECT a.created_at FROM messages a
+			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position ORDER BY a.position LIMIT 1) END`
+	Columns = FactColumns + `, m.payload, m.metadata`
+	// OneByOne ends a query inside EXISTS that is to be asked for each row by its key. Without it PostgreSQL reads the whole
+	// table once instead when it expects many rows.
+	OneByOne = " LIMIT 1 OFFSET 0"
+)
+
+// ViewedBy gives the arguments with which a query of the columns begins: for whom it reads, an agent or nobody (""), and
+// what follows them.
+func ViewedBy(agent string, further ...any) []any {
+	return append([]any{agent, agent}, further...)
+}
+
+// messageRow receives one row of FactColumns or Columns.
+type messageRow struct {
+	message             Message
+	target, correlation sql.NullString
+	correlationPosition sql.NullInt64
+	createdAt           int64
+	expires, read       sql.NullInt64
+	ended, answered     sql.NullInt64
+	payload, metadata   []byte
+}
+
+func (r *messageRow) facts() []any {
+	m := &r.message
+	return []any{&m.IntentNo, &m.Position, &m.ChannelNo, &m.Ordinal, &m.ID, &m.Sender, &r.target, &m.Type,
+		&r.correlationPosition, &r.correlation, &r.createdAt, &r.expires, &r.read, &r.ended, &m.Open, &m.ReadByViewer,
+		&m.AnsweredByViewer, &r.answered}
+}
+
+// ScanFacts reads a message without its payload and metadata.
+func ScanFacts(row database.Row) (*Message, error) {
+	var r messageRow
+	if err := row.Scan(r.facts()...); err != nil {
+		return nil, err
+	}
+	return r.finish(), nil
+}
+
+// Scan reads a whole message; its ChannelID is the caller's to fill in.
+func Scan(row database.Row) (*Message, error) {
+	var r messageRow
+	if err := row.Scan(append(r.facts(), &r.payload, &r.metadata)...); err != nil {
+		return nil, err
+	}
+	return r.finish(), nil
+}
+
+func (r *messageRow) finish() *Message {
+	m := &r.message
+	m.Target, m.CorrelationID = r.target.String, r.correlation.String
+	m.CorrelationPosition = r.correlationPosition.Int64
+	m.CreatedAt = database.Time(r.createdAt)
+	if r.expires.Valid {
+		m.ExpiresAt = database.Time(r.expires.Int64)
+	}
+	if r.read.Valid {
+		m.ReadAt = database.Time(r.read.Int64)
+	}
+	if r.ended.Valid {
+		m.EndedAt = database.Time(r.ended.Int64)
+	}
+	if r.answered.Valid {
+		m.AnsweredAt = database.Time(r.answered.Int64)
+	}
+	m.Payload, m.Metadata = r.payload, r.metadata
+	return m
+}

@@ -1,0 +1,110 @@
+package message
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+var typesOnTheWire = map[Type]openintentv1.MessageType{
+	TypeRequest:   openintentv1.MessageType_MESSAGE_TYPE_REQUEST,
+	TypeResponse:  openintentv1.MessageType_MESSAGE_TYPE_RESPONSE,
+	TypeNotify:    openintentv1.MessageType_MESSAGE_TYPE_NOTIFY,
+	TypeBroadcast: openintentv1.MessageType_MESSAGE_TYPE_BROADCAST,
+}
+
+var statusesOnTheWire = map[Status]openintentv1.MessageStatus{
+	StatusDelivered: openintentv1.MessageStatus_MESSAGE_STATUS_DELIVERED,
+	StatusRead:      openintentv1.MessageStatus_MESSAGE_STATUS_READ,
+	StatusExpired:   openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED,
+}
+
+// TypeFrom gives the type that a request names; unset gives the fallback.
+func TypeFrom(wire openintentv1.MessageType, fallback Type) Type {
+	for word, value := range typesOnTheWire {
+		if value == wire {
+			return word
+		}
+	}
+	return fallback
+}
+
+// ToWire gives the type as clients know it.
+func (t Type) ToWire() openintentv1.MessageType { return typesOnTheWire[t] }
+
+// ToWire gives a message as clients see it at a time.
+func (m *Message) ToWire(now time.Time) (*openintentv1.Message, error) {
+	payload, err := m.Payload.OrEmpty().Struct()
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := m.Metadata.OrEmpty().Struct()
+	if err != nil {
+		return nil, err
+	}
+	return m.WireWith(Content{payload, metadata}, now), nil
+}
+
+// Content is a message's content as gRPC has it.
+type Content struct{ Payload, Metadata *structpb.Struct }
+
+// WireWith is ToWire with content that is the message's.
+func (m *Message) WireWith(content Content, now time.Time) *openintentv1.Message {
+	return &openintentv1.Message{
+		Id:            m.ID,
+		ChannelId:     m.ChannelID,
+		Sender:        m.Sender,
+		To:            TextOrNil(m.Target),
+		MessageType:   typesOnTheWire[m.Type],
+		CorrelationId: TextOrNil(m.CorrelationID),
+		Payload:       content.Payload,
+		Metadata:      content.Metadata,
+		Status:        statusesOnTheWire[m.Status(now)],
+		CreatedAt:     timestamppb.New(m.CreatedAt),
+		ExpiresAt:     TimestampOrNil(m.ExpiresAt),
+		ReadAt:        TimestampOrNil(m.ReadAt),
+	}
+}
+
+// ToWire gives messages as clients see them at a time.
+func ToWire(messages []*Message, now time.Time) ([]*openintentv1.Message, error) {
+	wire := make([]*openintentv1.Message, len(messages))
+	for i, m := range messages {
+		var err error
+		if wire[i], err = m.ToWire(now); err != nil {
+			return nil, err
+		}
+	}
+	return wire, nil
+}
+
+// TextOrNil gives an optional field; an empty text leaves it unset.
+func TextOrNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// TimestampOrNil gives an optional field; a zero time leaves it unset.
+func TimestampOrNil(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}
+
+// TimeFrom reads an optional time, in the store's precision. The years 1 to 9999 are those that RFC 3339 can say.
+func TimeFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
+	if at == nil {
+		return time.Time{}, nil
+	}
+	if at.CheckValid() != nil {
+		return time.Time{}, fault.BadField(field, "it must be a time in the years 1 to 9999")
+	}
+	return at.AsTime().Truncate(time.Microsecond), nil
+}

@@ -1,0 +1,26 @@
+package reading
+
+import "openintent/database"
+
+// maxOpenRequests bounds how many open requests are looked for at once; the oldest come first.
+const maxOpenRequests = 10_000
+
+// OpenRequestsTo gives the places of the open requests in some intents to one of the targets, agents or role:<role_id>, by
+// intent. Whether anybody may see them is for the reading to decide.
+func OpenRequestsTo(tx *database.Tx, targets []string, intentNos []int64) (map[int64][]int64, error) {
+	places := make(map[int64][]int64)
+	among, names := tx.In("target", targets)
+	in, numbers := tx.In("intent_no", intentNos)
+	err := tx.Pipeline(database.Statement{
+		SQL: "SELECT intent_no, position FROM open_requests WHERE " + among + " AND " + in +
+			" ORDER BY created_at, intent_no, position LIMIT ?",
+		Args: []any{names, numbers, maxOpenRequests},
+		Scan: func(row database.Row) error {
+			var intentNo, position int64
+			err := row.Scan(&intentNo, &position)
+			places[intentNo] = append(places[intentNo], position)
+			return err
+		},
+	})
+	return places, err
+}

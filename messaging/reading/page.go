@@ -1,0 +1,160 @@
+package reading
+
+import (
+	"openintent/database"
+
+	"openintent/messaging/message"
+)
+
+const (
+	// MaxPage bounds a list's messages, MaxPageBytes its payloads.
+	MaxPage      = 1000
+	MaxPageBytes = 3 << 20
+	// FirstChunk and MaxChunk bound the rows that one statement reads: it begins small, because messages may be large.
+	FirstChunk = 64
+	MaxChunk   = 512
+	// MaxSpan bounds the positions of a log that one reading looks at. A reader who sees little of it reads many small pages
+	// instead of a long one.
+	MaxSpan = 16_384
+)
+
+// MessageQuery is a part of the messages of a channel, by their ordinals, or of an intent, by their positions: those the query
+// asked for, in rising order.
+type MessageQuery struct {
+	IntentNo int64
+	// ChannelNo and ChannelID leave one channel's; the messages of several lack their channel's id.
+	ChannelNo int64
+	ChannelID string
+	// byPosition makes positions what bounds and orders, and not ordinals.
+	byPosition bool
+	// After and through bound the page: after < place <= through. At, when it is not nil, names the places instead.
+	After, Through int64
+	at             []int64
+	// Agent is whose receipts and messages are wanted; everyone is true for the operator, who sees all.
+	Agent    string
+	Everyone bool
+	// MessageType and CorrelationID narrow the page further when they are set.
+	MessageType   message.Type
+	CorrelationID string
+	NewestFirst   bool
+	Limit         int
+}
+
+// Load reads a page in the snapshot of a look.
+func (p MessageQuery) Load(tx *database.Tx, l Snapshot) (*MessagePage, error) {
+	rows, statement := p.Prepare(tx)
+	if err := tx.Pipeline(statement); err != nil {
+		return nil, err
+	}
+	return rows, l.MarkAbandoned(tx, rows.Messages)
+}
+
+// Prepare gives the statement that reads a page, as the query orders it, and where it puts the rows. The query narrows to
+// what the agent may possibly see; visible decides.
+func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement database.Statement) {
+	place := "m.ordinal"
+	if p.byPosition {
+		place = "m.position"
+	}
+	query := "SELECT " + message.Columns + " FROM messages m WHERE m.intent_no = ?"
+	arguments := message.ViewedBy(p.Agent, p.IntentNo)
+	if p.ChannelNo != 0 {
+		query += " AND m.channel_no = ?"
+		arguments = append(arguments, p.ChannelNo)
+	}
+	if p.at != nil {
+		in, argument := tx.In(place, p.at)
+		query += " AND " + in
+		arguments = append(arguments, argument)
+	} else {
+		query += " AND " + place + " > ? AND " + place + " <= ?"
+		arguments = append(arguments, p.After, p.Through)
+	}
+	if !p.Everyone {
+		query += " AND (m.sender = ? OR m.target IS NULL OR m.target = '*' OR m.target = ? OR m.target LIKE 'role:%')"
+		arguments = append(arguments, p.Agent, p.Agent)
+	}
+	if p.MessageType != "" {
+		query += " AND m.message_type = ?"
+		arguments = append(arguments, string(p.MessageType))
+	}
+	if p.CorrelationID != "" {
+		query += " AND m.correlation_id = ?"
+		arguments = append(arguments, p.CorrelationID)
+	}
+	query += " ORDER BY " + place
+	if p.NewestFirst {
+		query += " DESC"
+	}
+	query += " LIMIT ?"
+	return PrepareMessages(p.ChannelID, query, append(arguments, p.Limit)...)
+}
+
+// MessagePage is what a statement found, up to MaxPageBytes of content: however large messages are, no reading holds more.
+type MessagePage struct {
+	channelID string
+	Messages  []*message.Message
+	bytes     int
+	// Full is true when there was more than fits.
+	Full bool
+}
+
+// PrepareMessages gives a statement for whole messages of one channel and where it puts them.
+func PrepareMessages(channelID, query string, arguments ...any) (rows *MessagePage, statement database.Statement) {
+	rows = &MessagePage{channelID: channelID}
+	return rows, database.Statement{SQL: query, Args: arguments, Scan: rows.Scan}
+}
+
+// Scan takes one row of message.Columns, unless the page is full.
+func (f *MessagePage) Scan(row database.Row) error {
+	if f.Full {
+		return nil
+	}
+	m, err := message.Scan(row)
+	if err != nil {
+		return err
+	}
+	size := m.Size()
+	if f.Full = len(f.Messages) > 0 && f.bytes+size > MaxPageBytes; f.Full {
+		return nil
+	}
+	m.ChannelID = f.channelID
+	f.Messages = append(f.Messages, m)
+	f.bytes += size
+	return nil
+}
+
+// NextLimit gives the limit for the next page: a page that ended by its bytes tells how many rows are worth asking for,
+// and one that did not doubles them.
+func (f *MessagePage) NextLimit(limit int) int {
+	if f.Full {
+		return len(f.Messages) + 1
+	}
+	return min(2*limit, MaxChunk)
+}
+
+// Complete tells whether the statement found all there was.
+func (f *MessagePage) Complete(limit int) bool { return !f.Full && len(f.Messages) < limit }
+
+// OrdinalBy finds the last ordinal whose column, which rises with ordinals, is at most a value; it halves the range.
+func OrdinalBy(tx *database.Tx, l Snapshot, column string, most int64) (int64, error) {
+	low, high := l.Count.Floor, l.Count.Messages
+	for low < high {
+		middle := (low + high + 1) / 2
+		var value int64
+		err := tx.Pipeline(database.Statement{
+			SQL:  "SELECT " + column + " FROM messages WHERE intent_no = ? AND channel_no = ? AND ordinal = ?",
+			Args: []any{l.Channel.IntentNo, l.Channel.ChannelNo, middle},
+			Scan: func(row database.Row) error { return row.Scan(&value) },
+		})
+		if err != nil {
+			return 0, err
+		}
+		if value <= most {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low, nil
+}

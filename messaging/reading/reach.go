@@ -1,0 +1,120 @@
+package reading
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+)
+
+// ReachingIntents gives the intents from which something may reach an agent, lowest first: those that have named it, that
+// list it in a channel, where it has sent, or where it or the role that it holds was addressed. Pass no role for an agent
+// that holds none. Whether anything does reach it is for each message to be decided. Intents that were purged are left out.
+func ReachingIntents(tx *database.Tx, agentID, roleID string) ([]int64, error) {
+	reached, statements := PrepareReach(tx, agentID, roleID)
+	if err := tx.Pipeline(statements...); err != nil {
+		return nil, err
+	}
+	return reached.Intents(), nil
+}
+
+// ReachedBy is ReachingIntents the other way round: it calls a function for each name, an agent or role:<role_id>, that
+// something may reach in some intents. Of the agents that intents name or list, only those of ruled intents are read.
+func ReachedBy(tx *database.Tx, intentNos, ruled []int64, reached func(intentNo int64, name string)) error {
+	in, argument := tx.In("intent_no", intentNos)
+	statements := []database.Statement{{
+		SQL:  "SELECT DISTINCT intent_no, name FROM audiences WHERE " + in,
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			var intentNo int64
+			var name string
+			err := row.Scan(&intentNo, &name)
+			reached(intentNo, name)
+			return err
+		},
+	}}
+	if len(ruled) > 0 {
+		statements = append(statements, intents.PrepareNamed(tx, ruled, reached), channels.PrepareListed(tx, ruled, reached))
+	}
+	return tx.Pipeline(statements...)
+}
+
+// Reach is where an agent may be reached, and what is known of that before looking into the intents.
+type Reach struct {
+	naming *[]int64            // intents that have ever named it
+	Listed map[int64]time.Time // when a channel of the intent last came to list it
+	Spoken map[int64]bool      // intents where it or its role was addressed; true where it has sent
+}
+
+// PrepareReach gives the statements that read an agent's reach, and where they put it.
+func PrepareReach(tx *database.Tx, agentID, roleID string) (Reach, []database.Statement) {
+	r := Reach{Spoken: make(map[int64]bool)}
+	var naming, listings database.Statement
+	naming, r.naming = intents.PrepareNaming(agentID)
+	listings, r.Listed = channels.PrepareListings(agentID)
+	names := []string{agentID}
+	if roleID != "" {
+		names = append(names, caller.RolePrefix+roleID)
+	}
+	in, argument := tx.In("name", names)
+	return r, []database.Statement{naming, listings, {
+		SQL:  "SELECT intent_no, sent FROM audiences WHERE " + in,
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			var intentNo int64
+			var sent bool
+			err := row.Scan(&intentNo, &sent)
+			r.Spoken[intentNo] = r.Spoken[intentNo] || sent
+			return err
+		},
+	}}
+}
+
+// Intents gives the intents where the agent may be reached, lowest first.
+func (r Reach) Intents() []int64 {
+	all := slices.Concat(*r.naming, slices.Collect(maps.Keys(r.Listed)), slices.Collect(maps.Keys(r.Spoken)))
+	return database.Distinct(all)
+}
+
+// TakesPart tells whether what is said to everyone in an intent is said to the agent too: the intent names it, a channel
+// lists it, or it has sent there.
+func (r Reach) TakesPart(intentNo int64, rules *intents.Rules, agentID string, departedAt, now time.Time) bool {
+	return r.Spoken[intentNo] || r.Listed[intentNo].After(departedAt) || rules.Names(agentID, now)
+}
+
+// AheadOf gives, of the intents in which a role was addressed, those whose newest place lies after a time, the latest first,
+// with the times of these places.
+func AheadOf(tx *database.Tx, roleID string, after time.Time, limit int) (map[int64]time.Time, error) {
+	ahead := make(map[int64]time.Time)
+	return ahead, tx.Pipeline(database.Statement{
+		SQL: "SELECT h.intent_no, h.last_at FROM audiences a JOIN intent_heads h ON h.intent_no = a.intent_no" +
+			" WHERE a.name = ? AND h.last_at > ? ORDER BY h.last_at DESC LIMIT ?",
+		Args: []any{caller.RolePrefix + roleID, database.Micros(after), limit},
+		Scan: func(row database.Row) error {
+			var intentNo, lastAt int64
+			err := row.Scan(&intentNo, &lastAt)
+			ahead[intentNo] = database.Time(lastAt)
+			return err
+		},
+	})
+}
+
+// PrepareReachIn gives the statements that read what decides, in one intent, whether an agent takes part, and where they
+// put it.
+func PrepareReachIn(intentNo int64, agentID string) (Reach, []database.Statement) {
+	r := Reach{Spoken: make(map[int64]bool)}
+	var listing database.Statement
+	listing, r.Listed = channels.PrepareListing(intentNo, agentID)
+	return r, []database.Statement{listing, {
+		SQL:  "SELECT intent_no FROM audiences WHERE name = ? AND intent_no = ? AND sent",
+		Args: []any{agentID, intentNo},
+		Scan: func(database.Row) error {
+			r.Spoken[intentNo] = true
+			return nil
+		},
+	}}
+}

@@ -1,0 +1,12 @@
+package reading
+
+import (
+	"openintent/channels"
+	"openintent/intents"
+)
+
+// Reader reads the log through the rules of intents and channels.
+type Reader struct {
+	Intents  *intents.Service
+	Channels *channels.Service
+}

@@ -1,0 +1,130 @@
+package messaging
+
+import (
+	"context"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/messaging/message"
+	"openintent/messaging/writing"
+)
+
+// SendMessage sends a message on a channel.
+func (s *Service) SendMessage(ctx context.Context, req *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
+	d, err := s.messageOn(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return s.send(ctx, d)
+}
+
+// messageOn drafts a message on a channel.
+func (s *Service) messageOn(ctx context.Context, req *openintentv1.SendMessageRequest) (*writing.Draft, error) {
+	d, err := s.draft(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d.MessageType = message.TypeFrom(req.GetMessageType(), message.TypeNotify)
+	d.Target, d.CorrelationID = req.GetTo(), req.GetCorrelationId()
+	return d, s.onChannel(ctx, d, req.GetChannelId())
+}
+
+// SendMessageByName sends a message on the intent's channel of a name, which it creates when there is none.
+func (s *Service) SendMessageByName(
+	ctx context.Context, req *openintentv1.SendMessageByNameRequest,
+) (*openintentv1.Message, error) {
+	d, err := s.draft(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d.MessageType = message.TypeFrom(req.GetMessageType(), message.TypeNotify)
+	d.Target, d.CorrelationID, d.Name = req.GetTo(), req.GetCorrelationId(), req.GetName()
+	if err := s.channels.CheckName("name", d.Name); err != nil {
+		return nil, err
+	}
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		d.IntentNo, err = s.intents.Resolve(tx, req.GetIntentId())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.send(ctx, d)
+}
+
+// ReplyMessage answers a request.
+func (s *Service) ReplyMessage(ctx context.Context, req *openintentv1.ReplyMessageRequest) (*openintentv1.Message, error) {
+	d, err := s.draft(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d.MessageType, d.CorrelationID, d.Replying = message.TypeResponse, req.GetMessageId(), true
+	if err := s.onChannel(ctx, d, req.GetChannelId()); err != nil {
+		return nil, err
+	}
+	return s.send(ctx, d)
+}
+
+// sending is what every request that sends has in common.
+type sending interface {
+	GetSender() string
+	GetPayload() *structpb.Struct
+	GetMetadata() *structpb.Struct
+	GetIdempotencyKey() string
+}
+
+// draft begins a draft with what every request that sends has in common.
+func (s *Service) draft(ctx context.Context, req sending) (*writing.Draft, error) {
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sender, err := c.ActAs("sender", req.GetSender())
+	if err != nil {
+		return nil, err
+	}
+	d := &writing.Draft{
+		Id: message.NewID(), By: c, Sender: sender, Privileged: message.ActsAsOperator(c, sender), TraceID: c.TraceID,
+		Key: req.GetIdempotencyKey(),
+	}
+	if timed, ok := req.(interface {
+		GetExpiresAt() *timestamppb.Timestamp
+	}); ok {
+		if d.ExpiresAt, err = message.TimeFrom("expires_at", timed.GetExpiresAt()); err != nil {
+			return nil, err
+		}
+	}
+	return d, d.SetContent(req.GetPayload(), req.GetMetadata())
+}
+
+// onChannel finds the draft's channel.
+func (s *Service) onChannel(ctx context.Context, d *writing.Draft, channelID string) error {
+	key, err := s.locate(ctx, channelID)
+	d.Channel, d.ChannelID, d.IntentNo = key, channelID, key.IntentNo
+	return err
+}
+
+// checked applies the rules that need no state and seals the draft under its idempotency key.
+func (s *Service) checked(d *writing.Draft) error {
+	if err := d.Check(s.maxPayloadBytes); err != nil {
+		return err
+	}
+	return d.Seal()
+}
+
+// send stores a checked draft and gives the message.
+func (s *Service) send(ctx context.Context, d *writing.Draft) (*openintentv1.Message, error) {
+	if err := s.checked(d); err != nil {
+		return nil, err
+	}
+	m, _, err := s.writer.Submit(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return m.WireWith(d.Given, m.CreatedAt), nil
+}

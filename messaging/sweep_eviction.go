@@ -1,0 +1,262 @@
+package messaging
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/writing"
+)
+
+// Eviction moves a channel's floor at once; the rows below it are removed later. Most of them are simply deleted. A request
+// that its asker may still ask for is noted in evicted_requests, and kept with the responses to it until it is due:
+//
+//   - One with a deadline, answered or not, is kept until then. A deadline that lies further ahead than an evicted request
+//     may wait is brought forward.
+//   - One without a deadline that nobody has answered gets one: the retention, counted from here. It then expires as any
+//     other does.
+//   - One without a deadline that was answered goes at once.
+//   - One that had a deadline is also kept as long as its idempotency key is remembered, because a repeated Ask looks for
+//     its answer.
+const (
+	// askersPatience is how long a request outlives its deadline, so that an asker whose wait has just ended still finds it;
+	// less if the retention is shorter.
+	askersPatience = time.Minute
+	// evictedPatience is the least time that an evicted request may wait for its deadline. A longer retention gives more.
+	evictedPatience = 24 * time.Hour
+)
+
+// evictedMessage is what the fate of a message below the floor hangs on.
+type evictedMessage struct {
+	position, ordinal int64
+	request           bool
+	// answers is the position of a response's request, and kept tells whether that is kept.
+	answers            int64
+	kept               bool
+	createdAt          time.Time
+	expiresAt, endedAt time.Time
+	open, keyed        bool
+}
+
+// evictionFates is what becomes of a page of evicted messages.
+type evictionFates struct {
+	doomed []int64
+	// kept requests go when they are due.
+	kept, due []int64
+	// deadlines of requests that had none, or one too far away.
+	hastened, deadlines []int64
+}
+
+// judge decides what becomes of evicted messages, in the order of the channel: a request comes before the responses to it.
+func (s *Service) judge(page []evictedMessage, now time.Time) (fates evictionFates) {
+	kept := make(map[int64]bool)
+	for _, m := range page {
+		if !m.request {
+			if !m.kept && !kept[m.answers] {
+				fates.doomed = append(fates.doomed, m.position)
+			}
+			continue
+		}
+		deadline := s.deadlineOf(m, now)
+		due := m.due(deadline, min(askersPatience, s.retention))
+		if !due.After(now) {
+			fates.doomed = append(fates.doomed, m.position)
+			continue
+		}
+		kept[m.position] = true
+		fates.kept, fates.due = append(fates.kept, m.position), append(fates.due, database.Micros(due))
+		if !deadline.Equal(m.expiresAt) {
+			fates.hastened = append(fates.hastened, m.position)
+			fates.deadlines = append(fates.deadlines, database.Micros(deadline))
+		}
+	}
+	return fates
+}
+
+// deadlineOf gives the deadline of an evicted request; zero when it has none and needs none.
+func (s *Service) deadlineOf(m evictedMessage, now time.Time) time.Time {
+	switch latest := now.Add(max(s.retention, evictedPatience)); {
+	case !m.endedAt.IsZero():
+		return m.expiresAt
+	case m.expiresAt.After(latest):
+		return latest
+	case m.expiresAt.IsZero() && m.open:
+		return now.Add(s.retention)
+	}
+	return m.expiresAt
+}
+
+// due tells until when a request is kept that has a deadline or has ended; zero for any other.
+func (m evictedMessage) due(deadline time.Time, patience time.Duration) (due time.Time) {
+	if at := message.Earliest(m.endedAt, deadline); !at.IsZero() {
+		due = at.Add(patience)
+	}
+	if remembered := m.createdAt.Add(writing.KeyLifetime); m.keyed && !m.expiresAt.IsZero() && remembered.After(due) {
+		due = remembered
+	}
+	return due
+}
+
+// removeEvicted removes a channel's messages below its floor, a bounded number in each transaction, and ends the piece of
+// work with the last. What becomes of each is judged before the intent is locked: what is doomed stays so.
+func (s *Service) removeEvicted(ctx context.Context, w writing.Work, key channels.Key) error {
+	cleared, floor, err := s.evictionProgress(ctx, key)
+	for err == nil && cleared < floor {
+		var page []evictedMessage
+		if page, err = s.evictedMessages(ctx, key, cleared, floor); err != nil {
+			return err
+		}
+		cleared = floor
+		if len(page) == sweepBatch {
+			cleared = page[len(page)-1].ordinal
+		}
+		err = s.settleEvicted(ctx, key, s.judge(page, s.db.Now()), cleared)
+	}
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, w.Done)
+}
+
+// evictionProgress tells up to which ordinal the evicted messages of a channel are settled, and up to which they are evicted.
+func (s *Service) evictionProgress(ctx context.Context, key channels.Key) (cleared, floor int64, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL:  "SELECT cleared, floor FROM channel_heads WHERE intent_no = ? AND channel_no = ?",
+			Args: []any{key.IntentNo, key.ChannelNo},
+			Scan: func(row database.Row) error { return row.Scan(&cleared, &floor) },
+		})
+	})
+	return cleared, floor, err
+}
+
+// evictedMessages reads the next page of evicted messages.
+func (s *Service) evictedMessages(ctx context.Context, key channels.Key, after, floor int64) (page []evictedMessage, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL: `SELECT m.position, m.ordinal, m.message_type = 'request', COALESCE(m.correlation_position, 0),
+				m.created_at, m.expires_at, m.ended_at,
+				m.correlation_position IS NOT NULL AND EXISTS (SELECT 1 FROM evicted_requests e
+					WHERE e.intent_no = m.intent_no AND e.position = m.correlation_position` + message.OneByOne + `),
+				m.message_type = 'request' AND EXISTS (SELECT 1 FROM open_requests o
+					WHERE o.intent_no = m.intent_no AND o.position = m.position` + message.OneByOne + `),
+				m.message_type = 'request' AND EXISTS (SELECT 1 FROM idempotency_keys k
+					WHERE k.created_at = m.created_at AND k.intent_no = m.intent_no AND k.position = m.position` + message.OneByOne + `)
+				FROM messages m WHERE m.intent_no = ? AND m.channel_no = ? AND m.ordinal > ? AND m.ordinal <= ?
+				ORDER BY m.ordinal LIMIT ?`,
+			Args: []any{key.IntentNo, key.ChannelNo, after, floor, sweepBatch},
+			Scan: func(row database.Row) error {
+				m, err := scanEvicted(row)
+				page = append(page, m)
+				return err
+			},
+		})
+	})
+	return page, err
+}
+
+func scanEvicted(row database.Row) (m evictedMessage, err error) {
+	var createdAt int64
+	var expiresAt, endedAt sql.NullInt64
+	err = row.Scan(&m.position, &m.ordinal, &m.request, &m.answers, &createdAt, &expiresAt, &endedAt, &m.kept, &m.open, &m.keyed)
+	m.createdAt = database.Time(createdAt)
+	if expiresAt.Valid {
+		m.expiresAt = database.Time(expiresAt.Int64)
+	}
+	if endedAt.Valid {
+		m.endedAt = database.Time(endedAt.Int64)
+	}
+	return m, err
+}
+
+// settleEvicted does what was decided about a page, under the intent's lock. A new deadline moves the head, by which whoever
+// remembers the request notices that it has changed.
+func (s *Service) settleEvicted(ctx context.Context, key channels.Key, fates evictionFates, cleared int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		heads, err := intents.Lock(tx, key.IntentNo)
+		if err != nil {
+			return err
+		}
+		statements := deleteAt(tx, key.IntentNo, fates.doomed)
+		statements = append(statements, tx.InsertIgnore("evicted_requests",
+			database.Column{Name: "intent_no", Values: repeated(key.IntentNo, len(fates.kept))},
+			database.Column{Name: "position", Values: fates.kept},
+			database.Column{Name: "due_at", Values: fates.due},
+		)...)
+		if len(fates.hastened) > 0 {
+			heads.Get(key.IntentNo).Touch()
+			places := []database.Column{
+				{Name: "intent_no", Values: repeated(key.IntentNo, len(fates.hastened))},
+				{Name: "position", Values: fates.hastened},
+			}
+			deadlines := []database.Column{{Name: "expires_at", Values: fates.deadlines}}
+			statements = append(statements, tx.Update("messages", places, deadlines)...)
+			statements = append(statements, tx.Update("open_requests", places, deadlines)...)
+		}
+		return tx.Pipeline(append(statements, database.Statement{
+			SQL:  "UPDATE channel_heads SET cleared = ? WHERE intent_no = ? AND channel_no = ?",
+			Args: []any{cleared, key.IntentNo, key.ChannelNo},
+		})...)
+	})
+}
+
+func repeated(value int64, times int) []int64 {
+	values := make([]int64, times)
+	for i := range values {
+		values[i] = value
+	}
+	return values
+}
+
+// sweepEvictedRequests removes evicted requests that nobody can ask for any more, and the evicted responses to them.
+func (s *Service) sweepEvictedRequests(ctx context.Context) error {
+	for turn := 0; turn < sweepTurn; turn++ {
+		due, found, err := s.requestsIn(ctx, "evicted_requests", "due_at")
+		if err != nil || found == 0 {
+			return err
+		}
+		for intentNo, positions := range due {
+			err = errors.Join(err, s.removeRequests(ctx, intentNo, positions))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeRequests removes requests with the responses to them that are evicted too. If there are more of those than one
+// transaction should touch, the requests wait for another turn.
+func (s *Service) removeRequests(ctx context.Context, intentNo int64, positions []int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		if _, err := intents.Lock(tx, intentNo); err != nil {
+			return err
+		}
+		in, argument := tx.In("m.correlation_position", positions)
+		var responses []int64
+		err := tx.Pipeline(database.Statement{
+			SQL: "SELECT m.position FROM messages m WHERE m.intent_no = ? AND " + in + " AND m.ordinal <= (SELECT h.floor" +
+				" FROM channel_heads h WHERE h.intent_no = m.intent_no AND h.channel_no = m.channel_no" + message.OneByOne + ") LIMIT ?",
+			Args: []any{intentNo, argument, sweepBatch},
+			Scan: func(row database.Row) error {
+				var position int64
+				err := row.Scan(&position)
+				responses = append(responses, position)
+				return err
+			},
+		})
+		if err != nil {
+			return err
+		}
+		doomed := responses
+		if len(responses) < sweepBatch {
+			doomed = append(doomed, positions...)
+		}
+		return tx.Pipeline(deleteAt(tx, intentNo, doomed)...)
+	})
+}

@@ -1,0 +1,140 @@
+package wake
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"openintent/channels"
+	"openintent/database"
+)
+
+// relayChannel is what the replicas on one database notify one another on.
+const relayChannel = "openintent_wakes"
+
+// NewRelay carries wake-ups between the replicas on one database: the hub's own to the others, theirs to the hub. What it
+// loses costs those who wait there one turn of their slow timer.
+func NewRelay(db *database.DB, logger *slog.Logger, observe func(sent, received int), h *Hub) *database.Notifier {
+	relay := db.Notifier(database.NotifierConfig{
+		Channel: relayChannel,
+		Heard:   func(notices []string) { h.wakeHere(topicsOf(notices)...) },
+		Unheard: h.wakeAll,
+		Observe: observe,
+		Logger:  logger,
+	})
+	h.tell = func(topics []any) { relay.Tell(noticesOf(topics)...) }
+	return relay
+}
+
+// The kinds of topics, each the first letter of its notices. Numbers follow in base 36, names as they are. A replica of
+// another version may send kinds that this one does not know: nobody here listens to those.
+const (
+	channelNotice      = 'c'
+	closingNotice      = 'x'
+	requestNotice      = 'r'
+	intentNotice       = 'i'
+	feedNotice         = 'f'
+	agentNotice        = 'a'
+	audienceNotice     = 'u'
+	subscriptionNotice = 's'
+)
+
+func noticesOf(topics []any) []string {
+	notices := make([]string, len(topics))
+	for i, topic := range topics {
+		notices[i] = noticeOf(topic)
+	}
+	return notices
+}
+
+// noticeOf writes a topic down. Every type of topic has its notice, so that all wake-ups travel.
+func noticeOf(topic any) string {
+	switch topic := topic.(type) {
+	case channels.Key:
+		return keyNotice(channelNotice, topic)
+	case ClosingTopic:
+		return keyNotice(closingNotice, channels.Key(topic))
+	case RequestTopic:
+		return string(requestNotice) + string(topic)
+	case IntentTopic:
+		return numberNotice(intentNotice, int64(topic))
+	case FeedTopic:
+		return numberNotice(feedNotice, int64(topic))
+	case SubscriptionTopic:
+		return numberNotice(subscriptionNotice, int64(topic))
+	case AgentTopic:
+		return string(agentNotice) + string(topic)
+	case AudienceTopic:
+		return string(audienceNotice) + string(topic)
+	}
+	panic(fmt.Sprintf("messaging: the relay knows no topics of type %T", topic))
+}
+
+const noticeBase = 36
+
+func numberNotice(kind byte, number int64) string {
+	return string(strconv.AppendInt([]byte{kind}, number, noticeBase))
+}
+
+func keyNotice(kind byte, key channels.Key) string {
+	text := strconv.AppendInt([]byte{kind}, key.IntentNo, noticeBase)
+	return string(strconv.AppendInt(append(text, '.'), key.ChannelNo, noticeBase))
+}
+
+// topicsOf reads notices. It leaves out what is none.
+func topicsOf(notices []string) []any {
+	topics := make([]any, 0, len(notices))
+	for _, notice := range notices {
+		if topic := topicOf(notice); topic != nil {
+			topics = append(topics, topic)
+		}
+	}
+	return topics
+}
+
+// topicOf is noticeOf's reverse; nil when the notice is of no known kind.
+func topicOf(notice string) any {
+	if notice == "" {
+		return nil
+	}
+	switch kind, rest := notice[0], notice[1:]; kind {
+	case requestNotice:
+		return RequestTopic(rest)
+	case agentNotice:
+		return AgentTopic(rest)
+	case audienceNotice:
+		return AudienceTopic(rest)
+	case channelNotice, closingNotice:
+		intentNo, channelNo, _ := strings.Cut(rest, ".")
+		key := channels.Key{IntentNo: noticeNumber(intentNo), ChannelNo: noticeNumber(channelNo)}
+		switch {
+		case key.IntentNo == 0 || key.ChannelNo == 0:
+			return nil
+		case kind == closingNotice:
+			return ClosingTopic(key)
+		}
+		return key
+	case intentNotice, feedNotice, subscriptionNotice:
+		number := noticeNumber(rest)
+		switch {
+		case number == 0:
+			return nil
+		case kind == feedNotice:
+			return FeedTopic(number)
+		case kind == subscriptionNotice:
+			return SubscriptionTopic(number)
+		}
+		return IntentTopic(number)
+	}
+	return nil
+}
+
+// noticeNumber reads a number, all of which are above 0; 0 when it is none.
+func noticeNumber(text string) int64 {
+	number, err := strconv.ParseInt(text, noticeBase, 64)
+	if err != nil || number < 0 {
+		return 0
+	}
+	return number
+}

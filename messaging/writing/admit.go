@@ -1,0 +1,98 @@
+package writing
+
+import (
+	"time"
+
+	"openintent/agents"
+	"openintent/channels"
+	"openintent/fault"
+	"openintent/intents"
+	"openintent/messaging/message"
+)
+
+// situation is what a draft is judged by: the state under the intent's lock.
+type situation struct {
+	head    *intents.Head
+	access  *intents.Rules
+	channel *channels.Rules
+	count   channels.Count
+	// presences hold the sender's and the addressee's agent records, where they have one.
+	presences map[string]agents.Presence
+	// request is what a response's correlation id names, as its sender sees it; nil when there is no such message.
+	request *message.Message
+	now     time.Time
+}
+
+// admit decides whether a draft may be stored, in this order: may the sender take part at all, is the channel open, is
+// the message itself in order. It changes nothing but the draft's target, which a response takes from its request.
+func admit(d *Draft, s situation) error {
+	viewer := s.viewer(d)
+	if err := viewer.RequireParticipation(d.By, s.access); err != nil {
+		return err
+	}
+	if _, closed := s.channel.ClosedBy(s.count, s.head, s.now); closed {
+		return message.ErrChannelClosed
+	}
+	if err := admitExpiry(d, s.now); err != nil {
+		return err
+	}
+	if d.MessageType == message.TypeResponse {
+		return admitResponse(d, s, viewer)
+	}
+	if s.channel.Policy == channels.PolicyExplicit && message.IsAgent(d.Target) &&
+		!s.channel.Lists(d.Target, s.presences[d.Target].DepartedAt) {
+		return message.ErrTargetNotMember
+	}
+	return s.targetHasAccess(d)
+}
+
+// targetHasAccess refuses to address an agent that could not see the message, because it has no access to the intent. A
+// role and everyone are addressed whoever they turn out to be.
+func (s situation) targetHasAccess(d *Draft) error {
+	if message.IsAgent(d.Target) && s.access.Level(d.Target, false, s.now) < intents.PermissionRead {
+		return message.ErrTargetWithoutAccess
+	}
+	return nil
+}
+
+func (s situation) viewer(d *Draft) message.Viewer {
+	presence := s.presences[d.Sender]
+	presence.AgentID = d.Sender
+	return message.NewViewer(s.channel, presence, d.Privileged, s.access, s.now)
+}
+
+func admitExpiry(d *Draft, now time.Time) error {
+	if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(now) {
+		return fault.BadField("expires_at", "it must lie in the future; leave it out for a message that does not expire")
+	}
+	return nil
+}
+
+// admitResponse applies the rules of an answer: to a request of this channel that the sender received and that can still
+// be answered.
+func admitResponse(d *Draft, s situation, viewer message.Viewer) error {
+	request := s.request
+	if request == nil || request.ChannelNo != s.channel.ChannelNo || request.IntentNo != s.channel.IntentNo ||
+		!message.Visible(request, viewer) {
+		return d.unknownRequest()
+	}
+	switch {
+	case request.Type != message.TypeRequest:
+		return message.ErrNotARequest
+	case !viewer.Operator && request.Sender == d.Sender:
+		return message.ErrOwnRequest
+	case !request.Answerable(s.now):
+		return message.ErrMessageExpired.With("message_id", request.ID)
+	case d.Target != "" && d.Target != request.Sender:
+		return fault.BadField("to", "a response goes to the sender of its request; leave it out")
+	}
+	d.Target = request.Sender
+	return nil
+}
+
+func (d *Draft) unknownRequest() error {
+	if d.Replying {
+		return message.ErrMessageNotFound
+	}
+	return message.ErrCorrelationUnknown
+}

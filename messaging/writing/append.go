@@ -1,0 +1,88 @@
+package writing
+
+import (
+	"slices"
+	"time"
+
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging/message"
+)
+
+// appender stores messages: it is the only code that does. Messages are added one by one, each getting its place under
+// the intent's lock, and written together by a few set-based statements. The writer and the lifecycle hooks share it.
+type appender struct {
+	tx     *database.Tx
+	rows   messageBatch
+	open   openRequestBatch
+	keys   keyBatch
+	counts map[channels.Key]*channels.Count
+	// changed are those of the counts that are to be stored; only the locks of these are certain to be held.
+	changed map[channels.Key]*channels.Count
+	// answered holds the requests that got an answer, evicting the channels whose evicted messages are to be removed.
+	answered  []answeredRequest
+	evicting  evictionBatch
+	forgotten []keyPlace
+	// audiences are the known ones, reached those that the messages add to them.
+	audiences audiences
+	reached   audienceBatch
+}
+
+type answeredRequest struct{ intentNo, position int64 }
+
+func newAppender(tx *database.Tx, counts map[channels.Key]*channels.Count, known audiences) *appender {
+	return &appender{
+		tx: tx, counts: counts, changed: make(map[channels.Key]*channels.Count),
+		audiences: known, reached: make(audienceBatch),
+	}
+}
+
+// add gives the draft its place in the intent's log and in the channel. The draft was admitted, or is the server's own.
+func (a *appender) add(head *intents.Head, channel *channels.Rules, request *message.Message, d *Draft) (*message.Message, error) {
+	position, at := head.Next()
+	now := head.Now()
+	count := a.counts[channel.Key]
+	a.changed[channel.Key] = count
+	before := *count
+	count.Messages++
+	count.LastMessageAt = now
+	a.evict(channel, count, before)
+	m := &message.Message{
+		IntentNo: head.IntentNo, ChannelNo: channel.ChannelNo,
+		Position: position, Ordinal: count.Messages,
+		ID: d.Id, ChannelID: channel.ID, Sender: d.Sender, Target: d.Target, Type: d.MessageType,
+		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
+		CreatedAt: at, ExpiresAt: d.expiry(now), Open: d.MessageType == message.TypeRequest,
+	}
+	if request != nil {
+		m.CorrelationPosition = request.Position
+		a.answered = append(a.answered, answeredRequest{request.IntentNo, request.Position})
+	}
+	a.rows.add(m)
+	a.reached.add(m, head, a.audiences)
+	if m.Open {
+		a.open.add(m)
+	}
+	if d.Key != "" {
+		a.keys.add(d, m)
+	}
+	if !channel.Audit {
+		return m, nil
+	}
+	_, err := head.LogAt(position, at, auditEvent(channel, m, d.TraceID))
+	return m, err
+}
+
+// answers tells whether one of the messages answers the request.
+func (a *appender) answers(request *message.Message) bool {
+	return slices.Contains(a.answered, answeredRequest{request.IntentNo, request.Position})
+}
+
+// expiry gives the deadline of a draft that is stored at a time of the clock.
+func (d *Draft) expiry(now time.Time) time.Time {
+	if d.Timeout > 0 {
+		return now.Add(d.Timeout)
+	}
+	return d.ExpiresAt
+}

@@ -1,0 +1,179 @@
+package writing
+
+import (
+	"maps"
+	"sync/atomic"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/wake"
+)
+
+// How many rows of audiences are remembered as stored, and of how many intents; what falls out is written again, which changes
+// nothing.
+const (
+	keptAudiences       = 65_536
+	keptAudienceIntents = 16_384
+)
+
+// audience says that something may reach a name in an intent: the name was addressed there, or is an agent that has sent
+// there and so takes part.
+type audience struct {
+	name     string
+	intentNo int64
+	sent     bool
+}
+
+// audiences remembers which of them are stored, so that a message between parties that have spoken before costs no
+// statement. It learns after the commit alone: of a row that is not stored it must never be said that it is. They go with
+// the last messages of an ended intent, which takes no more.
+//
+// A database that loses commits loses rows that were stored. So each transaction that adds rows of an intent draws a tag,
+// which the intent's head keeps: what is remembered as of a tag is stored wherever the head has that tag. When the head has
+// another one, because another replica added rows or because commits were lost, what is remembered of the intent is in doubt,
+// and what is of interest is read (batch.settleAudiences). Rows are added seldom, so that is seldom too.
+type audiences struct {
+	stored      *lru.Cache[audience, int64] // the life of its intent in which the row was seen
+	generations *lru.Cache[int64, *audienceGeneration]
+	begun       *atomic.Int64 // lives
+}
+
+// audienceGeneration is the time in which nobody else has added to an intent's audiences.
+type audienceGeneration struct{ tag, generation int64 }
+
+func newAudiences() audiences {
+	stored, _ := lru.New[audience, int64](keptAudiences) // fails only for a size that is not positive
+	lives, _ := lru.New[int64, *audienceGeneration](keptAudienceIntents)
+	return audiences{stored, lives, new(atomic.Int64)}
+}
+
+// keep bounds what is remembered in entries.
+func (a audiences) keep(entries int) {
+	a.stored.Resize(entries)
+	a.generations.Resize(entries)
+}
+
+// knows tells whether a row is certain to be stored as of its intent's head.
+func (a audiences) knows(one audience, head *intents.Head) bool {
+	seen, known := a.stored.Get(one)
+	if !known {
+		return false
+	}
+	current, known := a.generations.Get(one.intentNo)
+	return known && current.tag == head.AudienceTag && current.generation == seen
+}
+
+// doubts tells whether a row that it does not know was stored before.
+func (a audiences) doubts(one audience) bool { return a.stored.Contains(one) }
+
+// learn is told what a commit has certainly left stored, with the heads as it found and left them.
+func (a audiences) learn(heads intents.Heads, began map[int64]intents.Head, stored ...audienceBatch) {
+	for _, head := range heads {
+		current, known := a.generations.Get(head.IntentNo)
+		if !known || current.tag != began[head.IntentNo].AudienceTag {
+			current = &audienceGeneration{generation: a.begun.Add(1)}
+		}
+		a.generations.Add(head.IntentNo, &audienceGeneration{head.AudienceTag, current.generation})
+	}
+	for _, batch := range stored {
+		for one := range batch {
+			if current, known := a.generations.Get(one.intentNo); known {
+				a.stored.Add(one, current.generation)
+			}
+		}
+	}
+}
+
+// audienceBatch is what a transaction has to store of them.
+type audienceBatch map[audience]struct{}
+
+// add notes whom a message concerns, as far as that is not known to be stored.
+func (b audienceBatch) add(m *message.Message, head *intents.Head, known audiences) {
+	if m.Sender != caller.System {
+		b.note(audience{m.Sender, m.IntentNo, true}, head, known)
+	}
+	if !message.ToEveryone(m.Target) {
+		b.note(audience{m.Target, m.IntentNo, false}, head, known)
+	}
+}
+
+func (b audienceBatch) note(one audience, head *intents.Head, known audiences) {
+	if !known.knows(one, head) {
+		b[one] = struct{}{}
+	}
+}
+
+// topics are those of the names that begin to be reached.
+func (b audienceBatch) topics() []any {
+	var topics []any
+	for one := range b {
+		topics = append(topics, wake.AudienceTopic(one.name))
+	}
+	return topics
+}
+
+// stored gives the statement that reads which of some are stored, and where it puts them.
+func (b audienceBatch) stored(tx *database.Tx) (found audienceBatch, statement database.Statement) {
+	found = make(audienceBatch)
+	names, intentNos, _ := b.columns()
+	in, arguments := tx.InRows(names, intentNos)
+	return found, database.Statement{
+		SQL:  "SELECT name, intent_no, sent FROM audiences WHERE " + in,
+		Args: arguments,
+		Scan: func(row database.Row) error {
+			var one audience
+			err := row.Scan(&one.name, &one.intentNo, &one.sent)
+			if _, asked := b[one]; asked {
+				found[one] = struct{}{}
+			}
+			return err
+		},
+	}
+}
+
+func (b audienceBatch) statements(tx *database.Tx) []database.Statement {
+	names, intentNos, sent := b.columns()
+	return tx.InsertIgnore("audiences", names, intentNos, sent)
+}
+
+func (b audienceBatch) columns() (names, intentNos, sent database.Column) {
+	ofNames, ofIntents, ofSent := make([]string, 0, len(b)), make([]int64, 0, len(b)), make([]bool, 0, len(b))
+	for one := range b {
+		ofNames, ofIntents, ofSent = append(ofNames, one.name), append(ofIntents, one.intentNo), append(ofSent, one.sent)
+	}
+	return database.Column{Name: "name", Values: ofNames}, database.Column{Name: "intent_no", Values: ofIntents},
+		database.Column{Name: "sent", Values: ofSent}
+}
+
+// settleAudiences decides which rows the batch adds, and lets the heads of their intents note it. It reads which of those in
+// doubt are stored, so that two replicas that write to one intent do not add the same again and again.
+func (b *batch) settleAudiences() error {
+	reached, doubtful := b.appender.reached, make(audienceBatch)
+	for one := range reached {
+		if b.audiences.doubts(one) {
+			doubtful[one] = struct{}{}
+		}
+	}
+	if len(doubtful) > 0 && b.atOnce {
+		return errDoubtful
+	}
+	if len(doubtful) > 0 {
+		var read database.Statement
+		b.reached, read = doubtful.stored(b.tx)
+		if err := b.tx.Pipeline(read); err != nil {
+			return err
+		}
+	}
+	maps.DeleteFunc(reached, func(one audience, _ struct{}) bool {
+		_, stored := b.reached[one]
+		return stored
+	})
+	for one := range reached {
+		b.heads.Get(one.intentNo).TagAudiences()
+	}
+	return nil
+}

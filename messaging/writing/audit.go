@@ -1,0 +1,44 @@
+package writing
+
+import (
+	"openintent/channels"
+	"openintent/intents"
+	"openintent/jsonvalue"
+	"openintent/messaging/message"
+)
+
+// auditEvent is a message's copy for the intent's event log (RFC-0021 section 6). The trace of the message's metadata
+// goes before the call's (RFC-0020).
+func auditEvent(channel *channels.Rules, m *message.Message, callTrace string) intents.EventDraft {
+	draft := intents.EventDraft{
+		Type: "channel_message", Actor: m.Sender, Payload: auditPayload(channel, m), TraceID: callTrace,
+	}
+	if trace, ok := m.Metadata.String("trace_id"); ok && intents.ValidTraceID(trace) {
+		draft.TraceID = trace
+	}
+	if parent, ok := m.Metadata.String("parent_event_id"); ok && parent != "" && len(parent) <= 128 {
+		draft.ParentEventID = parent
+	}
+	return draft
+}
+
+func auditPayload(channel *channels.Rules, m *message.Message) jsonvalue.Object {
+	var object jsonvalue.Builder
+	object.String("channel_id", channel.ID).
+		String("channel_name", channel.Name).
+		String("message_id", m.ID).
+		String("message_type", string(m.Type))
+	if m.Target == "" {
+		object.Null("to")
+	} else {
+		object.String("to", m.Target)
+	}
+	object.Raw("payload", m.Payload)
+	if m.CorrelationID != "" {
+		object.String("correlation_id", m.CorrelationID)
+	}
+	if proof, ok := m.Metadata.Member("proof"); ok {
+		object.Raw("proof", proof)
+	}
+	return object.Object()
+}

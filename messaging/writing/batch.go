@@ -1,0 +1,280 @@
+package writing
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"openintent/agents"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/fault"
+	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/wake"
+)
+
+var (
+	// errRefusedAtOnce means that by what is remembered one of the drafts is refused.
+	errRefusedAtOnce = errors.New("a batch with a refusal is not stored at once")
+	// errDoubtful means that not all is remembered, though the heads are.
+	errDoubtful = errors.New("a batch whose audiences are in doubt is not stored at once")
+)
+
+// batch is one transaction of the writer. It takes one round trip when the writer remembers what the drafts are decided by,
+// and two otherwise: lock and read, then decide and write.
+type batch struct {
+	*Writer
+	tx          *database.Tx
+	submissions []*submission
+
+	heads intents.Heads
+	// began are the heads as the batch found them.
+	began     map[int64]intents.Head
+	counts    map[channels.Key]*channels.Count
+	presences map[string]agents.Presence
+	// decidedBy are the agents whose presences, or lack of one, the drafts are decided by.
+	decidedBy []string
+	requests  map[string]*message.Message
+	// handled are the requests to a role, by their ids, that an agent has read or answered which took the role later.
+	handled map[handling]struct{}
+	keys    map[keyPlace]keyRecord
+	// found holds messages of an earlier attempt whose commit succeeded after all.
+	found map[string]*message.Message
+	// reached are audiences of the messages that were read as stored.
+	reached audienceBatch
+	// existing are the intents that are there; nil when that is not asked.
+	existing *[]intents.State
+
+	// atOnce is true when the batch is decided by what the writer remembers.
+	atOnce     bool
+	appender   *appender
+	outcomes   []Outcome
+	passedOver []*submission
+	wakes      map[any]struct{}
+}
+
+func newBatch(w *Writer, tx *database.Tx, submissions []*submission) *batch {
+	return &batch{
+		Writer: w, tx: tx, submissions: submissions,
+		began: make(map[int64]intents.Head), counts: make(map[channels.Key]*channels.Count),
+		requests: make(map[string]*message.Message), keys: make(map[keyPlace]keyRecord), found: make(map[string]*message.Message),
+		outcomes: make([]Outcome, len(submissions)), wakes: make(map[any]struct{}),
+	}
+}
+
+// run reads what the drafts are decided by, under the locks of their intents, decides and stores.
+func (b *batch) run(w wants) error {
+	if err := b.read(w); err != nil {
+		return err
+	}
+	if err := b.decideAll(); err != nil {
+		return err
+	}
+	b.tx.SendWithCommit(b.appender.statements()...)
+	b.tx.SendWithCommit(b.heads.Statements()...)
+	return nil
+}
+
+// runAtOnce decides by what the writer remembers, and stores what was decided if it is still true. It stores every draft or
+// none: a refusal must not rest on something that was true.
+func (b *batch) runAtOnce(recalled cachedState) error {
+	b.atOnce = true
+	b.counts, b.requests = recalled.counts, recalled.requests
+	b.presences, b.decidedBy = recalled.presences, recalled.decidedBy
+	b.heads = intents.Expect(b.tx, recalled.heads...)
+	if err := b.decideAll(); err != nil {
+		return err
+	}
+	for _, out := range b.outcomes {
+		if out.Err != nil {
+			return errRefusedAtOnce
+		}
+	}
+	b.tx.SendWithCommit(b.heads.Statements()...) // first, because it takes the locks
+	b.tx.SendWithCommit(agents.RefuseChanged(b.tx, b.decidedBy, b.presences)...)
+	b.tx.SendWithCommit(b.appender.statements()...)
+	return nil
+}
+
+func (b *batch) decideAll() error {
+	for _, head := range b.heads {
+		b.began[head.IntentNo] = head.Copy()
+	}
+	b.appender = newAppender(b.tx, b.counts, b.audiences)
+	for i, s := range b.submissions {
+		head := b.heads.Get(s.draft.IntentNo)
+		if head == nil && b.mayExist(s.draft.IntentNo) {
+			b.passedOver = append(b.passedOver, s)
+			continue
+		}
+		if head == nil {
+			b.outcomes[i].Err = intents.ErrIntentNotFound
+			continue
+		}
+		out, err := b.decide(head, s.draft)
+		if err != nil {
+			return err
+		}
+		b.outcomes[i] = out
+	}
+	if err := b.settleAudiences(); err != nil {
+		return err
+	}
+	for _, topic := range b.appender.reached.topics() {
+		b.wakes[topic] = struct{}{}
+	}
+	return nil
+}
+
+// mayExist tells whether an intent whose lock was not to be had may be held by another replica.
+func (b *batch) mayExist(intentNo int64) bool {
+	return b.existing == nil ||
+		slices.ContainsFunc(*b.existing, func(state intents.State) bool { return state.IntentNo == intentNo })
+}
+
+// topics are those of whom the batch concerns.
+func (b *batch) topics() []any { return slices.Collect(maps.Keys(b.wakes)) }
+
+// deliver tells the senders, after the commit.
+func (b *batch) deliver() {
+	b.audiences.learn(b.heads, b.began, b.appender.reached, b.reached)
+	b.cache.learn(b)
+	passedOver := b.passedOver
+	for i, s := range b.submissions {
+		if len(passedOver) > 0 && passedOver[0] == s {
+			passedOver = passedOver[1:]
+			continue
+		}
+		s.done <- b.outcomes[i]
+	}
+}
+
+// decide brings one draft to its outcome. The returned error is the transaction's; a refusal is an outcome.
+func (b *batch) decide(head *intents.Head, d *Draft) (Outcome, error) {
+	m, replayed, err := b.place(head, d)
+	var refusal *fault.Fault
+	switch {
+	case errors.As(err, &refusal):
+		return Outcome{Err: refusal}, nil
+	case err != nil:
+		return Outcome{}, err
+	case !replayed:
+		b.wake(m)
+	}
+	return Outcome{Message: m, replayed: replayed}, nil
+}
+
+// place stores the draft, or finds what was stored for it before.
+func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replayed bool, err error) {
+	if m := b.found[d.Id]; m != nil {
+		m.ChannelID, err = b.channelID(head, m.ChannelNo)
+		return m, false, err
+	}
+	place := keyPlace{d.IntentNo, d.Sender, d.scope(), d.Key}
+	record, known := b.keys[place]
+	if known && head.Now().Sub(record.createdAt) < KeyLifetime {
+		m, err := b.replay(head, d, record)
+		return m, true, err
+	}
+	channel, err := b.admit(head, d)
+	if err != nil {
+		return nil, false, err
+	}
+	if known {
+		b.appender.forget(place)
+	}
+	if d.MessageType == message.TypeRequest {
+		head.Follow(b.presences[d.Target].DepartedAt) // what the departure does not end has a time after it
+	}
+	m, err = b.appender.add(head, channel, b.request(d), d)
+	if err == nil && d.Key != "" {
+		b.keys[place] = recordOf(d, m)
+	}
+	return m, false, err
+}
+
+// admit finds the draft's channel and applies the rules.
+func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
+	access, err := b.intents.Rules(b.tx, head.IntentNo, head.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	s := situation{head: head, access: access, presences: b.presences, request: b.asSeen(d), now: head.Now()}
+	if d.Name != "" {
+		s.channel, err = b.channelByName(d, s)
+	} else {
+		s.channel, err = b.channels.Rules(b.tx, d.Channel, head.Epoch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.count = *b.counts[s.channel.Key]
+	return s.channel, admit(d, s)
+}
+
+// channelByName finds the intent's open channel of the draft's name, or makes it (RFC-0021 section 1.4). It is made last,
+// so that a refused message makes none.
+func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
+	if err := s.access.Require(d.By, d.Sender, intents.PermissionRead, s.now); err != nil {
+		return nil, err
+	}
+	if s.head.Ended() {
+		return nil, message.ErrIntentEnded
+	}
+	channel, err := b.channels.FindOpenByName(b.tx, s.head, d.Name, b.counts)
+	if err != nil {
+		return nil, err
+	}
+	if channel != nil {
+		return channel, nil
+	}
+	if d.MessageType == message.TypeResponse {
+		return nil, d.unknownRequest()
+	}
+	if err := cmp.Or(admitExpiry(d, s.now), s.targetHasAccess(d)); err != nil {
+		return nil, err
+	}
+	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, d.Sender)
+	if err == nil {
+		b.counts[channel.Key] = &channels.Count{}
+	}
+	return channel, err
+}
+
+// asSeen gives what the draft's correlation id names as the draft's sender sees it.
+func (b *batch) asSeen(d *Draft) *message.Message {
+	m := b.request(d)
+	if _, handled := b.handled[handling{d.CorrelationID, d.Sender}]; handled {
+		seen := *m
+		seen.AnsweredByViewer = true
+		return &seen
+	}
+	return m
+}
+
+// request gives what the draft's correlation id names.
+func (b *batch) request(d *Draft) *message.Message {
+	m := b.requests[d.CorrelationID]
+	if m != nil {
+		m.Abandoned = m.AbandonedBy(b.presences[m.Target])
+	}
+	return m
+}
+
+func (b *batch) channelID(head *intents.Head, channelNo int64) (string, error) {
+	channel, err := b.channels.Rules(b.tx, channels.Key{IntentNo: head.IntentNo, ChannelNo: channelNo}, head.Epoch)
+	if err != nil {
+		return "", err
+	}
+	return channel.ID, nil
+}
+
+// wake notes whom the message concerns: followers of its channel and, for a response, who waits for it.
+func (b *batch) wake(m *message.Message) {
+	b.wakes[channels.Key{IntentNo: m.IntentNo, ChannelNo: m.ChannelNo}] = struct{}{}
+	if m.CorrelationID != "" {
+		b.wakes[wake.RequestTopic(m.CorrelationID)] = struct{}{}
+	}
+}

@@ -1,0 +1,155 @@
+package writing
+
+import (
+	"maps"
+	"slices"
+
+	"openintent/agents"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/wake"
+)
+
+// wants is what a batch's drafts are decided by, each listed once.
+type wants struct {
+	intentNos           []int64
+	channels            []channels.Key
+	names, correlations []string
+	// byName is true when a draft names its channel, which is to be found; uncertain, when one may be stored already;
+	// passedOver, when the intents' locks were not to be had before.
+	byName, uncertain, passedOver bool
+}
+
+func (w *Writer) wants(submissions []*submission) wants {
+	var all wants
+	for _, s := range submissions {
+		d := s.draft
+		all.intentNos = append(all.intentNos, d.IntentNo)
+		all.uncertain = all.uncertain || s.uncertain
+		all.passedOver = all.passedOver || !s.asideAt.IsZero()
+		if d.Name == "" {
+			all.channels = append(all.channels, d.Channel)
+		} else {
+			all.byName = true
+		}
+		if !d.Privileged {
+			all.names = append(all.names, d.Sender)
+		}
+		if message.IsAgent(d.Target) {
+			all.names = append(all.names, d.Target)
+		}
+		if message.IsID(d.CorrelationID) {
+			all.correlations = append(all.correlations, d.CorrelationID)
+			all.names = append(all.names, w.hub.WaitingFor(wake.RequestTopic(d.CorrelationID))...)
+		}
+	}
+	all.intentNos, all.channels = database.Distinct(all.intentNos), channels.DistinctKeys(all.channels)
+	all.names, all.correlations = database.Distinct(all.names), database.Distinct(all.correlations)
+	return all
+}
+
+// read locks the heads and, in later statements of the same round trip, reads what the drafts are decided by. It leaves out
+// intents that another replica holds.
+func (b *batch) read(w wants) error {
+	lock, heads := intents.PrepareLock(b.tx, w.intentNos, true)
+	presenceStatement, presences := agents.PreparePresences(b.tx, w.names)
+	statements := []database.Statement{lock, intents.PrepareClock(b.tx), presenceStatement}
+	if len(w.channels) > 0 {
+		var countStatement database.Statement
+		countStatement, b.counts = channels.PrepareCounts(b.tx, w.channels)
+		statements = append(statements, countStatement)
+	}
+	statements = append(statements, b.readRequests(w.correlations)...)
+	statements = append(statements, b.readKeys(w.intentNos)...)
+	statements = append(statements, b.readFound()...)
+	statements = append(statements, b.readExisting(w)...)
+	if err := b.tx.Pipeline(statements...); err != nil {
+		return err
+	}
+	var err error
+	b.presences, b.decidedBy = presences, w.names
+	if b.heads, err = heads(); err != nil {
+		return err
+	}
+	if err := b.readAddressees(); err != nil {
+		return err
+	}
+	return b.readHandled()
+}
+
+// readAddressees reads the records of open requests' addressees that are not among those decided by already: when a request
+// to one agent is answered by another, the operator.
+func (b *batch) readAddressees() error {
+	names := addressees(b.requests, b.decidedBy)
+	presences, err := agents.LoadPresences(b.tx, names)
+	maps.Copy(b.presences, presences)
+	b.decidedBy = append(b.decidedBy, names...)
+	return err
+}
+
+// addressees are the agents with open requests to them that are not among the others.
+func addressees(requests map[string]*message.Message, others []string) []string {
+	var names []string
+	for _, m := range requests {
+		if m.Open && message.IsAgent(m.Target) && !slices.Contains(others, m.Target) {
+			names = append(names, m.Target)
+		}
+	}
+	return database.Distinct(names)
+}
+
+func (b *batch) readRequests(ids []string) []database.Statement {
+	if len(ids) == 0 {
+		return nil
+	}
+	inIDs, idArgument := b.tx.In("m.id", ids)
+	return []database.Statement{{
+		SQL:  "SELECT " + message.FactColumns + " FROM messages m WHERE " + inIDs,
+		Args: message.ViewedBy("", idArgument),
+		Scan: func(row database.Row) error {
+			m, err := message.ScanFacts(row)
+			if err == nil {
+				b.requests[m.ID] = m
+			}
+			return err
+		},
+	}}
+}
+
+// readFound looks for the batch's own messages of which an attempt with an unknown outcome may have stored some.
+func (b *batch) readFound() []database.Statement {
+	var ids []string
+	for _, s := range b.submissions {
+		if s.uncertain {
+			ids = append(ids, s.draft.Id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	inIDs, argument := b.tx.In("m.id", ids)
+	return []database.Statement{{
+		SQL:  "SELECT " + message.Columns + " FROM messages m WHERE " + inIDs,
+		Args: message.ViewedBy("", argument),
+		Scan: func(row database.Row) error {
+			m, err := message.Scan(row)
+			if err == nil {
+				b.found[m.ID] = m
+			}
+			return err
+		},
+	}}
+}
+
+// readExisting finds out which of the intents exist, when some were left out before: one may be held, or may be gone with a
+// database that was restored.
+func (b *batch) readExisting(w wants) []database.Statement {
+	if !w.passedOver {
+		return nil
+	}
+	var statement database.Statement
+	b.existing, statement = intents.PrepareStates(b.tx, w.intentNos)
+	return []database.Statement{statement}
+}

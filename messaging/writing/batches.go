@@ -1,0 +1,113 @@
+package writing
+
+import (
+	"openintent/channels"
+	"openintent/database"
+	"openintent/messaging/message"
+)
+
+// The batches gather rows column by column, the form in which one statement writes them all.
+
+type messageBatch struct {
+	intentNo, position, channelNo, ordinal []int64
+	id, sender, messageType                []string
+	target, correlationID                  []*string
+	correlationPosition                    []*int64
+	payload, metadata                      [][]byte
+	createdAt                              []int64
+	expiresAt                              []*int64
+}
+
+func (b *messageBatch) add(m *message.Message) {
+	b.intentNo = append(b.intentNo, m.IntentNo)
+	b.position = append(b.position, m.Position)
+	b.channelNo = append(b.channelNo, m.ChannelNo)
+	b.ordinal = append(b.ordinal, m.Ordinal)
+	b.id = append(b.id, m.ID)
+	b.sender = append(b.sender, m.Sender)
+	b.target = append(b.target, database.NullText(m.Target))
+	b.messageType = append(b.messageType, string(m.Type))
+	b.correlationPosition = append(b.correlationPosition, database.NullInt(m.CorrelationPosition))
+	b.correlationID = append(b.correlationID, database.NullText(m.CorrelationID))
+	b.payload = append(b.payload, m.Payload)
+	b.metadata = append(b.metadata, m.Metadata)
+	b.createdAt = append(b.createdAt, database.Micros(m.CreatedAt))
+	b.expiresAt = append(b.expiresAt, database.NullMicros(m.ExpiresAt))
+}
+
+func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
+	return tx.Insert("messages",
+		database.Column{Name: "intent_no", Values: b.intentNo},
+		database.Column{Name: "position", Values: b.position},
+		database.Column{Name: "channel_no", Values: b.channelNo},
+		database.Column{Name: "ordinal", Values: b.ordinal},
+		database.Column{Name: "id", Values: b.id},
+		database.Column{Name: "sender", Values: b.sender},
+		database.Column{Name: "target", Values: b.target},
+		database.Column{Name: "message_type", Values: b.messageType},
+		database.Column{Name: "correlation_position", Values: b.correlationPosition},
+		database.Column{Name: "correlation_id", Values: b.correlationID},
+		database.Column{Name: "payload", Values: b.payload},
+		database.Column{Name: "metadata", Values: b.metadata},
+		database.Column{Name: "created_at", Values: b.createdAt},
+		database.Column{Name: "expires_at", Values: b.expiresAt},
+	)
+}
+
+type openRequestBatch struct {
+	intentNo, position, channelNo, createdAt []int64
+	target                                   []string
+	expiresAt                                []*int64
+}
+
+func (b *openRequestBatch) add(m *message.Message) {
+	b.intentNo = append(b.intentNo, m.IntentNo)
+	b.position = append(b.position, m.Position)
+	b.channelNo = append(b.channelNo, m.ChannelNo)
+	b.target = append(b.target, m.Target)
+	b.createdAt = append(b.createdAt, database.Micros(m.CreatedAt))
+	b.expiresAt = append(b.expiresAt, database.NullMicros(m.ExpiresAt))
+}
+
+func (b *openRequestBatch) statements(tx *database.Tx) []database.Statement {
+	return tx.Insert("open_requests",
+		database.Column{Name: "intent_no", Values: b.intentNo},
+		database.Column{Name: "position", Values: b.position},
+		database.Column{Name: "channel_no", Values: b.channelNo},
+		database.Column{Name: "target", Values: b.target},
+		database.Column{Name: "created_at", Values: b.createdAt},
+		database.Column{Name: "expires_at", Values: b.expiresAt},
+	)
+}
+
+// statements are all writes of what was added, without the heads', which flush themselves.
+func (a *appender) statements() []database.Statement {
+	statements := a.forgetStatements()
+	statements = append(statements, a.rows.statements(a.tx)...)
+	statements = append(statements, a.open.statements(a.tx)...)
+	statements = append(statements, a.keys.statements(a.tx)...)
+	statements = append(statements, a.reached.statements(a.tx)...)
+	statements = append(statements, a.answeredStatements()...)
+	statements = append(statements, a.evicting.statements(a.tx)...)
+	return append(statements, channels.CountStatements(a.tx, a.changed)...)
+}
+
+// answeredStatements close the requests that got an answer; one that is closed already stays so.
+func (a *appender) answeredStatements() []database.Statement {
+	if len(a.answered) == 0 {
+		return nil
+	}
+	byIntent := make(map[int64][]int64)
+	for _, request := range a.answered {
+		byIntent[request.intentNo] = append(byIntent[request.intentNo], request.position)
+	}
+	statements := make([]database.Statement, 0, len(byIntent))
+	for intentNo, positions := range byIntent {
+		in, argument := a.tx.In("position", positions)
+		statements = append(statements, database.Statement{
+			SQL:  "DELETE FROM open_requests WHERE intent_no = ? AND " + in,
+			Args: []any{intentNo, argument},
+		})
+	}
+	return statements
+}

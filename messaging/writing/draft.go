@@ -1,0 +1,126 @@
+package writing
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/fault"
+	"openintent/jsonvalue"
+	"openintent/messaging/message"
+)
+
+// Draft is a message that somebody wants stored, before anything about its channel was looked at.
+type Draft struct {
+	// Id is made beforehand, so that after a lost commit acknowledgement the message can be looked for.
+	Id string
+	// Sender acts; privileged is true when that is the operator under its own name, for whom access and membership are
+	// not asked.
+	Sender     string
+	Privileged bool
+	// By is the call's caller, for the refusal of access.
+	By      caller.Caller
+	TraceID string
+
+	IntentNo int64
+	// Channel and ChannelID are set when the channel is known, name when it is to be found or created by name.
+	Channel   channels.Key
+	ChannelID string
+	Name      string
+
+	Target      string
+	MessageType message.Type
+	// CorrelationID names the request of a response; replying is true when it came as a path of the reply call, where an
+	// unknown request is NOT_FOUND instead of a bad field.
+	CorrelationID string
+	Replying      bool
+
+	payload, metadata jsonvalue.Object
+	// Given are payload and metadata as they came over gRPC, which are the same when they go back.
+	Given     message.Content
+	ExpiresAt time.Time
+	// Timeout, for Ask, sets ExpiresAt from the time of storing.
+	Timeout time.Duration
+
+	Key         string
+	fingerprint [sha256.Size]byte
+}
+
+// SetContent reads a message's payload and metadata.
+func (d *Draft) SetContent(payload, metadata *structpb.Struct) (err error) {
+	if d.payload, err = jsonvalue.FromStruct(payload, "payload"); err != nil {
+		return err
+	}
+	if d.metadata, err = jsonvalue.FromStruct(metadata, "metadata"); err != nil {
+		return err
+	}
+	d.payload, d.metadata = d.payload.OrEmpty(), d.metadata.OrEmpty()
+	d.Given = message.Content{Payload: cmp.Or(payload, &structpb.Struct{}), Metadata: cmp.Or(metadata, &structpb.Struct{})}
+	return nil
+}
+
+// Size is what the draft counts for in the bounded queue.
+func (d *Draft) Size() int { return d.contentBytes() + 256 }
+
+// contentBytes is what its sender's quota counts.
+func (d *Draft) contentBytes() int { return len(d.payload) + len(d.metadata) }
+
+// Check decides what can be decided from the draft alone: the rules of RFC-0021 section 2.3 and the bounds.
+func (d *Draft) Check(maxPayloadBytes int) error {
+	if size := d.contentBytes(); size > maxPayloadBytes {
+		return fault.New(fault.TooLarge, "PAYLOAD_TOO_LARGE",
+			"payload and metadata have %d bytes together; at most %d are allowed, so send a reference to large data instead.",
+			size, maxPayloadBytes)
+	}
+	if err := cmp.Or(caller.CheckText("idempotency_key", d.Key), d.checkSender(), d.checkTarget()); err != nil {
+		return err
+	}
+	if d.MessageType != message.TypeResponse && d.CorrelationID != "" {
+		return fault.BadField("correlation_id", "only a response has one; leave it out or send message_type response")
+	}
+	switch d.MessageType {
+	case message.TypeRequest:
+		if message.ToEveryone(d.Target) {
+			return fault.BadField("to", "a request must name an agent or role:<role_id>")
+		}
+	case message.TypeBroadcast:
+		if !message.ToEveryone(d.Target) {
+			return fault.BadField("to", "a broadcast goes to everyone; leave it out, give *, or send a notify")
+		}
+		d.Target = caller.Broadcast
+	case message.TypeResponse:
+		if d.CorrelationID == "" {
+			return fault.BadField("correlation_id", "a response must name the request that it answers")
+		}
+	}
+	return nil
+}
+
+// checkSender refuses a name that no agent can have; only the operator can have given one.
+func (d *Draft) checkSender() error {
+	if d.Sender == d.By.Agent {
+		return nil
+	}
+	return caller.CheckName("sender", d.Sender)
+}
+
+func (d *Draft) checkTarget() error {
+	switch {
+	case message.ToEveryone(d.Target):
+		return nil
+	case d.MessageType == message.TypeResponse:
+		return nil // compared with the request's sender, which need not be a plain agent's name
+	case d.Target == d.Sender:
+		return fault.BadField("to", "a sender is never a recipient of its own message; name another agent")
+	case d.Target == caller.RolePrefix:
+		return fault.BadField("to", "a role address is role:<role_id>, with the role's id after the colon")
+	case message.IsAgent(d.Target):
+		return caller.CheckName("to", d.Target)
+	}
+	return agents.CheckRole("to", message.RoleOf(d.Target))
+}

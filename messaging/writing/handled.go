@@ -1,0 +1,36 @@
+package writing
+
+import (
+	"openintent/database"
+
+	"openintent/messaging/message"
+)
+
+// handling is an agent's reading or answering of a request.
+type handling struct{ requestID, agent string }
+
+// readHandled finds out which of the requests that drafts answer their senders have handled before, where they may see
+// them by that alone: requests to a role that were sent before the sender took it. There are few, so it costs nothing
+// otherwise.
+func (b *batch) readHandled() error {
+	b.handled = make(map[handling]struct{})
+	var statements []database.Statement
+	for _, s := range b.submissions {
+		m, one := b.requests[s.draft.CorrelationID], handling{s.draft.CorrelationID, s.draft.Sender}
+		if m == nil || !b.presences[one.agent].HoldsRole(message.RoleOf(m.Target)) ||
+			m.CreatedAt.After(b.presences[one.agent].RoleSinceIn(m.IntentNo)) {
+			continue
+		}
+		statements = append(statements, database.Statement{
+			SQL: "SELECT 1 FROM receipts WHERE intent_no = ? AND position = ? AND agent_id = ? UNION ALL" +
+				" SELECT 1 FROM messages WHERE intent_no = ? AND correlation_position = ? AND sender = ? LIMIT 1",
+			Args: []any{m.IntentNo, m.Position, one.agent, m.IntentNo, m.Position, one.agent},
+			Scan: func(row database.Row) error {
+				var found int64
+				b.handled[one] = struct{}{}
+				return row.Scan(&found)
+			},
+		})
+	}
+	return b.tx.Pipeline(statements...)
+}

@@ -1,0 +1,82 @@
+package writing
+
+import (
+	"slices"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/messaging/message"
+	"openintent/messaging/wake"
+)
+
+// wakeReaders wakes whom the batch concerns, once its commit is certain.
+func (b *batch) wakeReaders() { b.hub.WakeWith(b.handovers, b.topics()...) }
+
+// handovers gives what the batch stored, by those of its topics that are listened for here.
+func (b *batch) handovers(heard []any) map[any]*wake.Handover {
+	listened := make(map[any]struct{}, len(heard))
+	for _, topic := range heard {
+		listened[topic] = struct{}{}
+	}
+	given := make(map[any]*wake.Handover, len(heard))
+	byChannel := make(map[channels.Key]*wake.Handover)
+	b.eachStored(func(m *message.Message) {
+		_, followed := listened[m.Key()]
+		_, awaited := listened[wake.RequestTopic(m.CorrelationID)]
+		if (followed || awaited) && byChannel[m.Key()] == nil {
+			byChannel[m.Key()] = b.handover(m.Key())
+		}
+	})
+	b.eachStored(func(m *message.Message) {
+		h := byChannel[m.Key()]
+		if h == nil {
+			return
+		}
+		b.hand(h, m)
+		given[m.Key()] = h
+		if m.CorrelationID != "" {
+			given[wake.RequestTopic(m.CorrelationID)] = h
+		}
+	})
+	return given
+}
+
+// eachStored calls fn for each message that this transaction has stored, in order.
+func (b *batch) eachStored(fn func(m *message.Message)) {
+	for i, s := range b.submissions {
+		out := b.outcomes[i]
+		if out.Message != nil && !out.replayed && b.found[s.draft.Id] == nil {
+			fn(out.Message)
+		}
+	}
+}
+
+// handover begins what is handed over of a channel.
+func (b *batch) handover(key channels.Key) *wake.Handover {
+	return &wake.Handover{
+		Key: key, Head: b.heads.Get(key.IntentNo).Copy(), Count: *b.counts[key], At: b.db.Now(),
+		Presences: make(map[string]agents.Presence), Answered: make(map[string]struct{}),
+	}
+}
+
+// hand adds a message, with the records of its sender and its addressee.
+func (b *batch) hand(h *wake.Handover, m *message.Message) {
+	h.Add(m)
+	for _, agent := range []string{m.Sender, m.Target} {
+		if presence, known := b.presence(agent); known {
+			h.Presences[agent] = presence
+		}
+	}
+	if request := b.requests[m.CorrelationID]; request != nil && request.Open {
+		h.Answered[m.CorrelationID] = struct{}{}
+	}
+}
+
+// presence gives an agent's record, if the batch has decided by it. The operator has none.
+func (b *batch) presence(agent string) (presence agents.Presence, known bool) {
+	if presence, known = b.presences[agent]; known {
+		return presence, true
+	}
+	return agents.Presence{AgentID: agent}, slices.Contains(b.decidedBy, agent) || agent == caller.Operator
+}

@@ -1,0 +1,186 @@
+package writing
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"hash"
+	"time"
+
+	"openintent/database"
+	"openintent/intents"
+	"openintent/jsonvalue"
+	"openintent/messaging/message"
+)
+
+// KeyLifetime is how long idempotency keys are remembered.
+const KeyLifetime = 24 * time.Hour
+
+// keyPlace is where an idempotency key is unique.
+type keyPlace struct {
+	intentNo           int64
+	sender, scope, key string
+}
+
+// keyRecord is what is remembered of the message first sent under a key.
+type keyRecord struct {
+	fingerprint []byte
+	position    int64
+	channelID   string
+	messageID   string
+	target      string
+	createdAt   time.Time
+}
+
+func recordOf(d *Draft, m *message.Message) keyRecord {
+	return keyRecord{
+		fingerprint: d.fingerprint[:], position: m.Position, channelID: m.ChannelID,
+		messageID: m.ID, target: m.Target, createdAt: m.CreatedAt,
+	}
+}
+
+// replay gives the message that was first sent under the draft's key, as it was answered then: the retry carries the same
+// content, so nothing of it need be kept.
+func (b *batch) replay(head *intents.Head, d *Draft, record keyRecord) (*message.Message, error) {
+	if !bytes.Equal(record.fingerprint, d.fingerprint[:]) {
+		return nil, message.ErrKeyReused
+	}
+	return &message.Message{
+		IntentNo: head.IntentNo, Position: record.position,
+		ID: record.messageID, ChannelID: record.channelID, Sender: d.Sender, Target: record.target, Type: d.MessageType,
+		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
+		CreatedAt: record.createdAt, ExpiresAt: d.expiry(record.createdAt), Open: d.MessageType == message.TypeRequest,
+	}, nil
+}
+
+// scope is what an idempotency key is unique in, beside intent and sender.
+func (d *Draft) scope() string {
+	if d.Name != "" {
+		return "name:" + d.Name
+	}
+	return "channel:" + d.ChannelID
+}
+
+// Seal computes the fingerprint by which a repeated idempotency key is told from a reused one.
+func (d *Draft) Seal() error {
+	if d.Key == "" {
+		return nil
+	}
+	sum := sha256.New()
+	writeField(sum, []byte(d.MessageType))
+	writeField(sum, []byte(d.Target))
+	writeField(sum, []byte(d.CorrelationID))
+	var times [16]byte
+	if !d.ExpiresAt.IsZero() {
+		binary.BigEndian.PutUint64(times[:8], uint64(d.ExpiresAt.UnixMicro()))
+	}
+	binary.BigEndian.PutUint64(times[8:], uint64(d.Timeout))
+	writeField(sum, times[:])
+	for _, object := range []jsonvalue.Object{d.payload, d.metadata} {
+		canonical, err := jsonvalue.Canonical(object.OrEmpty())
+		if err != nil {
+			return err
+		}
+		writeField(sum, canonical)
+	}
+	sum.Sum(d.fingerprint[:0])
+	return nil
+}
+
+// writeField adds a field with its length, so that no two lists of fields hash alike.
+func writeField(sum hash.Hash, field []byte) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(field)))
+	sum.Write(length[:])
+	sum.Write(field)
+}
+
+// readKeys reads what is known of the drafts' idempotency keys. The sets are wider than the wanted combinations; the map
+// is asked for those.
+func (b *batch) readKeys(intentNos []int64) []database.Statement {
+	var senders, scopes, keys []string
+	for _, s := range b.submissions {
+		if s.draft.Key != "" {
+			senders, scopes = append(senders, s.draft.Sender), append(scopes, s.draft.scope())
+			keys = append(keys, s.draft.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	inIntents, intentArgument := b.tx.In("intent_no", intentNos)
+	inSenders, senderArgument := b.tx.In("sender", database.Distinct(senders))
+	inScopes, scopeArgument := b.tx.In("scope", database.Distinct(scopes))
+	inKeys, keyArgument := b.tx.In("key", database.Distinct(keys))
+	return []database.Statement{{
+		SQL: "SELECT intent_no, sender, scope, key, fingerprint, position, channel_id, message_id, target, created_at" +
+			" FROM idempotency_keys WHERE " + inIntents + " AND " + inSenders + " AND " + inScopes + " AND " + inKeys,
+		Args: []any{intentArgument, senderArgument, scopeArgument, keyArgument},
+		Scan: b.scanKey,
+	}}
+}
+
+func (b *batch) scanKey(row database.Row) error {
+	var place keyPlace
+	var record keyRecord
+	var target sql.NullString
+	var createdAt int64
+	err := row.Scan(&place.intentNo, &place.sender, &place.scope, &place.key, &record.fingerprint, &record.position,
+		&record.channelID, &record.messageID, &target, &createdAt)
+	if err != nil {
+		return err
+	}
+	record.target, record.createdAt = target.String, database.Time(createdAt)
+	b.keys[place] = record
+	return nil
+}
+
+type keyBatch struct {
+	intentNo, position, createdAt            []int64
+	sender, scope, key, channelID, messageID []string
+	target                                   []*string
+	fingerprint                              [][]byte
+}
+
+func (b *keyBatch) add(d *Draft, m *message.Message) {
+	b.intentNo = append(b.intentNo, m.IntentNo)
+	b.sender = append(b.sender, d.Sender)
+	b.scope = append(b.scope, d.scope())
+	b.key = append(b.key, d.Key)
+	b.fingerprint = append(b.fingerprint, d.fingerprint[:])
+	b.position = append(b.position, m.Position)
+	b.channelID = append(b.channelID, m.ChannelID)
+	b.messageID = append(b.messageID, m.ID)
+	b.target = append(b.target, database.NullText(m.Target))
+	b.createdAt = append(b.createdAt, database.Micros(m.CreatedAt))
+}
+
+func (b *keyBatch) statements(tx *database.Tx) []database.Statement {
+	return tx.Insert("idempotency_keys",
+		database.Column{Name: "intent_no", Values: b.intentNo},
+		database.Column{Name: "sender", Values: b.sender},
+		database.Column{Name: "scope", Values: b.scope},
+		database.Column{Name: "key", Values: b.key},
+		database.Column{Name: "fingerprint", Values: b.fingerprint},
+		database.Column{Name: "position", Values: b.position},
+		database.Column{Name: "channel_id", Values: b.channelID},
+		database.Column{Name: "message_id", Values: b.messageID},
+		database.Column{Name: "target", Values: b.target},
+		database.Column{Name: "created_at", Values: b.createdAt},
+	)
+}
+
+func (a *appender) forgetStatements() []database.Statement {
+	statements := make([]database.Statement, 0, len(a.forgotten))
+	for _, place := range a.forgotten {
+		statements = append(statements, database.Statement{
+			SQL:  "DELETE FROM idempotency_keys WHERE intent_no = ? AND sender = ? AND scope = ? AND key = ?",
+			Args: []any{place.intentNo, place.sender, place.scope, place.key},
+		})
+	}
+	return statements
+}
+
+// forget removes an idempotency key that is past its lifetime and about to be used anew.
+func (a *appender) forget(place keyPlace) { a.forgotten = append(a.forgotten, place) }

@@ -1,0 +1,294 @@
+package writing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"openintent/channels"
+	"openintent/database"
+	"openintent/fault"
+	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/wake"
+)
+
+// batchTimeout bounds one transaction of the writer; no caller's context does.
+const batchTimeout = 30 * time.Second
+
+// Writer commits drafts in groups: it takes those that wait, never delaying one for others, and stores them in one
+// transaction. While it commits, the next group gathers. Its one goroutine never waits for an intent's lock.
+type Writer struct {
+	// db's lane takes the writer's transactions, so that nobody else's hold them up.
+	db        *database.DB
+	intents   *intents.Service
+	channels  *channels.Service
+	hub       *wake.Hub
+	audiences audiences
+	// cache is the writer's goroutine's own.
+	cache   *optimisticCache
+	logger  *slog.Logger
+	observe func(size int, atOnce bool)
+	refused func(reason string)
+	queue   *queue
+
+	mutex    sync.Mutex
+	running  bool
+	stopped  bool
+	finished chan struct{}
+}
+
+// Config is what a writer needs.
+type Config struct {
+	DB       *database.DB
+	Intents  *intents.Service
+	Channels *channels.Service
+	Hub      *wake.Hub
+	Logger   *slog.Logger
+	// ObserveBatch is told the size of each committed batch and whether it was stored in one round trip, ObserveRefused why
+	// a message did not come to the queue.
+	ObserveBatch   func(size int, atOnce bool)
+	ObserveRefused func(reason string)
+}
+
+// submission is a draft in the queue and what became of it.
+type submission struct {
+	draft *Draft
+	done  chan Outcome
+	// asideAt is when the draft was first put aside; zero before. alone is true once it is tried with its intent alone,
+	// because something of it held up the others of its batch.
+	asideAt time.Time
+	alone   bool
+	// uncertain is true once the draft may have been stored without anybody hearing of it; from then on its message is
+	// looked for before anything is decided anew.
+	uncertain bool
+}
+
+// fail tells the sender why there is no message, or that nobody knows whether there is one.
+func (s *submission) fail(err error) {
+	if s.uncertain {
+		err = message.ErrOutcomeUnknown.Because(err)
+	}
+	s.done <- Outcome{Err: err}
+}
+
+// Outcome is the stored message, or why there is none. replayed is true when the message was stored earlier under the same
+// idempotency key.
+type Outcome struct {
+	Message  *message.Message
+	replayed bool
+	Err      error
+}
+
+// New makes a writer; it writes between Start and Stop.
+func New(cfg Config) *Writer {
+	return &Writer{
+		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: cfg.Hub, logger: cfg.Logger,
+		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused,
+		audiences: newAudiences(), cache: newOptimisticCache(), queue: newQueue(), finished: make(chan struct{}),
+	}
+}
+
+// Keep bounds what is remembered of each kind in entries.
+func (w *Writer) Keep(entries int) {
+	w.audiences.keep(entries)
+	w.cache.keep(entries)
+}
+
+// Waiting counts the drafts that wait, and the intents of which some are put aside.
+func (w *Writer) Waiting() (drafts, intents int) { return w.queue.waits() }
+
+// Submit queues a draft and waits until it is committed or refused. When the context ends first the draft is stored or
+// refused all the same; only nobody hears of it.
+func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, error) {
+	s := &submission{draft: d, done: make(chan Outcome, 1)}
+	err := d.By.Quota.Take(d.contentBytes())
+	if err == nil {
+		err = w.queue.add(s)
+	}
+	if err != nil {
+		w.noteRefusal(err)
+		return nil, false, err
+	}
+	select {
+	case out := <-s.done:
+		return out.Message, out.replayed, out.Err
+	case <-ctx.Done():
+		return nil, false, context.Cause(ctx)
+	}
+}
+
+// SubmitInTurn queues a draft of a stream of messages, once its key's quota and places allow for it. What becomes of it goes
+// to done, which has room for it; after an error nothing does.
+func (w *Writer) SubmitInTurn(ctx context.Context, d *Draft, done chan Outcome) error {
+	err := d.By.Quota.Await(ctx, d.contentBytes())
+	if err == nil {
+		err = w.queue.addInTurn(ctx, &submission{draft: d, done: done})
+	}
+	w.noteRefusal(err)
+	return err
+}
+
+func (w *Writer) noteRefusal(err error) {
+	var refusal *fault.Fault
+	if errors.As(err, &refusal) {
+		w.refused(refusal.Reason)
+	}
+}
+
+// Start begins committing, unless stop came first.
+func (w *Writer) Start() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if !w.stopped && !w.running {
+		w.running = true
+		go w.run()
+	}
+}
+
+// run commits batches until stop was called and the queue is empty.
+func (w *Writer) run() {
+	defer close(w.finished)
+	for {
+		next := w.queue.take(processTime())
+		for _, s := range next.overdue {
+			s.fail(message.ErrIntentBusy)
+		}
+		switch {
+		case len(next.batch) > 0:
+			w.queue.putAside(w.commit(next.batch), processTime())
+		case next.finished:
+			return
+		default:
+			w.rest(next.until)
+		}
+	}
+}
+
+// rest waits for drafts to arrive or, unless it is zero, until a moment.
+func (w *Writer) rest(until time.Time) {
+	if until.IsZero() {
+		<-w.queue.arrived
+		return
+	}
+	timer := time.NewTimer(until.Sub(processTime()))
+	defer timer.Stop()
+	select {
+	case <-w.queue.arrived:
+	case <-timer.C:
+	}
+}
+
+// processTime is the process's own: how long drafts stay aside is no time of the domain.
+func processTime() time.Time { return time.Now() } //nolint:forbidigo // see above
+
+// Stop refuses further drafts, commits those that wait, and returns when that is done.
+func (w *Writer) Stop() {
+	w.mutex.Lock()
+	w.stopped = true
+	running := w.running
+	w.mutex.Unlock()
+	w.queue.stop()
+	if running {
+		<-w.finished
+	}
+}
+
+// commit brings the drafts of the batch to an outcome, and gives back those that are to be put aside. One refused draft
+// does not touch its neighbours; an error that some row caused reruns the drafts singly, so that it falls on that row's
+// draft alone.
+func (w *Writer) commit(batch []*submission) (again []*submission) {
+	b, err := w.transact(batch)
+	switch {
+	case err == nil:
+		w.observe(len(batch)-len(b.passedOver), b.atOnce)
+		b.wakeReaders()
+		b.deliver()
+		return b.passedOver
+	case database.IsCommitUnknown(err):
+		// The lost transaction may hold its locks for a while. Once they are to be had, each message is looked for.
+		for _, s := range batch {
+			s.uncertain = true
+		}
+		w.hub.WakeUp(b.topics()...) // there may be something to see
+		return batch
+	case database.IsConflict(err):
+		for _, s := range batch {
+			s.alone = true
+		}
+		return batch
+	case database.IsData(err) && len(batch) > 1:
+		w.logger.Warn("a batch was refused by the database; its messages are stored one by one", "error", err)
+		return w.commitSingly(batch)
+	}
+	return w.fail(batch, err)
+}
+
+// commitSingly commits each draft by itself. What follows one that is put aside in its intent is put aside with it.
+func (w *Writer) commitSingly(batch []*submission) (again []*submission) {
+	behind := make(map[int64]bool)
+	for _, s := range batch {
+		rest := []*submission{s}
+		if !behind[s.draft.IntentNo] {
+			rest = w.commit(rest)
+		}
+		if len(rest) > 0 {
+			behind[s.draft.IntentNo] = true
+			again = append(again, rest...)
+		}
+	}
+	return again
+}
+
+// fail tells the senders, except for those of messages that may be stored: their outcome is looked into for a while when
+// the database is away.
+func (w *Writer) fail(batch []*submission, err error) (again []*submission) {
+	w.logger.Error("messages could not be stored", "messages", len(batch), "error", err)
+	for _, s := range batch {
+		if s.uncertain && database.IsUnavailable(err) {
+			again = append(again, s)
+		} else {
+			s.fail(err)
+		}
+	}
+	return again
+}
+
+func (w *Writer) transact(submissions []*submission) (b *batch, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fault.New(fault.Internal, "INTERNAL", "The server failed; the failure has been logged.").
+				Because(errors.New("panic while storing messages"))
+			w.logger.Error("panic while storing messages", "cause", cause)
+		}
+	}()
+	wants := w.wants(submissions)
+	if recalled, ok := w.cache.recall(wants); ok {
+		b, err = w.transactAtOnce(ctx, submissions, recalled)
+		if err == nil || database.IsCommitUnknown(err) {
+			return b, err
+		}
+	}
+	err = w.db.Lane().Write(ctx, func(tx *database.Tx) error {
+		b = newBatch(w, tx, submissions)
+		return b.run(wants)
+	})
+	return b, err
+}
+
+// transactAtOnce stores the batch by what is remembered. After any error but that of an unknown outcome nothing of it is
+// stored, and reading tells what is right.
+func (w *Writer) transactAtOnce(ctx context.Context, submissions []*submission, recalled cachedState) (b *batch, err error) {
+	err = w.db.Lane().WriteAtOnce(ctx, func(tx *database.Tx) error {
+		b = newBatch(w, tx, submissions)
+		return b.runAtOnce(recalled)
+	})
+	if err != nil && !errors.Is(err, errRefusedAtOnce) && !errors.Is(err, errDoubtful) {
+		w.cache.doubt(recalled.heads)
+	}
+	return b, err
+}
