@@ -17,7 +17,7 @@ const (
 )
 
 // Sweep makes lasting what reading already says, and removes what nobody can see any more: it expires requests whose time
-// ran out, finishes departures and deletions that a crash interrupted, and deletes evicted messages (eviction.go), messages of
+// ran out, finishes departures and deletions that a crash interrupted, and deletes evicted messages (sweep_eviction.go), messages of
 // intents that ended longer ago than the retention, and idempotency keys past their lifetime. Each step is a bounded
 // transaction; one that fails does not keep the others from their turn.
 func (s *Service) Sweep(ctx context.Context) error {
