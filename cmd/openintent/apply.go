@@ -16,9 +16,9 @@ import (
 type applyCommand struct {
 	connection
 	File   string `arg:"" help:"The workflow file (YAML)."`
-	Intent string `placeholder:"ID" help:"Intent that gets the channels (else the file's, or the one that an earlier run made, or a new one)."`
-	DryRun bool   `help:"Say what would be done, and change nothing."`
-	JSON   bool   `name:"json" help:"Print what is done as one JSON object."`
+	Intent string `placeholder:"ID" help:"Intent that gets the channels (else the one in the file, or the one that an earlier run made, or a new one)."`
+	DryRun bool   `help:"Say what would change, and change nothing."`
+	JSON   bool   `name:"json" help:"Print what was done as one JSON object."`
 }
 
 // Run says what it did, one line for the intent and each channel: + made, ~ changed, = as it was. When it fails half-way

@@ -20,11 +20,11 @@ type askCommand struct {
 	createFlag
 	factFlags
 	expiryFlag
-	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m. The question expires then; a resumed one stays open."`
+	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m. Then the question expires; a resumed one stays open."`
 	All          bool          `help:"Print all answers as they come, until the time is over."`
-	MinResponses int           `placeholder:"N" help:"With --all, stop after so many answers."`
+	MinResponses int           `placeholder:"N" help:"With --all, stop after this many answers."`
 	NoWait       bool          `help:"Print the question's reference, CHANNEL/MESSAGE, and do not wait."`
-	Resume       string        `placeholder:"REFERENCE" help:"Pick up the answer to a question that was asked earlier, instead of asking."`
+	Resume       string        `placeholder:"REFERENCE" help:"Do not ask; wait for the answer to a question that was asked earlier."`
 }
 
 // Help says how it ends.

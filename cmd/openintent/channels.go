@@ -79,13 +79,13 @@ type channelCreateCommand struct {
 	output
 	Name string `arg:"" help:"The channel's name, unique among the intent's open channels."`
 	intentFlag
-	Member      []string      `short:"m" placeholder:"AGENT" help:"List a member; may be repeated. Means --policy=explicit unless that is given."`
+	Member      []string      `short:"m" placeholder:"AGENT" help:"Member to list; may be repeated. Means --policy=explicit unless --policy is given."`
 	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (whoever has access to the intent) or explicit (the members)."`
 	Audit       bool          `help:"Copy every message to the intent's event log."`
-	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close it when nothing was sent for so long."`
-	MaxMessages int64         `placeholder:"N" help:"How many messages are kept (1000)."`
-	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members added later see: all, or from_join, what is sent after they were added."`
-	Task        string        `placeholder:"ID" help:"Task with which it ends."`
+	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close the channel when nothing was sent for this long."`
+	MaxMessages int64         `placeholder:"N" help:"How many messages the channel keeps (1000)."`
+	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members who are added later see: all, or from_join (only what is sent after they were added)."`
+	Task        string        `placeholder:"ID" help:"Task of the intent; the channel closes when it ends."`
 }
 
 // Run prints the new channel's id.

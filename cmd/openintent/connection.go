@@ -25,8 +25,8 @@ type connection struct {
 	Server  string `group:"Connection" placeholder:"HOST:PORT" help:"Server (gRPC), as host:port or https://host:port ($$OPENINTENT_SERVER, else 127.0.0.1:50051)."`
 	APIKey  string `group:"Connection" name:"api-key" placeholder:"KEY" help:"API key ($$OPENINTENT_API_KEY, else the development key for a server on this machine)."`
 	Agent   string `group:"Connection" placeholder:"ID" help:"Agent to act as ($$OPENINTENT_AGENT_ID, else the key's own agent or the operator)."`
-	TLS     bool   `group:"Connection" name:"tls" help:"Use TLS ($$OPENINTENT_TLS=1; an https:// server means it)."`
-	CAFile  string `group:"Connection" name:"ca-file" type:"path" placeholder:"FILE" help:"Certificates (PEM) that the server's must come from, instead of the system's; means TLS ($$OPENINTENT_CA_FILE)."`
+	TLS     bool   `group:"Connection" name:"tls" help:"Use TLS ($$OPENINTENT_TLS=1; an https:// server implies it)."`
+	CAFile  string `group:"Connection" name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these certificates (PEM) for the server, instead of the system's; implies TLS ($$OPENINTENT_CA_FILE)."`
 	Context string `complete:"contexts" group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
 }
 

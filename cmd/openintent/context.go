@@ -10,7 +10,7 @@ import (
 type contextCommand struct {
 	List   contextListCommand   `cmd:"" default:"1" help:"List the contexts."`
 	Use    contextUseCommand    `cmd:"" help:"Make a context the current one."`
-	Set    contextSetCommand    `cmd:"" help:"Make a context, or change what is given of it."`
+	Set    contextSetCommand    `cmd:"" help:"Make a context, or change the given settings of one."`
 	Delete contextDeleteCommand `cmd:"" help:"Forget a context and its key."`
 }
 
@@ -64,8 +64,8 @@ type contextSetCommand struct {
 	APIKey *string `name:"api-key" placeholder:"KEY" help:"API key; - reads it from standard input, which keeps it out of the shell's history."`
 	Agent  *string `placeholder:"ID" help:"Agent to act as."`
 	TLS    *bool   `name:"tls" help:"Use TLS."`
-	CAFile *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) that the server's must come from; means TLS."`
-	Use    bool    `help:"Make it the current context; the first one is by itself."`
+	CAFile *string `name:"ca-file" placeholder:"FILE" help:"Trust these certificates (PEM) for the server; implies TLS."`
+	Use    bool    `help:"Make it the current context, as the first one is anyway."`
 }
 
 // Run writes it into the file. A setting that is given as nothing is taken away.

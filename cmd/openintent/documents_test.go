@@ -20,17 +20,20 @@ func page(t *testing.T) string {
 	return string(text)
 }
 
-// Every command and every flag that the page shows exists, and every command is on the page.
+// Every command and every flag that the page shows exists, and every command and its flags are on the page.
 func TestThePageHasTheCommands(t *testing.T) {
 	parser, err := kong.New(&commands{})
 	require.NoError(t, err)
 	text := page(t)
 	flags := map[string]bool{"--help": true}
 	for _, leaf := range parser.Model.Leaves(true) {
+		path := strings.Fields(leaf.Path())
 		for _, flag := range (&place{node: leaf}).allFlags() {
 			flags["--"+flag.Name] = true
+			if path[0] != "serve" { // docs/settings.md has its flags
+				require.Regexp(t, "--"+flag.Name+`\b`, text, path)
+			}
 		}
-		path := strings.Fields(leaf.Path())
 		switch path[0] {
 		case "context", "version": // one row for all
 			require.Contains(t, text, "`"+path[len(path)-1]+"`", path)

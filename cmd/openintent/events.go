@@ -12,7 +12,7 @@ import (
 // eventsCommand looks at an intent's event log.
 type eventsCommand struct {
 	List   eventListCommand   `cmd:"" default:"withargs" help:"List an intent's logged events, oldest first."`
-	Verify eventVerifyCommand `cmd:"" help:"Compute the hash chain of an intent's log again; exit code 8 when it does not hold."`
+	Verify eventVerifyCommand `cmd:"" help:"Compute the hash chain of an intent's log again; exit code 8 if it is broken."`
 }
 
 // eventListCommand lists events.
@@ -21,8 +21,8 @@ type eventListCommand struct {
 	output
 	intentFlag
 	Type  string `placeholder:"TYPE" help:"Only events of this type, such as status_changed."`
-	After *int64 `placeholder:"SEQUENCE" help:"Only events after this place in the log; then the oldest of them."`
-	Limit int    `default:"50" placeholder:"N" help:"At most so many, the newest."`
+	After *int64 `placeholder:"SEQUENCE" help:"Only events after this place in the log; --limit then counts from the oldest."`
+	Limit int    `default:"50" placeholder:"N" help:"At most this many, the newest."`
 }
 
 // Run prints a table.

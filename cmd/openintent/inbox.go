@@ -13,8 +13,8 @@ import (
 type inboxCommand struct {
 	connection
 	output
-	Wait     time.Duration `placeholder:"DURATION" help:"Wait while there is nothing, at most so long; then exit code 3."`
-	Limit    int           `placeholder:"N" help:"At most so many, oldest first; 0 for all."`
+	Wait     time.Duration `placeholder:"DURATION" help:"Wait while there is nothing, at most this long; then exit with code 3."`
+	Limit    int           `placeholder:"N" help:"At most this many, oldest first; 0 for all."`
 	MarkRead bool          `help:"Mark what was printed as read. Requests stay until they are answered."`
 }
 

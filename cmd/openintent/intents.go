@@ -23,7 +23,7 @@ type intentListCommand struct {
 	connection
 	output
 	Status string `enum:",draft,active,blocked,completed,abandoned,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Only intents in this status: draft, active, blocked, completed, abandoned or suspended_awaiting_input."`
-	Limit  int    `default:"50" placeholder:"N" help:"At most so many."`
+	Limit  int    `default:"50" placeholder:"N" help:"At most this many."`
 }
 
 // Run prints a table.
@@ -58,10 +58,10 @@ type intentCreateCommand struct {
 	output
 	Title       string `arg:"" help:"What the agents work on."`
 	Description string `placeholder:"TEXT" help:"More about it."`
-	Parent      string `placeholder:"ID" help:"The intent that it is a part of."`
+	Parent      string `placeholder:"ID" help:"The intent that this one is a part of."`
 	Status      string `enum:",draft,active,blocked,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Its first status: draft, active, blocked or suspended_awaiting_input (draft)."`
 
-	DefaultPolicy string `enum:",open,closed" default:"" placeholder:"POLICY" help:"Begin an access list: open (everybody may read) or closed (nobody but the creator until others are let in)."`
+	DefaultPolicy string `enum:",open,closed" default:"" placeholder:"POLICY" help:"Give the intent an access list: open (everybody may read) or closed (only the creator, until others are let in)."`
 }
 
 // Run prints the new intent's id.

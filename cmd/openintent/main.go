@@ -20,17 +20,17 @@ type commands struct {
 	Notify    notifyCommand    `cmd:"" group:"Messages" help:"Tell an agent or a role something."`
 	Broadcast broadcastCommand `cmd:"" group:"Messages" help:"Tell everyone on a channel something."`
 	Reply     replyCommand     `cmd:"" group:"Messages" help:"Answer a request."`
-	Messages  messagesCommand  `cmd:"" group:"Messages" help:"List a channel's messages, and follow it."`
+	Messages  messagesCommand  `cmd:"" group:"Messages" help:"List a channel's messages, or follow the channel."`
 	Inbox     inboxCommand     `cmd:"" group:"Messages" help:"Show what an agent has to read or to answer."`
 
-	Apply    applyCommand    `cmd:"" group:"Around them" help:"Bring an intent's channels to what a workflow file says."`
+	Apply    applyCommand    `cmd:"" group:"Around them" help:"Make an intent's channels what a workflow file says."`
 	Channels channelsCommand `cmd:"" group:"Around them" help:"List, create, show and close channels, and change their members."`
 	Intents  intentsCommand  `cmd:"" group:"Around them" help:"List, create and show intents, and change their status."`
 	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show who is registered."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
 
 	Context    contextCommand    `cmd:"" group:"This program" help:"Keep servers and keys under names."`
-	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that completes command lines in a shell."`
+	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that lets a shell complete commands."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Give the candidates for the last word of a command line."`
 	Version    versionCommand    `cmd:"" group:"This program" help:"Print the version."`
 }

@@ -14,9 +14,9 @@ type messagesCommand struct {
 	connection
 	output
 	channelArgument
-	Follow    bool   `short:"f" help:"Print what comes, too, until the channel is closed or Ctrl-C."`
-	Since     string `placeholder:"MESSAGE|TIME|DURATION" help:"Only messages after this one (msg_...), after a time (RFC 3339), or of so long ago until now (10m)."`
-	Limit     *int   `placeholder:"N" help:"At most so many: the newest, or with --since the oldest (50, with --follow 10, with --since all)."`
+	Follow    bool   `short:"f" help:"Go on printing what comes, until the channel closes or Ctrl-C."`
+	Since     string `placeholder:"MESSAGE|TIME|DURATION" help:"Only messages after this one (msg_...), after a time (RFC 3339), or since a while ago (10m)."`
+	Limit     *int   `placeholder:"N" help:"At most this many: the newest, or with --since the oldest (50; with --follow 10; with --since all)."`
 	Type      string `enum:",request,response,notify,broadcast" default:"" placeholder:"TYPE" help:"Only messages of this type: request, response, notify or broadcast."`
 	To        string `name:"to" placeholder:"ID" help:"Only messages of which this agent is a recipient; not with --follow."`
 	Answering string `placeholder:"MESSAGE" help:"Only responses to this request."`

@@ -19,7 +19,7 @@ import (
 
 // output says in which form a command prints.
 type output struct {
-	JSON bool `name:"json" help:"Print JSON as the REST API has it, one object in a line."`
+	JSON bool `name:"json" help:"Print JSON as the REST API has it, one object per line."`
 }
 
 // lines prints each message as JSON in a line of its own.

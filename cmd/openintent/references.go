@@ -12,7 +12,7 @@ import (
 
 // intentFlag names the intent that a command is about.
 type intentFlag struct {
-	Intent string `env:"OPENINTENT_INTENT_ID" placeholder:"ID" help:"Intent that is meant."`
+	Intent string `env:"OPENINTENT_INTENT_ID" placeholder:"ID" help:"The intent."`
 }
 
 func (i intentFlag) needed() (string, error) {
@@ -59,7 +59,7 @@ func (c channelArgument) find(ctx context.Context, client *openintent.Client) (*
 
 // createFlag lets a command that sends make the channel.
 type createFlag struct {
-	Create bool `help:"Create the channel when the intent has no open one of that name."`
+	Create bool `help:"Create the channel if the intent has no open one of that name."`
 }
 
 // findOrCreate gives the channel to send to.

@@ -10,12 +10,12 @@ import (
 // factFlags are what every message may have beside its payload.
 type factFlags struct {
 	Metadata       string `placeholder:"JSON" help:"Facts about the message, as a JSON object."`
-	IdempotencyKey string `placeholder:"KEY" help:"Sending again under the same key is the same message."`
+	IdempotencyKey string `placeholder:"KEY" help:"Send again under the same key, and it is the same message."`
 }
 
 // expiryFlag lets a message expire.
 type expiryFlag struct {
-	Expires time.Duration `placeholder:"DURATION" help:"When the message expires, from now."`
+	Expires time.Duration `placeholder:"DURATION" help:"The message expires after this long."`
 }
 
 // draft makes the message, without its type and recipient.

@@ -159,6 +159,11 @@ created  TIME by alice`, masked(alice.does(t, "channels", "show", "team")))
 		require.Contains(t, alice.does(t, "channels", "show", "team"), "closed ", "a closed channel is found when no open one has the name")
 		alice.does(t, "notify", "new", "*", "--text", "first", "--create")
 		require.Contains(t, alice.does(t, "channels", "show", "new"), "sent          1 messages")
+		alice.does(t, "channels", "create", "quiet", "-m", "alice", "--history", "from_join", "--max-messages", "50", "--audit")
+		quiet := alice.does(t, "channels", "show", "quiet")
+		for _, field := range []string{"audit", "every message", "50 messages", "history", "from_join"} {
+			require.Contains(t, quiet, field)
+		}
 	})
 }
 

@@ -12,9 +12,6 @@ import (
 // root is the repository, as seen from this package.
 const root = "../.."
 
-// documents are the pages whose snippets are run, each from top to bottom against a server of its own.
-var documents = []string{"README.md", "docs/rest.md", "docs/delivery.md", "docs/cli.md", "docs/workflows.md"}
-
 // snippet is a block of shell commands in a document, with the output that the document shows behind it.
 type snippet struct {
 	line     int
@@ -48,6 +45,19 @@ func readDocument(tb testing.TB, name string) string {
 	text, err := os.ReadFile(filepath.Join(root, name))
 	require.NoError(tb, err)
 	return string(text)
+}
+
+// pages gives README.md and every page of docs/.
+func pages(tb testing.TB) []string {
+	tb.Helper()
+	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	require.NoError(tb, err)
+	require.NotEmpty(tb, found)
+	names := []string{"README.md"}
+	for _, page := range found {
+		names = append(names, "docs/"+filepath.Base(page))
+	}
+	return names
 }
 
 // blocks finds the fenced blocks of a document.

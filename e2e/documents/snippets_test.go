@@ -30,8 +30,13 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
+// Each page with snippets is run from top to bottom against a server of its own.
 func TestSnippetsDoWhatTheyShow(t *testing.T) {
-	for _, name := range documents {
+	for _, name := range pages(t) {
+		found := snippets(readDocument(t, name))
+		if len(found) == 0 {
+			continue // a page of prose and tables
+		}
 		t.Run(name, func(t *testing.T) {
 			h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) {
 				cfg.APIKeys, cfg.WebhookAllowedNetworks = "", "127.0.0.0/8"
@@ -41,8 +46,6 @@ func TestSnippetsDoWhatTheyShow(t *testing.T) {
 				server.DefaultConfig().GRPCAddr, h.GRPCAddress(),
 				receiver, freeAddress(t),
 			)
-			found := snippets(readDocument(t, name))
-			require.NotEmpty(t, found)
 			shell := newShell(t)
 			for _, s := range found {
 				s.commands = addresses.Replace(s.commands)

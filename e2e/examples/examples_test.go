@@ -99,10 +99,10 @@ func lines(timeline string) (found []string) {
 // What the project's README shows of the SDKs is a program that works.
 func TestTheProgramOfTheReadme(t *testing.T) {
 	installed := withPython(t)
-	program := blockBehind(t, page(t, "README.md"), "## SDKs", "python")
+	program := blockBehind(t, page(t, "README.md"), "## In a program", "python")
 	require.NoError(t, os.WriteFile(filepath.Join(installed.folder, "first.py"), []byte(program), 0o600))
 	h := harness.StartProcess(t, harness.Options{})
-	shown := blockBehind(t, page(t, "README.md"), "## SDKs", "text")
+	shown := blockBehind(t, page(t, "README.md"), "## In a program", "text")
 	require.Equal(t, shown, installed.output(t, "python first.py", "OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key))
 }
 

@@ -51,11 +51,11 @@ func TestThePublishedPackageWorksUnmodified(t *testing.T) {
 	})
 }
 
-// What README.md shows of the package works as it stands there.
-func TestTheSnippetOfTheReadmeWorks(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// What the documentation shows of the package works as it stands there.
+func TestTheDocumentedSnippetWorks(t *testing.T) {
+	page, err := os.ReadFile("../../docs/published-python-package.md")
 	require.NoError(t, err)
-	snippet := regexp.MustCompile("(?s)\n## The published Python package\n.*?```python\n(.*?)```").FindSubmatch(readme)
+	snippet := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
 	require.NotNil(t, snippet)
 	h := harness.Start(t, harness.Options{APIKeys: "my-key;sdk"})
 	program := strings.ReplaceAll(string(snippet[1]), "http://127.0.0.1:8000", h.BaseURL())

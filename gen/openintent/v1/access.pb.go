@@ -88,7 +88,7 @@ const (
 	PrincipalType_PRINCIPAL_TYPE_USER PrincipalType = 1
 	// An agent.
 	PrincipalType_PRINCIPAL_TYPE_AGENT PrincipalType = 2
-	// A group; stored, but matches nobody while the server knows no groups.
+	// A group. The server stores it, but it matches nobody while the server knows no groups.
 	PrincipalType_PRINCIPAL_TYPE_GROUP PrincipalType = 3
 )
 
@@ -140,8 +140,8 @@ type AccessControl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The intent.
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
-	// What callers without an entry may do. For an intent without a list, the server's setting: `open` then means that they
-	// may write, until a list begins.
+	// What callers without an entry may do. For an intent without a list this is the server's setting: `open` then means that they may
+	// write, until a list begins.
 	DefaultPolicy AccessPolicy `protobuf:"varint,2,opt,name=default_policy,json=defaultPolicy,proto3,enum=openintent.v1.AccessPolicy" json:"default_policy,omitempty"`
 	// A page of the entries, oldest first.
 	Entries []*AccessEntry `protobuf:"bytes,3,rep,name=entries,proto3" json:"entries,omitempty"`
@@ -226,7 +226,7 @@ type AccessEntry struct {
 	GrantedBy string `protobuf:"bytes,6,opt,name=granted_by,json=grantedBy,proto3" json:"granted_by,omitempty"`
 	// Since when.
 	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
-	// Until when; null for good. An expired entry counts for nothing.
+	// Until when; null: without end. An expired entry counts for nothing.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Why, in free words.
 	Reason        *string `protobuf:"bytes,9,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
@@ -336,7 +336,7 @@ type AccessEntryInput struct {
 	PrincipalType *PrincipalType `protobuf:"varint,2,opt,name=principal_type,json=principalType,proto3,enum=openintent.v1.PrincipalType,oneof" json:"principal_type,omitempty"`
 	// The level.
 	Permission Permission `protobuf:"varint,3,opt,name=permission,proto3,enum=openintent.v1.Permission" json:"permission,omitempty"`
-	// Until when; it must lie in the future. Absent: for good.
+	// Until when; it must lie in the future. Absent: without end.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Why.
 	Reason        *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
@@ -548,7 +548,7 @@ type CreateAccessEntryRequest struct {
 	PrincipalType *PrincipalType `protobuf:"varint,3,opt,name=principal_type,json=principalType,proto3,enum=openintent.v1.PrincipalType,oneof" json:"principal_type,omitempty"`
 	// The level.
 	Permission Permission `protobuf:"varint,4,opt,name=permission,proto3,enum=openintent.v1.Permission" json:"permission,omitempty"`
-	// Until when; it must lie in the future. Absent: for good.
+	// Until when; it must lie in the future. Absent: without end.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Why.
 	Reason        *string `protobuf:"bytes,6,opt,name=reason,proto3,oneof" json:"reason,omitempty"`

@@ -32,21 +32,21 @@ const (
 //
 // AccessService keeps each intent's access control list (RFC-0011).
 //
-// A caller's level is the highest that applies. The operator, the intent's creator and its active coordinator have admin.
-// An unexpired entry that names the agent gives what it says. An assigned agent has write, and admin while the intent has
-// no list. Everyone has read under an `open` list and nothing under a `closed` one. While there is no list, everyone has
-// write on a server that leaves such intents open, and nothing on one that closes them (OPENINTENT_DEFAULT_ACCESS).
-// So admin access is always given by somebody; that an intent is open never gives it.
+// A caller's level is the highest that applies. The operator, the intent's creator and its active coordinator have admin. An unexpired
+// entry that names the agent gives what it says. An assigned agent has write, and admin while the intent has no list. Everyone has read
+// under an `open` list and nothing under a `closed` one. While there is no list, everyone has write on a server that leaves such intents
+// open, and nothing on a server that closes them (OPENINTENT_DEFAULT_ACCESS). So admin access is always given by somebody; openness never
+// gives it.
 type AccessServiceClient interface {
 	// GetAccessControl gives an intent's list. It needs read access.
 	GetAccessControl(ctx context.Context, in *GetAccessControlRequest, opts ...grpc.CallOption) (*AccessControl, error)
 	// SetAccessControl replaces an intent's list, and answers with the first page of the new one. It needs admin access.
 	SetAccessControl(ctx context.Context, in *SetAccessControlRequest, opts ...grpc.CallOption) (*AccessControl, error)
-	// CreateAccessEntry adds an entry; several for one principal are allowed. It needs admin access. On an intent
-	// without a list it begins one, with the policy that the server has for intents without a list. A list that has 10,000
-	// entries takes no more: RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
+	// CreateAccessEntry adds an entry; one principal may have several. It needs admin access. On an intent without a list it begins one,
+	// with the policy that the server has for intents without a list. A list that has 10,000 entries takes no more:
+	// RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
 	CreateAccessEntry(ctx context.Context, in *CreateAccessEntryRequest, opts ...grpc.CallOption) (*AccessEntry, error)
-	// DeleteAccessEntry takes an entry back and ends the streams that stood on it. It needs admin access.
+	// DeleteAccessEntry takes an entry back and ends the streams that depended on it. It needs admin access.
 	DeleteAccessEntry(ctx context.Context, in *DeleteAccessEntryRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 }
 
@@ -104,21 +104,21 @@ func (c *accessServiceClient) DeleteAccessEntry(ctx context.Context, in *DeleteA
 //
 // AccessService keeps each intent's access control list (RFC-0011).
 //
-// A caller's level is the highest that applies. The operator, the intent's creator and its active coordinator have admin.
-// An unexpired entry that names the agent gives what it says. An assigned agent has write, and admin while the intent has
-// no list. Everyone has read under an `open` list and nothing under a `closed` one. While there is no list, everyone has
-// write on a server that leaves such intents open, and nothing on one that closes them (OPENINTENT_DEFAULT_ACCESS).
-// So admin access is always given by somebody; that an intent is open never gives it.
+// A caller's level is the highest that applies. The operator, the intent's creator and its active coordinator have admin. An unexpired
+// entry that names the agent gives what it says. An assigned agent has write, and admin while the intent has no list. Everyone has read
+// under an `open` list and nothing under a `closed` one. While there is no list, everyone has write on a server that leaves such intents
+// open, and nothing on a server that closes them (OPENINTENT_DEFAULT_ACCESS). So admin access is always given by somebody; openness never
+// gives it.
 type AccessServiceServer interface {
 	// GetAccessControl gives an intent's list. It needs read access.
 	GetAccessControl(context.Context, *GetAccessControlRequest) (*AccessControl, error)
 	// SetAccessControl replaces an intent's list, and answers with the first page of the new one. It needs admin access.
 	SetAccessControl(context.Context, *SetAccessControlRequest) (*AccessControl, error)
-	// CreateAccessEntry adds an entry; several for one principal are allowed. It needs admin access. On an intent
-	// without a list it begins one, with the policy that the server has for intents without a list. A list that has 10,000
-	// entries takes no more: RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
+	// CreateAccessEntry adds an entry; one principal may have several. It needs admin access. On an intent without a list it begins one,
+	// with the policy that the server has for intents without a list. A list that has 10,000 entries takes no more:
+	// RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
 	CreateAccessEntry(context.Context, *CreateAccessEntryRequest) (*AccessEntry, error)
-	// DeleteAccessEntry takes an entry back and ends the streams that stood on it. It needs admin access.
+	// DeleteAccessEntry takes an entry back and ends the streams that depended on it. It needs admin access.
 	DeleteAccessEntry(context.Context, *DeleteAccessEntryRequest) (*emptypb.Empty, error)
 	mustEmbedUnimplementedAccessServiceServer()
 }

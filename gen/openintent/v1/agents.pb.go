@@ -36,7 +36,7 @@ const (
 	AgentStatus_AGENT_STATUS_REGISTERING AgentStatus = 1
 	// At work.
 	AgentStatus_AGENT_STATUS_ACTIVE AgentStatus = 2
-	// Finishing; takes nothing new on.
+	// Finishing; it takes on nothing new.
 	AgentStatus_AGENT_STATUS_DRAINING AgentStatus = 3
 	// Silent for longer than its threshold; a heartbeat makes it active again.
 	AgentStatus_AGENT_STATUS_UNHEALTHY AgentStatus = 4
@@ -150,7 +150,7 @@ func (x *AgentCapacity) GetCurrentLoad() int32 {
 	return 0
 }
 
-// HeartbeatConfig is how an agent's silence is judged. unhealthy_after_seconds is at least twice interval_seconds and
+// HeartbeatConfig says how the server judges an agent's silence. unhealthy_after_seconds is at least twice interval_seconds, and
 // dead_after_seconds at least twice unhealthy_after_seconds.
 type HeartbeatConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -220,8 +220,8 @@ type Agent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The agent's id.
 	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
-	// The role it holds; messages to `role:<role_id>` reach it while it is active, unhealthy or draining: those sent since it
-	// took the role, and of earlier ones the requests that were still open then and what it has read or answered itself.
+	// The role it holds. Messages to `role:<role_id>` reach it while it is active, unhealthy or draining: those sent since it took the role,
+	// and of earlier ones the requests that were still open then, and what it has read or answered itself.
 	RoleId *string `protobuf:"bytes,2,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
 	// A name for people.
 	Name *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
@@ -233,7 +233,7 @@ type Agent struct {
 	Status AgentStatus `protobuf:"varint,6,opt,name=status,proto3,enum=openintent.v1.AgentStatus" json:"status,omitempty"`
 	// An address where it can be reached.
 	Endpoint *string `protobuf:"bytes,7,opt,name=endpoint,proto3,oneof" json:"endpoint,omitempty"`
-	// How its silence is judged.
+	// How the server judges its silence.
 	HeartbeatConfig *HeartbeatConfig `protobuf:"bytes,8,opt,name=heartbeat_config,json=heartbeatConfig,proto3" json:"heartbeat_config,omitempty"`
 	// Free-form facts.
 	Metadata *structpb.Struct `protobuf:"bytes,9,opt,name=metadata,proto3" json:"metadata,omitempty"`
@@ -373,11 +373,11 @@ func (x *Agent) GetVersion() int64 {
 // RegisterAgentRequest describes an agent.
 type RegisterAgentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent's id: 1 to 256 characters, without `/` and control characters, and none of the reserved names. Absent:
-	// the caller's own, or one made by the server for the operator.
+	// The agent's id: 1 to 256 characters, without `/` and control characters, and none of the reserved names. Absent: the caller's own, or,
+	// if the caller is the operator, one that the server makes.
 	AgentId *string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3,oneof" json:"agent_id,omitempty"`
 	// The role it takes. The caller's key must list it (PERMISSION_DENIED with reason ROLE_NOT_ALLOWED); the operator may give any.
-	// Who registers again with the role that it holds keeps its time; after a deregistration that begins anew.
+	// An agent that registers again with the role that it holds keeps its time; after a deregistration that time begins anew.
 	RoleId *string `protobuf:"bytes,2,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
 	// A name for people.
 	Name *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
@@ -389,7 +389,7 @@ type RegisterAgentRequest struct {
 	Status *AgentStatus `protobuf:"varint,6,opt,name=status,proto3,enum=openintent.v1.AgentStatus,oneof" json:"status,omitempty"`
 	// An address where it can be reached.
 	Endpoint *string `protobuf:"bytes,7,opt,name=endpoint,proto3,oneof" json:"endpoint,omitempty"`
-	// How its silence is judged.
+	// How the server judges its silence.
 	HeartbeatConfig *HeartbeatConfig `protobuf:"bytes,8,opt,name=heartbeat_config,json=heartbeatConfig,proto3" json:"heartbeat_config,omitempty"`
 	// Free-form facts.
 	Metadata *structpb.Struct `protobuf:"bytes,9,opt,name=metadata,proto3" json:"metadata,omitempty"`
@@ -785,7 +785,7 @@ type HeartbeatRequest struct {
 	CurrentLoad *int32 `protobuf:"varint,3,opt,name=current_load,json=currentLoad,proto3,oneof" json:"current_load,omitempty"`
 	// The tasks it has now. At most 1,000, each of up to 128 characters.
 	TasksInProgress []string `protobuf:"bytes,4,rep,name=tasks_in_progress,json=tasksInProgress,proto3" json:"tasks_in_progress,omitempty"`
-	// The agent's own clock; taken note of by nobody.
+	// The agent's own clock; nobody uses it.
 	ClientTimestamp *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=client_timestamp,json=clientTimestamp,proto3" json:"client_timestamp,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -36,24 +36,24 @@ const (
 // AgentService keeps agent records, roles and presence (RFC-0016). Registration is optional: agents without a record
 // may send and receive messages, but hold no role.
 type AgentServiceClient interface {
-	// RegisterAgent makes an agent's record, `active`. An agent that is active, draining or unhealthy already is
-	// ALREADY_EXISTS; one that is dead or deregistered starts anew at version 1.
+	// RegisterAgent makes an agent's record, which is `active`. If the agent is already active, draining or unhealthy, the call is
+	// ALREADY_EXISTS. An agent that is dead or deregistered starts anew at version 1.
 	RegisterAgent(ctx context.Context, in *RegisterAgentRequest, opts ...grpc.CallOption) (*Agent, error)
-	// UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record. Either
-	// way it is `active` then, also when it was draining or unhealthy.
+	// UpsertAgent registers an agent. If the agent has a record, and the caller is the agent itself, its key's owner or the operator, the
+	// call updates the record. Either way the agent is `active` then, even if it was draining or unhealthy.
 	UpsertAgent(ctx context.Context, in *RegisterAgentRequest, opts ...grpc.CallOption) (*Agent, error)
 	// GetAgent gives one record.
 	GetAgent(ctx context.Context, in *GetAgentRequest, opts ...grpc.CallOption) (*Agent, error)
-	// ListAgents lists records by agent id; active ones unless a status is given.
+	// ListAgents lists the records by agent id; only active ones unless a status is given.
 	ListAgents(ctx context.Context, in *ListAgentsRequest, opts ...grpc.CallOption) (*ListAgentsResponse, error)
-	// UpdateAgentStatus moves an agent along its lifecycle: by itself, its key's owner or the operator. An illegal
+	// UpdateAgentStatus moves an agent along its lifecycle. The agent itself, its key's owner and the operator may call it. An illegal
 	// transition is INVALID_ARGUMENT. `deregistered` has all effects of DeregisterAgent.
 	UpdateAgentStatus(ctx context.Context, in *UpdateAgentStatusRequest, opts ...grpc.CallOption) (*Agent, error)
-	// Heartbeat says that an agent lives. One that counted as dead is active again, or draining, with the record that it had. A
+	// Heartbeat says that an agent lives. An agent that counted as dead is active again, or draining, with the record that it had. A
 	// deregistered agent gets FAILED_PRECONDITION (410 over REST) and must register again.
 	Heartbeat(ctx context.Context, in *HeartbeatRequest, opts ...grpc.CallOption) (*HeartbeatResponse, error)
-	// DeregisterAgent takes an agent out of service, from any status: it leaves all member lists, unanswered requests to
-	// it expire, and the channels concerned are told (RFC-0021 section 7.2).
+	// DeregisterAgent takes an agent out of service, from any status. The agent leaves all member lists, unanswered requests to it expire,
+	// and the server tells the channels that it leaves (RFC-0021 section 7.2).
 	DeregisterAgent(ctx context.Context, in *DeregisterAgentRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 }
 
@@ -142,24 +142,24 @@ func (c *agentServiceClient) DeregisterAgent(ctx context.Context, in *Deregister
 // AgentService keeps agent records, roles and presence (RFC-0016). Registration is optional: agents without a record
 // may send and receive messages, but hold no role.
 type AgentServiceServer interface {
-	// RegisterAgent makes an agent's record, `active`. An agent that is active, draining or unhealthy already is
-	// ALREADY_EXISTS; one that is dead or deregistered starts anew at version 1.
+	// RegisterAgent makes an agent's record, which is `active`. If the agent is already active, draining or unhealthy, the call is
+	// ALREADY_EXISTS. An agent that is dead or deregistered starts anew at version 1.
 	RegisterAgent(context.Context, *RegisterAgentRequest) (*Agent, error)
-	// UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record. Either
-	// way it is `active` then, also when it was draining or unhealthy.
+	// UpsertAgent registers an agent. If the agent has a record, and the caller is the agent itself, its key's owner or the operator, the
+	// call updates the record. Either way the agent is `active` then, even if it was draining or unhealthy.
 	UpsertAgent(context.Context, *RegisterAgentRequest) (*Agent, error)
 	// GetAgent gives one record.
 	GetAgent(context.Context, *GetAgentRequest) (*Agent, error)
-	// ListAgents lists records by agent id; active ones unless a status is given.
+	// ListAgents lists the records by agent id; only active ones unless a status is given.
 	ListAgents(context.Context, *ListAgentsRequest) (*ListAgentsResponse, error)
-	// UpdateAgentStatus moves an agent along its lifecycle: by itself, its key's owner or the operator. An illegal
+	// UpdateAgentStatus moves an agent along its lifecycle. The agent itself, its key's owner and the operator may call it. An illegal
 	// transition is INVALID_ARGUMENT. `deregistered` has all effects of DeregisterAgent.
 	UpdateAgentStatus(context.Context, *UpdateAgentStatusRequest) (*Agent, error)
-	// Heartbeat says that an agent lives. One that counted as dead is active again, or draining, with the record that it had. A
+	// Heartbeat says that an agent lives. An agent that counted as dead is active again, or draining, with the record that it had. A
 	// deregistered agent gets FAILED_PRECONDITION (410 over REST) and must register again.
 	Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error)
-	// DeregisterAgent takes an agent out of service, from any status: it leaves all member lists, unanswered requests to
-	// it expire, and the channels concerned are told (RFC-0021 section 7.2).
+	// DeregisterAgent takes an agent out of service, from any status. The agent leaves all member lists, unanswered requests to it expire,
+	// and the server tells the channels that it leaves (RFC-0021 section 7.2).
 	DeregisterAgent(context.Context, *DeregisterAgentRequest) (*emptypb.Empty, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }

@@ -86,8 +86,8 @@ const (
 	ChannelHistory_CHANNEL_HISTORY_UNSPECIFIED ChannelHistory = 0
 	// Everything that is still listed.
 	ChannelHistory_CHANNEL_HISTORY_ALL ChannelHistory = 1
-	// Nothing, open requests included: a member sees what is sent after it was added. One that is removed and added again
-	// begins anew. Listed at the creation, it sees everything.
+	// Nothing, not even open requests: a member sees what is sent after it was added. A member that is removed and added again begins anew.
+	// A member that was listed at the creation sees everything.
 	ChannelHistory_CHANNEL_HISTORY_FROM_JOIN ChannelHistory = 2
 )
 
@@ -140,7 +140,7 @@ const (
 	ChannelStatus_CHANNEL_STATUS_UNSPECIFIED ChannelStatus = 0
 	// It takes messages.
 	ChannelStatus_CHANNEL_STATUS_OPEN ChannelStatus = 1
-	// It takes none any more; what was sent can be read.
+	// It takes none any more; agents can read what was sent.
 	ChannelStatus_CHANNEL_STATUS_CLOSED ChannelStatus = 2
 )
 
@@ -189,16 +189,16 @@ func (ChannelStatus) EnumDescriptor() ([]byte, []int) {
 type ChannelOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether every message is also recorded in the intent's event log; false by default. The log copy is open to whoever
-	// may read the log (RFC-0021 section 6). To switch it on needs write access to the intent that somebody gave.
+	// may read the log (RFC-0021 section 6). Switching it on takes write access to the intent that somebody gave.
 	Audit *bool `protobuf:"varint,1,opt,name=audit,proto3,oneof" json:"audit,omitempty"`
 	// How long the channel stays open after its last message (or its creation), in seconds; null: until the intent ends.
 	TtlSeconds *int64 `protobuf:"varint,2,opt,name=ttl_seconds,json=ttlSeconds,proto3,oneof" json:"ttl_seconds,omitempty"`
-	// How many messages are listed; older ones are evicted, and removed. A request with a deadline can be answered until then all
-	// the same, though at most for a day after its eviction; one without a deadline goes with its eviction if it was answered,
-	// and otherwise expires when the retention has passed since (OPENINTENT_RETENTION, 24 hours). 1,000 by default.
+	// How many messages are listed; older ones are evicted and removed. Agents can still answer a request with a deadline until then, though
+	// at most for a day after its eviction. A request without a deadline goes with its eviction if it was answered, and otherwise expires
+	// when the retention has passed since (OPENINTENT_RETENTION, 24 hours). 1,000 by default.
 	MaxMessages *int64 `protobuf:"varint,3,opt,name=max_messages,json=maxMessages,proto3,oneof" json:"max_messages,omitempty"`
-	// What members of an explicit channel see of what was sent before a manager added them; `all` by default. A change holds
-	// for those who are members already, too: `from_join` counts from when each was added.
+	// What members of an explicit channel see of what was sent before a manager added them; `all` by default. A change also holds for those
+	// who are members already: `from_join` counts from when each was added.
 	History       *ChannelHistory `protobuf:"varint,4,opt,name=history,proto3,enum=openintent.v1.ChannelHistory,oneof" json:"history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -277,8 +277,8 @@ type Channel struct {
 	CreatedBy string `protobuf:"bytes,5,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// Listed members, in the order they were added; they decide only under the explicit policy.
 	Members []string `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`
-	// Who may take part. When an explicit channel is opened, by `intent`, what was sent before stays with its senders, those who
-	// were members then and the operator: nobody else sees it, open requests included. Of several openings the newest counts.
+	// Who may take part. When an explicit channel becomes `intent`, what was sent before stays with its senders, those who were members then
+	// and the operator. Nobody else sees it, not even open requests. Of several such changes the newest counts.
 	MemberPolicy MemberPolicy `protobuf:"varint,7,opt,name=member_policy,json=memberPolicy,proto3,enum=openintent.v1.MemberPolicy" json:"member_policy,omitempty"`
 	// Its settings.
 	Options *ChannelOptions `protobuf:"bytes,8,opt,name=options,proto3" json:"options,omitempty"`
@@ -286,10 +286,10 @@ type Channel struct {
 	Status ChannelStatus `protobuf:"varint,9,opt,name=status,proto3,enum=openintent.v1.ChannelStatus" json:"status,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it was closed: a time of the intent's log, after the last message, so ahead of the clock if that was set back. For a
-	// lapsed channel, when its time ran out.
+	// When it was closed: a time of the intent's log, after the last message, and so ahead of the clock if the clock was set back. For a
+	// channel that lapsed: when its time to live ran out.
 	ClosedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
-	// How many messages were ever sent on it, those included that the caller cannot see.
+	// How many messages were ever sent on it, including those that the caller cannot see.
 	MessageCount int64 `protobuf:"varint,12,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
 	// When the last one was sent, by the clock, even if the caller cannot see it.
 	LastMessageAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=last_message_at,json=lastMessageAt,proto3" json:"last_message_at,omitempty"`
@@ -697,10 +697,9 @@ type UpdateChannelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The channel with its new values; `id` names it.
 	Channel *Channel `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
-	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages,
-	// options.history, status. A named option that is unset in `channel` goes back to its default, and `options` names all
-	// four; named members that are unset are none; member_policy and status cannot be unset. Members change before
-	// member_policy does.
+	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history, status. An
+	// option that is named and unset in `channel` goes back to its default; `options` names all four. If members are named and unset, the
+	// channel has none. member_policy and status cannot be unset. Members change before member_policy does.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -34,24 +34,24 @@ const (
 //
 // ChannelService keeps channels: named message streams inside an intent (RFC-0021 section 1).
 //
-// Whoever may read the intent sees its channels. A channel is managed (changed, closed, deleted) by its creator, the
-// intent's coordinator and the operator only.
+// Whoever may read the intent sees its channels. Only a channel's creator, the intent's coordinator and the operator manage it: they
+// change, close and delete it.
 type ChannelServiceClient interface {
-	// CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. It needs read access
-	// to the intent. An audited channel needs write access that somebody gave the creator; that the intent is open does not
-	// suffice.
+	// CreateChannel opens a channel. If an open channel of the intent has the name, the call is ALREADY_EXISTS. It needs read access to the
+	// intent. An audited channel needs write access that somebody gave the creator; an open intent does not suffice.
 	CreateChannel(ctx context.Context, in *CreateChannelRequest, opts ...grpc.CallOption) (*Channel, error)
 	// ListChannels lists an intent's channels: open ones first, each group oldest first.
 	ListChannels(ctx context.Context, in *ListChannelsRequest, opts ...grpc.CallOption) (*ListChannelsResponse, error)
 	// GetChannel gives one channel.
 	GetChannel(ctx context.Context, in *GetChannelRequest, opts ...grpc.CallOption) (*Channel, error)
 	// UpdateChannel changes members, member_policy, options or status, and only what the mask names (over REST: what the
-	// body names, null included). `closed` is the only status that may be set; a closed channel never reopens and takes no
-	// other change (FAILED_PRECONDITION), while closing it again is harmless.
+	// body names, null included). `closed` is the only status that may be set. A closed channel never reopens and takes no other change
+	// (FAILED_PRECONDITION); closing it again is harmless.
 	UpdateChannel(ctx context.Context, in *UpdateChannelRequest, opts ...grpc.CallOption) (*Channel, error)
-	// AddChannelMembers adds to the member list; agents on it already are left as they are. Safe when many add at once.
+	// AddChannelMembers adds to the member list and leaves agents that are on it as they are. It is safe when several callers add members
+	// at the same time.
 	AddChannelMembers(ctx context.Context, in *AddChannelMembersRequest, opts ...grpc.CallOption) (*Channel, error)
-	// RemoveChannelMember takes an agent off the member list; one that is not on it is no error.
+	// RemoveChannelMember takes an agent off the member list. It is no error if the agent is not on it.
 	RemoveChannelMember(ctx context.Context, in *RemoveChannelMemberRequest, opts ...grpc.CallOption) (*Channel, error)
 	// DeleteChannel closes a channel and removes it with its messages. Audit events stay in the intent's log.
 	DeleteChannel(ctx context.Context, in *DeleteChannelRequest, opts ...grpc.CallOption) (*DeleteChannelResponse, error)
@@ -141,24 +141,24 @@ func (c *channelServiceClient) DeleteChannel(ctx context.Context, in *DeleteChan
 //
 // ChannelService keeps channels: named message streams inside an intent (RFC-0021 section 1).
 //
-// Whoever may read the intent sees its channels. A channel is managed (changed, closed, deleted) by its creator, the
-// intent's coordinator and the operator only.
+// Whoever may read the intent sees its channels. Only a channel's creator, the intent's coordinator and the operator manage it: they
+// change, close and delete it.
 type ChannelServiceServer interface {
-	// CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. It needs read access
-	// to the intent. An audited channel needs write access that somebody gave the creator; that the intent is open does not
-	// suffice.
+	// CreateChannel opens a channel. If an open channel of the intent has the name, the call is ALREADY_EXISTS. It needs read access to the
+	// intent. An audited channel needs write access that somebody gave the creator; an open intent does not suffice.
 	CreateChannel(context.Context, *CreateChannelRequest) (*Channel, error)
 	// ListChannels lists an intent's channels: open ones first, each group oldest first.
 	ListChannels(context.Context, *ListChannelsRequest) (*ListChannelsResponse, error)
 	// GetChannel gives one channel.
 	GetChannel(context.Context, *GetChannelRequest) (*Channel, error)
 	// UpdateChannel changes members, member_policy, options or status, and only what the mask names (over REST: what the
-	// body names, null included). `closed` is the only status that may be set; a closed channel never reopens and takes no
-	// other change (FAILED_PRECONDITION), while closing it again is harmless.
+	// body names, null included). `closed` is the only status that may be set. A closed channel never reopens and takes no other change
+	// (FAILED_PRECONDITION); closing it again is harmless.
 	UpdateChannel(context.Context, *UpdateChannelRequest) (*Channel, error)
-	// AddChannelMembers adds to the member list; agents on it already are left as they are. Safe when many add at once.
+	// AddChannelMembers adds to the member list and leaves agents that are on it as they are. It is safe when several callers add members
+	// at the same time.
 	AddChannelMembers(context.Context, *AddChannelMembersRequest) (*Channel, error)
-	// RemoveChannelMember takes an agent off the member list; one that is not on it is no error.
+	// RemoveChannelMember takes an agent off the member list. It is no error if the agent is not on it.
 	RemoveChannelMember(context.Context, *RemoveChannelMemberRequest) (*Channel, error)
 	// DeleteChannel closes a channel and removes it with its messages. Audit events stay in the intent's log.
 	DeleteChannel(context.Context, *DeleteChannelRequest) (*DeleteChannelResponse, error)

@@ -105,11 +105,11 @@ type CoordinatorType int32
 const (
 	// No type was given.
 	CoordinatorType_COORDINATOR_TYPE_UNSPECIFIED CoordinatorType = 0
-	// A language model's agent.
+	// An agent that runs a language model.
 	CoordinatorType_COORDINATOR_TYPE_LLM CoordinatorType = 1
 	// A person.
 	CoordinatorType_COORDINATOR_TYPE_HUMAN CoordinatorType = 2
-	// Several together.
+	// Several of these together.
 	CoordinatorType_COORDINATOR_TYPE_COMPOSITE CoordinatorType = 3
 	// A program.
 	CoordinatorType_COORDINATOR_TYPE_SYSTEM CoordinatorType = 4
@@ -168,7 +168,7 @@ const (
 	CoordinatorScope_COORDINATOR_SCOPE_UNSPECIFIED CoordinatorScope = 0
 	// One intent.
 	CoordinatorScope_COORDINATOR_SCOPE_INTENT CoordinatorScope = 1
-	// A portfolio of intents; refused while the server keeps no portfolios.
+	// A portfolio of intents. The server refuses it while it keeps no portfolios.
 	CoordinatorScope_COORDINATOR_SCOPE_PORTFOLIO CoordinatorScope = 2
 )
 
@@ -240,9 +240,9 @@ type Coordinator struct {
 	HeartbeatIntervalSeconds int32 `protobuf:"varint,11,opt,name=heartbeat_interval_seconds,json=heartbeatIntervalSeconds,proto3" json:"heartbeat_interval_seconds,omitempty"`
 	// When it was last heard of.
 	LastHeartbeatAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=last_heartbeat_at,json=lastHeartbeatAt,proto3" json:"last_heartbeat_at,omitempty"`
-	// Since when.
+	// Since when it coordinates.
 	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
-	// Until when; null while it does not lapse.
+	// Until when; null if it does not lapse.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Free-form facts.
 	Metadata      *structpb.Struct `protobuf:"bytes,15,opt,name=metadata,proto3" json:"metadata,omitempty"`
@@ -396,7 +396,7 @@ type CreateCoordinatorRequest struct {
 	CoordinatorId *string `protobuf:"bytes,2,opt,name=coordinator_id,json=coordinatorId,proto3,oneof" json:"coordinator_id,omitempty"`
 	// The intent.
 	IntentId *string `protobuf:"bytes,3,opt,name=intent_id,json=intentId,proto3,oneof" json:"intent_id,omitempty"`
-	// A portfolio; refused while the server keeps none.
+	// A portfolio. The server refuses it while it keeps none.
 	PortfolioId *string `protobuf:"bytes,4,opt,name=portfolio_id,json=portfolioId,proto3,oneof" json:"portfolio_id,omitempty"`
 	// Its role; `coordinator` when absent.
 	Role *string `protobuf:"bytes,5,opt,name=role,proto3,oneof" json:"role,omitempty"`

@@ -31,19 +31,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// CoordinatorService keeps who coordinates an intent (RFC-0013). An agent coordinates an intent while an unexpired
-// coordinator record with status active or completing names it; it then has admin access and may manage every channel.
+// CoordinatorService records who coordinates an intent (RFC-0013). An agent coordinates an intent while an unexpired coordinator record with
+// status active or completing names it. It then has admin access and may manage every channel.
 type CoordinatorServiceClient interface {
-	// CreateCoordinator makes an agent an intent's coordinator, `active`. A second one while the first is in place is
+	// CreateCoordinator makes an agent an intent's coordinator, which is `active`. While one coordinator is in place, a second is
 	// ALREADY_EXISTS. It needs admin access.
 	CreateCoordinator(ctx context.Context, in *CreateCoordinatorRequest, opts ...grpc.CallOption) (*Coordinator, error)
 	// GetCoordinator gives one record.
 	GetCoordinator(ctx context.Context, in *GetCoordinatorRequest, opts ...grpc.CallOption) (*Coordinator, error)
-	// ListCoordinators lists an intent's coordinators, oldest first, past ones included.
+	// ListCoordinators lists an intent's coordinators, including past ones, oldest first.
 	ListCoordinators(ctx context.Context, in *ListCoordinatorsRequest, opts ...grpc.CallOption) (*ListCoordinatorsResponse, error)
-	// CoordinatorHeartbeat says that a coordinator lives; silence over twice its interval makes it unresponsive.
+	// CoordinatorHeartbeat says that a coordinator lives. If it is silent for more than twice its interval, it is unresponsive.
 	CoordinatorHeartbeat(ctx context.Context, in *CoordinatorHeartbeatRequest, opts ...grpc.CallOption) (*CoordinatorHeartbeatResponse, error)
-	// RemoveCoordinator ends the intent's present coordination: by the coordinator itself or an admin.
+	// RemoveCoordinator ends the intent's present coordination. The coordinator itself and admins may call it.
 	RemoveCoordinator(ctx context.Context, in *RemoveCoordinatorRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 }
 
@@ -109,19 +109,19 @@ func (c *coordinatorServiceClient) RemoveCoordinator(ctx context.Context, in *Re
 // All implementations must embed UnimplementedCoordinatorServiceServer
 // for forward compatibility.
 //
-// CoordinatorService keeps who coordinates an intent (RFC-0013). An agent coordinates an intent while an unexpired
-// coordinator record with status active or completing names it; it then has admin access and may manage every channel.
+// CoordinatorService records who coordinates an intent (RFC-0013). An agent coordinates an intent while an unexpired coordinator record with
+// status active or completing names it. It then has admin access and may manage every channel.
 type CoordinatorServiceServer interface {
-	// CreateCoordinator makes an agent an intent's coordinator, `active`. A second one while the first is in place is
+	// CreateCoordinator makes an agent an intent's coordinator, which is `active`. While one coordinator is in place, a second is
 	// ALREADY_EXISTS. It needs admin access.
 	CreateCoordinator(context.Context, *CreateCoordinatorRequest) (*Coordinator, error)
 	// GetCoordinator gives one record.
 	GetCoordinator(context.Context, *GetCoordinatorRequest) (*Coordinator, error)
-	// ListCoordinators lists an intent's coordinators, oldest first, past ones included.
+	// ListCoordinators lists an intent's coordinators, including past ones, oldest first.
 	ListCoordinators(context.Context, *ListCoordinatorsRequest) (*ListCoordinatorsResponse, error)
-	// CoordinatorHeartbeat says that a coordinator lives; silence over twice its interval makes it unresponsive.
+	// CoordinatorHeartbeat says that a coordinator lives. If it is silent for more than twice its interval, it is unresponsive.
 	CoordinatorHeartbeat(context.Context, *CoordinatorHeartbeatRequest) (*CoordinatorHeartbeatResponse, error)
-	// RemoveCoordinator ends the intent's present coordination: by the coordinator itself or an admin.
+	// RemoveCoordinator ends the intent's present coordination. The coordinator itself and admins may call it.
 	RemoveCoordinator(context.Context, *RemoveCoordinatorRequest) (*emptypb.Empty, error)
 	mustEmbedUnimplementedCoordinatorServiceServer()
 }

@@ -185,7 +185,7 @@ type AppendEventRequest struct {
 	TraceId *string `protobuf:"bytes,5,opt,name=trace_id,json=traceId,proto3,oneof" json:"trace_id,omitempty"`
 	// The event that led to this one.
 	ParentEventId *string `protobuf:"bytes,6,opt,name=parent_event_id,json=parentEventId,proto3,oneof" json:"parent_event_id,omitempty"`
-	// The appender's signature; stored as it is, not verified.
+	// The appender's signature. The server stores it as it is and does not verify it.
 	Proof         *structpb.Struct `protobuf:"bytes,7,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -277,7 +277,7 @@ type ListEventsRequest struct {
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
 	// Page size, 1 to 1,000; 100 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// How many to skip; 0 when absent. A log that grows meanwhile is better followed with cursor; not together with it.
+	// How many to skip; 0 when absent. Not together with cursor, which is better for a log that grows meanwhile.
 	Offset *int32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
 	// Only events of this type.
 	EventType *string `protobuf:"bytes,4,opt,name=event_type,json=eventType,proto3,oneof" json:"event_type,omitempty"`

@@ -32,19 +32,17 @@ const (
 //
 // EventService keeps each intent's append-only event log (RFC-0001) and its hash chain (RFC-0019).
 type EventServiceClient interface {
-	// AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the
-	// server itself logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody
-	// gave the actor; that the intent is open does not suffice. One of type `channel_message`
-	// is stored and listed like any other, but no stream, subscription or webhook delivers it: they take it for the log's copy
-	// of a message, which comes with its message or not at all.
+	// AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the server itself
+	// logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody gave the actor; an open intent
+	// does not suffice. The server stores and lists an event of type `channel_message` like any other, but no stream, subscription or
+	// webhook delivers it: they take it for the log's copy of a message, which comes with its message or not at all.
 	AppendEvent(ctx context.Context, in *AppendEventRequest, opts ...grpc.CallOption) (*Event, error)
 	// ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
 	// GetEvent gives one event.
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*Event, error)
-	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. It works
-	// for as long as the log is long. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason
-	// VERIFICATION_RUNNING.
+	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. The longer the log, the
+	// longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
 	VerifyEvents(ctx context.Context, in *VerifyEventsRequest, opts ...grpc.CallOption) (*VerifyEventsResponse, error)
 	// ListTraceEvents lists the events of one trace across all intents that the caller may read, oldest first (RFC-0020).
 	ListTraceEvents(ctx context.Context, in *ListTraceEventsRequest, opts ...grpc.CallOption) (*ListTraceEventsResponse, error)
@@ -114,19 +112,17 @@ func (c *eventServiceClient) ListTraceEvents(ctx context.Context, in *ListTraceE
 //
 // EventService keeps each intent's append-only event log (RFC-0001) and its hash chain (RFC-0019).
 type EventServiceServer interface {
-	// AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the
-	// server itself logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody
-	// gave the actor; that the intent is open does not suffice. One of type `channel_message`
-	// is stored and listed like any other, but no stream, subscription or webhook delivers it: they take it for the log's copy
-	// of a message, which comes with its message or not at all.
+	// AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the server itself
+	// logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody gave the actor; an open intent
+	// does not suffice. The server stores and lists an event of type `channel_message` like any other, but no stream, subscription or
+	// webhook delivers it: they take it for the log's copy of a message, which comes with its message or not at all.
 	AppendEvent(context.Context, *AppendEventRequest) (*Event, error)
 	// ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
 	// GetEvent gives one event.
 	GetEvent(context.Context, *GetEventRequest) (*Event, error)
-	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. It works
-	// for as long as the log is long. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason
-	// VERIFICATION_RUNNING.
+	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. The longer the log, the
+	// longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
 	VerifyEvents(context.Context, *VerifyEventsRequest) (*VerifyEventsResponse, error)
 	// ListTraceEvents lists the events of one trace across all intents that the caller may read, oldest first (RFC-0020).
 	ListTraceEvents(context.Context, *ListTraceEventsRequest) (*ListTraceEventsResponse, error)

@@ -42,7 +42,7 @@ const (
 	IntentStatus_INTENT_STATUS_COMPLETED IntentStatus = 4
 	// Given up. Terminal.
 	IntentStatus_INTENT_STATUS_ABANDONED IntentStatus = 5
-	// Waiting for a person's input (RFC-0025); channels stay open and their time to live stands still.
+	// Waiting for a person's input (RFC-0025). Channels stay open, and their time to live stands still.
 	IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT IntentStatus = 6
 )
 
@@ -285,9 +285,8 @@ type CreateIntentRequest struct {
 	GovernancePolicy *structpb.Struct `protobuf:"bytes,10,opt,name=governance_policy,json=governancePolicy,proto3" json:"governance_policy,omitempty"`
 	// How sure its agents are of reaching it, 0 to 100; 0 when absent.
 	Confidence *float64 `protobuf:"fixed64,11,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
-	// With it, the intent has an access control list from its first moment on: without entries, and with this policy for
-	// everybody but the creator, its coordinator and the operator. Absent: the intent has no list; what everyone may do
-	// then, the server's settings say.
+	// With it, the intent has an access control list from its first moment on: without entries, and with this policy for everybody but the
+	// creator, its coordinator and the operator. Absent: the intent has no list, and the server's settings say what everyone may do.
 	DefaultPolicy *AccessPolicy `protobuf:"varint,12,opt,name=default_policy,json=defaultPolicy,proto3,enum=openintent.v1.AccessPolicy,oneof" json:"default_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -415,7 +414,7 @@ type ListIntentsRequest struct {
 	Status *IntentStatus `protobuf:"varint,1,opt,name=status,proto3,enum=openintent.v1.IntentStatus,oneof" json:"status,omitempty"`
 	// Page size, 1 to 1,000; 50 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// How many to skip; 0 when absent. A list that grows meanwhile is better followed with cursor; not together with it.
+	// How many to skip; 0 when absent. Not together with cursor, which is better for a list that grows meanwhile.
 	Offset *int32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
 	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
 	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
@@ -664,7 +663,7 @@ type PatchIntentStateRequest struct {
 	ExpectedVersion *int64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	// Patches, applied in order, all or none. At most 1,000, and 1 MiB of values as JSON; the state after them is at most 1 MiB.
 	Patches []*StatePatch `protobuf:"bytes,3,rep,name=patches,proto3" json:"patches,omitempty"`
-	// Keys to set at the top level; instead of patches, and within the same bounds.
+	// Keys to set at the top level, instead of patches and within the same bounds.
 	State         *structpb.Struct `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -810,7 +809,7 @@ type Assignment struct {
 	IntentId string `protobuf:"bytes,2,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
 	// The assigned agent.
 	AgentId string `protobuf:"bytes,3,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
-	// What the agent does there, in free words; it grants nothing by itself.
+	// What the agent does there, in free words. It grants nothing by itself.
 	Role string `protobuf:"bytes,4,opt,name=role,proto3" json:"role,omitempty"`
 	// Since when.
 	AssignedAt    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=assigned_at,json=assignedAt,proto3" json:"assigned_at,omitempty"`

@@ -36,19 +36,19 @@ const (
 //
 // IntentService keeps intents: what a group of agents wants to reach together (RFC-0001, RFC-0002, RFC-0025).
 type IntentServiceClient interface {
-	// CreateIntent makes an intent, `draft` unless a status is given. Everyone with a key may. A default policy restricts
-	// the intent's access from the beginning.
+	// CreateIntent makes an intent, which is `draft` unless a status is given. Everyone with a key may call it. A default policy restricts
+	// access to the intent from the beginning.
 	CreateIntent(ctx context.Context, in *CreateIntentRequest, opts ...grpc.CallOption) (*Intent, error)
 	// ListIntents lists the intents that the caller may read, oldest first.
 	ListIntents(ctx context.Context, in *ListIntentsRequest, opts ...grpc.CallOption) (*ListIntentsResponse, error)
-	// GetIntent gives one intent. Without read access: PERMISSION_DENIED.
+	// GetIntent gives one intent. Without read access the call is PERMISSION_DENIED.
 	GetIntent(ctx context.Context, in *GetIntentRequest, opts ...grpc.CallOption) (*Intent, error)
-	// PatchIntentState changes the intent's state object. It needs write access and the intent's current version (If-Match over REST);
-	// another version is ABORTED with `current_version`. After a terminal status: FAILED_PRECONDITION.
+	// PatchIntentState changes the intent's state object. It needs write access and the intent's current version (If-Match over REST). Another
+	// version is ABORTED with `current_version`. After a terminal status the call is FAILED_PRECONDITION.
 	PatchIntentState(ctx context.Context, in *PatchIntentStateRequest, opts ...grpc.CallOption) (*Intent, error)
-	// SetIntentStatus moves the intent along its lifecycle. It needs the current version as PatchIntentState does. An
-	// illegal transition is INVALID_ARGUMENT. It needs admin access. A terminal status (`completed`, `abandoned`) closes the intent's channels,
-	// expires what is unanswered and ends all waits in the same step.
+	// SetIntentStatus moves the intent along its lifecycle. It needs admin access and, as PatchIntentState does, the current version. An
+	// illegal transition is INVALID_ARGUMENT. A terminal status (`completed`, `abandoned`) closes the intent's channels, expires what is
+	// unanswered and ends all waits in the same step.
 	SetIntentStatus(ctx context.Context, in *SetIntentStatusRequest, opts ...grpc.CallOption) (*Intent, error)
 	// ListAssignments lists the agents assigned to the intent, in order of assignment.
 	ListAssignments(ctx context.Context, in *ListAssignmentsRequest, opts ...grpc.CallOption) (*ListAssignmentsResponse, error)
@@ -153,19 +153,19 @@ func (c *intentServiceClient) UnassignAgent(ctx context.Context, in *UnassignAge
 //
 // IntentService keeps intents: what a group of agents wants to reach together (RFC-0001, RFC-0002, RFC-0025).
 type IntentServiceServer interface {
-	// CreateIntent makes an intent, `draft` unless a status is given. Everyone with a key may. A default policy restricts
-	// the intent's access from the beginning.
+	// CreateIntent makes an intent, which is `draft` unless a status is given. Everyone with a key may call it. A default policy restricts
+	// access to the intent from the beginning.
 	CreateIntent(context.Context, *CreateIntentRequest) (*Intent, error)
 	// ListIntents lists the intents that the caller may read, oldest first.
 	ListIntents(context.Context, *ListIntentsRequest) (*ListIntentsResponse, error)
-	// GetIntent gives one intent. Without read access: PERMISSION_DENIED.
+	// GetIntent gives one intent. Without read access the call is PERMISSION_DENIED.
 	GetIntent(context.Context, *GetIntentRequest) (*Intent, error)
-	// PatchIntentState changes the intent's state object. It needs write access and the intent's current version (If-Match over REST);
-	// another version is ABORTED with `current_version`. After a terminal status: FAILED_PRECONDITION.
+	// PatchIntentState changes the intent's state object. It needs write access and the intent's current version (If-Match over REST). Another
+	// version is ABORTED with `current_version`. After a terminal status the call is FAILED_PRECONDITION.
 	PatchIntentState(context.Context, *PatchIntentStateRequest) (*Intent, error)
-	// SetIntentStatus moves the intent along its lifecycle. It needs the current version as PatchIntentState does. An
-	// illegal transition is INVALID_ARGUMENT. It needs admin access. A terminal status (`completed`, `abandoned`) closes the intent's channels,
-	// expires what is unanswered and ends all waits in the same step.
+	// SetIntentStatus moves the intent along its lifecycle. It needs admin access and, as PatchIntentState does, the current version. An
+	// illegal transition is INVALID_ARGUMENT. A terminal status (`completed`, `abandoned`) closes the intent's channels, expires what is
+	// unanswered and ends all waits in the same step.
 	SetIntentStatus(context.Context, *SetIntentStatusRequest) (*Intent, error)
 	// ListAssignments lists the agents assigned to the intent, in order of assignment.
 	ListAssignments(context.Context, *ListAssignmentsRequest) (*ListAssignmentsResponse, error)

@@ -93,13 +93,13 @@ type MessageStatus int32
 const (
 	// No status was given.
 	MessageStatus_MESSAGE_STATUS_UNSPECIFIED MessageStatus = 0
-	// Not yet stored; never seen by clients, since a message is acknowledged once it is stored.
+	// Not yet stored. Clients never see it, because the server acknowledges a message once it is stored.
 	MessageStatus_MESSAGE_STATUS_PENDING MessageStatus = 1
 	// Stored and available.
 	MessageStatus_MESSAGE_STATUS_DELIVERED MessageStatus = 2
 	// Acknowledged by a recipient.
 	MessageStatus_MESSAGE_STATUS_READ MessageStatus = 3
-	// Its time ran out unread (a request's: unanswered).
+	// Its time ran out before anybody read it, or, if it is a request, before anybody answered it.
 	MessageStatus_MESSAGE_STATUS_EXPIRED MessageStatus = 4
 )
 
@@ -148,7 +148,7 @@ func (MessageStatus) EnumDescriptor() ([]byte, []int) {
 	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{1}
 }
 
-// DeliveryStatus is how far a message came with one recipient: the last of what happened.
+// DeliveryStatus is how far a message came with one recipient: what happened last.
 type DeliveryStatus int32
 
 const (
@@ -156,7 +156,7 @@ const (
 	DeliveryStatus_DELIVERY_STATUS_UNSPECIFIED DeliveryStatus = 0
 	// Stored; the recipient has not come for it yet.
 	DeliveryStatus_DELIVERY_STATUS_STORED DeliveryStatus = 1
-	// Handed to a transport of the recipient's: a stream, a page, an inbox, a webhook.
+	// Handed to the recipient by a stream, a list, an inbox or a webhook.
 	DeliveryStatus_DELIVERY_STATUS_OFFERED DeliveryStatus = 2
 	// Acknowledged as read by the recipient.
 	DeliveryStatus_DELIVERY_STATUS_READ DeliveryStatus = 3
@@ -164,7 +164,7 @@ const (
 	DeliveryStatus_DELIVERY_STATUS_ANSWERED DeliveryStatus = 4
 	// Its time ran out before the recipient read it (a request: before anybody answered it).
 	DeliveryStatus_DELIVERY_STATUS_EXPIRED DeliveryStatus = 5
-	// Given up by a subscription of the recipient's after its last attempt.
+	// Given up by a subscription of the recipient after its last attempt.
 	DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED DeliveryStatus = 6
 )
 
@@ -240,7 +240,7 @@ type Message struct {
 	Status MessageStatus `protobuf:"varint,9,opt,name=status,proto3,enum=openintent.v1.MessageStatus" json:"status,omitempty"`
 	// When it was stored; strictly rising within an intent.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it expires, by the clock; before created_at only if the clock was set back.
+	// When it expires, by the clock. It lies before created_at only if the clock was set back.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// When a recipient first acknowledged it.
 	ReadAt        *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
@@ -375,7 +375,7 @@ type SendMessageRequest struct {
 	MessageType *MessageType `protobuf:"varint,4,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`
 	// For a response: the request's id. Refused on other types.
 	CorrelationId *string `protobuf:"bytes,5,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
-	// Content; `{}` is fine. With metadata at most 256 KiB (or the server's bound).
+	// Content; `{}` is fine. Together with metadata at most 256 KiB (or the server's bound).
 	Payload *structpb.Struct `protobuf:"bytes,6,opt,name=payload,proto3" json:"payload,omitempty"`
 	// Facts about it; an empty object when absent.
 	Metadata *structpb.Struct `protobuf:"bytes,7,opt,name=metadata,proto3" json:"metadata,omitempty"`
@@ -560,8 +560,8 @@ type SendMessagesResponse_Acknowledgement struct {
 }
 
 type SendMessagesResponse_Refusal struct {
-	// The message is not stored: the status with which SendMessage would have ended, with the same details. Only the reason
-	// OUTCOME_UNKNOWN leaves open whether it is.
+	// The message is not stored. This is the status with which SendMessage would have ended, with the same details. Only the reason
+	// OUTCOME_UNKNOWN leaves open whether the message is stored.
 	Refusal *status.Status `protobuf:"bytes,2,opt,name=refusal,proto3,oneof"`
 }
 
@@ -756,8 +756,8 @@ type ListMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The channel.
 	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
-	// Only messages after this one: a message id of this channel or an RFC 3339 time. An id that is no longer retained
-	// goes on with the oldest retained message; an id of another channel is INVALID_ARGUMENT.
+	// Only messages after this one: a message id of this channel or an RFC 3339 time. After an id that is no longer retained the list goes
+	// on with the oldest retained message; an id of another channel is INVALID_ARGUMENT.
 	Since *string `protobuf:"bytes,2,opt,name=since,proto3,oneof" json:"since,omitempty"`
 	// Only messages of which this agent is a recipient.
 	To *string `protobuf:"bytes,3,opt,name=to,proto3,oneof" json:"to,omitempty"`
@@ -848,8 +848,8 @@ type ListMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order they were sent.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The cursor to go on with as `since`; also when the page is empty. Over REST in the Link header (rel="next"), when
-	// there may be more.
+	// The cursor to go on with, as `since`, even if the page is empty. Over REST it is in the Link header (rel="next"), if there
+	// may be more.
 	NextSince     *string `protobuf:"bytes,2,opt,name=next_since,json=nextSince,proto3,oneof" json:"next_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1140,13 +1140,13 @@ type AskRequest struct {
 	Payload *structpb.Struct `protobuf:"bytes,4,opt,name=payload,proto3" json:"payload,omitempty"`
 	// Facts about it.
 	Metadata *structpb.Struct `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// How long to wait, above 0 and at most 600 seconds; 30 when absent. The request expires then.
+	// How long to wait, above 0 and at most 600 seconds; 30 when absent. Then the request expires.
 	TimeoutSeconds *float64 `protobuf:"fixed64,6,opt,name=timeout_seconds,json=timeoutSeconds,proto3,oneof" json:"timeout_seconds,omitempty"`
 	// The same as timeout_seconds; giving both is refused.
 	//
 	// Deprecated: Marked as deprecated in openintent/v1/messages.proto.
 	Timeout *float64 `protobuf:"fixed64,7,opt,name=timeout,proto3,oneof" json:"timeout,omitempty"`
-	// As in SendMessageRequest; asking again under the same key waits for the same request's response.
+	// As in SendMessageRequest. If you ask again under the same key, the call waits for the response to the same request.
 	IdempotencyKey *string `protobuf:"bytes,8,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1239,7 +1239,7 @@ func (x *AskRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-// AskAllRequest asks a question of several.
+// AskAllRequest asks several agents a question.
 type AskAllRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The channel.
@@ -1536,9 +1536,9 @@ type SubscribeRequest struct {
 	//	*SubscribeRequest_IntentId
 	//	*SubscribeRequest_AgentId
 	Scope isSubscribeRequest_Scope `protobuf_oneof:"scope"`
-	// Go on after this position; absent: from now on. One beyond the log's end is FAILED_PRECONDITION with the reason
-	// CURSOR_BEYOND_LOG and `last_position`, the log's last. So ends a stream, too, when the database loses what it has handed
-	// on, as a failover or a restored backup can.
+	// Go on after this position; absent: from now on. A position beyond the log's end is FAILED_PRECONDITION with the reason
+	// CURSOR_BEYOND_LOG and `last_position`, the log's last. A stream ends in the same way if the database loses what the stream has handed
+	// on, as it can in a failover or when somebody restores a backup.
 	AfterPosition *int64 `protobuf:"varint,2,opt,name=after_position,json=afterPosition,proto3,oneof" json:"after_position,omitempty"`
 	// Only these types: a logged event's type, or `channel_message` for messages; empty: everything. A client's own event of
 	// type `channel_message` is never delivered, as AppendEvent says.
@@ -1659,9 +1659,9 @@ type SubscribeRequest_IntentId struct {
 }
 
 type SubscribeRequest_AgentId struct {
-	// One agent, the caller itself or any for the operator: messages to it or (since it took it) to its role from every intent that it
-	// can access, broadcasts from the intents where it takes part, its own messages, and its assignments. A position is
-	// then the number of a delivery in the agent's own log, which its streams share.
+	// One agent: the caller itself, or any agent if the caller is the operator. The stream has messages to it, and to its role since it
+	// took the role, from every intent that it can access; broadcasts from the intents where it takes part; its own messages; and its
+	// assignments. A position is then the number of a delivery in the agent's own log, which its streams share.
 	AgentId string `protobuf:"bytes,4,opt,name=agent_id,json=agentId,proto3,oneof"`
 }
 
@@ -1674,22 +1674,22 @@ func (*SubscribeRequest_AgentId) isSubscribeRequest_Scope() {}
 // SubscribeResponse is one delivery: a message, a logged event, or the mark that the stream has caught up.
 type SubscribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cursor to go on after: the place in the intent's log, or the number in the agent's. A backfilled delivery carries
-	// the cursor that was reached before it, and `caught_up` the one reached.
+	// The cursor to go on after: the place in the intent's log, or the number in the agent's. A backfilled delivery carries the cursor that
+	// the stream had reached before it, and `caught_up` the cursor that it has reached.
 	Position int64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
 	// The intent; empty with `caught_up`.
 	IntentId string `protobuf:"bytes,2,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
 	// The message's channel's name.
 	ChannelName string `protobuf:"bytes,3,opt,name=channel_name,json=channelName,proto3" json:"channel_name,omitempty"`
-	// The message; null when the delivery is none.
+	// The message; null if the delivery has none.
 	Message *Message `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	// Whether this is an open request from behind the cursor that the caller has only now come to see.
+	// Whether this is an open request from before the cursor that the caller may see only from now on.
 	Backfill bool `protobuf:"varint,5,opt,name=backfill,proto3" json:"backfill,omitempty"`
-	// A logged event; null when the delivery is none.
+	// A logged event; null if the delivery has none.
 	Event *Event `protobuf:"bytes,6,opt,name=event,proto3" json:"event,omitempty"`
-	// The log's copy of `message` where its channel is audited and the scope is an intent.
+	// The log's copy of `message`, if its channel is audited and the scope is an intent.
 	AuditEvent *Event `protobuf:"bytes,7,opt,name=audit_event,json=auditEvent,proto3" json:"audit_event,omitempty"`
-	// True once in a stream, without a message or event: history ends here and live begins.
+	// True once in a stream, without a message or event: here history ends and live deliveries begin.
 	CaughtUp      bool `protobuf:"varint,8,opt,name=caught_up,json=caughtUp,proto3" json:"caught_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1918,7 +1918,7 @@ type MessageDelivery struct {
 	Status DeliveryStatus `protobuf:"varint,2,opt,name=status,proto3,enum=openintent.v1.DeliveryStatus" json:"status,omitempty"`
 	// When the message was stored.
 	StoredAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=stored_at,json=storedAt,proto3" json:"stored_at,omitempty"`
-	// When it was first handed to a transport of the recipient's; for a message to everyone, the time by which it had been.
+	// When it was first handed to the recipient by a transport; for a message to everyone, the time by which it had been.
 	OfferedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=offered_at,json=offeredAt,proto3" json:"offered_at,omitempty"`
 	// When the recipient acknowledged it.
 	ReadAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
@@ -1926,7 +1926,7 @@ type MessageDelivery struct {
 	AnsweredAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=answered_at,json=answeredAt,proto3" json:"answered_at,omitempty"`
 	// When it expired for the recipient.
 	ExpiredAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expired_at,json=expiredAt,proto3" json:"expired_at,omitempty"`
-	// When a subscription of the recipient's gave it up.
+	// When a subscription of the recipient gave it up.
 	DeadLetteredAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=dead_lettered_at,json=deadLetteredAt,proto3" json:"dead_lettered_at,omitempty"`
 	// Why it was given up.
 	DeadLetterReason *string `protobuf:"bytes,9,opt,name=dead_letter_reason,json=deadLetterReason,proto3,oneof" json:"dead_letter_reason,omitempty"`
@@ -2030,7 +2030,7 @@ func (x *MessageDelivery) GetDeadLetterReason() string {
 // GetInboxRequest selects a page of an inbox.
 type GetInboxRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent: the caller itself, or any for the operator.
+	// The agent: the caller itself, or any agent if the caller is the operator.
 	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	// Page size, 1 to 1,000; 100 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -2107,7 +2107,7 @@ type Inbox struct {
 	Items []*InboxItem `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
 	// How many messages the agent has not read, in the whole inbox; at most 10,000 are counted.
 	UnreadCount int64 `protobuf:"varint,2,opt,name=unread_count,json=unreadCount,proto3" json:"unread_count,omitempty"`
-	// How many requests wait for an answer of the agent's, in the whole inbox; at most 10,000 are counted.
+	// How many requests wait for the agent's answer, in the whole inbox; at most 10,000 are counted.
 	UnansweredCount int64 `protobuf:"varint,3,opt,name=unanswered_count,json=unansweredCount,proto3" json:"unanswered_count,omitempty"`
 	// The cursor to go on with; null on the last page.
 	NextCursor    *string `protobuf:"bytes,4,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
@@ -2182,7 +2182,7 @@ type InboxItem struct {
 	ChannelName string `protobuf:"bytes,2,opt,name=channel_name,json=channelName,proto3" json:"channel_name,omitempty"`
 	// The message.
 	Message *Message `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Whether the agent itself has read it: an unanswered request stays in the inbox.
+	// Whether the agent itself has read it. An unanswered request stays in the inbox even if it is read.
 	Read          bool `protobuf:"varint,4,opt,name=read,proto3" json:"read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2249,7 +2249,7 @@ func (x *InboxItem) GetRead() bool {
 // MarkInboxReadRequest names messages that an agent has read.
 type MarkInboxReadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent: the caller itself, or any for the operator.
+	// The agent: the caller itself, or any agent if the caller is the operator.
 	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	// The messages, 1 to 1,000, of any channels.
 	MessageIds    []string `protobuf:"bytes,2,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`

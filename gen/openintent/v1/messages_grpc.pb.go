@@ -41,79 +41,79 @@ const (
 //
 // MessageService sends, lists, answers and awaits messages on channels (RFC-0021 sections 2 to 6).
 //
-// A message is acknowledged only after it is stored. It is seen by its sender, its recipients and the operator; for
-// everybody else it does not exist (NOT_FOUND). The sender is always the calling agent; only the operator may name one.
+// The server acknowledges a message only after it is stored. Its sender, its recipients and the operator see it; for everybody
+// else it does not exist (NOT_FOUND). The sender is always the calling agent; only the operator may name another.
 type MessageServiceClient interface {
 	// SendMessage sends a message on a channel.
 	//
-	// A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of
-	// ReplyMessage with correlation_id naming the request. On a closed channel or an ended intent: FAILED_PRECONDITION.
-	// An agent in `to` must have access to the intent and, on an explicit channel, be a member: else PERMISSION_DENIED.
+	// A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of ReplyMessage, and its
+	// correlation_id names the request. A closed channel or an ended intent is FAILED_PRECONDITION. An agent in `to` must have access to
+	// the intent and, on an explicit channel, be a member; otherwise the call is PERMISSION_DENIED.
 	SendMessage(ctx context.Context, in *SendMessageRequest, opts ...grpc.CallOption) (*Message, error)
-	// SendMessageByName sends a message on the intent's open channel of this name and creates it, with the `intent`
-	// member policy, when there is none (RFC-0021 section 1.4).
+	// SendMessageByName sends a message on the intent's open channel of this name. If there is none, it creates one with the
+	// member policy `intent` (RFC-0021 section 1.4).
 	SendMessageByName(ctx context.Context, in *SendMessageByNameRequest, opts ...grpc.CallOption) (*Message, error)
-	// SendMessages sends many messages without waiting for each: every request is answered by one response, in the order of
-	// the requests. A refused message does not end the stream, and its answer says what SendMessage would have said of it; only
-	// a request that cannot be read at all, as one that is far too large, ends it.
+	// SendMessages sends many messages without waiting for each. The server answers every request with one response, in the order of the
+	// requests. A refused message does not end the stream, and its answer says what SendMessage would have said. Only a request that the
+	// server cannot read at all, such as one that is far too large, ends the stream.
 	//
-	// Messages on one channel are stored in the order in which they were sent; one that is refused and sent again comes after
-	// those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them,
-	// are unanswered, so a client must read the answers while it sends. When the client has sent everything and says so
-	// (half-close), the server answers the rest and ends the stream with OK. When the server stops, it answers what it has
-	// taken up and ends with UNAVAILABLE. Whatever else ends the stream, messages without an answer may be stored or not: who
-	// sends them again, in the same order and under the same idempotency keys, has each of them once and in order.
+	// The server stores messages on one channel in the order in which they were sent; a message that is refused and sent again comes after
+	// those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them, are unanswered,
+	// so a client must read the answers while it sends. When the client has sent everything and says so (half-close), the server answers
+	// the rest and ends the stream with OK. When the server stops, it answers what it has taken up and ends the stream with UNAVAILABLE. If
+	// the stream ends for another reason, messages without an answer may or may not be stored: a client that sends them again, in the same
+	// order and under the same idempotency keys, has each of them once and in order.
 	//
 	// A stream counts among its caller's streams, as those of Subscribe do. There is no REST form.
 	SendMessages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SendMessageRequest, SendMessagesResponse], error)
-	// ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`,
-	// or without it the newest ones.
+	// ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`, or,
+	// without it, the newest.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
-	// GetMessage gives one message. One that was evicted or is not the caller's to see is NOT_FOUND.
+	// GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND.
 	GetMessage(ctx context.Context, in *GetMessageRequest, opts ...grpc.CallOption) (*Message, error)
-	// ReplyMessage answers a request; `to`, `correlation_id` and the type are set by the server. Only a recipient of the
-	// request may answer (its sender: PERMISSION_DENIED, others: NOT_FOUND). A message that is no request is
-	// INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered until it
-	// expires; one without a deadline does so when the retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
+	// ReplyMessage answers a request; the server sets `to`, `correlation_id` and the type. Only a recipient of the request may answer: its
+	// sender gets PERMISSION_DENIED, others NOT_FOUND. A message that is no request is INVALID_ARGUMENT, an expired request
+	// FAILED_PRECONDITION. A recipient can still answer an evicted request until it expires. A request without a deadline expires when the
+	// retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
 	ReplyMessage(ctx context.Context, in *ReplyMessageRequest, opts ...grpc.CallOption) (*Message, error)
 	// UpdateMessage marks a message read, by one of its recipients or the operator. The first acknowledgement sets
 	// read_at; repeats are harmless. An expired message is FAILED_PRECONDITION.
 	UpdateMessage(ctx context.Context, in *UpdateMessageRequest, opts ...grpc.CallOption) (*Message, error)
-	// Ask sends a request and waits for its first response. When the time runs out the request expires and the call ends
-	// DEADLINE_EXCEEDED (408 over REST) with reason MESSAGE_TIMEOUT and the request's `message_id`; when the channel
-	// closes meanwhile, FAILED_PRECONDITION with `message_id` at once.
+	// Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
+	// DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
+	// ends immediately with FAILED_PRECONDITION and `message_id`.
 	Ask(ctx context.Context, in *AskRequest, opts ...grpc.CallOption) (*Message, error)
-	// AskAll sends a request and gathers responses until min_responses came or, without it, for the whole time. Too few
-	// responses are no error.
+	// AskAll sends a request and gathers responses until min_responses came or, without it, until the time is over. Too few responses are
+	// no error.
 	AskAll(ctx context.Context, in *AskAllRequest, opts ...grpc.CallOption) (*AskAllResponse, error)
-	// AwaitResponses gives the responses to an earlier request of the caller's, waiting if asked to. So an asker that lost
-	// its connection picks its question up again.
+	// AwaitResponses gives the responses to an earlier request of the caller, and waits for them if asked to. With it an asker that
+	// lost its connection picks its question up again.
 	AwaitResponses(ctx context.Context, in *AwaitResponsesRequest, opts ...grpc.CallOption) (*AwaitResponsesResponse, error)
-	// ListMessageDeliveries tells what happened to a message, recipient by recipient, for its sender and the operator:
-	// everyone else is NOT_FOUND, as is an evicted message. A recipient of a broadcast is listed once something happened
-	// there, or when it is a member of the explicit channel.
+	// ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
+	// for an evicted message, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the recipient is
+	// a member of the explicit channel.
 	ListMessageDeliveries(ctx context.Context, in *ListMessageDeliveriesRequest, opts ...grpc.CallOption) (*ListMessageDeliveriesResponse, error)
-	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first:
-	// unanswered requests to it or to a role it holds, read or not, and other messages to it, to its role or, in intents
-	// where it takes part, to everyone, that it has not read. It is a state, not a cursor over what came: a role gained
-	// today shows the requests that are still open for it. For the agent itself and the operator.
+	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first. It holds
+	// unanswered requests to the agent or to a role that it holds, read or not, and other messages that the agent has not read: to it, to its
+	// role or, in intents where it takes part, to everyone. It is a state, not a cursor over what came: if an agent takes a role today, its
+	// inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it.
 	GetInbox(ctx context.Context, in *GetInboxRequest, opts ...grpc.CallOption) (*Inbox, error)
-	// MarkInboxRead marks several messages read at once, in all their channels, or none of them: one that the agent cannot
-	// see is NOT_FOUND, one of its own PERMISSION_DENIED, an expired one FAILED_PRECONDITION, each with `message_id`.
-	// More than 3 MiB of messages together are INVALID_ARGUMENT; a page of an inbox always fits. Repeats are harmless.
+	// MarkInboxRead marks several messages read, in all their channels, or none of them. A message that the agent cannot see is NOT_FOUND,
+	// its own message PERMISSION_DENIED, an expired message FAILED_PRECONDITION, each with `message_id`. More than 3 MiB of messages together
+	// are INVALID_ARGUMENT; a page of an inbox always fits. Repeats are harmless.
 	MarkInboxRead(ctx context.Context, in *MarkInboxReadRequest, opts ...grpc.CallOption) (*MarkInboxReadResponse, error)
-	// Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost
-	// connection, go on after the last position received. The first position comes with the acceptance, before any message,
-	// in the response header openintent-position: the stream begins after it. One delivery is `caught_up`: what was stored
-	// before the acceptance lies behind it.
+	// Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost connection, go on
+	// after the last position received. The first position comes when the server accepts the stream, before any message, in the response
+	// header openintent-position: the stream begins after it. One delivery is `caught_up`: what was stored before the server accepted the
+	// stream came before it.
 	//
-	// A channel's closing ends its stream with FAILED_PRECONDITION once everything is delivered; losing access ends a stream
-	// with PERMISSION_DENIED at once, the server's stopping with UNAVAILABLE. More streams at once than the server allows a
-	// caller are RESOURCE_EXHAUSTED with reason TOO_MANY_STREAMS.
+	// When a channel closes, its stream ends with FAILED_PRECONDITION once everything is delivered. A caller that loses access gets
+	// PERMISSION_DENIED immediately, and when the server stops, the stream ends with UNAVAILABLE. More streams at a time than the server
+	// allows a caller are RESOURCE_EXHAUSTED with reason TOO_MANY_STREAMS.
 	//
-	// Over REST: server-sent events under /v1/subscribe/channels/{channel_id}, /v1/subscribe/intents/{intent_id} (or
-	// /v1/intents/{intent_id}/subscribe) and /v1/subscribe/agents/{agent_id} (or /v1/agents/{agent_id}/subscribe), which begin
-	// with that position as an id without data.
+	// Over REST these are server-sent events under /v1/subscribe/channels/{channel_id}, /v1/subscribe/intents/{intent_id} (or
+	// /v1/intents/{intent_id}/subscribe) and /v1/subscribe/agents/{agent_id} (or /v1/agents/{agent_id}/subscribe). They
+	// begin with that position, as an id without data.
 	Subscribe(ctx context.Context, in *SubscribeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscribeResponse], error)
 }
 
@@ -283,79 +283,79 @@ type MessageService_SubscribeClient = grpc.ServerStreamingClient[SubscribeRespon
 //
 // MessageService sends, lists, answers and awaits messages on channels (RFC-0021 sections 2 to 6).
 //
-// A message is acknowledged only after it is stored. It is seen by its sender, its recipients and the operator; for
-// everybody else it does not exist (NOT_FOUND). The sender is always the calling agent; only the operator may name one.
+// The server acknowledges a message only after it is stored. Its sender, its recipients and the operator see it; for everybody
+// else it does not exist (NOT_FOUND). The sender is always the calling agent; only the operator may name another.
 type MessageServiceServer interface {
 	// SendMessage sends a message on a channel.
 	//
-	// A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of
-	// ReplyMessage with correlation_id naming the request. On a closed channel or an ended intent: FAILED_PRECONDITION.
-	// An agent in `to` must have access to the intent and, on an explicit channel, be a member: else PERMISSION_DENIED.
+	// A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of ReplyMessage, and its
+	// correlation_id names the request. A closed channel or an ended intent is FAILED_PRECONDITION. An agent in `to` must have access to
+	// the intent and, on an explicit channel, be a member; otherwise the call is PERMISSION_DENIED.
 	SendMessage(context.Context, *SendMessageRequest) (*Message, error)
-	// SendMessageByName sends a message on the intent's open channel of this name and creates it, with the `intent`
-	// member policy, when there is none (RFC-0021 section 1.4).
+	// SendMessageByName sends a message on the intent's open channel of this name. If there is none, it creates one with the
+	// member policy `intent` (RFC-0021 section 1.4).
 	SendMessageByName(context.Context, *SendMessageByNameRequest) (*Message, error)
-	// SendMessages sends many messages without waiting for each: every request is answered by one response, in the order of
-	// the requests. A refused message does not end the stream, and its answer says what SendMessage would have said of it; only
-	// a request that cannot be read at all, as one that is far too large, ends it.
+	// SendMessages sends many messages without waiting for each. The server answers every request with one response, in the order of the
+	// requests. A refused message does not end the stream, and its answer says what SendMessage would have said. Only a request that the
+	// server cannot read at all, such as one that is far too large, ends the stream.
 	//
-	// Messages on one channel are stored in the order in which they were sent; one that is refused and sent again comes after
-	// those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them,
-	// are unanswered, so a client must read the answers while it sends. When the client has sent everything and says so
-	// (half-close), the server answers the rest and ends the stream with OK. When the server stops, it answers what it has
-	// taken up and ends with UNAVAILABLE. Whatever else ends the stream, messages without an answer may be stored or not: who
-	// sends them again, in the same order and under the same idempotency keys, has each of them once and in order.
+	// The server stores messages on one channel in the order in which they were sent; a message that is refused and sent again comes after
+	// those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them, are unanswered,
+	// so a client must read the answers while it sends. When the client has sent everything and says so (half-close), the server answers
+	// the rest and ends the stream with OK. When the server stops, it answers what it has taken up and ends the stream with UNAVAILABLE. If
+	// the stream ends for another reason, messages without an answer may or may not be stored: a client that sends them again, in the same
+	// order and under the same idempotency keys, has each of them once and in order.
 	//
 	// A stream counts among its caller's streams, as those of Subscribe do. There is no REST form.
 	SendMessages(grpc.BidiStreamingServer[SendMessageRequest, SendMessagesResponse]) error
-	// ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`,
-	// or without it the newest ones.
+	// ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`, or,
+	// without it, the newest.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
-	// GetMessage gives one message. One that was evicted or is not the caller's to see is NOT_FOUND.
+	// GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND.
 	GetMessage(context.Context, *GetMessageRequest) (*Message, error)
-	// ReplyMessage answers a request; `to`, `correlation_id` and the type are set by the server. Only a recipient of the
-	// request may answer (its sender: PERMISSION_DENIED, others: NOT_FOUND). A message that is no request is
-	// INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered until it
-	// expires; one without a deadline does so when the retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
+	// ReplyMessage answers a request; the server sets `to`, `correlation_id` and the type. Only a recipient of the request may answer: its
+	// sender gets PERMISSION_DENIED, others NOT_FOUND. A message that is no request is INVALID_ARGUMENT, an expired request
+	// FAILED_PRECONDITION. A recipient can still answer an evicted request until it expires. A request without a deadline expires when the
+	// retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
 	ReplyMessage(context.Context, *ReplyMessageRequest) (*Message, error)
 	// UpdateMessage marks a message read, by one of its recipients or the operator. The first acknowledgement sets
 	// read_at; repeats are harmless. An expired message is FAILED_PRECONDITION.
 	UpdateMessage(context.Context, *UpdateMessageRequest) (*Message, error)
-	// Ask sends a request and waits for its first response. When the time runs out the request expires and the call ends
-	// DEADLINE_EXCEEDED (408 over REST) with reason MESSAGE_TIMEOUT and the request's `message_id`; when the channel
-	// closes meanwhile, FAILED_PRECONDITION with `message_id` at once.
+	// Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
+	// DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
+	// ends immediately with FAILED_PRECONDITION and `message_id`.
 	Ask(context.Context, *AskRequest) (*Message, error)
-	// AskAll sends a request and gathers responses until min_responses came or, without it, for the whole time. Too few
-	// responses are no error.
+	// AskAll sends a request and gathers responses until min_responses came or, without it, until the time is over. Too few responses are
+	// no error.
 	AskAll(context.Context, *AskAllRequest) (*AskAllResponse, error)
-	// AwaitResponses gives the responses to an earlier request of the caller's, waiting if asked to. So an asker that lost
-	// its connection picks its question up again.
+	// AwaitResponses gives the responses to an earlier request of the caller, and waits for them if asked to. With it an asker that
+	// lost its connection picks its question up again.
 	AwaitResponses(context.Context, *AwaitResponsesRequest) (*AwaitResponsesResponse, error)
-	// ListMessageDeliveries tells what happened to a message, recipient by recipient, for its sender and the operator:
-	// everyone else is NOT_FOUND, as is an evicted message. A recipient of a broadcast is listed once something happened
-	// there, or when it is a member of the explicit channel.
+	// ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
+	// for an evicted message, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the recipient is
+	// a member of the explicit channel.
 	ListMessageDeliveries(context.Context, *ListMessageDeliveriesRequest) (*ListMessageDeliveriesResponse, error)
-	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first:
-	// unanswered requests to it or to a role it holds, read or not, and other messages to it, to its role or, in intents
-	// where it takes part, to everyone, that it has not read. It is a state, not a cursor over what came: a role gained
-	// today shows the requests that are still open for it. For the agent itself and the operator.
+	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first. It holds
+	// unanswered requests to the agent or to a role that it holds, read or not, and other messages that the agent has not read: to it, to its
+	// role or, in intents where it takes part, to everyone. It is a state, not a cursor over what came: if an agent takes a role today, its
+	// inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it.
 	GetInbox(context.Context, *GetInboxRequest) (*Inbox, error)
-	// MarkInboxRead marks several messages read at once, in all their channels, or none of them: one that the agent cannot
-	// see is NOT_FOUND, one of its own PERMISSION_DENIED, an expired one FAILED_PRECONDITION, each with `message_id`.
-	// More than 3 MiB of messages together are INVALID_ARGUMENT; a page of an inbox always fits. Repeats are harmless.
+	// MarkInboxRead marks several messages read, in all their channels, or none of them. A message that the agent cannot see is NOT_FOUND,
+	// its own message PERMISSION_DENIED, an expired message FAILED_PRECONDITION, each with `message_id`. More than 3 MiB of messages together
+	// are INVALID_ARGUMENT; a page of an inbox always fits. Repeats are harmless.
 	MarkInboxRead(context.Context, *MarkInboxReadRequest) (*MarkInboxReadResponse, error)
-	// Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost
-	// connection, go on after the last position received. The first position comes with the acceptance, before any message,
-	// in the response header openintent-position: the stream begins after it. One delivery is `caught_up`: what was stored
-	// before the acceptance lies behind it.
+	// Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost connection, go on
+	// after the last position received. The first position comes when the server accepts the stream, before any message, in the response
+	// header openintent-position: the stream begins after it. One delivery is `caught_up`: what was stored before the server accepted the
+	// stream came before it.
 	//
-	// A channel's closing ends its stream with FAILED_PRECONDITION once everything is delivered; losing access ends a stream
-	// with PERMISSION_DENIED at once, the server's stopping with UNAVAILABLE. More streams at once than the server allows a
-	// caller are RESOURCE_EXHAUSTED with reason TOO_MANY_STREAMS.
+	// When a channel closes, its stream ends with FAILED_PRECONDITION once everything is delivered. A caller that loses access gets
+	// PERMISSION_DENIED immediately, and when the server stops, the stream ends with UNAVAILABLE. More streams at a time than the server
+	// allows a caller are RESOURCE_EXHAUSTED with reason TOO_MANY_STREAMS.
 	//
-	// Over REST: server-sent events under /v1/subscribe/channels/{channel_id}, /v1/subscribe/intents/{intent_id} (or
-	// /v1/intents/{intent_id}/subscribe) and /v1/subscribe/agents/{agent_id} (or /v1/agents/{agent_id}/subscribe), which begin
-	// with that position as an id without data.
+	// Over REST these are server-sent events under /v1/subscribe/channels/{channel_id}, /v1/subscribe/intents/{intent_id} (or
+	// /v1/intents/{intent_id}/subscribe) and /v1/subscribe/agents/{agent_id} (or /v1/agents/{agent_id}/subscribe). They
+	// begin with that position, as an id without data.
 	Subscribe(*SubscribeRequest, grpc.ServerStreamingServer[SubscribeResponse]) error
 	mustEmbedUnimplementedMessageServiceServer()
 }

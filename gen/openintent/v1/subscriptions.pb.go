@@ -24,14 +24,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Subscription is a durable cursor of one agent's.
+// Subscription is a durable cursor of one agent.
 type Subscription struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier, made by the server.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Its name, unique among the agent's subscriptions.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The agent whose sight it has.
+	// The agent that receives it; the subscription sees what this agent sees.
 	SubscriberId string `protobuf:"bytes,3,opt,name=subscriber_id,json=subscriberId,proto3" json:"subscriber_id,omitempty"`
 	// The intent it follows; null for a channel, and for everything that reaches the agent.
 	IntentId *string `protobuf:"bytes,4,opt,name=intent_id,json=intentId,proto3,oneof" json:"intent_id,omitempty"`
@@ -44,17 +44,17 @@ type Subscription struct {
 	MessageType *MessageType `protobuf:"varint,7,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`
 	// Only responses to this request.
 	CorrelationId *string `protobuf:"bytes,8,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
-	// Where deliveries are posted to; null when the agent receives them itself or by its registered endpoint.
+	// Where the server posts deliveries; null if the agent receives them itself or at its registered endpoint.
 	WebhookUrl *string `protobuf:"bytes,9,opt,name=webhook_url,json=webhookUrl,proto3,oneof" json:"webhook_url,omitempty"`
-	// Whether deliveries are posted to the endpoint that the agent registered.
+	// Whether the server posts deliveries to the endpoint that the agent registered.
 	UseEndpoint bool `protobuf:"varint,10,opt,name=use_endpoint,json=useEndpoint,proto3" json:"use_endpoint,omitempty"`
-	// The secret that signs webhooks, `whsec_` and base64; only in the answer to the creation of a webhook, null ever after.
+	// The secret that signs webhooks, `whsec_` and base64. Only the answer to the creation of a webhook has it; afterwards it is null.
 	Secret *string `protobuf:"bytes,11,opt,name=secret,proto3,oneof" json:"secret,omitempty"`
-	// False once it has expired, or the agent was deregistered.
+	// False once the subscription has expired or the agent has deregistered.
 	Active bool `protobuf:"varint,12,opt,name=active,proto3" json:"active,omitempty"`
-	// How long a delivery waits for its acknowledgement, in seconds, before it is made again.
+	// How long a delivery waits for its acknowledgement, in seconds, before the server makes it again.
 	AcknowledgeSeconds int32 `protobuf:"varint,13,opt,name=acknowledge_seconds,json=acknowledgeSeconds,proto3" json:"acknowledge_seconds,omitempty"`
-	// After how many attempts a delivery is given up.
+	// After how many attempts the server gives a delivery up.
 	MaxAttempts int32 `protobuf:"varint,14,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
 	// When it was made.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -66,7 +66,7 @@ type Subscription struct {
 	LastNumber int64 `protobuf:"varint,18,opt,name=last_number,json=lastNumber,proto3" json:"last_number,omitempty"`
 	// How many deliveries wait for their acknowledgement.
 	OutstandingCount int64 `protobuf:"varint,19,opt,name=outstanding_count,json=outstandingCount,proto3" json:"outstanding_count,omitempty"`
-	// How many were given up.
+	// How many the server has given up.
 	DeadLetterCount int64 `protobuf:"varint,20,opt,name=dead_letter_count,json=deadLetterCount,proto3" json:"dead_letter_count,omitempty"`
 	// Why the last attempt of a webhook failed; null after a success.
 	LastError     *string `protobuf:"bytes,21,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
@@ -254,7 +254,7 @@ func (x *Subscription) GetLastError() string {
 // CreateSubscriptionRequest describes a new subscription.
 type CreateSubscriptionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 128 characters without `/` and control characters; made by the server when absent. `default` is the agent's own.
+	// 1 to 128 characters without `/` and control characters; when absent, the server makes one. `default` is the agent's own log.
 	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// The agent; the caller when absent. Only the operator may name another.
 	SubscriberId *string `protobuf:"bytes,2,opt,name=subscriber_id,json=subscriberId,proto3,oneof" json:"subscriber_id,omitempty"`
@@ -269,8 +269,8 @@ type CreateSubscriptionRequest struct {
 	MessageType *MessageType `protobuf:"varint,6,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`
 	// As in Subscription.
 	CorrelationId *string `protobuf:"bytes,7,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
-	// Post deliveries to this http or https URL, without user information. One that names a private, loopback, link-local or
-	// otherwise reserved address is INVALID_ARGUMENT unless the server's configuration allows it.
+	// Post deliveries to this http or https URL, which has no user information. A URL that names a private, loopback, link-local or otherwise
+	// reserved address is INVALID_ARGUMENT unless the server's configuration allows it.
 	WebhookUrl *string `protobuf:"bytes,8,opt,name=webhook_url,json=webhookUrl,proto3,oneof" json:"webhook_url,omitempty"`
 	// Post deliveries to the endpoint that the agent registered; not together with webhook_url.
 	UseEndpoint *bool `protobuf:"varint,9,opt,name=use_endpoint,json=useEndpoint,proto3,oneof" json:"use_endpoint,omitempty"`
@@ -678,7 +678,7 @@ type SubscriptionDelivery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The subscription.
 	SubscriptionId string `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
-	// Its number: acknowledge it by this.
+	// Its number, by which the agent acknowledges it.
 	Number int64 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
 	// Which attempt this is, from 1.
 	Attempt int32 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
@@ -792,8 +792,8 @@ type StreamDeliveriesRequest struct {
 	// Acknowledge everything up to this number first, as AcknowledgeDeliveries does; over REST the Last-Event-ID. A number
 	// beyond the last one is FAILED_PRECONDITION with the reason CURSOR_BEYOND_LOG.
 	AcknowledgedThrough *int64 `protobuf:"varint,3,opt,name=acknowledged_through,json=acknowledgedThrough,proto3,oneof" json:"acknowledged_through,omitempty"`
-	// Tell whenever the stream becomes the active one, at its beginning or later: by a delivery of number 0, without message
-	// and event, before the others. It is not acknowledged. Not over REST.
+	// Say when the stream becomes the active one, at its beginning or later: with a delivery of number 0, without message and event, before
+	// the others. Nobody acknowledges it. Not over REST.
 	AnnounceActive *bool `protobuf:"varint,4,opt,name=announce_active,json=announceActive,proto3,oneof" json:"announce_active,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -967,14 +967,14 @@ func (x *FetchDeliveriesResponse) GetDeliveries() []*SubscriptionDelivery {
 	return nil
 }
 
-// AcknowledgeDeliveriesRequest names deliveries that are done with.
+// AcknowledgeDeliveriesRequest names deliveries that are done.
 type AcknowledgeDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The subscription.
 	SubscriptionId string `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
 	// Up to 1,000 of them.
 	Numbers []int64 `protobuf:"varint,2,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
-	// And all up to this number.
+	// All up to this number as well.
 	Through       *int64 `protobuf:"varint,3,opt,name=through,proto3,oneof" json:"through,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1159,11 +1159,11 @@ func (x *ListDeadLettersResponse) GetNextCursor() string {
 	return ""
 }
 
-// DeadLetter is a delivery that was given up.
+// DeadLetter is a delivery that the server gave up.
 type DeadLetter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The delivery, with the number of its last attempt. Its message and event are null when they are gone or no longer the
-	// subscriber's to see.
+	// The delivery, with the number of its last attempt. Its message and event are null if they are gone or the subscriber may no longer
+	// see them.
 	Delivery *SubscriptionDelivery `protobuf:"bytes,1,opt,name=delivery,proto3" json:"delivery,omitempty"`
 	// Why it was given up.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`

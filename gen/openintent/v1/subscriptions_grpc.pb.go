@@ -34,47 +34,46 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SubscriptionService keeps durable subscriptions (RFC-0006): the server remembers how far a subscriber has come, offers
-// again what it did not acknowledge, and puts aside what cannot be delivered. A subscription with a URL is delivered by
-// webhook; one without is received by its agent, by stream or by fetching.
+// SubscriptionService keeps durable subscriptions (RFC-0006). The server remembers how far a subscriber has come, offers again what it
+// did not acknowledge, and puts aside what it cannot deliver. The server posts the deliveries of a subscription with a URL; the agent
+// receives those of a subscription without one, by stream or by fetching.
 //
-// Every delivery is numbered within its subscription, from 1, and is made at least once: the same number and message id
-// may come again. What the subscriber may no longer see when its turn comes is passed over.
+// The server numbers the deliveries of a subscription, from 1, and makes each at least once: the same number and message id may come
+// again. It passes over what the subscriber may no longer see when the delivery's turn comes.
 //
-// A subscription does not go back when its agent comes to see more, by a role, a membership or access: of an intent that it
-// has gathered already, requests that were sent before are not delivered. The agent's inbox shows those that are still open,
-// and Subscribe brings them as `backfill`. But an intent of which only a role lets anything reach the agent is gathered
-// while the agent holds the role: when it takes the role, the open requests to the role follow that were sent since the
-// subscription was made, or since it was last gathered, and what is sent from then on. Nothing else that was sent to the role
-// before is delivered.
+// A subscription does not go back when its agent may see more, because of a role, a membership or access. It does not deliver requests
+// that were sent before in an intent that it has gathered already. The agent's inbox shows those that are still open, and Subscribe brings
+// them as `backfill`. There is one exception. If only a role lets an intent reach the agent, the subscription gathers the intent while the
+// agent holds the role. When the agent takes the role, the open requests to the role follow that were sent since the subscription was
+// made, or since it was last gathered, and then what is sent from now on. Nothing else that was sent to the role before is delivered.
 type SubscriptionServiceClient interface {
-	// CreateSubscription makes a subscription, which begins now. Names are unique among an agent's subscriptions
-	// (ALREADY_EXISTS). Only the agent itself and the operator make one for an agent, and an agent has at most 1,000
-	// (RESOURCE_EXHAUSTED with reason TOO_MANY_SUBSCRIPTIONS).
+	// CreateSubscription makes a subscription, which begins now. Names are unique among an agent's subscriptions (ALREADY_EXISTS). Only the
+	// agent itself and the operator may make one for an agent. An agent has at most 1,000 (RESOURCE_EXHAUSTED with reason
+	// TOO_MANY_SUBSCRIPTIONS).
 	CreateSubscription(ctx context.Context, in *CreateSubscriptionRequest, opts ...grpc.CallOption) (*Subscription, error)
-	// ListSubscriptions lists an agent's subscriptions by name; the operator's without a subscriber: everyone's.
+	// ListSubscriptions lists an agent's subscriptions by name, or everyone's if the operator names no subscriber.
 	ListSubscriptions(ctx context.Context, in *ListSubscriptionsRequest, opts ...grpc.CallOption) (*ListSubscriptionsResponse, error)
-	// GetSubscription gives one subscription. One of another agent's is NOT_FOUND.
+	// GetSubscription gives one subscription. Another agent's subscription is NOT_FOUND.
 	GetSubscription(ctx context.Context, in *GetSubscriptionRequest, opts ...grpc.CallOption) (*Subscription, error)
-	// DeleteSubscription ends a subscription and forgets how far it came, its dead letters included.
+	// DeleteSubscription ends a subscription and forgets how far it came, and its dead letters.
 	DeleteSubscription(ctx context.Context, in *DeleteSubscriptionRequest, opts ...grpc.CallOption) (*DeleteSubscriptionResponse, error)
-	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they
-	// come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a further one is
-	// accepted, waits, and takes over when the active one ends or its server is gone; `announce_active` has it told. One that
-	// is posted to a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
-	// /v1/subscribe/subscriptions/{subscription_id}.
+	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they come. At most
+	// `max_outstanding` are unacknowledged at a time. One stream of a subscription is active. The server accepts a further stream, which
+	// waits and takes over when the active one ends or its server is gone; with `announce_active` the server says so to the stream. A
+	// subscription that is posted to a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST these are server-sent events
+	// under /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(ctx context.Context, in *StreamDeliveriesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscriptionDelivery], error)
-	// FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with
-	// reason SUBSCRIPTION_IN_USE.
+	// FetchDeliveries gives deliveries that are due, and waits for them if asked to. While a stream is active the call is
+	// FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE.
 	FetchDeliveries(ctx context.Context, in *FetchDeliveriesRequest, opts ...grpc.CallOption) (*FetchDeliveriesResponse, error)
-	// AcknowledgeDeliveries says that deliveries are done with. A number that was not delivered yet is INVALID_ARGUMENT and
-	// nothing is acknowledged; one that was acknowledged before is harmless. A dead letter that is numbered leaves the dead
-	// letters; `through` leaves them alone. A request with neither is INVALID_ARGUMENT.
+	// AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
+	// nothing; a number that was acknowledged before is harmless. A number of a dead letter takes it out of the dead letters; `through` leaves
+	// dead letters alone. A request with neither is INVALID_ARGUMENT.
 	AcknowledgeDeliveries(ctx context.Context, in *AcknowledgeDeliveriesRequest, opts ...grpc.CallOption) (*Subscription, error)
-	// ListDeadLetters lists the deliveries that were given up, by number.
+	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
-	// RedriveDeadLetters makes deliveries that were given up due again, with their attempts counted anew. A number that is
-	// no dead letter is INVALID_ARGUMENT and nothing is redriven.
+	// RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
+	// call is INVALID_ARGUMENT and redrives nothing.
 	RedriveDeadLetters(ctx context.Context, in *RedriveDeadLettersRequest, opts ...grpc.CallOption) (*Subscription, error)
 }
 
@@ -189,47 +188,46 @@ func (c *subscriptionServiceClient) RedriveDeadLetters(ctx context.Context, in *
 // All implementations must embed UnimplementedSubscriptionServiceServer
 // for forward compatibility.
 //
-// SubscriptionService keeps durable subscriptions (RFC-0006): the server remembers how far a subscriber has come, offers
-// again what it did not acknowledge, and puts aside what cannot be delivered. A subscription with a URL is delivered by
-// webhook; one without is received by its agent, by stream or by fetching.
+// SubscriptionService keeps durable subscriptions (RFC-0006). The server remembers how far a subscriber has come, offers again what it
+// did not acknowledge, and puts aside what it cannot deliver. The server posts the deliveries of a subscription with a URL; the agent
+// receives those of a subscription without one, by stream or by fetching.
 //
-// Every delivery is numbered within its subscription, from 1, and is made at least once: the same number and message id
-// may come again. What the subscriber may no longer see when its turn comes is passed over.
+// The server numbers the deliveries of a subscription, from 1, and makes each at least once: the same number and message id may come
+// again. It passes over what the subscriber may no longer see when the delivery's turn comes.
 //
-// A subscription does not go back when its agent comes to see more, by a role, a membership or access: of an intent that it
-// has gathered already, requests that were sent before are not delivered. The agent's inbox shows those that are still open,
-// and Subscribe brings them as `backfill`. But an intent of which only a role lets anything reach the agent is gathered
-// while the agent holds the role: when it takes the role, the open requests to the role follow that were sent since the
-// subscription was made, or since it was last gathered, and what is sent from then on. Nothing else that was sent to the role
-// before is delivered.
+// A subscription does not go back when its agent may see more, because of a role, a membership or access. It does not deliver requests
+// that were sent before in an intent that it has gathered already. The agent's inbox shows those that are still open, and Subscribe brings
+// them as `backfill`. There is one exception. If only a role lets an intent reach the agent, the subscription gathers the intent while the
+// agent holds the role. When the agent takes the role, the open requests to the role follow that were sent since the subscription was
+// made, or since it was last gathered, and then what is sent from now on. Nothing else that was sent to the role before is delivered.
 type SubscriptionServiceServer interface {
-	// CreateSubscription makes a subscription, which begins now. Names are unique among an agent's subscriptions
-	// (ALREADY_EXISTS). Only the agent itself and the operator make one for an agent, and an agent has at most 1,000
-	// (RESOURCE_EXHAUSTED with reason TOO_MANY_SUBSCRIPTIONS).
+	// CreateSubscription makes a subscription, which begins now. Names are unique among an agent's subscriptions (ALREADY_EXISTS). Only the
+	// agent itself and the operator may make one for an agent. An agent has at most 1,000 (RESOURCE_EXHAUSTED with reason
+	// TOO_MANY_SUBSCRIPTIONS).
 	CreateSubscription(context.Context, *CreateSubscriptionRequest) (*Subscription, error)
-	// ListSubscriptions lists an agent's subscriptions by name; the operator's without a subscriber: everyone's.
+	// ListSubscriptions lists an agent's subscriptions by name, or everyone's if the operator names no subscriber.
 	ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error)
-	// GetSubscription gives one subscription. One of another agent's is NOT_FOUND.
+	// GetSubscription gives one subscription. Another agent's subscription is NOT_FOUND.
 	GetSubscription(context.Context, *GetSubscriptionRequest) (*Subscription, error)
-	// DeleteSubscription ends a subscription and forgets how far it came, its dead letters included.
+	// DeleteSubscription ends a subscription and forgets how far it came, and its dead letters.
 	DeleteSubscription(context.Context, *DeleteSubscriptionRequest) (*DeleteSubscriptionResponse, error)
-	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they
-	// come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a further one is
-	// accepted, waits, and takes over when the active one ends or its server is gone; `announce_active` has it told. One that
-	// is posted to a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
-	// /v1/subscribe/subscriptions/{subscription_id}.
+	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they come. At most
+	// `max_outstanding` are unacknowledged at a time. One stream of a subscription is active. The server accepts a further stream, which
+	// waits and takes over when the active one ends or its server is gone; with `announce_active` the server says so to the stream. A
+	// subscription that is posted to a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST these are server-sent events
+	// under /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(*StreamDeliveriesRequest, grpc.ServerStreamingServer[SubscriptionDelivery]) error
-	// FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with
-	// reason SUBSCRIPTION_IN_USE.
+	// FetchDeliveries gives deliveries that are due, and waits for them if asked to. While a stream is active the call is
+	// FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE.
 	FetchDeliveries(context.Context, *FetchDeliveriesRequest) (*FetchDeliveriesResponse, error)
-	// AcknowledgeDeliveries says that deliveries are done with. A number that was not delivered yet is INVALID_ARGUMENT and
-	// nothing is acknowledged; one that was acknowledged before is harmless. A dead letter that is numbered leaves the dead
-	// letters; `through` leaves them alone. A request with neither is INVALID_ARGUMENT.
+	// AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
+	// nothing; a number that was acknowledged before is harmless. A number of a dead letter takes it out of the dead letters; `through` leaves
+	// dead letters alone. A request with neither is INVALID_ARGUMENT.
 	AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error)
-	// ListDeadLetters lists the deliveries that were given up, by number.
+	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
-	// RedriveDeadLetters makes deliveries that were given up due again, with their attempts counted anew. A number that is
-	// no dead letter is INVALID_ARGUMENT and nothing is redriven.
+	// RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
+	// call is INVALID_ARGUMENT and redrives nothing.
 	RedriveDeadLetters(context.Context, *RedriveDeadLettersRequest) (*Subscription, error)
 	mustEmbedUnimplementedSubscriptionServiceServer()
 }

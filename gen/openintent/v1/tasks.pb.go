@@ -43,7 +43,7 @@ const (
 	TaskStatus_TASK_STATUS_BLOCKED TaskStatus = 5
 	// Done. Terminal.
 	TaskStatus_TASK_STATUS_COMPLETED TaskStatus = 6
-	// The attempt went wrong. Terminal once all attempts are used.
+	// The last attempt failed. Terminal once all attempts are used.
 	TaskStatus_TASK_STATUS_FAILED TaskStatus = 7
 	// Called off. Terminal.
 	TaskStatus_TASK_STATUS_CANCELLED TaskStatus = 8
@@ -125,7 +125,7 @@ type Task struct {
 	State TaskStatus `protobuf:"varint,7,opt,name=state,proto3,enum=openintent.v1.TaskStatus" json:"state,omitempty"`
 	// Starts at 1 and grows with each change.
 	Version int64 `protobuf:"varint,8,opt,name=version,proto3" json:"version,omitempty"`
-	// Higher goes first; no bounds.
+	// Higher numbers go first; any number is allowed.
 	Priority int32 `protobuf:"varint,9,opt,name=priority,proto3" json:"priority,omitempty"`
 	// Free-form input.
 	Input *structpb.Struct `protobuf:"bytes,10,opt,name=input,proto3" json:"input,omitempty"`
@@ -135,13 +135,13 @@ type Task struct {
 	Artifacts []*structpb.Value `protobuf:"bytes,12,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
 	// The agent that has it.
 	AssignedAgent *string `protobuf:"bytes,13,opt,name=assigned_agent,json=assignedAgent,proto3,oneof" json:"assigned_agent,omitempty"`
-	// Always null: this server has no leases. It is there for clients that read it.
+	// Always null, because this server has no leases. The field is there for clients that read it.
 	LeaseId *string `protobuf:"bytes,14,opt,name=lease_id,json=leaseId,proto3,oneof" json:"lease_id,omitempty"`
 	// What an agent must be able to do.
 	CapabilitiesRequired []string `protobuf:"bytes,15,rep,name=capabilities_required,json=capabilitiesRequired,proto3" json:"capabilities_required,omitempty"`
-	// Tasks of the same intent that must end well first.
+	// Tasks of the same intent that must be completed or skipped first.
 	DependsOn []string `protobuf:"bytes,16,rep,name=depends_on,json=dependsOn,proto3" json:"depends_on,omitempty"`
-	// Tasks that wait for this one, oldest first; at most 1,000 are named.
+	// Tasks that wait for this one, oldest first; at most 1,000 of them.
 	Blocks []string `protobuf:"bytes,17,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// The task it is a part of.
 	ParentTaskId *string `protobuf:"bytes,18,opt,name=parent_task_id,json=parentTaskId,proto3,oneof" json:"parent_task_id,omitempty"`
@@ -157,7 +157,7 @@ type Task struct {
 	Permissions *structpb.Value `protobuf:"bytes,23,opt,name=permissions,proto3" json:"permissions,omitempty"`
 	// Why it is stuck.
 	BlockedReason *string `protobuf:"bytes,24,opt,name=blocked_reason,json=blockedReason,proto3,oneof" json:"blocked_reason,omitempty"`
-	// Why the last attempt went wrong: a text or an object, as submitted.
+	// Why the last attempt failed: a text or an object, as submitted.
 	Error *structpb.Value `protobuf:"bytes,25,opt,name=error,proto3" json:"error,omitempty"`
 	// Free-form facts.
 	Metadata *structpb.Struct `protobuf:"bytes,26,opt,name=metadata,proto3" json:"metadata,omitempty"`
@@ -415,7 +415,7 @@ type CreateTaskRequest struct {
 	Description *string `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	// The plan it belongs to.
 	PlanId *string `protobuf:"bytes,4,opt,name=plan_id,json=planId,proto3,oneof" json:"plan_id,omitempty"`
-	// Higher goes first; 0 when absent.
+	// Higher numbers go first; 0 when absent.
 	Priority *int32 `protobuf:"varint,5,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
 	// Free-form input.
 	Input *structpb.Struct `protobuf:"bytes,6,opt,name=input,proto3" json:"input,omitempty"`
@@ -423,7 +423,7 @@ type CreateTaskRequest struct {
 	AssignedAgent *string `protobuf:"bytes,7,opt,name=assigned_agent,json=assignedAgent,proto3,oneof" json:"assigned_agent,omitempty"`
 	// What an agent must be able to do. At most 256, each of up to 256 characters.
 	CapabilitiesRequired []string `protobuf:"bytes,8,rep,name=capabilities_required,json=capabilitiesRequired,proto3" json:"capabilities_required,omitempty"`
-	// Tasks of the same intent that must end well first. At most 1,000.
+	// Tasks of the same intent that must be completed or skipped first. At most 1,000.
 	DependsOn []string `protobuf:"bytes,9,rep,name=depends_on,json=dependsOn,proto3" json:"depends_on,omitempty"`
 	// The task it is a part of.
 	ParentTaskId *string `protobuf:"bytes,10,opt,name=parent_task_id,json=parentTaskId,proto3,oneof" json:"parent_task_id,omitempty"`
@@ -914,7 +914,7 @@ func (x *ClaimTaskRequest) GetAgentId() string {
 	return ""
 }
 
-// CompleteTaskRequest ends a task well.
+// CompleteTaskRequest ends a task successfully.
 type CompleteTaskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The task.
@@ -969,7 +969,7 @@ func (x *CompleteTaskRequest) GetOutput() *structpb.Struct {
 	return nil
 }
 
-// FailTaskRequest ends an attempt badly.
+// FailTaskRequest ends an attempt that failed.
 type FailTaskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The task.

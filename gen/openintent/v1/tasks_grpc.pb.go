@@ -35,24 +35,23 @@ const (
 // TaskService keeps an intent's tasks (RFC-0012), as far as channels need them: a channel scoped to a task closes when
 // the task ends.
 type TaskServiceClient interface {
-	// CreateTask makes a task, `pending` while it depends on unfinished tasks and `ready` otherwise. It needs write
-	// access; after the intent's terminal status: FAILED_PRECONDITION.
+	// CreateTask makes a task. It is `pending` while it depends on unfinished tasks, and `ready` otherwise. The call needs write access. After
+	// the intent's terminal status it is FAILED_PRECONDITION.
 	CreateTask(ctx context.Context, in *CreateTaskRequest, opts ...grpc.CallOption) (*Task, error)
 	// GetTask gives one task.
 	GetTask(ctx context.Context, in *GetTaskRequest, opts ...grpc.CallOption) (*Task, error)
 	// ListTasks lists an intent's tasks, oldest first.
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
-	// UpdateTask changes a task's status and what belongs to it. It needs the task's current version (If-Match over
-	// REST): without one FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT.
-	// It needs write access. A task that an agent has is changed by that agent, by an admin of the intent or by the operator.
-	// To cancel or skip a task that the caller does not have, or to give it to another agent, the caller needs write access
-	// that somebody gave it; that the intent is open does not suffice.
+	// UpdateTask changes a task's status and what belongs to it. It needs write access and the task's current version (If-Match over REST):
+	// without one it is FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT. If an agent has the task,
+	// that agent, an admin of the intent and the operator may change it. Cancelling or skipping a task that the caller does not have, or
+	// giving it to another agent, takes write access that somebody gave the caller; an open intent does not suffice.
 	UpdateTask(ctx context.Context, in *UpdateTaskRequest, opts ...grpc.CallOption) (*Task, error)
 	// ClaimTask takes a ready task on. It needs write access.
 	ClaimTask(ctx context.Context, in *ClaimTaskRequest, opts ...grpc.CallOption) (*Task, error)
-	// CompleteTask ends a claimed or running task well.
+	// CompleteTask ends a claimed or running task successfully.
 	CompleteTask(ctx context.Context, in *CompleteTaskRequest, opts ...grpc.CallOption) (*Task, error)
-	// FailTask ends an attempt badly; while attempts are left the task may become ready again.
+	// FailTask ends an attempt that failed. While attempts are left, the task may become ready again.
 	FailTask(ctx context.Context, in *FailTaskRequest, opts ...grpc.CallOption) (*Task, error)
 }
 
@@ -141,24 +140,23 @@ func (c *taskServiceClient) FailTask(ctx context.Context, in *FailTaskRequest, o
 // TaskService keeps an intent's tasks (RFC-0012), as far as channels need them: a channel scoped to a task closes when
 // the task ends.
 type TaskServiceServer interface {
-	// CreateTask makes a task, `pending` while it depends on unfinished tasks and `ready` otherwise. It needs write
-	// access; after the intent's terminal status: FAILED_PRECONDITION.
+	// CreateTask makes a task. It is `pending` while it depends on unfinished tasks, and `ready` otherwise. The call needs write access. After
+	// the intent's terminal status it is FAILED_PRECONDITION.
 	CreateTask(context.Context, *CreateTaskRequest) (*Task, error)
 	// GetTask gives one task.
 	GetTask(context.Context, *GetTaskRequest) (*Task, error)
 	// ListTasks lists an intent's tasks, oldest first.
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
-	// UpdateTask changes a task's status and what belongs to it. It needs the task's current version (If-Match over
-	// REST): without one FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT.
-	// It needs write access. A task that an agent has is changed by that agent, by an admin of the intent or by the operator.
-	// To cancel or skip a task that the caller does not have, or to give it to another agent, the caller needs write access
-	// that somebody gave it; that the intent is open does not suffice.
+	// UpdateTask changes a task's status and what belongs to it. It needs write access and the task's current version (If-Match over REST):
+	// without one it is FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT. If an agent has the task,
+	// that agent, an admin of the intent and the operator may change it. Cancelling or skipping a task that the caller does not have, or
+	// giving it to another agent, takes write access that somebody gave the caller; an open intent does not suffice.
 	UpdateTask(context.Context, *UpdateTaskRequest) (*Task, error)
 	// ClaimTask takes a ready task on. It needs write access.
 	ClaimTask(context.Context, *ClaimTaskRequest) (*Task, error)
-	// CompleteTask ends a claimed or running task well.
+	// CompleteTask ends a claimed or running task successfully.
 	CompleteTask(context.Context, *CompleteTaskRequest) (*Task, error)
-	// FailTask ends an attempt badly; while attempts are left the task may become ready again.
+	// FailTask ends an attempt that failed. While attempts are left, the task may become ready again.
 	FailTask(context.Context, *FailTaskRequest) (*Task, error)
 	mustEmbedUnimplementedTaskServiceServer()
 }

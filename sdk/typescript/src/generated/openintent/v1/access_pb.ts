@@ -30,8 +30,8 @@ export type AccessControl = Message<"openintent.v1.AccessControl"> & {
   intentId: string;
 
   /**
-   * What callers without an entry may do. For an intent without a list, the server's setting: `open` then means that they
-   * may write, until a list begins.
+   * What callers without an entry may do. For an intent without a list this is the server's setting: `open` then means that they may
+   * write, until a list begins.
    *
    * @generated from field: openintent.v1.AccessPolicy default_policy = 2;
    */
@@ -115,7 +115,7 @@ export type AccessEntry = Message<"openintent.v1.AccessEntry"> & {
   grantedAt?: Timestamp | undefined;
 
   /**
-   * Until when; null for good. An expired entry counts for nothing.
+   * Until when; null: without end. An expired entry counts for nothing.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 8;
    */
@@ -164,7 +164,7 @@ export type AccessEntryInput = Message<"openintent.v1.AccessEntryInput"> & {
   permission: Permission;
 
   /**
-   * Until when; it must lie in the future. Absent: for good.
+   * Until when; it must lie in the future. Absent: without end.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
@@ -290,7 +290,7 @@ export type CreateAccessEntryRequest = Message<"openintent.v1.CreateAccessEntryR
   permission: Permission;
 
   /**
-   * Until when; it must lie in the future. Absent: for good.
+   * Until when; it must lie in the future. Absent: without end.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 5;
    */
@@ -401,7 +401,7 @@ export enum PrincipalType {
   AGENT = 2,
 
   /**
-   * A group; stored, but matches nobody while the server knows no groups.
+   * A group. The server stores it, but it matches nobody while the server knows no groups.
    *
    * @generated from enum value: PRINCIPAL_TYPE_GROUP = 3;
    */
@@ -417,11 +417,11 @@ export const PrincipalTypeSchema: GenEnum<PrincipalType> = /*@__PURE__*/
 /**
  * AccessService keeps each intent's access control list (RFC-0011).
  *
- * A caller's level is the highest that applies. The operator, the intent's creator and its active coordinator have admin.
- * An unexpired entry that names the agent gives what it says. An assigned agent has write, and admin while the intent has
- * no list. Everyone has read under an `open` list and nothing under a `closed` one. While there is no list, everyone has
- * write on a server that leaves such intents open, and nothing on one that closes them (OPENINTENT_DEFAULT_ACCESS).
- * So admin access is always given by somebody; that an intent is open never gives it.
+ * A caller's level is the highest that applies. The operator, the intent's creator and its active coordinator have admin. An unexpired
+ * entry that names the agent gives what it says. An assigned agent has write, and admin while the intent has no list. Everyone has read
+ * under an `open` list and nothing under a `closed` one. While there is no list, everyone has write on a server that leaves such intents
+ * open, and nothing on a server that closes them (OPENINTENT_DEFAULT_ACCESS). So admin access is always given by somebody; openness never
+ * gives it.
  *
  * @generated from service openintent.v1.AccessService
  */
@@ -447,9 +447,9 @@ export const AccessService: GenService<{
     output: typeof AccessControlSchema;
   },
   /**
-   * CreateAccessEntry adds an entry; several for one principal are allowed. It needs admin access. On an intent
-   * without a list it begins one, with the policy that the server has for intents without a list. A list that has 10,000
-   * entries takes no more: RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
+   * CreateAccessEntry adds an entry; one principal may have several. It needs admin access. On an intent without a list it begins one,
+   * with the policy that the server has for intents without a list. A list that has 10,000 entries takes no more:
+   * RESOURCE_EXHAUSTED with reason TOO_MANY_ENTRIES.
    *
    * @generated from rpc openintent.v1.AccessService.CreateAccessEntry
    */
@@ -459,7 +459,7 @@ export const AccessService: GenService<{
     output: typeof AccessEntrySchema;
   },
   /**
-   * DeleteAccessEntry takes an entry back and ends the streams that stood on it. It needs admin access.
+   * DeleteAccessEntry takes an entry back and ends the streams that depended on it. It needs admin access.
    *
    * @generated from rpc openintent.v1.AccessService.DeleteAccessEntry
    */

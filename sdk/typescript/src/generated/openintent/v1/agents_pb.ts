@@ -43,7 +43,7 @@ export const AgentCapacitySchema: GenMessage<AgentCapacity> = /*@__PURE__*/
   messageDesc(file_openintent_v1_agents, 0);
 
 /**
- * HeartbeatConfig is how an agent's silence is judged. unhealthy_after_seconds is at least twice interval_seconds and
+ * HeartbeatConfig says how the server judges an agent's silence. unhealthy_after_seconds is at least twice interval_seconds, and
  * dead_after_seconds at least twice unhealthy_after_seconds.
  *
  * @generated from message openintent.v1.HeartbeatConfig
@@ -92,8 +92,8 @@ export type Agent = Message<"openintent.v1.Agent"> & {
   agentId: string;
 
   /**
-   * The role it holds; messages to `role:<role_id>` reach it while it is active, unhealthy or draining: those sent since it
-   * took the role, and of earlier ones the requests that were still open then and what it has read or answered itself.
+   * The role it holds. Messages to `role:<role_id>` reach it while it is active, unhealthy or draining: those sent since it took the role,
+   * and of earlier ones the requests that were still open then, and what it has read or answered itself.
    *
    * @generated from field: optional string role_id = 2;
    */
@@ -135,7 +135,7 @@ export type Agent = Message<"openintent.v1.Agent"> & {
   endpoint?: string | undefined;
 
   /**
-   * How its silence is judged.
+   * How the server judges its silence.
    *
    * @generated from field: openintent.v1.HeartbeatConfig heartbeat_config = 8;
    */
@@ -191,8 +191,8 @@ export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
  */
 export type RegisterAgentRequest = Message<"openintent.v1.RegisterAgentRequest"> & {
   /**
-   * The agent's id: 1 to 256 characters, without `/` and control characters, and none of the reserved names. Absent:
-   * the caller's own, or one made by the server for the operator.
+   * The agent's id: 1 to 256 characters, without `/` and control characters, and none of the reserved names. Absent: the caller's own, or,
+   * if the caller is the operator, one that the server makes.
    *
    * @generated from field: optional string agent_id = 1;
    */
@@ -200,7 +200,7 @@ export type RegisterAgentRequest = Message<"openintent.v1.RegisterAgentRequest">
 
   /**
    * The role it takes. The caller's key must list it (PERMISSION_DENIED with reason ROLE_NOT_ALLOWED); the operator may give any.
-   * Who registers again with the role that it holds keeps its time; after a deregistration that begins anew.
+   * An agent that registers again with the role that it holds keeps its time; after a deregistration that time begins anew.
    *
    * @generated from field: optional string role_id = 2;
    */
@@ -242,7 +242,7 @@ export type RegisterAgentRequest = Message<"openintent.v1.RegisterAgentRequest">
   endpoint?: string | undefined;
 
   /**
-   * How its silence is judged.
+   * How the server judges its silence.
    *
    * @generated from field: openintent.v1.HeartbeatConfig heartbeat_config = 8;
    */
@@ -460,7 +460,7 @@ export type HeartbeatRequest = Message<"openintent.v1.HeartbeatRequest"> & {
   tasksInProgress: string[];
 
   /**
-   * The agent's own clock; taken note of by nobody.
+   * The agent's own clock; nobody uses it.
    *
    * @generated from field: google.protobuf.Timestamp client_timestamp = 5;
    */
@@ -579,7 +579,7 @@ export enum AgentStatus {
   ACTIVE = 2,
 
   /**
-   * Finishing; takes nothing new on.
+   * Finishing; it takes on nothing new.
    *
    * @generated from enum value: AGENT_STATUS_DRAINING = 3;
    */
@@ -621,8 +621,8 @@ export const AgentStatusSchema: GenEnum<AgentStatus> = /*@__PURE__*/
  */
 export const AgentService: GenService<{
   /**
-   * RegisterAgent makes an agent's record, `active`. An agent that is active, draining or unhealthy already is
-   * ALREADY_EXISTS; one that is dead or deregistered starts anew at version 1.
+   * RegisterAgent makes an agent's record, which is `active`. If the agent is already active, draining or unhealthy, the call is
+   * ALREADY_EXISTS. An agent that is dead or deregistered starts anew at version 1.
    *
    * @generated from rpc openintent.v1.AgentService.RegisterAgent
    */
@@ -632,8 +632,8 @@ export const AgentService: GenService<{
     output: typeof AgentSchema;
   },
   /**
-   * UpsertAgent registers an agent or, for the agent itself, its key's owner or the operator, updates its record. Either
-   * way it is `active` then, also when it was draining or unhealthy.
+   * UpsertAgent registers an agent. If the agent has a record, and the caller is the agent itself, its key's owner or the operator, the
+   * call updates the record. Either way the agent is `active` then, even if it was draining or unhealthy.
    *
    * @generated from rpc openintent.v1.AgentService.UpsertAgent
    */
@@ -653,7 +653,7 @@ export const AgentService: GenService<{
     output: typeof AgentSchema;
   },
   /**
-   * ListAgents lists records by agent id; active ones unless a status is given.
+   * ListAgents lists the records by agent id; only active ones unless a status is given.
    *
    * @generated from rpc openintent.v1.AgentService.ListAgents
    */
@@ -663,7 +663,7 @@ export const AgentService: GenService<{
     output: typeof ListAgentsResponseSchema;
   },
   /**
-   * UpdateAgentStatus moves an agent along its lifecycle: by itself, its key's owner or the operator. An illegal
+   * UpdateAgentStatus moves an agent along its lifecycle. The agent itself, its key's owner and the operator may call it. An illegal
    * transition is INVALID_ARGUMENT. `deregistered` has all effects of DeregisterAgent.
    *
    * @generated from rpc openintent.v1.AgentService.UpdateAgentStatus
@@ -674,7 +674,7 @@ export const AgentService: GenService<{
     output: typeof AgentSchema;
   },
   /**
-   * Heartbeat says that an agent lives. One that counted as dead is active again, or draining, with the record that it had. A
+   * Heartbeat says that an agent lives. An agent that counted as dead is active again, or draining, with the record that it had. A
    * deregistered agent gets FAILED_PRECONDITION (410 over REST) and must register again.
    *
    * @generated from rpc openintent.v1.AgentService.Heartbeat
@@ -685,8 +685,8 @@ export const AgentService: GenService<{
     output: typeof HeartbeatResponseSchema;
   },
   /**
-   * DeregisterAgent takes an agent out of service, from any status: it leaves all member lists, unanswered requests to
-   * it expire, and the channels concerned are told (RFC-0021 section 7.2).
+   * DeregisterAgent takes an agent out of service, from any status. The agent leaves all member lists, unanswered requests to it expire,
+   * and the server tells the channels that it leaves (RFC-0021 section 7.2).
    *
    * @generated from rpc openintent.v1.AgentService.DeregisterAgent
    */

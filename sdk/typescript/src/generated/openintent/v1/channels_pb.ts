@@ -22,7 +22,7 @@ export const file_openintent_v1_channels: GenFile = /*@__PURE__*/
 export type ChannelOptions = Message<"openintent.v1.ChannelOptions"> & {
   /**
    * Whether every message is also recorded in the intent's event log; false by default. The log copy is open to whoever
-   * may read the log (RFC-0021 section 6). To switch it on needs write access to the intent that somebody gave.
+   * may read the log (RFC-0021 section 6). Switching it on takes write access to the intent that somebody gave.
    *
    * @generated from field: optional bool audit = 1;
    */
@@ -36,17 +36,17 @@ export type ChannelOptions = Message<"openintent.v1.ChannelOptions"> & {
   ttlSeconds?: bigint | undefined;
 
   /**
-   * How many messages are listed; older ones are evicted, and removed. A request with a deadline can be answered until then all
-   * the same, though at most for a day after its eviction; one without a deadline goes with its eviction if it was answered,
-   * and otherwise expires when the retention has passed since (OPENINTENT_RETENTION, 24 hours). 1,000 by default.
+   * How many messages are listed; older ones are evicted and removed. Agents can still answer a request with a deadline until then, though
+   * at most for a day after its eviction. A request without a deadline goes with its eviction if it was answered, and otherwise expires
+   * when the retention has passed since (OPENINTENT_RETENTION, 24 hours). 1,000 by default.
    *
    * @generated from field: optional int64 max_messages = 3;
    */
   maxMessages?: bigint | undefined;
 
   /**
-   * What members of an explicit channel see of what was sent before a manager added them; `all` by default. A change holds
-   * for those who are members already, too: `from_join` counts from when each was added.
+   * What members of an explicit channel see of what was sent before a manager added them; `all` by default. A change also holds for those
+   * who are members already: `from_join` counts from when each was added.
    *
    * @generated from field: optional openintent.v1.ChannelHistory history = 4;
    */
@@ -109,8 +109,8 @@ export type Channel = Message<"openintent.v1.Channel"> & {
   members: string[];
 
   /**
-   * Who may take part. When an explicit channel is opened, by `intent`, what was sent before stays with its senders, those who
-   * were members then and the operator: nobody else sees it, open requests included. Of several openings the newest counts.
+   * Who may take part. When an explicit channel becomes `intent`, what was sent before stays with its senders, those who were members then
+   * and the operator. Nobody else sees it, not even open requests. Of several such changes the newest counts.
    *
    * @generated from field: openintent.v1.MemberPolicy member_policy = 7;
    */
@@ -138,15 +138,15 @@ export type Channel = Message<"openintent.v1.Channel"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was closed: a time of the intent's log, after the last message, so ahead of the clock if that was set back. For a
-   * lapsed channel, when its time ran out.
+   * When it was closed: a time of the intent's log, after the last message, and so ahead of the clock if the clock was set back. For a
+   * channel that lapsed: when its time to live ran out.
    *
    * @generated from field: google.protobuf.Timestamp closed_at = 11;
    */
   closedAt?: Timestamp | undefined;
 
   /**
-   * How many messages were ever sent on it, those included that the caller cannot see.
+   * How many messages were ever sent on it, including those that the caller cannot see.
    *
    * @generated from field: int64 message_count = 12;
    */
@@ -335,10 +335,9 @@ export type UpdateChannelRequest = Message<"openintent.v1.UpdateChannelRequest">
   channel?: Channel | undefined;
 
   /**
-   * What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages,
-   * options.history, status. A named option that is unset in `channel` goes back to its default, and `options` names all
-   * four; named members that are unset are none; member_policy and status cannot be unset. Members change before
-   * member_policy does.
+   * What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history, status. An
+   * option that is named and unset in `channel` goes back to its default; `options` names all four. If members are named and unset, the
+   * channel has none. member_policy and status cannot be unset. Members change before member_policy does.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -512,8 +511,8 @@ export enum ChannelHistory {
   ALL = 1,
 
   /**
-   * Nothing, open requests included: a member sees what is sent after it was added. One that is removed and added again
-   * begins anew. Listed at the creation, it sees everything.
+   * Nothing, not even open requests: a member sees what is sent after it was added. A member that is removed and added again begins anew.
+   * A member that was listed at the creation sees everything.
    *
    * @generated from enum value: CHANNEL_HISTORY_FROM_JOIN = 2;
    */
@@ -547,7 +546,7 @@ export enum ChannelStatus {
   OPEN = 1,
 
   /**
-   * It takes none any more; what was sent can be read.
+   * It takes none any more; agents can read what was sent.
    *
    * @generated from enum value: CHANNEL_STATUS_CLOSED = 2;
    */
@@ -563,16 +562,15 @@ export const ChannelStatusSchema: GenEnum<ChannelStatus> = /*@__PURE__*/
 /**
  * ChannelService keeps channels: named message streams inside an intent (RFC-0021 section 1).
  *
- * Whoever may read the intent sees its channels. A channel is managed (changed, closed, deleted) by its creator, the
- * intent's coordinator and the operator only.
+ * Whoever may read the intent sees its channels. Only a channel's creator, the intent's coordinator and the operator manage it: they
+ * change, close and delete it.
  *
  * @generated from service openintent.v1.ChannelService
  */
 export const ChannelService: GenService<{
   /**
-   * CreateChannel opens a channel. A name that an open channel of the intent has is ALREADY_EXISTS. It needs read access
-   * to the intent. An audited channel needs write access that somebody gave the creator; that the intent is open does not
-   * suffice.
+   * CreateChannel opens a channel. If an open channel of the intent has the name, the call is ALREADY_EXISTS. It needs read access to the
+   * intent. An audited channel needs write access that somebody gave the creator; an open intent does not suffice.
    *
    * @generated from rpc openintent.v1.ChannelService.CreateChannel
    */
@@ -603,8 +601,8 @@ export const ChannelService: GenService<{
   },
   /**
    * UpdateChannel changes members, member_policy, options or status, and only what the mask names (over REST: what the
-   * body names, null included). `closed` is the only status that may be set; a closed channel never reopens and takes no
-   * other change (FAILED_PRECONDITION), while closing it again is harmless.
+   * body names, null included). `closed` is the only status that may be set. A closed channel never reopens and takes no other change
+   * (FAILED_PRECONDITION); closing it again is harmless.
    *
    * @generated from rpc openintent.v1.ChannelService.UpdateChannel
    */
@@ -614,7 +612,8 @@ export const ChannelService: GenService<{
     output: typeof ChannelSchema;
   },
   /**
-   * AddChannelMembers adds to the member list; agents on it already are left as they are. Safe when many add at once.
+   * AddChannelMembers adds to the member list and leaves agents that are on it as they are. It is safe when several callers add members
+   * at the same time.
    *
    * @generated from rpc openintent.v1.ChannelService.AddChannelMembers
    */
@@ -624,7 +623,7 @@ export const ChannelService: GenService<{
     output: typeof ChannelSchema;
   },
   /**
-   * RemoveChannelMember takes an agent off the member list; one that is not on it is no error.
+   * RemoveChannelMember takes an agent off the member list. It is no error if the agent is not on it.
    *
    * @generated from rpc openintent.v1.ChannelService.RemoveChannelMember
    */

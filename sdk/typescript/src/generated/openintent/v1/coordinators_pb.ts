@@ -105,14 +105,14 @@ export type Coordinator = Message<"openintent.v1.Coordinator"> & {
   lastHeartbeatAt?: Timestamp | undefined;
 
   /**
-   * Since when.
+   * Since when it coordinates.
    *
    * @generated from field: google.protobuf.Timestamp granted_at = 13;
    */
   grantedAt?: Timestamp | undefined;
 
   /**
-   * Until when; null while it does not lapse.
+   * Until when; null if it does not lapse.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 14;
    */
@@ -162,7 +162,7 @@ export type CreateCoordinatorRequest = Message<"openintent.v1.CreateCoordinatorR
   intentId?: string | undefined;
 
   /**
-   * A portfolio; refused while the server keeps none.
+   * A portfolio. The server refuses it while it keeps none.
    *
    * @generated from field: optional string portfolio_id = 4;
    */
@@ -469,7 +469,7 @@ export enum CoordinatorType {
   UNSPECIFIED = 0,
 
   /**
-   * A language model's agent.
+   * An agent that runs a language model.
    *
    * @generated from enum value: COORDINATOR_TYPE_LLM = 1;
    */
@@ -483,7 +483,7 @@ export enum CoordinatorType {
   HUMAN = 2,
 
   /**
-   * Several together.
+   * Several of these together.
    *
    * @generated from enum value: COORDINATOR_TYPE_COMPOSITE = 3;
    */
@@ -524,7 +524,7 @@ export enum CoordinatorScope {
   INTENT = 1,
 
   /**
-   * A portfolio of intents; refused while the server keeps no portfolios.
+   * A portfolio of intents. The server refuses it while it keeps no portfolios.
    *
    * @generated from enum value: COORDINATOR_SCOPE_PORTFOLIO = 2;
    */
@@ -538,14 +538,14 @@ export const CoordinatorScopeSchema: GenEnum<CoordinatorScope> = /*@__PURE__*/
   enumDesc(file_openintent_v1_coordinators, 2);
 
 /**
- * CoordinatorService keeps who coordinates an intent (RFC-0013). An agent coordinates an intent while an unexpired
- * coordinator record with status active or completing names it; it then has admin access and may manage every channel.
+ * CoordinatorService records who coordinates an intent (RFC-0013). An agent coordinates an intent while an unexpired coordinator record with
+ * status active or completing names it. It then has admin access and may manage every channel.
  *
  * @generated from service openintent.v1.CoordinatorService
  */
 export const CoordinatorService: GenService<{
   /**
-   * CreateCoordinator makes an agent an intent's coordinator, `active`. A second one while the first is in place is
+   * CreateCoordinator makes an agent an intent's coordinator, which is `active`. While one coordinator is in place, a second is
    * ALREADY_EXISTS. It needs admin access.
    *
    * @generated from rpc openintent.v1.CoordinatorService.CreateCoordinator
@@ -566,7 +566,7 @@ export const CoordinatorService: GenService<{
     output: typeof CoordinatorSchema;
   },
   /**
-   * ListCoordinators lists an intent's coordinators, oldest first, past ones included.
+   * ListCoordinators lists an intent's coordinators, including past ones, oldest first.
    *
    * @generated from rpc openintent.v1.CoordinatorService.ListCoordinators
    */
@@ -576,7 +576,7 @@ export const CoordinatorService: GenService<{
     output: typeof ListCoordinatorsResponseSchema;
   },
   /**
-   * CoordinatorHeartbeat says that a coordinator lives; silence over twice its interval makes it unresponsive.
+   * CoordinatorHeartbeat says that a coordinator lives. If it is silent for more than twice its interval, it is unresponsive.
    *
    * @generated from rpc openintent.v1.CoordinatorService.CoordinatorHeartbeat
    */
@@ -586,7 +586,7 @@ export const CoordinatorService: GenService<{
     output: typeof CoordinatorHeartbeatResponseSchema;
   },
   /**
-   * RemoveCoordinator ends the intent's present coordination: by the coordinator itself or an admin.
+   * RemoveCoordinator ends the intent's present coordination. The coordinator itself and admins may call it.
    *
    * @generated from rpc openintent.v1.CoordinatorService.RemoveCoordinator
    */

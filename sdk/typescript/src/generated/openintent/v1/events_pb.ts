@@ -161,7 +161,7 @@ export type AppendEventRequest = Message<"openintent.v1.AppendEventRequest"> & {
   parentEventId?: string | undefined;
 
   /**
-   * The appender's signature; stored as it is, not verified.
+   * The appender's signature. The server stores it as it is and does not verify it.
    *
    * @generated from field: google.protobuf.Struct proof = 7;
    */
@@ -196,7 +196,7 @@ export type ListEventsRequest = Message<"openintent.v1.ListEventsRequest"> & {
   limit?: number | undefined;
 
   /**
-   * How many to skip; 0 when absent. A log that grows meanwhile is better followed with cursor; not together with it.
+   * How many to skip; 0 when absent. Not together with cursor, which is better for a log that grows meanwhile.
    *
    * @generated from field: optional int32 offset = 3;
    */
@@ -567,11 +567,10 @@ export const ListTraceEventsResponseSchema: GenMessage<ListTraceEventsResponse> 
  */
 export const EventService: GenService<{
   /**
-   * AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the
-   * server itself logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody
-   * gave the actor; that the intent is open does not suffice. One of type `channel_message`
-   * is stored and listed like any other, but no stream, subscription or webhook delivers it: they take it for the log's copy
-   * of a message, which comes with its message or not at all.
+   * AppendEvent appends an event. It needs write access; events may follow a terminal status. An event of a type that the server itself
+   * logs, such as `access_granted`, `task.completed` or `channel_message`, needs write access that somebody gave the actor; an open intent
+   * does not suffice. The server stores and lists an event of type `channel_message` like any other, but no stream, subscription or
+   * webhook delivers it: they take it for the log's copy of a message, which comes with its message or not at all.
    *
    * @generated from rpc openintent.v1.EventService.AppendEvent
    */
@@ -601,9 +600,8 @@ export const EventService: GenService<{
     output: typeof EventSchema;
   },
   /**
-   * VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. It works
-   * for as long as the log is long. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason
-   * VERIFICATION_RUNNING.
+   * VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. The longer the log, the
+   * longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
    *
    * @generated from rpc openintent.v1.EventService.VerifyEvents
    */

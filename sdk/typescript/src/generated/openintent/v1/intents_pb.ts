@@ -213,9 +213,8 @@ export type CreateIntentRequest = Message<"openintent.v1.CreateIntentRequest"> &
   confidence?: number | undefined;
 
   /**
-   * With it, the intent has an access control list from its first moment on: without entries, and with this policy for
-   * everybody but the creator, its coordinator and the operator. Absent: the intent has no list; what everyone may do
-   * then, the server's settings say.
+   * With it, the intent has an access control list from its first moment on: without entries, and with this policy for everybody but the
+   * creator, its coordinator and the operator. Absent: the intent has no list, and the server's settings say what everyone may do.
    *
    * @generated from field: optional openintent.v1.AccessPolicy default_policy = 12;
    */
@@ -250,7 +249,7 @@ export type ListIntentsRequest = Message<"openintent.v1.ListIntentsRequest"> & {
   limit?: number | undefined;
 
   /**
-   * How many to skip; 0 when absent. A list that grows meanwhile is better followed with cursor; not together with it.
+   * How many to skip; 0 when absent. Not together with cursor, which is better for a list that grows meanwhile.
    *
    * @generated from field: optional int32 offset = 3;
    */
@@ -390,7 +389,7 @@ export type PatchIntentStateRequest = Message<"openintent.v1.PatchIntentStateReq
   patches: StatePatch[];
 
   /**
-   * Keys to set at the top level; instead of patches, and within the same bounds.
+   * Keys to set at the top level, instead of patches and within the same bounds.
    *
    * @generated from field: google.protobuf.Struct state = 4;
    */
@@ -474,7 +473,7 @@ export type Assignment = Message<"openintent.v1.Assignment"> & {
   agentId: string;
 
   /**
-   * What the agent does there, in free words; it grants nothing by itself.
+   * What the agent does there, in free words. It grants nothing by itself.
    *
    * @generated from field: string role = 4;
    */
@@ -670,7 +669,7 @@ export enum IntentStatus {
   ABANDONED = 5,
 
   /**
-   * Waiting for a person's input (RFC-0025); channels stay open and their time to live stands still.
+   * Waiting for a person's input (RFC-0025). Channels stay open, and their time to live stands still.
    *
    * @generated from enum value: INTENT_STATUS_SUSPENDED_AWAITING_INPUT = 6;
    */
@@ -690,8 +689,8 @@ export const IntentStatusSchema: GenEnum<IntentStatus> = /*@__PURE__*/
  */
 export const IntentService: GenService<{
   /**
-   * CreateIntent makes an intent, `draft` unless a status is given. Everyone with a key may. A default policy restricts
-   * the intent's access from the beginning.
+   * CreateIntent makes an intent, which is `draft` unless a status is given. Everyone with a key may call it. A default policy restricts
+   * access to the intent from the beginning.
    *
    * @generated from rpc openintent.v1.IntentService.CreateIntent
    */
@@ -711,7 +710,7 @@ export const IntentService: GenService<{
     output: typeof ListIntentsResponseSchema;
   },
   /**
-   * GetIntent gives one intent. Without read access: PERMISSION_DENIED.
+   * GetIntent gives one intent. Without read access the call is PERMISSION_DENIED.
    *
    * @generated from rpc openintent.v1.IntentService.GetIntent
    */
@@ -721,8 +720,8 @@ export const IntentService: GenService<{
     output: typeof IntentSchema;
   },
   /**
-   * PatchIntentState changes the intent's state object. It needs write access and the intent's current version (If-Match over REST);
-   * another version is ABORTED with `current_version`. After a terminal status: FAILED_PRECONDITION.
+   * PatchIntentState changes the intent's state object. It needs write access and the intent's current version (If-Match over REST). Another
+   * version is ABORTED with `current_version`. After a terminal status the call is FAILED_PRECONDITION.
    *
    * @generated from rpc openintent.v1.IntentService.PatchIntentState
    */
@@ -732,9 +731,9 @@ export const IntentService: GenService<{
     output: typeof IntentSchema;
   },
   /**
-   * SetIntentStatus moves the intent along its lifecycle. It needs the current version as PatchIntentState does. An
-   * illegal transition is INVALID_ARGUMENT. It needs admin access. A terminal status (`completed`, `abandoned`) closes the intent's channels,
-   * expires what is unanswered and ends all waits in the same step.
+   * SetIntentStatus moves the intent along its lifecycle. It needs admin access and, as PatchIntentState does, the current version. An
+   * illegal transition is INVALID_ARGUMENT. A terminal status (`completed`, `abandoned`) closes the intent's channels, expires what is
+   * unanswered and ends all waits in the same step.
    *
    * @generated from rpc openintent.v1.IntentService.SetIntentStatus
    */

@@ -95,7 +95,7 @@ export type Message = Message$1<"openintent.v1.Message"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it expires, by the clock; before created_at only if the clock was set back.
+   * When it expires, by the clock. It lies before created_at only if the clock was set back.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 11;
    */
@@ -158,7 +158,7 @@ export type SendMessageRequest = Message$1<"openintent.v1.SendMessageRequest"> &
   correlationId?: string | undefined;
 
   /**
-   * Content; `{}` is fine. With metadata at most 256 KiB (or the server's bound).
+   * Content; `{}` is fine. Together with metadata at most 256 KiB (or the server's bound).
    *
    * @generated from field: google.protobuf.Struct payload = 6;
    */
@@ -215,8 +215,8 @@ export type SendMessagesResponse = Message$1<"openintent.v1.SendMessagesResponse
     case: "acknowledgement";
   } | {
     /**
-     * The message is not stored: the status with which SendMessage would have ended, with the same details. Only the reason
-     * OUTCOME_UNKNOWN leaves open whether it is.
+     * The message is not stored. This is the status with which SendMessage would have ended, with the same details. Only the reason
+     * OUTCOME_UNKNOWN leaves open whether the message is stored.
      *
      * @generated from field: google.rpc.Status refusal = 2;
      */
@@ -358,8 +358,8 @@ export type ListMessagesRequest = Message$1<"openintent.v1.ListMessagesRequest">
   channelId: string;
 
   /**
-   * Only messages after this one: a message id of this channel or an RFC 3339 time. An id that is no longer retained
-   * goes on with the oldest retained message; an id of another channel is INVALID_ARGUMENT.
+   * Only messages after this one: a message id of this channel or an RFC 3339 time. After an id that is no longer retained the list goes
+   * on with the oldest retained message; an id of another channel is INVALID_ARGUMENT.
    *
    * @generated from field: optional string since = 2;
    */
@@ -415,8 +415,8 @@ export type ListMessagesResponse = Message$1<"openintent.v1.ListMessagesResponse
   messages: Message[];
 
   /**
-   * The cursor to go on with as `since`; also when the page is empty. Over REST in the Link header (rel="next"), when
-   * there may be more.
+   * The cursor to go on with, as `since`, even if the page is empty. Over REST it is in the Link header (rel="next"), if there
+   * may be more.
    *
    * @generated from field: optional string next_since = 2;
    */
@@ -605,7 +605,7 @@ export type AskRequest = Message$1<"openintent.v1.AskRequest"> & {
   metadata?: JsonObject | undefined;
 
   /**
-   * How long to wait, above 0 and at most 600 seconds; 30 when absent. The request expires then.
+   * How long to wait, above 0 and at most 600 seconds; 30 when absent. Then the request expires.
    *
    * @generated from field: optional double timeout_seconds = 6;
    */
@@ -620,7 +620,7 @@ export type AskRequest = Message$1<"openintent.v1.AskRequest"> & {
   timeout?: number | undefined;
 
   /**
-   * As in SendMessageRequest; asking again under the same key waits for the same request's response.
+   * As in SendMessageRequest. If you ask again under the same key, the call waits for the response to the same request.
    *
    * @generated from field: optional string idempotency_key = 8;
    */
@@ -635,7 +635,7 @@ export const AskRequestSchema: GenMessage<AskRequest> = /*@__PURE__*/
   messageDesc(file_openintent_v1_messages, 10);
 
 /**
- * AskAllRequest asks a question of several.
+ * AskAllRequest asks several agents a question.
  *
  * @generated from message openintent.v1.AskAllRequest
  */
@@ -826,9 +826,9 @@ export type SubscribeRequest = Message$1<"openintent.v1.SubscribeRequest"> & {
     case: "intentId";
   } | {
     /**
-     * One agent, the caller itself or any for the operator: messages to it or (since it took it) to its role from every intent that it
-     * can access, broadcasts from the intents where it takes part, its own messages, and its assignments. A position is
-     * then the number of a delivery in the agent's own log, which its streams share.
+     * One agent: the caller itself, or any agent if the caller is the operator. The stream has messages to it, and to its role since it
+     * took the role, from every intent that it can access; broadcasts from the intents where it takes part; its own messages; and its
+     * assignments. A position is then the number of a delivery in the agent's own log, which its streams share.
      *
      * @generated from field: string agent_id = 4;
      */
@@ -837,9 +837,9 @@ export type SubscribeRequest = Message$1<"openintent.v1.SubscribeRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Go on after this position; absent: from now on. One beyond the log's end is FAILED_PRECONDITION with the reason
-   * CURSOR_BEYOND_LOG and `last_position`, the log's last. So ends a stream, too, when the database loses what it has handed
-   * on, as a failover or a restored backup can.
+   * Go on after this position; absent: from now on. A position beyond the log's end is FAILED_PRECONDITION with the reason
+   * CURSOR_BEYOND_LOG and `last_position`, the log's last. A stream ends in the same way if the database loses what the stream has handed
+   * on, as it can in a failover or when somebody restores a backup.
    *
    * @generated from field: optional int64 after_position = 2;
    */
@@ -882,8 +882,8 @@ export const SubscribeRequestSchema: GenMessage<SubscribeRequest> = /*@__PURE__*
  */
 export type SubscribeResponse = Message$1<"openintent.v1.SubscribeResponse"> & {
   /**
-   * The cursor to go on after: the place in the intent's log, or the number in the agent's. A backfilled delivery carries
-   * the cursor that was reached before it, and `caught_up` the one reached.
+   * The cursor to go on after: the place in the intent's log, or the number in the agent's. A backfilled delivery carries the cursor that
+   * the stream had reached before it, and `caught_up` the cursor that it has reached.
    *
    * @generated from field: int64 position = 1;
    */
@@ -904,35 +904,35 @@ export type SubscribeResponse = Message$1<"openintent.v1.SubscribeResponse"> & {
   channelName: string;
 
   /**
-   * The message; null when the delivery is none.
+   * The message; null if the delivery has none.
    *
    * @generated from field: openintent.v1.Message message = 4;
    */
   message?: Message | undefined;
 
   /**
-   * Whether this is an open request from behind the cursor that the caller has only now come to see.
+   * Whether this is an open request from before the cursor that the caller may see only from now on.
    *
    * @generated from field: bool backfill = 5;
    */
   backfill: boolean;
 
   /**
-   * A logged event; null when the delivery is none.
+   * A logged event; null if the delivery has none.
    *
    * @generated from field: openintent.v1.Event event = 6;
    */
   event?: Event | undefined;
 
   /**
-   * The log's copy of `message` where its channel is audited and the scope is an intent.
+   * The log's copy of `message`, if its channel is audited and the scope is an intent.
    *
    * @generated from field: openintent.v1.Event audit_event = 7;
    */
   auditEvent?: Event | undefined;
 
   /**
-   * True once in a stream, without a message or event: history ends here and live begins.
+   * True once in a stream, without a message or event: here history ends and live deliveries begin.
    *
    * @generated from field: bool caught_up = 8;
    */
@@ -1044,7 +1044,7 @@ export type MessageDelivery = Message$1<"openintent.v1.MessageDelivery"> & {
   storedAt?: Timestamp | undefined;
 
   /**
-   * When it was first handed to a transport of the recipient's; for a message to everyone, the time by which it had been.
+   * When it was first handed to the recipient by a transport; for a message to everyone, the time by which it had been.
    *
    * @generated from field: google.protobuf.Timestamp offered_at = 4;
    */
@@ -1072,7 +1072,7 @@ export type MessageDelivery = Message$1<"openintent.v1.MessageDelivery"> & {
   expiredAt?: Timestamp | undefined;
 
   /**
-   * When a subscription of the recipient's gave it up.
+   * When a subscription of the recipient gave it up.
    *
    * @generated from field: google.protobuf.Timestamp dead_lettered_at = 8;
    */
@@ -1100,7 +1100,7 @@ export const MessageDeliverySchema: GenMessage<MessageDelivery> = /*@__PURE__*/
  */
 export type GetInboxRequest = Message$1<"openintent.v1.GetInboxRequest"> & {
   /**
-   * The agent: the caller itself, or any for the operator.
+   * The agent: the caller itself, or any agent if the caller is the operator.
    *
    * @generated from field: string agent_id = 1;
    */
@@ -1156,7 +1156,7 @@ export type Inbox = Message$1<"openintent.v1.Inbox"> & {
   unreadCount: bigint;
 
   /**
-   * How many requests wait for an answer of the agent's, in the whole inbox; at most 10,000 are counted.
+   * How many requests wait for the agent's answer, in the whole inbox; at most 10,000 are counted.
    *
    * @generated from field: int64 unanswered_count = 3;
    */
@@ -1205,7 +1205,7 @@ export type InboxItem = Message$1<"openintent.v1.InboxItem"> & {
   message?: Message | undefined;
 
   /**
-   * Whether the agent itself has read it: an unanswered request stays in the inbox.
+   * Whether the agent itself has read it. An unanswered request stays in the inbox even if it is read.
    *
    * @generated from field: bool read = 4;
    */
@@ -1226,7 +1226,7 @@ export const InboxItemSchema: GenMessage<InboxItem> = /*@__PURE__*/
  */
 export type MarkInboxReadRequest = Message$1<"openintent.v1.MarkInboxReadRequest"> & {
   /**
-   * The agent: the caller itself, or any for the operator.
+   * The agent: the caller itself, or any agent if the caller is the operator.
    *
    * @generated from field: string agent_id = 1;
    */
@@ -1330,7 +1330,7 @@ export enum MessageStatus {
   UNSPECIFIED = 0,
 
   /**
-   * Not yet stored; never seen by clients, since a message is acknowledged once it is stored.
+   * Not yet stored. Clients never see it, because the server acknowledges a message once it is stored.
    *
    * @generated from enum value: MESSAGE_STATUS_PENDING = 1;
    */
@@ -1351,7 +1351,7 @@ export enum MessageStatus {
   READ = 3,
 
   /**
-   * Its time ran out unread (a request's: unanswered).
+   * Its time ran out before anybody read it, or, if it is a request, before anybody answered it.
    *
    * @generated from enum value: MESSAGE_STATUS_EXPIRED = 4;
    */
@@ -1365,7 +1365,7 @@ export const MessageStatusSchema: GenEnum<MessageStatus> = /*@__PURE__*/
   enumDesc(file_openintent_v1_messages, 1);
 
 /**
- * DeliveryStatus is how far a message came with one recipient: the last of what happened.
+ * DeliveryStatus is how far a message came with one recipient: what happened last.
  *
  * @generated from enum openintent.v1.DeliveryStatus
  */
@@ -1385,7 +1385,7 @@ export enum DeliveryStatus {
   STORED = 1,
 
   /**
-   * Handed to a transport of the recipient's: a stream, a page, an inbox, a webhook.
+   * Handed to the recipient by a stream, a list, an inbox or a webhook.
    *
    * @generated from enum value: DELIVERY_STATUS_OFFERED = 2;
    */
@@ -1413,7 +1413,7 @@ export enum DeliveryStatus {
   EXPIRED = 5,
 
   /**
-   * Given up by a subscription of the recipient's after its last attempt.
+   * Given up by a subscription of the recipient after its last attempt.
    *
    * @generated from enum value: DELIVERY_STATUS_DEAD_LETTERED = 6;
    */
@@ -1429,8 +1429,8 @@ export const DeliveryStatusSchema: GenEnum<DeliveryStatus> = /*@__PURE__*/
 /**
  * MessageService sends, lists, answers and awaits messages on channels (RFC-0021 sections 2 to 6).
  *
- * A message is acknowledged only after it is stored. It is seen by its sender, its recipients and the operator; for
- * everybody else it does not exist (NOT_FOUND). The sender is always the calling agent; only the operator may name one.
+ * The server acknowledges a message only after it is stored. Its sender, its recipients and the operator see it; for everybody
+ * else it does not exist (NOT_FOUND). The sender is always the calling agent; only the operator may name another.
  *
  * @generated from service openintent.v1.MessageService
  */
@@ -1438,9 +1438,9 @@ export const MessageService: GenService<{
   /**
    * SendMessage sends a message on a channel.
    *
-   * A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of
-   * ReplyMessage with correlation_id naming the request. On a closed channel or an ended intent: FAILED_PRECONDITION.
-   * An agent in `to` must have access to the intent and, on an explicit channel, be a member: else PERMISSION_DENIED.
+   * A `request` must name an agent or a role. A `broadcast` goes to everyone. A `response` follows the rules of ReplyMessage, and its
+   * correlation_id names the request. A closed channel or an ended intent is FAILED_PRECONDITION. An agent in `to` must have access to
+   * the intent and, on an explicit channel, be a member; otherwise the call is PERMISSION_DENIED.
    *
    * @generated from rpc openintent.v1.MessageService.SendMessage
    */
@@ -1450,8 +1450,8 @@ export const MessageService: GenService<{
     output: typeof MessageSchema;
   },
   /**
-   * SendMessageByName sends a message on the intent's open channel of this name and creates it, with the `intent`
-   * member policy, when there is none (RFC-0021 section 1.4).
+   * SendMessageByName sends a message on the intent's open channel of this name. If there is none, it creates one with the
+   * member policy `intent` (RFC-0021 section 1.4).
    *
    * @generated from rpc openintent.v1.MessageService.SendMessageByName
    */
@@ -1461,16 +1461,16 @@ export const MessageService: GenService<{
     output: typeof MessageSchema;
   },
   /**
-   * SendMessages sends many messages without waiting for each: every request is answered by one response, in the order of
-   * the requests. A refused message does not end the stream, and its answer says what SendMessage would have said of it; only
-   * a request that cannot be read at all, as one that is far too large, ends it.
+   * SendMessages sends many messages without waiting for each. The server answers every request with one response, in the order of the
+   * requests. A refused message does not end the stream, and its answer says what SendMessage would have said. Only a request that the
+   * server cannot read at all, such as one that is far too large, ends the stream.
    *
-   * Messages on one channel are stored in the order in which they were sent; one that is refused and sent again comes after
-   * those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them,
-   * are unanswered, so a client must read the answers while it sends. When the client has sent everything and says so
-   * (half-close), the server answers the rest and ends the stream with OK. When the server stops, it answers what it has
-   * taken up and ends with UNAVAILABLE. Whatever else ends the stream, messages without an answer may be stored or not: who
-   * sends them again, in the same order and under the same idempotency keys, has each of them once and in order.
+   * The server stores messages on one channel in the order in which they were sent; a message that is refused and sent again comes after
+   * those that were stored meanwhile. The server reads on as long as fewer than 256 messages, and less than 4 MiB of them, are unanswered,
+   * so a client must read the answers while it sends. When the client has sent everything and says so (half-close), the server answers
+   * the rest and ends the stream with OK. When the server stops, it answers what it has taken up and ends the stream with UNAVAILABLE. If
+   * the stream ends for another reason, messages without an answer may or may not be stored: a client that sends them again, in the same
+   * order and under the same idempotency keys, has each of them once and in order.
    *
    * A stream counts among its caller's streams, as those of Subscribe do. There is no REST form.
    *
@@ -1482,8 +1482,8 @@ export const MessageService: GenService<{
     output: typeof SendMessagesResponseSchema;
   },
   /**
-   * ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`,
-   * or without it the newest ones.
+   * ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`, or,
+   * without it, the newest.
    *
    * @generated from rpc openintent.v1.MessageService.ListMessages
    */
@@ -1493,7 +1493,7 @@ export const MessageService: GenService<{
     output: typeof ListMessagesResponseSchema;
   },
   /**
-   * GetMessage gives one message. One that was evicted or is not the caller's to see is NOT_FOUND.
+   * GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND.
    *
    * @generated from rpc openintent.v1.MessageService.GetMessage
    */
@@ -1503,10 +1503,10 @@ export const MessageService: GenService<{
     output: typeof MessageSchema;
   },
   /**
-   * ReplyMessage answers a request; `to`, `correlation_id` and the type are set by the server. Only a recipient of the
-   * request may answer (its sender: PERMISSION_DENIED, others: NOT_FOUND). A message that is no request is
-   * INVALID_ARGUMENT, an expired one FAILED_PRECONDITION. An evicted request can still be answered until it
-   * expires; one without a deadline does so when the retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
+   * ReplyMessage answers a request; the server sets `to`, `correlation_id` and the type. Only a recipient of the request may answer: its
+   * sender gets PERMISSION_DENIED, others NOT_FOUND. A message that is no request is INVALID_ARGUMENT, an expired request
+   * FAILED_PRECONDITION. A recipient can still answer an evicted request until it expires. A request without a deadline expires when the
+   * retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
    *
    * @generated from rpc openintent.v1.MessageService.ReplyMessage
    */
@@ -1527,9 +1527,9 @@ export const MessageService: GenService<{
     output: typeof MessageSchema;
   },
   /**
-   * Ask sends a request and waits for its first response. When the time runs out the request expires and the call ends
-   * DEADLINE_EXCEEDED (408 over REST) with reason MESSAGE_TIMEOUT and the request's `message_id`; when the channel
-   * closes meanwhile, FAILED_PRECONDITION with `message_id` at once.
+   * Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
+   * DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
+   * ends immediately with FAILED_PRECONDITION and `message_id`.
    *
    * @generated from rpc openintent.v1.MessageService.Ask
    */
@@ -1539,8 +1539,8 @@ export const MessageService: GenService<{
     output: typeof MessageSchema;
   },
   /**
-   * AskAll sends a request and gathers responses until min_responses came or, without it, for the whole time. Too few
-   * responses are no error.
+   * AskAll sends a request and gathers responses until min_responses came or, without it, until the time is over. Too few responses are
+   * no error.
    *
    * @generated from rpc openintent.v1.MessageService.AskAll
    */
@@ -1550,8 +1550,8 @@ export const MessageService: GenService<{
     output: typeof AskAllResponseSchema;
   },
   /**
-   * AwaitResponses gives the responses to an earlier request of the caller's, waiting if asked to. So an asker that lost
-   * its connection picks its question up again.
+   * AwaitResponses gives the responses to an earlier request of the caller, and waits for them if asked to. With it an asker that
+   * lost its connection picks its question up again.
    *
    * @generated from rpc openintent.v1.MessageService.AwaitResponses
    */
@@ -1561,9 +1561,9 @@ export const MessageService: GenService<{
     output: typeof AwaitResponsesResponseSchema;
   },
   /**
-   * ListMessageDeliveries tells what happened to a message, recipient by recipient, for its sender and the operator:
-   * everyone else is NOT_FOUND, as is an evicted message. A recipient of a broadcast is listed once something happened
-   * there, or when it is a member of the explicit channel.
+   * ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
+   * for an evicted message, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the recipient is
+   * a member of the explicit channel.
    *
    * @generated from rpc openintent.v1.MessageService.ListMessageDeliveries
    */
@@ -1573,10 +1573,10 @@ export const MessageService: GenService<{
     output: typeof ListMessageDeliveriesResponseSchema;
   },
   /**
-   * GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first:
-   * unanswered requests to it or to a role it holds, read or not, and other messages to it, to its role or, in intents
-   * where it takes part, to everyone, that it has not read. It is a state, not a cursor over what came: a role gained
-   * today shows the requests that are still open for it. For the agent itself and the operator.
+   * GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first. It holds
+   * unanswered requests to the agent or to a role that it holds, read or not, and other messages that the agent has not read: to it, to its
+   * role or, in intents where it takes part, to everyone. It is a state, not a cursor over what came: if an agent takes a role today, its
+   * inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it.
    *
    * @generated from rpc openintent.v1.MessageService.GetInbox
    */
@@ -1586,9 +1586,9 @@ export const MessageService: GenService<{
     output: typeof InboxSchema;
   },
   /**
-   * MarkInboxRead marks several messages read at once, in all their channels, or none of them: one that the agent cannot
-   * see is NOT_FOUND, one of its own PERMISSION_DENIED, an expired one FAILED_PRECONDITION, each with `message_id`.
-   * More than 3 MiB of messages together are INVALID_ARGUMENT; a page of an inbox always fits. Repeats are harmless.
+   * MarkInboxRead marks several messages read, in all their channels, or none of them. A message that the agent cannot see is NOT_FOUND,
+   * its own message PERMISSION_DENIED, an expired message FAILED_PRECONDITION, each with `message_id`. More than 3 MiB of messages together
+   * are INVALID_ARGUMENT; a page of an inbox always fits. Repeats are harmless.
    *
    * @generated from rpc openintent.v1.MessageService.MarkInboxRead
    */
@@ -1598,18 +1598,18 @@ export const MessageService: GenService<{
     output: typeof MarkInboxReadResponseSchema;
   },
   /**
-   * Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost
-   * connection, go on after the last position received. The first position comes with the acceptance, before any message,
-   * in the response header openintent-position: the stream begins after it. One delivery is `caught_up`: what was stored
-   * before the acceptance lies behind it.
+   * Subscribe streams what the caller may see of a scope, from a cursor or from now on. It never skips: after a lost connection, go on
+   * after the last position received. The first position comes when the server accepts the stream, before any message, in the response
+   * header openintent-position: the stream begins after it. One delivery is `caught_up`: what was stored before the server accepted the
+   * stream came before it.
    *
-   * A channel's closing ends its stream with FAILED_PRECONDITION once everything is delivered; losing access ends a stream
-   * with PERMISSION_DENIED at once, the server's stopping with UNAVAILABLE. More streams at once than the server allows a
-   * caller are RESOURCE_EXHAUSTED with reason TOO_MANY_STREAMS.
+   * When a channel closes, its stream ends with FAILED_PRECONDITION once everything is delivered. A caller that loses access gets
+   * PERMISSION_DENIED immediately, and when the server stops, the stream ends with UNAVAILABLE. More streams at a time than the server
+   * allows a caller are RESOURCE_EXHAUSTED with reason TOO_MANY_STREAMS.
    *
-   * Over REST: server-sent events under /v1/subscribe/channels/{channel_id}, /v1/subscribe/intents/{intent_id} (or
-   * /v1/intents/{intent_id}/subscribe) and /v1/subscribe/agents/{agent_id} (or /v1/agents/{agent_id}/subscribe), which begin
-   * with that position as an id without data.
+   * Over REST these are server-sent events under /v1/subscribe/channels/{channel_id}, /v1/subscribe/intents/{intent_id} (or
+   * /v1/intents/{intent_id}/subscribe) and /v1/subscribe/agents/{agent_id} (or /v1/agents/{agent_id}/subscribe). They
+   * begin with that position, as an id without data.
    *
    * @generated from rpc openintent.v1.MessageService.Subscribe
    */

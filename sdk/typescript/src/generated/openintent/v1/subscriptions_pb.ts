@@ -19,7 +19,7 @@ export const file_openintent_v1_subscriptions: GenFile = /*@__PURE__*/
   fileDesc("CiFvcGVuaW50ZW50L3YxL3N1YnNjcmlwdGlvbnMucHJvdG8SDW9wZW5pbnRlbnQudjEirgUKDFN1YnNjcmlwdGlvbhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhUKDXN1YnNjcmliZXJfaWQYAyABKAkSFgoJaW50ZW50X2lkGAQgASgJSACIAQESFwoKY2hhbm5lbF9pZBgFIAEoCUgBiAEBEhMKC2V2ZW50X3R5cGVzGAYgAygJEjUKDG1lc3NhZ2VfdHlwZRgHIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIAogBARIbCg5jb3JyZWxhdGlvbl9pZBgIIAEoCUgDiAEBEhgKC3dlYmhvb2tfdXJsGAkgASgJSASIAQESFAoMdXNlX2VuZHBvaW50GAogASgIEhMKBnNlY3JldBgLIAEoCUgFiAEBEg4KBmFjdGl2ZRgMIAEoCBIbChNhY2tub3dsZWRnZV9zZWNvbmRzGA0gASgFEhQKDG1heF9hdHRlbXB0cxgOIAEoBRIuCgpjcmVhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRhY2tub3dsZWRnZWRfdGhyb3VnaBgRIAEoAxITCgtsYXN0X251bWJlchgSIAEoAxIZChFvdXRzdGFuZGluZ19jb3VudBgTIAEoAxIZChFkZWFkX2xldHRlcl9jb3VudBgUIAEoAxIXCgpsYXN0X2Vycm9yGBUgASgJSAaIAQFCDAoKX2ludGVudF9pZEINCgtfY2hhbm5lbF9pZEIPCg1fbWVzc2FnZV90eXBlQhEKD19jb3JyZWxhdGlvbl9pZEIOCgxfd2ViaG9va191cmxCCQoHX3NlY3JldEINCgtfbGFzdF9lcnJvciKsBAoZQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBIRCgRuYW1lGAEgASgJSACIAQESGgoNc3Vic2NyaWJlcl9pZBgCIAEoCUgBiAEBEhYKCWludGVudF9pZBgDIAEoCUgCiAEBEhcKCmNoYW5uZWxfaWQYBCABKAlIA4gBARITCgtldmVudF90eXBlcxgFIAMoCRI1CgxtZXNzYWdlX3R5cGUYBiABKA4yGi5vcGVuaW50ZW50LnYxLk1lc3NhZ2VUeXBlSASIAQESGwoOY29ycmVsYXRpb25faWQYByABKAlIBYgBARIYCgt3ZWJob29rX3VybBgIIAEoCUgGiAEBEhkKDHVzZV9lbmRwb2ludBgJIAEoCEgHiAEBEiAKE2Fja25vd2xlZGdlX3NlY29uZHMYCiABKAVICIgBARIZCgxtYXhfYXR0ZW1wdHMYCyABKAVICYgBARIuCgpleHBpcmVzX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfbmFtZUIQCg5fc3Vic2NyaWJlcl9pZEIMCgpfaW50ZW50X2lkQg0KC19jaGFubmVsX2lkQg8KDV9tZXNzYWdlX3R5cGVCEQoPX2NvcnJlbGF0aW9uX2lkQg4KDF93ZWJob29rX3VybEIPCg1fdXNlX2VuZHBvaW50QhYKFF9hY2tub3dsZWRnZV9zZWNvbmRzQg8KDV9tYXhfYXR0ZW1wdHMirAEKGExpc3RTdWJzY3JpcHRpb25zUmVxdWVzdBIaCg1zdWJzY3JpYmVyX2lkGAEgASgJSACIAQESFgoJaW50ZW50X2lkGAIgASgJSAGIAQESEgoFbGltaXQYAyABKAVIAogBARITCgZjdXJzb3IYBCABKAlIA4gBAUIQCg5fc3Vic2NyaWJlcl9pZEIMCgpfaW50ZW50X2lkQggKBl9saW1pdEIJCgdfY3Vyc29yInkKGUxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2USMgoNc3Vic2NyaXB0aW9ucxgBIAMoCzIbLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIjEKFkdldFN1YnNjcmlwdGlvblJlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJIjQKGURlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJIkUKGkRlbGV0ZVN1YnNjcmlwdGlvblJlc3BvbnNlEhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAki2QEKFFN1YnNjcmlwdGlvbkRlbGl2ZXJ5EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIOCgZudW1iZXIYAiABKAMSDwoHYXR0ZW1wdBgDIAEoBRIRCglpbnRlbnRfaWQYBCABKAkSEAoIcG9zaXRpb24YBSABKAMSFAoMY2hhbm5lbF9uYW1lGAYgASgJEicKB21lc3NhZ2UYByABKAsyFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2USIwoFZXZlbnQYCCABKAsyFC5vcGVuaW50ZW50LnYxLkV2ZW50ItIBChdTdHJlYW1EZWxpdmVyaWVzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSHAoPbWF4X291dHN0YW5kaW5nGAIgASgFSACIAQESIQoUYWNrbm93bGVkZ2VkX3Rocm91Z2gYAyABKANIAYgBARIcCg9hbm5vdW5jZV9hY3RpdmUYBCABKAhIAogBAUISChBfbWF4X291dHN0YW5kaW5nQhcKFV9hY2tub3dsZWRnZWRfdGhyb3VnaEISChBfYW5ub3VuY2VfYWN0aXZlInsKFkZldGNoRGVsaXZlcmllc1JlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESGQoMd2FpdF9zZWNvbmRzGAMgASgBSAGIAQFCCAoGX2xpbWl0Qg8KDV93YWl0X3NlY29uZHMiUgoXRmV0Y2hEZWxpdmVyaWVzUmVzcG9uc2USNwoKZGVsaXZlcmllcxgBIAMoCzIjLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uRGVsaXZlcnkiagocQWNrbm93bGVkZ2VEZWxpdmVyaWVzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDwoHbnVtYmVycxgCIAMoAxIUCgd0aHJvdWdoGAMgASgDSACIAQFCCgoIX3Rocm91Z2gimwEKFkxpc3REZWFkTGV0dGVyc1JlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESGQoMYWZ0ZXJfbnVtYmVyGAMgASgDSAGIAQESEwoGY3Vyc29yGAQgASgJSAKIAQFCCAoGX2xpbWl0Qg8KDV9hZnRlcl9udW1iZXJCCQoHX2N1cnNvciJ0ChdMaXN0RGVhZExldHRlcnNSZXNwb25zZRIvCgxkZWFkX2xldHRlcnMYASADKAsyGS5vcGVuaW50ZW50LnYxLkRlYWRMZXR0ZXISGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IigAEKCkRlYWRMZXR0ZXISNQoIZGVsaXZlcnkYASABKAsyIy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbkRlbGl2ZXJ5Eg4KBnJlYXNvbhgCIAEoCRIrCgdkZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJFChlSZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIPCgdudW1iZXJzGAIgAygDMoMHChNTdWJzY3JpcHRpb25TZXJ2aWNlElsKEkNyZWF0ZVN1YnNjcmlwdGlvbhIoLm9wZW5pbnRlbnQudjEuQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEmYKEUxpc3RTdWJzY3JpcHRpb25zEicub3BlbmludGVudC52MS5MaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QaKC5vcGVuaW50ZW50LnYxLkxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2USVQoPR2V0U3Vic2NyaXB0aW9uEiUub3BlbmludGVudC52MS5HZXRTdWJzY3JpcHRpb25SZXF1ZXN0Ghsub3BlbmludGVudC52MS5TdWJzY3JpcHRpb24SaQoSRGVsZXRlU3Vic2NyaXB0aW9uEigub3BlbmludGVudC52MS5EZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0Gikub3BlbmludGVudC52MS5EZWxldGVTdWJzY3JpcHRpb25SZXNwb25zZRJhChBTdHJlYW1EZWxpdmVyaWVzEiYub3BlbmludGVudC52MS5TdHJlYW1EZWxpdmVyaWVzUmVxdWVzdBojLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uRGVsaXZlcnkwARJgCg9GZXRjaERlbGl2ZXJpZXMSJS5vcGVuaW50ZW50LnYxLkZldGNoRGVsaXZlcmllc1JlcXVlc3QaJi5vcGVuaW50ZW50LnYxLkZldGNoRGVsaXZlcmllc1Jlc3BvbnNlEmEKFUFja25vd2xlZGdlRGVsaXZlcmllcxIrLm9wZW5pbnRlbnQudjEuQWNrbm93bGVkZ2VEZWxpdmVyaWVzUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEmAKD0xpc3REZWFkTGV0dGVycxIlLm9wZW5pbnRlbnQudjEuTGlzdERlYWRMZXR0ZXJzUmVxdWVzdBomLm9wZW5pbnRlbnQudjEuTGlzdERlYWRMZXR0ZXJzUmVzcG9uc2USWwoSUmVkcml2ZURlYWRMZXR0ZXJzEigub3BlbmludGVudC52MS5SZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0Ghsub3BlbmludGVudC52MS5TdWJzY3JpcHRpb25iBnByb3RvMw", [file_google_protobuf_timestamp, file_openintent_v1_events, file_openintent_v1_messages]);
 
 /**
- * Subscription is a durable cursor of one agent's.
+ * Subscription is a durable cursor of one agent.
  *
  * @generated from message openintent.v1.Subscription
  */
@@ -39,7 +39,7 @@ export type Subscription = Message<"openintent.v1.Subscription"> & {
   name: string;
 
   /**
-   * The agent whose sight it has.
+   * The agent that receives it; the subscription sees what this agent sees.
    *
    * @generated from field: string subscriber_id = 3;
    */
@@ -82,42 +82,42 @@ export type Subscription = Message<"openintent.v1.Subscription"> & {
   correlationId?: string | undefined;
 
   /**
-   * Where deliveries are posted to; null when the agent receives them itself or by its registered endpoint.
+   * Where the server posts deliveries; null if the agent receives them itself or at its registered endpoint.
    *
    * @generated from field: optional string webhook_url = 9;
    */
   webhookUrl?: string | undefined;
 
   /**
-   * Whether deliveries are posted to the endpoint that the agent registered.
+   * Whether the server posts deliveries to the endpoint that the agent registered.
    *
    * @generated from field: bool use_endpoint = 10;
    */
   useEndpoint: boolean;
 
   /**
-   * The secret that signs webhooks, `whsec_` and base64; only in the answer to the creation of a webhook, null ever after.
+   * The secret that signs webhooks, `whsec_` and base64. Only the answer to the creation of a webhook has it; afterwards it is null.
    *
    * @generated from field: optional string secret = 11;
    */
   secret?: string | undefined;
 
   /**
-   * False once it has expired, or the agent was deregistered.
+   * False once the subscription has expired or the agent has deregistered.
    *
    * @generated from field: bool active = 12;
    */
   active: boolean;
 
   /**
-   * How long a delivery waits for its acknowledgement, in seconds, before it is made again.
+   * How long a delivery waits for its acknowledgement, in seconds, before the server makes it again.
    *
    * @generated from field: int32 acknowledge_seconds = 13;
    */
   acknowledgeSeconds: number;
 
   /**
-   * After how many attempts a delivery is given up.
+   * After how many attempts the server gives a delivery up.
    *
    * @generated from field: int32 max_attempts = 14;
    */
@@ -159,7 +159,7 @@ export type Subscription = Message<"openintent.v1.Subscription"> & {
   outstandingCount: bigint;
 
   /**
-   * How many were given up.
+   * How many the server has given up.
    *
    * @generated from field: int64 dead_letter_count = 20;
    */
@@ -187,7 +187,7 @@ export const SubscriptionSchema: GenMessage<Subscription> = /*@__PURE__*/
  */
 export type CreateSubscriptionRequest = Message<"openintent.v1.CreateSubscriptionRequest"> & {
   /**
-   * 1 to 128 characters without `/` and control characters; made by the server when absent. `default` is the agent's own.
+   * 1 to 128 characters without `/` and control characters; when absent, the server makes one. `default` is the agent's own log.
    *
    * @generated from field: optional string name = 1;
    */
@@ -237,8 +237,8 @@ export type CreateSubscriptionRequest = Message<"openintent.v1.CreateSubscriptio
   correlationId?: string | undefined;
 
   /**
-   * Post deliveries to this http or https URL, without user information. One that names a private, loopback, link-local or
-   * otherwise reserved address is INVALID_ARGUMENT unless the server's configuration allows it.
+   * Post deliveries to this http or https URL, which has no user information. A URL that names a private, loopback, link-local or otherwise
+   * reserved address is INVALID_ARGUMENT unless the server's configuration allows it.
    *
    * @generated from field: optional string webhook_url = 8;
    */
@@ -434,7 +434,7 @@ export type SubscriptionDelivery = Message<"openintent.v1.SubscriptionDelivery">
   subscriptionId: string;
 
   /**
-   * Its number: acknowledge it by this.
+   * Its number, by which the agent acknowledges it.
    *
    * @generated from field: int64 number = 2;
    */
@@ -519,8 +519,8 @@ export type StreamDeliveriesRequest = Message<"openintent.v1.StreamDeliveriesReq
   acknowledgedThrough?: bigint | undefined;
 
   /**
-   * Tell whenever the stream becomes the active one, at its beginning or later: by a delivery of number 0, without message
-   * and event, before the others. It is not acknowledged. Not over REST.
+   * Say when the stream becomes the active one, at its beginning or later: with a delivery of number 0, without message and event, before
+   * the others. Nobody acknowledges it. Not over REST.
    *
    * @generated from field: optional bool announce_active = 4;
    */
@@ -591,7 +591,7 @@ export const FetchDeliveriesResponseSchema: GenMessage<FetchDeliveriesResponse> 
   messageDesc(file_openintent_v1_subscriptions, 10);
 
 /**
- * AcknowledgeDeliveriesRequest names deliveries that are done with.
+ * AcknowledgeDeliveriesRequest names deliveries that are done.
  *
  * @generated from message openintent.v1.AcknowledgeDeliveriesRequest
  */
@@ -611,7 +611,7 @@ export type AcknowledgeDeliveriesRequest = Message<"openintent.v1.AcknowledgeDel
   numbers: bigint[];
 
   /**
-   * And all up to this number.
+   * All up to this number as well.
    *
    * @generated from field: optional int64 through = 3;
    */
@@ -696,14 +696,14 @@ export const ListDeadLettersResponseSchema: GenMessage<ListDeadLettersResponse> 
   messageDesc(file_openintent_v1_subscriptions, 13);
 
 /**
- * DeadLetter is a delivery that was given up.
+ * DeadLetter is a delivery that the server gave up.
  *
  * @generated from message openintent.v1.DeadLetter
  */
 export type DeadLetter = Message<"openintent.v1.DeadLetter"> & {
   /**
-   * The delivery, with the number of its last attempt. Its message and event are null when they are gone or no longer the
-   * subscriber's to see.
+   * The delivery, with the number of its last attempt. Its message and event are null if they are gone or the subscriber may no longer
+   * see them.
    *
    * @generated from field: openintent.v1.SubscriptionDelivery delivery = 1;
    */
@@ -760,27 +760,26 @@ export const RedriveDeadLettersRequestSchema: GenMessage<RedriveDeadLettersReque
   messageDesc(file_openintent_v1_subscriptions, 15);
 
 /**
- * SubscriptionService keeps durable subscriptions (RFC-0006): the server remembers how far a subscriber has come, offers
- * again what it did not acknowledge, and puts aside what cannot be delivered. A subscription with a URL is delivered by
- * webhook; one without is received by its agent, by stream or by fetching.
+ * SubscriptionService keeps durable subscriptions (RFC-0006). The server remembers how far a subscriber has come, offers again what it
+ * did not acknowledge, and puts aside what it cannot deliver. The server posts the deliveries of a subscription with a URL; the agent
+ * receives those of a subscription without one, by stream or by fetching.
  *
- * Every delivery is numbered within its subscription, from 1, and is made at least once: the same number and message id
- * may come again. What the subscriber may no longer see when its turn comes is passed over.
+ * The server numbers the deliveries of a subscription, from 1, and makes each at least once: the same number and message id may come
+ * again. It passes over what the subscriber may no longer see when the delivery's turn comes.
  *
- * A subscription does not go back when its agent comes to see more, by a role, a membership or access: of an intent that it
- * has gathered already, requests that were sent before are not delivered. The agent's inbox shows those that are still open,
- * and Subscribe brings them as `backfill`. But an intent of which only a role lets anything reach the agent is gathered
- * while the agent holds the role: when it takes the role, the open requests to the role follow that were sent since the
- * subscription was made, or since it was last gathered, and what is sent from then on. Nothing else that was sent to the role
- * before is delivered.
+ * A subscription does not go back when its agent may see more, because of a role, a membership or access. It does not deliver requests
+ * that were sent before in an intent that it has gathered already. The agent's inbox shows those that are still open, and Subscribe brings
+ * them as `backfill`. There is one exception. If only a role lets an intent reach the agent, the subscription gathers the intent while the
+ * agent holds the role. When the agent takes the role, the open requests to the role follow that were sent since the subscription was
+ * made, or since it was last gathered, and then what is sent from now on. Nothing else that was sent to the role before is delivered.
  *
  * @generated from service openintent.v1.SubscriptionService
  */
 export const SubscriptionService: GenService<{
   /**
-   * CreateSubscription makes a subscription, which begins now. Names are unique among an agent's subscriptions
-   * (ALREADY_EXISTS). Only the agent itself and the operator make one for an agent, and an agent has at most 1,000
-   * (RESOURCE_EXHAUSTED with reason TOO_MANY_SUBSCRIPTIONS).
+   * CreateSubscription makes a subscription, which begins now. Names are unique among an agent's subscriptions (ALREADY_EXISTS). Only the
+   * agent itself and the operator may make one for an agent. An agent has at most 1,000 (RESOURCE_EXHAUSTED with reason
+   * TOO_MANY_SUBSCRIPTIONS).
    *
    * @generated from rpc openintent.v1.SubscriptionService.CreateSubscription
    */
@@ -790,7 +789,7 @@ export const SubscriptionService: GenService<{
     output: typeof SubscriptionSchema;
   },
   /**
-   * ListSubscriptions lists an agent's subscriptions by name; the operator's without a subscriber: everyone's.
+   * ListSubscriptions lists an agent's subscriptions by name, or everyone's if the operator names no subscriber.
    *
    * @generated from rpc openintent.v1.SubscriptionService.ListSubscriptions
    */
@@ -800,7 +799,7 @@ export const SubscriptionService: GenService<{
     output: typeof ListSubscriptionsResponseSchema;
   },
   /**
-   * GetSubscription gives one subscription. One of another agent's is NOT_FOUND.
+   * GetSubscription gives one subscription. Another agent's subscription is NOT_FOUND.
    *
    * @generated from rpc openintent.v1.SubscriptionService.GetSubscription
    */
@@ -810,7 +809,7 @@ export const SubscriptionService: GenService<{
     output: typeof SubscriptionSchema;
   },
   /**
-   * DeleteSubscription ends a subscription and forgets how far it came, its dead letters included.
+   * DeleteSubscription ends a subscription and forgets how far it came, and its dead letters.
    *
    * @generated from rpc openintent.v1.SubscriptionService.DeleteSubscription
    */
@@ -820,11 +819,11 @@ export const SubscriptionService: GenService<{
     output: typeof DeleteSubscriptionResponseSchema;
   },
   /**
-   * StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they
-   * come. At most `max_outstanding` are unacknowledged at a time. One stream of a subscription is active; a further one is
-   * accepted, waits, and takes over when the active one ends or its server is gone; `announce_active` has it told. One that
-   * is posted to a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST: server-sent events under
-   * /v1/subscribe/subscriptions/{subscription_id}.
+   * StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they come. At most
+   * `max_outstanding` are unacknowledged at a time. One stream of a subscription is active. The server accepts a further stream, which
+   * waits and takes over when the active one ends or its server is gone; with `announce_active` the server says so to the stream. A
+   * subscription that is posted to a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_POSTED. Over REST these are server-sent events
+   * under /v1/subscribe/subscriptions/{subscription_id}.
    *
    * @generated from rpc openintent.v1.SubscriptionService.StreamDeliveries
    */
@@ -834,8 +833,8 @@ export const SubscriptionService: GenService<{
     output: typeof SubscriptionDeliverySchema;
   },
   /**
-   * FetchDeliveries gives deliveries that are due, waiting if asked to. While a stream is active: FAILED_PRECONDITION with
-   * reason SUBSCRIPTION_IN_USE.
+   * FetchDeliveries gives deliveries that are due, and waits for them if asked to. While a stream is active the call is
+   * FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE.
    *
    * @generated from rpc openintent.v1.SubscriptionService.FetchDeliveries
    */
@@ -845,9 +844,9 @@ export const SubscriptionService: GenService<{
     output: typeof FetchDeliveriesResponseSchema;
   },
   /**
-   * AcknowledgeDeliveries says that deliveries are done with. A number that was not delivered yet is INVALID_ARGUMENT and
-   * nothing is acknowledged; one that was acknowledged before is harmless. A dead letter that is numbered leaves the dead
-   * letters; `through` leaves them alone. A request with neither is INVALID_ARGUMENT.
+   * AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
+   * nothing; a number that was acknowledged before is harmless. A number of a dead letter takes it out of the dead letters; `through` leaves
+   * dead letters alone. A request with neither is INVALID_ARGUMENT.
    *
    * @generated from rpc openintent.v1.SubscriptionService.AcknowledgeDeliveries
    */
@@ -857,7 +856,7 @@ export const SubscriptionService: GenService<{
     output: typeof SubscriptionSchema;
   },
   /**
-   * ListDeadLetters lists the deliveries that were given up, by number.
+   * ListDeadLetters lists the deliveries that the server gave up, by number.
    *
    * @generated from rpc openintent.v1.SubscriptionService.ListDeadLetters
    */
@@ -867,8 +866,8 @@ export const SubscriptionService: GenService<{
     output: typeof ListDeadLettersResponseSchema;
   },
   /**
-   * RedriveDeadLetters makes deliveries that were given up due again, with their attempts counted anew. A number that is
-   * no dead letter is INVALID_ARGUMENT and nothing is redriven.
+   * RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
+   * call is INVALID_ARGUMENT and redrives nothing.
    *
    * @generated from rpc openintent.v1.SubscriptionService.RedriveDeadLetters
    */

@@ -77,7 +77,7 @@ export type Task = Message<"openintent.v1.Task"> & {
   version: bigint;
 
   /**
-   * Higher goes first; no bounds.
+   * Higher numbers go first; any number is allowed.
    *
    * @generated from field: int32 priority = 9;
    */
@@ -112,7 +112,7 @@ export type Task = Message<"openintent.v1.Task"> & {
   assignedAgent?: string | undefined;
 
   /**
-   * Always null: this server has no leases. It is there for clients that read it.
+   * Always null, because this server has no leases. The field is there for clients that read it.
    *
    * @generated from field: optional string lease_id = 14;
    */
@@ -126,14 +126,14 @@ export type Task = Message<"openintent.v1.Task"> & {
   capabilitiesRequired: string[];
 
   /**
-   * Tasks of the same intent that must end well first.
+   * Tasks of the same intent that must be completed or skipped first.
    *
    * @generated from field: repeated string depends_on = 16;
    */
   dependsOn: string[];
 
   /**
-   * Tasks that wait for this one, oldest first; at most 1,000 are named.
+   * Tasks that wait for this one, oldest first; at most 1,000 of them.
    *
    * @generated from field: repeated string blocks = 17;
    */
@@ -189,7 +189,7 @@ export type Task = Message<"openintent.v1.Task"> & {
   blockedReason?: string | undefined;
 
   /**
-   * Why the last attempt went wrong: a text or an object, as submitted.
+   * Why the last attempt failed: a text or an object, as submitted.
    *
    * @generated from field: google.protobuf.Value error = 25;
    */
@@ -266,7 +266,7 @@ export type CreateTaskRequest = Message<"openintent.v1.CreateTaskRequest"> & {
   planId?: string | undefined;
 
   /**
-   * Higher goes first; 0 when absent.
+   * Higher numbers go first; 0 when absent.
    *
    * @generated from field: optional int32 priority = 5;
    */
@@ -294,7 +294,7 @@ export type CreateTaskRequest = Message<"openintent.v1.CreateTaskRequest"> & {
   capabilitiesRequired: string[];
 
   /**
-   * Tasks of the same intent that must end well first. At most 1,000.
+   * Tasks of the same intent that must be completed or skipped first. At most 1,000.
    *
    * @generated from field: repeated string depends_on = 9;
    */
@@ -540,7 +540,7 @@ export const ClaimTaskRequestSchema: GenMessage<ClaimTaskRequest> = /*@__PURE__*
   messageDesc(file_openintent_v1_tasks, 6);
 
 /**
- * CompleteTaskRequest ends a task well.
+ * CompleteTaskRequest ends a task successfully.
  *
  * @generated from message openintent.v1.CompleteTaskRequest
  */
@@ -568,7 +568,7 @@ export const CompleteTaskRequestSchema: GenMessage<CompleteTaskRequest> = /*@__P
   messageDesc(file_openintent_v1_tasks, 7);
 
 /**
- * FailTaskRequest ends an attempt badly.
+ * FailTaskRequest ends an attempt that failed.
  *
  * @generated from message openintent.v1.FailTaskRequest
  */
@@ -651,7 +651,7 @@ export enum TaskStatus {
   COMPLETED = 6,
 
   /**
-   * The attempt went wrong. Terminal once all attempts are used.
+   * The last attempt failed. Terminal once all attempts are used.
    *
    * @generated from enum value: TASK_STATUS_FAILED = 7;
    */
@@ -686,8 +686,8 @@ export const TaskStatusSchema: GenEnum<TaskStatus> = /*@__PURE__*/
  */
 export const TaskService: GenService<{
   /**
-   * CreateTask makes a task, `pending` while it depends on unfinished tasks and `ready` otherwise. It needs write
-   * access; after the intent's terminal status: FAILED_PRECONDITION.
+   * CreateTask makes a task. It is `pending` while it depends on unfinished tasks, and `ready` otherwise. The call needs write access. After
+   * the intent's terminal status it is FAILED_PRECONDITION.
    *
    * @generated from rpc openintent.v1.TaskService.CreateTask
    */
@@ -717,11 +717,10 @@ export const TaskService: GenService<{
     output: typeof ListTasksResponseSchema;
   },
   /**
-   * UpdateTask changes a task's status and what belongs to it. It needs the task's current version (If-Match over
-   * REST): without one FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT.
-   * It needs write access. A task that an agent has is changed by that agent, by an admin of the intent or by the operator.
-   * To cancel or skip a task that the caller does not have, or to give it to another agent, the caller needs write access
-   * that somebody gave it; that the intent is open does not suffice.
+   * UpdateTask changes a task's status and what belongs to it. It needs write access and the task's current version (If-Match over REST):
+   * without one it is FAILED_PRECONDITION (428), with another ABORTED. An illegal transition is INVALID_ARGUMENT. If an agent has the task,
+   * that agent, an admin of the intent and the operator may change it. Cancelling or skipping a task that the caller does not have, or
+   * giving it to another agent, takes write access that somebody gave the caller; an open intent does not suffice.
    *
    * @generated from rpc openintent.v1.TaskService.UpdateTask
    */
@@ -741,7 +740,7 @@ export const TaskService: GenService<{
     output: typeof TaskSchema;
   },
   /**
-   * CompleteTask ends a claimed or running task well.
+   * CompleteTask ends a claimed or running task successfully.
    *
    * @generated from rpc openintent.v1.TaskService.CompleteTask
    */
@@ -751,7 +750,7 @@ export const TaskService: GenService<{
     output: typeof TaskSchema;
   },
   /**
-   * FailTask ends an attempt badly; while attempts are left the task may become ready again.
+   * FailTask ends an attempt that failed. While attempts are left, the task may become ready again.
    *
    * @generated from rpc openintent.v1.TaskService.FailTask
    */
