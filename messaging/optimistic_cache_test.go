@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,7 +70,17 @@ func TestAConversationIsStoredAtOnce(t *testing.T) {
 }
 
 func TestSeveralIntentsAreStoredAtOnce(t *testing.T) {
-	var atOnce atomic.Int64
+	var mutex sync.Mutex
+	atOnce := make(map[string][]int)
+	observed := func(cfg *configOfDatabase, own *Config) {
+		own.ObserveBatch = func(size int, once bool) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			if once {
+				atOnce[cfg.URL] = append(atOnce[cfg.URL], size)
+			}
+		}
+	}
 	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
 		ids := []string{h.open(t), h.open(t), h.open(t)}
 		for _, id := range ids {
