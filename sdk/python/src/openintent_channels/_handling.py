@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _methods as methods
 from ._awaiting import AwaitingConnection, is_cancelled
@@ -16,14 +16,11 @@ from ._calls import Calls
 from ._handlers import Answer, Handler, answer_of, failure_of, matching
 from ._membership import logger
 from ._messages import Messages
-from ._received import AgentMessage, BlockingAgentMessage
+from ._received import AgentMessage, BlockingAgentMessage, Received
 from ._tracing import Tracing
 from .errors import AlreadyExistsError, OpenIntentError, UnauthenticatedError
 from .models import ERROR_MARK, Message, message_fields, message_of
 from .payloads import encode
-
-if TYPE_CHECKING:
-    from ._runtime import Received
 
 _UNFIT = ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
 

@@ -1,4 +1,4 @@
-"""Messages as an agent's handlers get them."""
+"""What an agent receives: as the server delivers it, and as handlers get it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ._generated import messages_pb2
 from .models import Message
 
 Reply = Callable[[Any, Mapping[str, Any] | None], Awaitable[Message | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message as it was delivered, with where it came from."""
+
+    wire: messages_pb2.Message
+    intent_id: str
+    channel_name: str
+    position: int | None
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 from . import _methods as methods
@@ -12,6 +11,7 @@ from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
 from ._handling import Handling
 from ._membership import Membership, ends_agent, logger
+from ._received import Received
 from ._work import Work
 from .errors import OpenIntentError
 
@@ -23,17 +23,6 @@ _FAREWELL_SECONDS = 5.0
 _GATHERING = 0.1
 """How many seconds deliveries that are done with wait for more of them, at most: each call that acknowledges is a commit of
 the server's, which the answers under way would wait for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A message with where it came from."""
-
-    wire: messages_pb2.Message
-    intent_id: str
-    channel_name: str
-    position: int | None
-    attempt: int
 
 
 class Runtime:

@@ -12,7 +12,7 @@ from typing import Any
 
 from google.protobuf import struct_pb2
 
-from .errors import PayloadError
+from ._basic_errors import PayloadError
 
 _LARGEST_INTEGER = 2**53 - 1
 _DEEPEST = 64

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ._async_channel_calls import AsyncChannelCalls
 from ._awaiting import AsyncIteration
 from ._channel_fields import ChannelFields
 from .models import Channel, Message
-
-if TYPE_CHECKING:
-    from .async_client import AsyncOpenIntentClient
 
 
 class AsyncChannelHandle(ChannelFields):
     """A channel with what can be done on it. Its fields are those of the channel when it was last read."""
 
-    def __init__(self, client: AsyncOpenIntentClient, channel: Channel) -> None:
+    def __init__(self, client: AsyncChannelCalls, channel: Channel) -> None:
         super().__init__(channel)
         self._client = client
 

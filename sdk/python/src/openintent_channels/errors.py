@@ -6,13 +6,10 @@ people and may change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from .models import Message
-
+from ._basic_errors import InvalidArgumentError, OpenIntentError, PayloadError, Violation
+from .models import Message
 
 __all__ = [
     "AbortedError",
@@ -41,52 +38,8 @@ __all__ = [
     "Violation",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One field of a request that was refused, and why."""
-
-    field: str
-    description: str
-
-
-class OpenIntentError(Exception):
-    """A call that the server refused or that never reached it.
-
-    `code` is the canonical gRPC name (`NOT_FOUND`), `reason` the server's stable word (`CHANNEL_NOT_FOUND`; empty when the
-    failure is not the server's), `metadata` further facts as text, `violations` the fields that were refused, and
-    `retry_after` the seconds that the server asks to wait before the next attempt, or None.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        code: str = "UNKNOWN",
-        reason: str = "",
-        metadata: Mapping[str, str] | None = None,
-        violations: Sequence[Violation] = (),
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = code
-        self.reason = reason
-        self.metadata = dict(metadata or {})
-        self.violations = tuple(violations)
-        self.retry_after = retry_after
-
-    @property
-    def message_id(self) -> str | None:
-        """The message that the call was about, where the server told it: of an ask, its request."""
-        return self.metadata.get("message_id")
-
-    def __str__(self) -> str:
-        return f"{self.message} ({self.reason or self.code})"
-
-
-class InvalidArgumentError(OpenIntentError):
-    """The call itself is wrong; `violations` says where."""
+for _kind in (InvalidArgumentError, OpenIntentError, PayloadError, Violation):
+    _kind.__module__ = __name__  # Programs import them from here, so tracebacks and pickles name this module.
 
 
 class UnauthenticatedError(OpenIntentError):
@@ -173,15 +126,6 @@ class RemoteError(OpenIntentError):
         super().__init__(message, code="UNKNOWN", reason="HANDLER_FAILED", metadata=facts)
         self.type = type
         self.response = response
-
-
-class PayloadError(InvalidArgumentError, ValueError):
-    """A payload that cannot be written or does not have the form that a type asks for; found before or after the wire."""
-
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(
-            f"{path}: {problem}", code="INVALID_ARGUMENT", reason="INVALID_PAYLOAD", violations=[Violation(path, problem)]
-        )
 
 
 BY_CODE: Mapping[str, type[OpenIntentError]] = {

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._blocking import Iteration
+from ._channel_calls import ChannelCalls
 from ._channel_fields import ChannelFields
 from .models import Channel, Message
-
-if TYPE_CHECKING:
-    from .client import OpenIntentClient
 
 
 class ChannelHandle(ChannelFields):
     """A channel with what can be done on it. Its fields are those of the channel when it was last read."""
 
-    def __init__(self, client: OpenIntentClient, channel: Channel) -> None:
+    def __init__(self, client: ChannelCalls, channel: Channel) -> None:
         super().__init__(channel)
         self._client = client
 

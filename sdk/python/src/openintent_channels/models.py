@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import payloads
+from ._basic_errors import InvalidArgumentError, Violation
 from ._generated import channels_pb2, intents_pb2, messages_pb2
 from ._structs import from_struct
-from .errors import InvalidArgumentError, Violation
 
 T = TypeVar("T")
 

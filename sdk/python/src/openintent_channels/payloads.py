@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from .errors import PayloadError
+from ._basic_errors import PayloadError
 
 T = TypeVar("T")
 
