@@ -1,10 +1,10 @@
 import { badField, errorFrom, OpenIntentError, RemoteError } from "./errors.js";
-import { toJsonObject, type JsonObject } from "./json.js";
+import { toJsonObject } from "./json.js";
 import { newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
 import { inSpan, traced, type Span, type Trace } from "./tracing.js";
 import type { AskRequest, Transport } from "./transport.js";
-import type { Message } from "./types.js";
+import type { JsonObject, Message } from "./types.js";
 
 /** How a question is asked. `timeout` is how long to wait for answers, in seconds: 30 unless given, 600 at most. */
 export interface AskOptions extends CallOptions {

@@ -1,4 +1,4 @@
-import type { Client } from "./client.js";
+import type { ChannelCalls } from "./channel-calls.js";
 import { AlreadyExistsError, ChannelNameTakenError } from "./errors.js";
 import { ChannelHandle } from "./handle.js";
 import { withRetry, type CallOptions } from "./retry.js";
@@ -21,11 +21,11 @@ const openAttempts = 5;
 
 /** The channels of intents, by name. */
 export class ChannelDirectory {
-  readonly #client: Client;
+  readonly #client: ChannelCalls;
   readonly #transport: Transport;
   readonly #settings: Settings;
 
-  constructor(client: Client, transport: Transport, settings: Settings) {
+  constructor(client: ChannelCalls, transport: Transport, settings: Settings) {
     this.#client = client;
     this.#transport = transport;
     this.#settings = settings;

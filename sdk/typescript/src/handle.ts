@@ -1,13 +1,12 @@
 import type { AskAllOptions, AskOptions } from "./asking.js";
-import type { Client, SendOptions } from "./client.js";
+import type { ChannelCalls, SendOptions } from "./channel-calls.js";
 import type { Following, FollowOptions } from "./following.js";
-import type { JsonObject } from "./json.js";
 import type { CallOptions } from "./retry.js";
-import type { Channel, ChannelMessage, ChannelOptions, ChannelStatus, MemberPolicy, Message } from "./types.js";
+import type { Channel, ChannelMessage, ChannelOptions, ChannelStatus, JsonObject, MemberPolicy, Message } from "./types.js";
 
 /** A channel to talk on, with the channel's fields as they were when the handle was made. */
 export class ChannelHandle implements Channel {
-  readonly #client: Client;
+  readonly #client: ChannelCalls;
   readonly id: string;
   readonly intentId: string;
   readonly taskId: string | null;
@@ -22,7 +21,7 @@ export class ChannelHandle implements Channel {
   readonly messageCount: number;
   readonly lastMessageAt: Date | null;
 
-  constructor(client: Client, channel: Channel) {
+  constructor(client: ChannelCalls, channel: Channel) {
     this.#client = client;
     this.id = channel.id;
     this.intentId = channel.intentId;

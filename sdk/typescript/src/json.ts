@@ -1,12 +1,5 @@
 import { badField } from "./errors.js";
-
-/** A value that JSON can hold. */
-export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
-
-/** A JSON object: what payloads, metadata and states are on the wire. */
-export interface JsonObject {
-  [name: string]: JsonValue;
-}
+import type { JsonObject, JsonValue } from "./types.js";
 
 /** How deep the server lets objects be nested. */
 const maxDepth = 64;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json.js";
+import type { JsonObject } from "./types.js";
 
 /** Where a span stands, as others may know it. */
 export interface Trace {

@@ -1,4 +1,3 @@
-import type { JsonObject } from "./json.js";
 import type {
   AccessPolicy,
   Channel,
@@ -6,6 +5,7 @@ import type {
   ChannelOptions,
   Intent,
   IntentStatus,
+  JsonObject,
   MemberPolicy,
   Message,
   MessageType,

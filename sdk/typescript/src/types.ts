@@ -1,4 +1,10 @@
-import type { JsonObject } from "./json.js";
+/** A value that JSON can hold. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** A JSON object: what payloads, metadata and states are on the wire. */
+export interface JsonObject {
+  [name: string]: JsonValue;
+}
 
 /** What a message is for: a question, its answer, information for one, or for everybody. */
 export type MessageType = "request" | "response" | "notify" | "broadcast";

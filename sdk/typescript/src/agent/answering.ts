@@ -1,8 +1,8 @@
 import type { Client } from "../client.js";
 import { AlreadyExistsError, isRetryable, OpenIntentError } from "../errors.js";
-import { toJsonObject, type JsonObject } from "../json.js";
+import { toJsonObject } from "../json.js";
 import { inSpan, type Tracing } from "../tracing.js";
-import type { Message } from "../types.js";
+import type { JsonObject, Message } from "../types.js";
 import type { Handlers, ReceivedMessage } from "./message.js";
 import type { Received } from "./server.js";
 

@@ -1,5 +1,4 @@
-import type { JsonObject } from "../json.js";
-import type { Message } from "../types.js";
+import type { JsonObject, Message } from "../types.js";
 import type { Received } from "./server.js";
 
 /** A message as a handler gets it. */

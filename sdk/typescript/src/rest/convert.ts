@@ -1,6 +1,6 @@
 import { connectionLost } from "../errors.js";
-import { isObject, type JsonObject } from "../json.js";
-import { saysFailure, type Channel, type Intent, type Message, type MessageType } from "../types.js";
+import { isObject } from "../json.js";
+import { saysFailure, type Channel, type Intent, type JsonObject, type Message, type MessageType } from "../types.js";
 
 type Wire = Record<string, any>;
 
