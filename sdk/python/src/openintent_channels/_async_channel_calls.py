@@ -23,7 +23,7 @@ class AsyncChannelCalls:
         return await self._connection.run(self._rules.channels.get(channel_id))
 
     async def close_channel(self, channel_id: str) -> Channel:
-        """Closes a channel. Closing a closed one is no error."""
+        """Closes a channel. Closing a closed one is not an error."""
         return await self._connection.run(self._rules.channels.close(channel_id))
 
     async def send_message(
@@ -54,7 +54,7 @@ class AsyncChannelCalls:
         sender: str | None = None,
         idempotency_key: str | None = None,
     ) -> Message:
-        """Answers a request. MessageExpiredError when its time is over."""
+        """Answers a request. Raises MessageExpiredError when its time is over."""
         steps = self._rules.messages.reply(channel_id, message_id, payload, metadata, sender, idempotency_key)
         return await self._connection.run(steps)
 
@@ -77,7 +77,7 @@ class AsyncChannelCalls:
         return await self._connection.run(self._rules.messages.get(channel_id, message_id))
 
     async def mark_read(self, channel_id: str, message_id: str, *, agent_id: str | None = None) -> Message:
-        """Marks a message read. Repetitions are harmless."""
+        """Marks a message as read. Repetitions are harmless."""
         return await self._connection.run(self._rules.messages.mark_read(channel_id, message_id, agent_id))
 
     async def ask(
@@ -91,11 +91,11 @@ class AsyncChannelCalls:
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> Message:
-        """Asks an agent or a role and gives the first response. `timeout` is in seconds, above 0 and at most 600.
+        """Asks an agent or a role and returns the first response. `timeout` is in seconds, above 0 and at most 600.
 
-        RemoteError when the responder's handler failed, MessageTimeoutError when no response came in time,
-        ChannelClosedError and PermissionDeniedError when the channel or the access went away meanwhile. All carry the
-        request's `message_id`, with which `resume_ask` goes on.
+        Raises RemoteError when the responder's handler failed, MessageTimeoutError when no response came in time,
+        ChannelClosedError when the channel closed meanwhile, and PermissionDeniedError when the access was lost. All of
+        them carry the request's `message_id`, with which `resume_ask` goes on.
         """
         steps = self._rules.asking.ask(channel_id, to, payload, timeout, sender, metadata, idempotency_key)
         return await self._connection.run(steps)
@@ -112,7 +112,7 @@ class AsyncChannelCalls:
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> list[Message]:
-        """Asks and gathers the responses of the whole time, or until `min_responses` came. Too few are no error."""
+        """Asks and gathers responses for the whole time, or until `min_responses` came. Too few are not an error."""
         steps = self._rules.asking.ask_all(
             channel_id, to, payload, timeout, min_responses, sender, metadata, idempotency_key
         )
@@ -130,7 +130,7 @@ class AsyncChannelCalls:
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> AsyncIteration[Message]:
-        """Asks and gives responses as they arrive, until the time is over or `min_responses` came. The question is sent at
+        """Asks and yields responses as they arrive, until the time is over or `min_responses` came. The question is sent at
         the first `anext`; leaving the iteration early leaves it open."""
         steps = self._rules.asking.ask_all_iter(
             channel_id, to, payload, timeout, min_responses, sender, metadata, idempotency_key
@@ -138,7 +138,7 @@ class AsyncChannelCalls:
         return AsyncIteration(self._connection, steps)
 
     async def resume_ask(self, channel_id: str, message_id: str, timeout: float = 30) -> Message:
-        """Picks up a question that was asked before, as after a crash, and gives its first response."""
+        """Picks up a question that was asked before, for example after a crash, and returns its first response."""
         return await self._connection.run(self._rules.asking.resume(channel_id, message_id, timeout))
 
     def follow(self, channel_id: str, after: int | None = None, include_own: bool = True) -> AsyncIteration[Message]:

@@ -42,7 +42,7 @@ class OpenIntentError(Exception):
 
     @property
     def message_id(self) -> str | None:
-        """The message that the call was about, where the server told it: of an ask, its request."""
+        """The message that the call was about, if the server named it; for an ask, its request."""
         return self.metadata.get("message_id")
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class InvalidArgumentError(OpenIntentError):
 
 
 class PayloadError(InvalidArgumentError, ValueError):
-    """A payload that cannot be written or does not have the form that a type asks for; found before or after the wire."""
+    """A payload that cannot be sent, or does not have the form that a type asks for; found by this package itself."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(

@@ -19,9 +19,9 @@ class OpenIntentClient(ChannelCalls):
     """A client of an OpenIntent server, for any number of threads.
 
     `server` is `host:port`, `https://host:port` for TLS; without it OPENINTENT_SERVER, or 127.0.0.1:50051. `api_key` and
-    `agent_id` (whom the client acts as) default to OPENINTENT_API_KEY and OPENINTENT_AGENT_ID. `retry_patience` is how many
-    seconds a call without a deadline of its own is tried for while the server is away; 30 when absent. Nothing is connected
-    before the first call. Every method raises the errors of `openintent_channels.errors`.
+    `agent_id` (the agent that the client acts as) default to OPENINTENT_API_KEY and OPENINTENT_AGENT_ID. `retry_patience` is
+    how many seconds a call without a deadline of its own is tried for while the server is away; 30 when absent. The client
+    connects at the first call. Every method raises the errors of `openintent_channels.errors`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class OpenIntentClient(ChannelCalls):
         options: Options | None = None,
         task_id: str | None = None,
     ) -> Channel:
-        """Creates a channel. ChannelNameTakenError when an open channel of the intent has the name."""
+        """Creates a channel. Raises ChannelNameTakenError when an open channel of the intent has the name."""
         steps = self._rules.channels.create(intent_id, name, members, member_policy, options, task_id)
         return self._connection.run(steps)
 
@@ -58,7 +58,7 @@ class OpenIntentClient(ChannelCalls):
         return self._connection.run(self._rules.channels.list(intent_id))
 
     def close(self) -> None:
-        """Ends the connection, with all that waits on it."""
+        """Ends the connection, and everything that waits on it."""
         self._connection.close()
 
     def __enter__(self) -> OpenIntentClient:
@@ -84,15 +84,15 @@ class Channels:
         member_policy: str = "intent",
         options: Options | None = None,
     ) -> ChannelHandle:
-        """Gets the intent's open channel of this name, or creates it with the members, policy and options. Of several that
-        do so at once all get the same."""
+        """Gets the intent's open channel of this name, or creates it with the members, policy and options. When
+        several callers do so at once, they all get the same channel."""
         client = self._client
         steps = client._rules.channels.open(name, intent_id, members, member_policy, options)
         return ChannelHandle(client, client._connection.run(steps))
 
 
 class Intents:
-    """The little of intents that conversations need."""
+    """The few calls on intents that conversations need."""
 
     def __init__(self, client: OpenIntentClient) -> None:
         self._client = client
@@ -110,8 +110,8 @@ class Intents:
         default_policy: str | None = None,
     ) -> Intent:
         """Creates an intent, a draft unless `status` says otherwise. `default_policy`, `open` or `closed`, begins an access
-        control list with it; without one the server's setting says what everyone may do. UnavailableError may leave open
-        whether the intent exists."""
+        control list with it; without one the server's setting says what everyone may do. After an UnavailableError, the
+        intent may exist all the same."""
         client = self._client
         steps = client._rules.intents.create(
             title, description, status, state, constraints, parent_intent_id, depends_on, default_policy

@@ -59,7 +59,7 @@ class AlreadyExistsError(OpenIntentError):
 
 
 class FailedPreconditionError(OpenIntentError):
-    """Things are not as the call needs them, and trying again does not change that."""
+    """The state of things does not allow the call, and trying again does not change that."""
 
 
 class AbortedError(OpenIntentError):
@@ -75,7 +75,7 @@ class UnavailableError(OpenIntentError):
 
 
 class MessageTimeoutError(OpenIntentError, TimeoutError):
-    """The time ran out: no response came, or no answer of the server. `message_id` is the request's, None if not known."""
+    """The time ran out: no response came, or no answer from the server. `message_id` is the request's, None if unknown."""
 
 
 class ChannelClosedError(FailedPreconditionError):
@@ -107,11 +107,11 @@ class NotAMemberError(PermissionDeniedError):
 
 
 class TargetNotAMemberError(PermissionDeniedError):
-    """The addressed agent is no member of the channel."""
+    """The addressed agent is not a member of the channel."""
 
 
 class SenderMismatchError(PermissionDeniedError):
-    """The named sender is not who calls."""
+    """The named sender is not the caller."""
 
 
 class ChannelNameTakenError(AlreadyExistsError):
@@ -140,7 +140,7 @@ BY_CODE: Mapping[str, type[OpenIntentError]] = {
     "UNAVAILABLE": UnavailableError,
     "DEADLINE_EXCEEDED": MessageTimeoutError,
 }
-"""Which error a canonical code becomes where its reason has none of its own."""
+"""Which error a canonical code becomes when its reason has none of its own."""
 
 BY_REASON: Mapping[str, type[OpenIntentError]] = {
     "MESSAGE_TIMEOUT": MessageTimeoutError,

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 class Still(FakeServer):
-    """A server for which no time passes: what waits, waits for ever."""
+    """A server for which no time passes: a wait never ends."""
 
     async def perform(self, effect: Effect) -> Any:
         if isinstance(effect, Pause):

@@ -1,4 +1,4 @@
-"""A closed client ends what is under way, and refuses what is called after that."""
+"""A closed client ends the calls that are under way, and refuses later ones."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""Following gives each message once, in order, whatever happens to the connection."""
+"""Following yields each message once, in order, whatever happens to the connection."""
 
 from typing import Any
 

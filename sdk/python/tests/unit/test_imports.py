@@ -12,7 +12,7 @@ import openintent_channels
 
 
 def modules_of(package: Path) -> dict[str, Path]:
-    """Gives the files of a package's modules by their full names."""
+    """Returns the files of a package's modules by their full names."""
     found = {}
     for file in package.rglob("*.py"):
         parts = file.relative_to(package.parent).with_suffix("").parts
@@ -21,7 +21,7 @@ def modules_of(package: Path) -> dict[str, Path]:
 
 
 def imports_of(module: str, file: Path, known: Collection[str]) -> Iterator[str]:
-    """Gives the known modules that a module imports, anywhere in its text."""
+    """Yields the known modules that a module imports, anywhere in its text."""
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -33,7 +33,7 @@ def imports_of(module: str, file: Path, known: Collection[str]) -> Iterator[str]
 
 
 def circle_in(package: Path) -> list[str]:
-    """Gives the modules of a circle, each before one that it imports and the first again at the end; none without one."""
+    """Returns the modules of a circle, each before the next that it imports, and the first again at the end; or nothing."""
     modules = modules_of(package)
     try:
         TopologicalSorter({name: set(imports_of(name, file, modules)) for name, file in modules.items()}).prepare()

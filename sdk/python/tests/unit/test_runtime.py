@@ -178,7 +178,7 @@ async def test_the_first_result_answers_and_failures_are_told() -> None:
 
 
 class Odd(BaseException):
-    """What no handler should raise, and one does."""
+    """An error that no handler should raise."""
 
 
 async def waits_for_what_was_cancelled(message: AgentMessage) -> None:

@@ -1,4 +1,4 @@
-"""Arguments go before the environment, the environment before the defaults."""
+"""Arguments go first, then the environment, then the defaults."""
 
 import pytest
 

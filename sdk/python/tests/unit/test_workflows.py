@@ -1,4 +1,4 @@
-"""Workflow files are read, and what they name is bound or missed."""
+"""Workflow files are read, and the handlers that they name are bound or reported as missing."""
 
 import sys
 from pathlib import Path
