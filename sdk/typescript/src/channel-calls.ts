@@ -7,21 +7,21 @@ import { inSpan, traced, type Trace } from "./tracing.js";
 import type { Attempt, ReplyRequest, SendRequest, Transport } from "./transport.js";
 import type { Channel, JsonObject, Message, MessageType } from "./types.js";
 
-/** What is said of a message that is sent. */
+/** How a message is sent. */
 export interface SendOptions extends CallOptions {
   /** An agent, `role:<role_id>`, or `*`; absent: everybody. A request must name an agent or a role. */
   to?: string;
   /** `notify` unless given. */
   messageType?: MessageType;
-  /** When it expires unread; a request unanswered. */
+  /** When it expires if it is unread, or unanswered if it is a request. */
   expiresAt?: Date;
   /** Facts about the message. */
   metadata?: object;
-  /** The sending agent; the operator alone may name another than its own. */
+  /** The sending agent; only the operator may name another than its own. */
   sender?: string;
   /** For a response that is sent this way: the request's id. */
   correlationId?: string;
-  /** Makes the send repeatable by the caller too; made by this package unless given. 1 to 255 characters. */
+  /** Lets the caller repeat the send too; this package makes one unless given. 1 to 255 characters. */
   idempotencyKey?: string;
 }
 
@@ -32,9 +32,9 @@ export interface ReplyOptions extends CallOptions {
 }
 
 export interface ListOptions extends CallOptions {
-  /** Only messages after this one, which is a message's id. Without it the newest are given. */
+  /** Only messages after the one with this id. Without it, the newest are returned. */
   since?: string;
-  /** Only messages of which this agent is a recipient. */
+  /** Only messages that have this agent as a recipient. */
   to?: string;
   /** 1 to 1,000; 1,000 unless given. */
   limit?: number;
@@ -109,13 +109,13 @@ export class ChannelCalls {
     return this.#retried(options, call) as Promise<Message<T>>;
   }
 
-  /** Marks a message read; repeats are harmless. */
+  /** Marks a message as read; repetitions are harmless. */
   markRead(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message> {
     return this.#retried(options, (attempt) => this.transport.markRead(channelId, messageId, attempt));
   }
 
   /**
-   * Asks an agent or a `role:...` and gives the first response.
+   * Asks an agent or a `role:...` and returns the first response.
    *
    * @throws MessageTimeoutError when none came within `timeout` (30) seconds
    * @throws ChannelClosedError when the channel was closed meanwhile
@@ -126,8 +126,8 @@ export class ChannelCalls {
   }
 
   /**
-   * Asks and gives all responses that came within `timeout` (30) seconds, or as soon as `minResponses` came. Too few are no
-   * error; a response that says that its handler failed is one like others, with `isError`.
+   * Asks and returns all responses that came within `timeout` (30) seconds, or as soon as `minResponses` came. Too few are
+   * not an error. A response that says that its handler failed counts like the others, and has `isError`.
    */
   askAll<T = JsonObject>(
     channelId: string,
@@ -151,7 +151,7 @@ export class ChannelCalls {
     return this.#asking.askAllIter(channelId, to, payload, options) as AsyncGenerator<Message<T>, void>;
   }
 
-  /** Picks up a question that was asked before a crash: waits up to `timeout` (30) seconds for its first response. */
+  /** Picks up a question that was asked before a crash. It waits up to `timeout` (30) seconds for its first response. */
   resumeAsk<T = JsonObject>(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message<T>> {
     return this.#asking.resumeAsk(channelId, messageId, options) as Promise<Message<T>>;
   }
@@ -161,7 +161,7 @@ export class ChannelCalls {
     return new Following<T>(this.transport, this.settings, channelId, options);
   }
 
-  /** Sends something in a span. The request is made once, so that every attempt sends the same. */
+  /** Sends something in a span. The request is made once, so every attempt sends the same. */
   #sending(
     name: string,
     channelId: string,

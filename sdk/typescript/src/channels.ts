@@ -16,7 +16,7 @@ export interface CreateChannelOptions extends CallOptions {
   taskId?: string;
 }
 
-/** How often `open` looks again when others create and close channels of the same name meanwhile. */
+/** How often `open` tries, when others create and close channels of the same name meanwhile. */
 const openAttempts = 5;
 
 /** The channels of intents, by name. */
@@ -32,8 +32,8 @@ export class ChannelDirectory {
   }
 
   /**
-   * Gets the intent's open channel of this name or, when there is none, creates it with the options. Of two that do so at
-   * once both get the same.
+   * Gets the intent's open channel of this name or, when there is none, creates it with the options. When two callers do so
+   * at once, both get the same channel.
    */
   async open(name: string, intentId: string, options: CreateChannelOptions = {}): Promise<ChannelHandle> {
     const { signal, timeout } = options;
@@ -57,7 +57,7 @@ export class ChannelDirectory {
     }
   }
 
-  /** Creates a channel. When an attempt's answer was lost, it looks whether the channel is there now. */
+  /** Creates a channel. When the answer to an attempt was lost, it looks whether the channel is there now. */
   create(intentId: string, name: string, options: CreateChannelOptions): Promise<Channel> {
     const { signal, timeout, members = [], memberPolicy = "intent", options: settings = {}, taskId } = options;
     const request: CreateChannelRequest = {
@@ -87,7 +87,7 @@ export class ChannelDirectory {
     return channels.find((channel) => channel.name === name && channel.status === "open");
   }
 
-  /** Whether a channel is what an earlier attempt of this client's made. */
+  /** Whether a channel is the one that an earlier attempt of this client created. */
   #isMadeFrom(channel: Channel, request: CreateChannelRequest): boolean {
     const { agentId } = this.#settings;
     const asked = Object.entries(request.options) as [keyof ChannelOptions, unknown][];

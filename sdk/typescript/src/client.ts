@@ -8,18 +8,18 @@ import type { Transport } from "./transport.js";
 import type { Channel } from "./types.js";
 
 /**
- * The client, over any transport. Every method may be called as often as liked at the same time; each takes a `signal` to
- * give up by and a `timeout` in seconds.
+ * The client, over any transport. Any number of calls may be made at the same time. Each takes a `signal`, which gives it
+ * up, and a `timeout` in seconds.
  *
- * A lost connection, or a server that stops or is full, is not the caller's concern: the call is made again, under the same
- * idempotency key, until its deadline. Everything else that goes wrong is an OpenIntentError.
+ * A lost connection, or a server that stops or is full, is not the caller's concern: the client makes the call again, under
+ * the same idempotency key, until its deadline. Everything else that goes wrong is an OpenIntentError.
  */
 export class Client extends ChannelCalls {
   /** The channels of intents, by name. */
   readonly channels: ChannelDirectory;
-  /** The little of intents that conversations need. */
+  /** The few calls on intents that conversations need. */
   readonly intents: IntentDirectory;
-  /** The agent as which this client acts; undefined: a bound key's own, or the operator. */
+  /** The agent that this client acts as; undefined: a bound key's own, or the operator. */
   readonly agentId: string | undefined;
 
   protected constructor(transport: Transport, settings: Settings) {
@@ -44,7 +44,7 @@ export class Client extends ChannelCalls {
     return new ChannelHandle(this, channel);
   }
 
-  /** Ends the client: what is under way, and what is called from then on, fails with the code `CANCELLED`. */
+  /** Ends the client: calls that are under way, and later ones, fail with the code `CANCELLED`. */
   close(): void {
     this.transport.close();
   }

@@ -4,7 +4,7 @@ import type { Following, FollowOptions } from "./following.js";
 import type { CallOptions } from "./retry.js";
 import type { Channel, ChannelMessage, ChannelOptions, ChannelStatus, JsonObject, MemberPolicy, Message } from "./types.js";
 
-/** A channel to talk on, with the channel's fields as they were when the handle was made. */
+/** A channel to talk on, with its fields as they were when the handle was made. */
 export class ChannelHandle implements Channel {
   readonly #client: ChannelCalls;
   readonly id: string;
@@ -38,12 +38,12 @@ export class ChannelHandle implements Channel {
     this.lastMessageAt = channel.lastMessageAt;
   }
 
-  /** Asks an agent or a `role:...` and gives the first response; see `Client.ask`. */
+  /** Asks an agent or a `role:...` and returns the first response; see `Client.ask`. */
   ask<T = JsonObject>(to: string, payload: object, options: AskOptions = {}): Promise<Message<T>> {
     return this.#client.ask<T>(this.id, to, payload, options);
   }
 
-  /** Asks and gives all responses of the window; see `Client.askAll`. */
+  /** Asks and returns all responses within the window; see `Client.askAll`. */
   askAll<T = JsonObject>(to: string, payload: object, options: AskAllOptions = {}): Promise<Message<T>[]> {
     return this.#client.askAll<T>(this.id, to, payload, options);
   }

@@ -13,14 +13,14 @@ function modules(): Map<string, string> {
   return new Map(files.map((path) => [path.replaceAll("\\", "/"), readFileSync(sources + path, "utf8")]));
 }
 
-/** The modules that a module's text names: to import from them, types alone too, to export what they have, or to load them. */
+/** The modules that a module imports or exports from, anywhere in its text, and if only for their types. */
 function importsOf(path: string, text: string): string[] {
   return ts
     .preProcessFile(text)
     .importedFiles.map(({ fileName }) => posix.join(posix.dirname(path), fileName.replace(/\.js$/, ".ts")));
 }
 
-/** The modules of a circle, each before one that it imports and the first again at the end; empty when there is none. */
+/** The modules of a circle, each before the next that it imports, and the first again at the end; or nothing. */
 function circleIn(texts: ReadonlyMap<string, string>): string[] {
   const done = new Set<string>();
   const search = (path: string, way: readonly string[]): string[] => {
