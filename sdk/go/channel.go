@@ -152,7 +152,7 @@ func (c *Client) CreateChannel(ctx context.Context, intentID, name string, optio
 	return c.channel(created), nil
 }
 
-// ownChannel looks whether an attempt whose answer was lost created the channel: it is then of this caller's own making.
+// ownChannel looks whether an attempt whose answer was lost created the channel: then this caller is its creator.
 func (c *Client) ownChannel(ctx context.Context, intentID, name string, taken error) (*openintentv1.Channel, error) {
 	open, err := c.everyChannel(ctx, intentID, openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN.Enum())
 	if err != nil {

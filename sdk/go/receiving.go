@@ -298,7 +298,8 @@ func (r *receiver) enqueue(this *job) {
 	}
 }
 
-// begin makes a job of a message, with the number of its delivery or 0. It returns nil when the message is being handled or has been.
+// begin makes a job of a message, with the number of its delivery or 0. It returns nil when the message is being handled, or has
+// been.
 func (r *receiver) begin(message *Message, number int64) *job {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
