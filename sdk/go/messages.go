@@ -10,7 +10,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Draft is a message to be sent.
+// Draft is a message to send.
 type Draft struct {
 	// To is an agent, "role:" with a role, or "*"; "" means everyone.
 	To string

@@ -58,7 +58,7 @@ export class ChannelCalls {
     return this.#retried(options, (attempt) => this.transport.getChannel(channelId, attempt));
   }
 
-  /** Closes a channel; closing a closed one is no error. */
+  /** Closes a channel; closing a closed one is not an error. */
   closeChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
     return this.#retried(options, (attempt) => this.transport.closeChannel(channelId, attempt));
   }

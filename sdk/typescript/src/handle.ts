@@ -73,7 +73,7 @@ export class ChannelHandle implements Channel {
     return this.#client.follow<T>(this.id, options);
   }
 
-  /** Closes the channel; closing a closed one is no error. */
+  /** Closes the channel; closing a closed one is not an error. */
   close(options: CallOptions = {}): Promise<Channel> {
     return this.#client.closeChannel(this.id, options);
   }

@@ -24,7 +24,7 @@ CHANNEL_OPTIONS: tuple[tuple[str, int | str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to reach the server, and as whom."""
+    """How to reach the server, and which agent to act as."""
 
     target: str
     tls: bool

@@ -26,7 +26,7 @@ class Still(FakeServer):
 async def silent(message: AgentMessage) -> None: ...
 
 
-def test_many_are_acknowledged_at_once_and_the_rest_on_leaving() -> None:
+def test_many_are_acknowledged_without_delay_and_the_rest_when_the_agent_leaves() -> None:
     async def tell() -> None:
         last = asyncio.Event()
 

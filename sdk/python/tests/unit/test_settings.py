@@ -21,7 +21,7 @@ def test_the_environment() -> None:
     assert settings.metadata == (("x-api-key", "env-key"), ("x-agent-id", "env-agent"))
 
 
-def test_arguments_go_before() -> None:
+def test_arguments_go_first() -> None:
     settings = resolve(ENVIRONMENT, "arg:2", "arg-key", "arg-agent", False)
     assert (settings.target, settings.tls) == ("arg:2", False)
     assert settings.metadata == (("x-api-key", "arg-key"), ("x-agent-id", "arg-agent"))

@@ -6,7 +6,7 @@ import type { Attempt } from "../transport.js";
 /** Codes that waiting does not change: an error with one ends the agent. */
 const final = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT"]);
 
-/** Whether trying again cannot mend a failure. */
+/** Whether a failure is final: trying again cannot mend it. */
 export function isFinal(error: unknown): boolean {
   return !(error instanceof OpenIntentError) || final.has(error.code);
 }

@@ -24,7 +24,7 @@ export function expectMembers(actual: any, expected: any, where: string): void {
     );
     expected.forEach((item, i) => expectMembers(actual[i], item, `${where}[${i}]`));
   } else if (typeof expected === "object") {
-    assert.ok(typeof actual === "object" && actual !== null, `${where}: ${JSON.stringify(actual)} is no object`);
+    assert.ok(typeof actual === "object" && actual !== null, `${where}: ${JSON.stringify(actual)} is not an object`);
     for (const [name, member] of Object.entries(expected)) {
       expectMembers(actual[name], member, `${where}.${name}`);
     }

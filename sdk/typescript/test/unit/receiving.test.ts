@@ -121,7 +121,7 @@ test("responses, the agent's own messages and events are acknowledged unhandled"
   const server = new FakeServer([
     [delivery(1, "r", { messageType: "response" }), delivery(2, "o", { sender: "me" }), { number: 3, received: null }],
   ]);
-  await play(server, async () => assert.fail("nothing is to be handled"));
+  await play(server, async () => assert.fail("nothing must be handled"));
   assert.deepEqual(server.acknowledged, [1, 2, 3]);
 });
 
