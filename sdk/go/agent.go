@@ -76,7 +76,7 @@ func (c *Client) Agent(options AgentOptions) *Agent {
 func (a *Agent) Client() *Client { return a.client }
 
 // OnMessage binds a handler to the messages on channels of this name; "" binds it to those that no other handler is bound to.
-// All handlers of a message are called, in the order they were bound. The first result that is not nil, or the first failure,
+// All handlers of a message are called, in the order they were bound. The first that returns something other than nil, or fails,
 // answers. Bind handlers before Run.
 func (a *Agent) OnMessage(channel string, handle Handler) {
 	a.handlers = append(a.handlers, boundHandler{channel, handle})

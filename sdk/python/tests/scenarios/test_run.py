@@ -98,7 +98,7 @@ def test_serving_ends_with_its_task() -> None:
         serving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await serving
-        with pytest.raises(RuntimeError, match="while the agent runs"):
+        with pytest.raises(RuntimeError, match="only while it runs"):
             _ = agent.client
 
     asyncio.run(serve())
