@@ -11,17 +11,17 @@ import (
 const (
 	// acknowledgedAtOnce is how many deliveries one call acknowledges, at most.
 	acknowledgedAtOnce = 1000
-	// gathering is how long deliveries that are done with wait for more of them, at most: each call is a commit of the
-	// server's, which the answers under way would wait for.
+	// gathering is how long finished deliveries wait for more of them, at most: each call is a commit on the server, and the
+	// answers under way would have to wait for it.
 	gathering = 100 * time.Millisecond
 )
 
-// acknowledger tells the server which deliveries are done with, many at a time.
+// acknowledger tells the server which deliveries are finished, many at a time.
 type acknowledger struct {
 	receiver *receiver
 	wake     chan struct{}
 	hurry    chan struct{} // wakes run while it gathers
-	// many are enough not to wait for more: the stream goes on while they are acknowledged.
+	// many deliveries do not wait for more: the stream goes on while they are acknowledged.
 	many int
 
 	mutex   sync.Mutex
@@ -48,7 +48,7 @@ func (a *acknowledger) add(number int64) {
 	}
 }
 
-// enough tells whether what waits is to be acknowledged at once.
+// enough tells whether the deliveries that wait must be acknowledged without delay.
 func (a *acknowledger) enough() bool { return a.leaving || len(a.waiting) >= a.many }
 
 func signal(listener chan struct{}) {
@@ -58,7 +58,7 @@ func signal(listener chan struct{}) {
 	}
 }
 
-// gather lets more come to what waits, for a while.
+// gather waits for a while until more deliveries are finished.
 func (a *acknowledger) gather(ctx context.Context) {
 	timer := time.NewTimer(gathering)
 	defer timer.Stop()
@@ -79,7 +79,7 @@ func (a *acknowledger) gather(ctx context.Context) {
 	}
 }
 
-// run acknowledges until the context ends. What is not acknowledged then comes again.
+// run acknowledges until the context ends. Deliveries that are not acknowledged by then come again.
 func (a *acknowledger) run(ctx context.Context) {
 	for {
 		a.gather(ctx)
@@ -99,7 +99,7 @@ func (a *acknowledger) run(ctx context.Context) {
 	}
 }
 
-// acknowledge makes nothing of a refusal that says that the subscription is gone: nothing comes again of it.
+// acknowledge only logs a refusal: it says that the subscription is gone, and then nothing of it comes again.
 func (a *acknowledger) acknowledge(ctx context.Context, numbers []int64) (*openintentv1.Subscription, error) {
 	acknowledged, err := a.receiver.client.raw.Subscriptions.AcknowledgeDeliveries(ctx, &openintentv1.AcknowledgeDeliveriesRequest{
 		SubscriptionId: a.receiver.subscriptionID(), Numbers: numbers,
@@ -111,7 +111,7 @@ func (a *acknowledger) acknowledge(ctx context.Context, numbers []int64) (*openi
 	return acknowledged, err
 }
 
-// take gives the next numbers; none when nothing waits.
+// take returns the next numbers; none when nothing waits.
 func (a *acknowledger) take() []int64 {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -126,7 +126,7 @@ func (a *acknowledger) take() []int64 {
 	return taken
 }
 
-// flush waits until everything is acknowledged, for so long at most.
+// flush waits until everything is acknowledged, or its patience is over.
 func (a *acknowledger) flush(patience time.Duration) {
 	a.mutex.Lock()
 	if !a.busy && len(a.waiting) == 0 {

@@ -13,7 +13,7 @@ func newTestAcknowledger() *acknowledger {
 	return newAcknowledger(newReceiver(newClient(nil, Options{}).Agent(AgentOptions{ID: "agent"})))
 }
 
-func TestWhatIsDoneWithWaitsForMoreOfIt(t *testing.T) {
+func TestFinishedDeliveriesWaitForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newTestAcknowledger()
 		a.add(1)
@@ -31,7 +31,7 @@ func TestWhatIsDoneWithWaitsForMoreOfIt(t *testing.T) {
 	})
 }
 
-func TestWhatGathersGoesOnceThereIsMuchOrTheAgentLeaves(t *testing.T) {
+func TestGatheringEndsOnceThereAreManyOrTheAgentLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newTestAcknowledger()
 		gathered := make(chan struct{})
@@ -52,7 +52,7 @@ func TestWhatGathersGoesOnceThereIsMuchOrTheAgentLeaves(t *testing.T) {
 		a.add(1)
 		go gather()
 		synctest.Wait()
-		a.flush(0) // it is not there to see the end, and has asked for it
+		a.flush(0) // it asks for the end without waiting to see it
 		<-gathered
 		require.Equal(t, started, time.Now())
 	})

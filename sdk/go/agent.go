@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Handler handles a message that an agent received. What it returns for a request is sent as the response: nil sends none,
-// and a value must be what encoding/json makes an object of. An error, or a panic, becomes a response that Ask gives as a
+// Handler handles a message that an agent received. The value that it returns for a request is sent as the response; nil sends
+// none. encoding/json must write the value as an object. An error, or a panic, becomes a response that Ask returns as a
 // *RemoteError. The context ends when the agent leaves and has waited long enough.
 type Handler func(ctx context.Context, message *Message) (any, error)
 
 // AgentOptions describe an agent.
 type AgentOptions struct {
-	// ID is whom the agent acts as; the client's own agent when it is empty.
+	// ID is the agent's id; the client's own agent when it is empty.
 	ID string
 	// Role is the role it holds; empty for none.
 	Role string
-	// Capabilities are told at its registration.
+	// Capabilities are part of its registration.
 	Capabilities []string
 	// WithoutRegistering leaves the agent's record alone: it then has no role, heartbeat or presence.
 	WithoutRegistering bool
@@ -27,10 +27,10 @@ type AgentOptions struct {
 	Concurrency int
 	// Drain is how long leaving waits for running handlers; 10 seconds when it is 0.
 	Drain time.Duration
-	// Ready is called once Run receives: what is sent from then on reaches the agent.
+	// Ready is called once Run receives: messages that are sent from then on reach the agent.
 	Ready func()
-	// Log hears of what is not answered: failures of handlers for other messages than requests, lost connections. Without
-	// it slog.Default().
+	// Log gets what no answer says: failures of handlers for messages other than requests, and lost connections. Without
+	// it, slog.Default().
 	Log *slog.Logger
 }
 
@@ -75,14 +75,14 @@ func (c *Client) Agent(options AgentOptions) *Agent {
 // Client acts as the agent.
 func (a *Agent) Client() *Client { return a.client }
 
-// OnMessage binds a handler to the messages of channels of this name; "" binds it to those that no other handler is bound to.
-// All handlers of a message are called, in the order they were bound, and the first result that is not nil, or
-// failure, answers. Bind before Run.
+// OnMessage binds a handler to the messages on channels of this name; "" binds it to those that no other handler is bound to.
+// All handlers of a message are called, in the order they were bound. The first that returns something other than nil, or fails,
+// answers. Bind handlers before Run.
 func (a *Agent) OnMessage(channel string, handle Handler) {
 	a.handlers = append(a.handlers, boundHandler{channel, handle})
 }
 
-// matching gives the handlers for a channel's messages.
+// matching returns the handlers for a channel's messages.
 func (a *Agent) matching(channel string) (matching []Handler) {
 	for _, wanted := range []string{channel, ""} {
 		for _, bound := range a.handlers {
@@ -98,9 +98,9 @@ func (a *Agent) matching(channel string) (matching []Handler) {
 }
 
 // Run registers the agent, receives and answers until the context ends, and then leaves: it takes nothing new, waits for
-// running handlers as long as Drain says, sends their answers and gives nil. A lost connection is made again for as long as it
-// takes; only what another attempt cannot mend (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument) ends it by
-// itself. Several processes may run one agent: one receives, the others take over when it ends.
+// running handlers as long as Drain says, sends their answers and returns nil. It reconnects for as long as that takes; only a
+// failure that another attempt cannot mend (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument) ends it. Several
+// processes may run one agent: one receives, and the others take over when it ends.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -121,8 +121,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	return newReceiver(a).run(ctx)
 }
 
-// Leave ends Run as its context's end does and waits for it. Deregistering then removes the agent from all channels and
-// expires what is asked of it.
+// Leave ends Run, as the end of its context does, and waits for it. Deregistering then removes the agent from all channels, and
+// expires the requests that wait for it.
 func (a *Agent) Leave(ctx context.Context, deregister bool) error {
 	a.mutex.Lock()
 	this := a.running

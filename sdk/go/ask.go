@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	// grace is how much longer than a question's own time its calls may take, so that the server's word about it arrives.
+	// grace is how much longer than a question's own time its calls may take, so that the server can say that it ran out.
 	grace = 2 * time.Second
-	// margin is how much of a context's time is kept for that, at most; the question then waits that much shorter.
+	// margin is how much of a context's time is kept for that, at most; the question then waits that much less.
 	margin = 200 * time.Millisecond
 	// longestWindow is how long the server waits in one call, at most.
 	longestWindow = 10 * time.Minute
 )
 
-// Question is a request whose responses are awaited.
+// Question is a request that waits for responses.
 type Question struct {
 	// To is an agent, or "role:" with a role.
 	To string
-	// Payload is a map, or whatever encoding/json makes an object of.
+	// Payload is a map, or any value that encoding/json writes as an object.
 	Payload any
 	// Timeout is how long to wait; 30 seconds when it is 0. The context's deadline shortens it.
 	Timeout time.Duration
 	// MinResponses are enough for AskAll and AskAllIter; 0 waits the whole time.
 	MinResponses int
 	Metadata     map[string]any
-	// Sender acts for an agent, which only the operator may.
+	// Sender names another agent as the sender, which only the operator may do.
 	Sender string
 	// IdempotencyKey is made by the client when it is empty.
 	IdempotencyKey string
 }
 
-// asking is a question with what every attempt has in common.
+// asking is what all attempts at a question have in common.
 type asking struct {
 	payload, metadata *structpb.Struct
 	key               *string
@@ -44,8 +44,8 @@ type asking struct {
 	deadline          time.Time
 }
 
-// prepare makes the key and the deadline, once. The context it gives ends a little after the deadline, with its own end at
-// the latest.
+// prepare makes the key and the deadline, once. The context that it returns ends a little after the deadline, and no later than
+// the given one.
 func (c *Client) prepare(ctx context.Context, q Question) (context.Context, context.CancelFunc, *asking, error) {
 	payload, metadata, err := encodeBoth(q.Payload, q.Metadata)
 	if err != nil {
@@ -66,8 +66,8 @@ func (c *Client) prepare(ctx context.Context, q Question) (context.Context, cont
 	return ctx, cancel, a, nil
 }
 
-// Ask asks a question and gives the first response. A response that is a handler's failure is a *RemoteError, a wait that ran
-// out a *MessageTimeoutError.
+// Ask asks a question and returns the first response. When that is a handler's failure, the error is a *RemoteError; when the
+// wait ran out, it is a *MessageTimeoutError.
 func (c *Client) Ask(ctx context.Context, channelID string, q Question) (*Message, error) {
 	ctx, cancel, a, err := c.prepare(ctx, q)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Client) Ask(ctx context.Context, channelID string, q Question) (*Messag
 	return response, err
 }
 
-// firstOf gives an answer, or the failure that it carries.
+// firstOf returns an answer, or the failure that it carries.
 func (c *Client) firstOf(answer *openintentv1.Message, err error) (*Message, error) {
 	if err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func (c *Client) firstOf(answer *openintentv1.Message, err error) (*Message, err
 	return response, nil
 }
 
-// AskAll asks a question and gives the responses that came by its deadline, or as soon as MinResponses came. Too few are no
-// error.
+// AskAll asks a question and returns the responses that came by its deadline, or as soon as MinResponses came. Too few are not
+// an error.
 func (c *Client) AskAll(ctx context.Context, channelID string, q Question) ([]*Message, error) {
 	ctx, cancel, a, err := c.prepare(ctx, q)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Client) askAll(
 }
 
 // AskAllIter asks a question and yields the responses as they arrive, until its deadline or until MinResponses came. Leaving
-// it early leaves the question open. Each use asks anew.
+// it early leaves the question open. Each use asks again.
 func (c *Client) AskAllIter(ctx context.Context, channelID string, q Question) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		ctx, cancel, a, err := c.prepare(ctx, q)
@@ -147,7 +147,7 @@ func (c *Client) AskAllIter(ctx context.Context, channelID string, q Question) i
 	}
 }
 
-// yieldResponses asks for the first response and then, time and again, for one more than there were.
+// yieldResponses asks for the first response and then, again and again, for one more than there were.
 func (c *Client) yieldResponses(
 	ctx context.Context, channelID string, q Question, a *asking, yield func(*Message, error) bool,
 ) error {
@@ -172,8 +172,8 @@ func (c *Client) yieldResponses(
 	}
 }
 
-// ResumeAsk gives the first response to a question that was asked earlier, by its message's id, waiting for it if need be; 0
-// waits 30 seconds.
+// ResumeAsk returns the first response to a question that was asked earlier, which its message's id names. It waits for the
+// response if it must; a wait of 0 is 30 seconds.
 func (c *Client) ResumeAsk(ctx context.Context, channelID, messageID string, wait time.Duration) (*Message, error) {
 	if wait == 0 {
 		wait = DefaultTimeout
@@ -193,7 +193,7 @@ func (c *Client) ResumeAsk(ctx context.Context, channelID, messageID string, wai
 			return nil, about(err, messageID)
 		case len(responses) > 0:
 			return c.firstOf(responses[0], nil)
-		case time.Since(begun) < window || time.Now().After(deadline): // before its time, when no response can come any more
+		case time.Since(begun) < window || time.Now().After(deadline): // it ended early, since no response can come any more
 			return nil, about(c.whyUnanswered(ctx, channelID), messageID)
 		}
 	}
@@ -211,7 +211,7 @@ func (c *Client) whyUnanswered(ctx context.Context, channelID string) error {
 	return timeout(&Error{Code: "DEADLINE_EXCEEDED", Message: "No response came before the time ran out."})
 }
 
-// await gives the responses to a request as soon as there are enough, or what came when the time is over.
+// await returns the responses to a request as soon as there are enough, or those that came when the time is over.
 func (c *Client) await(
 	ctx context.Context, channelID, messageID string, enough int, wait time.Duration,
 ) ([]*openintentv1.Message, error) {

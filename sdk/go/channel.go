@@ -14,7 +14,7 @@ import (
 // MemberPolicy says who takes part in a channel.
 type MemberPolicy string
 
-// The policies: the listed members alone, or whoever has access to the intent.
+// The policies: only the listed members, or whoever has access to the intent.
 const (
 	ExplicitMembers MemberPolicy = "explicit"
 	IntentMembers   MemberPolicy = "intent"
@@ -25,10 +25,10 @@ var memberPolicies = wordsOf(map[openintentv1.MemberPolicy]MemberPolicy{
 	openintentv1.MemberPolicy_MEMBER_POLICY_INTENT:   IntentMembers,
 })
 
-// History is what a member that a manager adds sees of what was sent before.
+// History says what a member sees of the messages that were sent before a manager added it.
 type History string
 
-// The histories: all that is kept, or what is sent after the member was added.
+// The histories: everything that is kept, or only what is sent after the member was added.
 const (
 	HistoryAll      History = "all"
 	HistoryFromJoin History = "from_join"
@@ -60,7 +60,7 @@ type ChannelOptions struct {
 	MemberPolicy MemberPolicy
 	// Audit copies every message to the intent's event log.
 	Audit bool
-	// TTL closes the channel when nothing was sent for so long, in whole seconds; 0: never.
+	// TTL closes the channel when nothing was sent for that long, in whole seconds; 0: never.
 	TTL time.Duration
 	// MaxMessages is how many are retained; 0: 1,000.
 	MaxMessages int64
@@ -70,7 +70,7 @@ type ChannelOptions struct {
 	TaskID string
 }
 
-// Channel is a channel as the server last told of it, with the client that asked: a handle.
+// Channel is a channel as the server last described it, with the client that asked: a handle.
 type Channel struct {
 	ID            string
 	IntentID      string
@@ -103,8 +103,8 @@ func (c *Client) channel(ch *openintentv1.Channel) *Channel {
 	}
 }
 
-// Open gets the intent's open channel of this name, or creates it with the options. Of several that do so at once, all get
-// the same.
+// Open gets the intent's open channel of this name, or creates it with the options. When several callers do so at once, they
+// all get the same channel.
 func (c *Client) Open(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
 	for {
 		channels, err := c.ListChannels(ctx, intentID)
@@ -123,7 +123,7 @@ func (c *Client) Open(ctx context.Context, intentID, name string, options Channe
 	}
 }
 
-// CreateChannel creates a channel; ErrChannelNameTaken when an open one has the name.
+// CreateChannel creates a channel. It returns ErrChannelNameTaken when an open one has the name.
 func (c *Client) CreateChannel(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
 	request := &openintentv1.CreateChannelRequest{
 		IntentId: intentID, Name: name, Members: options.Members, MemberPolicy: memberPolicies.number(options.MemberPolicy),
@@ -152,7 +152,7 @@ func (c *Client) CreateChannel(ctx context.Context, intentID, name string, optio
 	return c.channel(created), nil
 }
 
-// ownChannel looks whether an attempt whose answer was lost created the channel: it is then of this caller's own making.
+// ownChannel looks whether an attempt whose answer was lost created the channel: then this caller is its creator.
 func (c *Client) ownChannel(ctx context.Context, intentID, name string, taken error) (*openintentv1.Channel, error) {
 	open, err := c.everyChannel(ctx, intentID, openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN.Enum())
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *Client) everyChannel(
 	})
 }
 
-// GetChannel gives a channel.
+// GetChannel returns a channel.
 func (c *Client) GetChannel(ctx context.Context, channelID string) (*Channel, error) {
 	channel, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Channel, error) {
 		return c.raw.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: channelID})
@@ -207,7 +207,7 @@ func (c *Client) GetChannel(ctx context.Context, channelID string) (*Channel, er
 	return c.channel(channel), nil
 }
 
-// CloseChannel closes a channel; one that is closed already stays so.
+// CloseChannel closes a channel; a closed one stays closed.
 func (c *Client) CloseChannel(ctx context.Context, channelID string) (*Channel, error) {
 	request := &openintentv1.UpdateChannelRequest{Channel: &openintentv1.Channel{
 		Id: channelID, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED,
@@ -221,7 +221,7 @@ func (c *Client) CloseChannel(ctx context.Context, channelID string) (*Channel, 
 	return c.channel(channel), nil
 }
 
-// Ask asks an agent, or with "role:" and its name a role, and gives the first response.
+// Ask asks an agent, or a role as "role:" and its name, and returns the first response.
 func (c *Channel) Ask(ctx context.Context, to string, payload any) (*Message, error) {
 	return c.client.Ask(ctx, c.ID, Question{To: to, Payload: payload})
 }
@@ -231,7 +231,7 @@ func (c *Channel) AskWith(ctx context.Context, question Question) (*Message, err
 	return c.client.Ask(ctx, c.ID, question)
 }
 
-// AskAll gives the responses that come within the question's time, or as soon as enough came.
+// AskAll returns the responses that come within the question's time, or as soon as enough came.
 func (c *Channel) AskAll(ctx context.Context, question Question) ([]*Message, error) {
 	return c.client.AskAll(ctx, c.ID, question)
 }
@@ -241,12 +241,12 @@ func (c *Channel) AskAllIter(ctx context.Context, question Question) iter.Seq2[*
 	return c.client.AskAllIter(ctx, c.ID, question)
 }
 
-// Notify tells an agent or a role something; with "" everyone.
+// Notify tells something to an agent or a role; "" is everyone.
 func (c *Channel) Notify(ctx context.Context, to string, payload any) (*Message, error) {
 	return c.Send(ctx, Draft{To: to, Payload: payload})
 }
 
-// Broadcast tells everyone something.
+// Broadcast tells something to everyone.
 func (c *Channel) Broadcast(ctx context.Context, payload any) (*Message, error) {
 	return c.Send(ctx, Draft{MessageType: Broadcast, Payload: payload})
 }

@@ -16,8 +16,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// maxReceived bounds what one answer of the server may hold: a page ends at 3 MiB, and a thousand responses of the greatest
-// size are what ask_all can give.
+// maxReceived bounds the size of one answer from the server: a page ends at 3 MiB, but ask_all can return a thousand responses of
+// the greatest size.
 const maxReceived = 512 << 20
 
 // Client speaks to a server as one identity. It may be used by several goroutines.
@@ -27,7 +27,7 @@ type Client struct {
 	raw        Raw
 }
 
-// Raw holds the generated clients, for what this package has no words for. Their calls carry the client's identity, and are
+// Raw holds the generated clients, for what this package does not offer itself. Their calls carry the client's identity, and are
 // not repeated; FromError turns their errors into this package's.
 type Raw struct {
 	Intents       openintentv1.IntentServiceClient
@@ -41,7 +41,7 @@ type Raw struct {
 	Subscriptions openintentv1.SubscriptionServiceClient
 }
 
-// Dial makes a client. It connects when it is first used, and again whenever the connection is lost.
+// Dial makes a client. It connects when it is first used, and reconnects whenever the connection is lost.
 func Dial(options Options) (*Client, error) {
 	options = options.completed()
 	transport := insecure.NewCredentials()
@@ -56,12 +56,12 @@ func Dial(options Options) (*Client, error) {
 			Backoff:           backoff.Config{BaseDelay: firstWait, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		// A connection that died without a word is noticed while something waits on it.
-		// The server allows one question each ten seconds.
+		// A ping finds a connection that died silently while something waits on it.
+		// The server allows one every ten seconds.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("the address %q of the server is none: %w", options.Server, err)
+		return nil, fmt.Errorf("the address %q of the server is not valid: %w", options.Server, err)
 	}
 	return newClient(connection, options), nil
 }
@@ -88,21 +88,21 @@ func newClient(connection *grpc.ClientConn, options Options) *Client {
 	}}
 }
 
-// As gives a client that acts as another agent, or with "" as the key's own agent or the operator, on the same connection.
+// As returns a client on the same connection that acts as another agent, or with "" as the key's own agent or the operator.
 func (c *Client) As(agent string) *Client {
 	options := c.options
 	options.AgentID = agent
 	return newClient(c.connection, options)
 }
 
-// AgentID is whom the client acts as; "" when the key decides.
+// AgentID is the agent that the client acts as; "" when the key decides.
 func (c *Client) AgentID() string { return c.options.AgentID }
 
-// Raw gives the generated clients.
+// Raw returns the generated clients.
 func (c *Client) Raw() Raw { return c.raw }
 
-// Close ends the connection, for this client and all that As made of it. What is under way, and what is called after that,
-// fails with context.Canceled; agents end.
+// Close ends the connection, for this client and all that As made from it. Calls that are under way, and later ones, fail with
+// context.Canceled; agents end.
 func (c *Client) Close() error { return c.connection.Close() }
 
 func (c *Client) closed() bool { return c.connection.GetState() == connectivity.Shutdown }

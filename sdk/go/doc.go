@@ -8,24 +8,24 @@
 //
 // # Model
 //
-// A Client is a connection and an identity; As gives another identity on the same connection. A Channel is what the server
-// said of a channel, with the client that asked: its methods send, ask and follow there. An Agent is a program that answers:
-// it receives over a durable subscription and gives each message to its handlers.
+// A Client is a connection and an identity; As returns another identity on the same connection. A Channel is what the server
+// said about a channel, with the client that asked: its methods send, ask and follow there. An Agent is a program that answers:
+// it receives over a durable subscription and hands each message to its handlers.
 //
-// Payloads are JSON objects: whatever is sent may be a map or any value that encoding/json makes an object of; what comes is
-// a map, and Message.Decode, AskAs and HandleAs give types.
+// Payloads are JSON objects. A payload that is sent may be a map, or any value that encoding/json writes as an object. One that
+// is received is a map; Message.Decode, AskAs and HandleAs turn it into types.
 //
 // # What holds
 //
-//   - Every send, reply and ask carries an idempotency key that is made once, so that a retry after a lost answer is one
+//   - Every send, reply and ask carries an idempotency key that is made once, so a retry after a lost answer makes no second
 //     message.
 //   - A call is repeated while the server is unavailable, until its context's deadline or, without one, for
-//     Options.RetryPatience. What is followed and received goes on for as long as the context.
+//     Options.RetryPatience. Following and receiving go on for as long as their context.
 //   - A followed channel yields each message once, in its order. An agent's handlers get each message at least once.
 //
 // # Failure
 //
-// Whatever the server refuses is an *Error, which errors.Is compares with the sentinels of this package by its reason or its
-// code. A wait that ran out is a *MessageTimeoutError, a handler's failure on the other side a *RemoteError. A canceled
-// context gives its own error.
+// A refusal of the server is an *Error; errors.Is compares its reason and its code with the sentinels of this package. A wait
+// that ran out is a *MessageTimeoutError, and a handler's failure on the other side is a *RemoteError. A canceled context
+// returns its own error.
 package openintent

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What errors.Is finds in an error of the server: by its code, and by its reason where that says more.
+// The sentinels that errors.Is finds in an error of the server: by its code, and by its reason where that says more.
 var (
 	ErrInvalidArgument    = errors.New("invalid argument")
 	ErrUnauthenticated    = errors.New("unauthenticated")
@@ -36,7 +36,7 @@ var (
 	ErrChannelNameTaken = errors.New("channel name taken")
 )
 
-// codesOf names the canonical codes as they stand in Error.Code.
+// codesOf has the names of the canonical codes, as Error.Code has them.
 var codesOf = map[codes.Code]string{
 	codes.Canceled: "CANCELLED", codes.Unknown: "UNKNOWN", codes.InvalidArgument: "INVALID_ARGUMENT",
 	codes.DeadlineExceeded: "DEADLINE_EXCEEDED", codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS",
@@ -62,13 +62,13 @@ var sentinelsByReason = map[string]error{
 const (
 	reasonTimeout = "MESSAGE_TIMEOUT"
 	reasonClosed  = "CHANNEL_CLOSED"
-	// reasonHandlerFailed is the reason of a RemoteError; no server answers it.
+	// reasonHandlerFailed is the reason of a RemoteError; no server uses it.
 	reasonHandlerFailed = "HANDLER_FAILED"
 	// messageIDKey names the request's id in an error's metadata.
 	messageIDKey = "message_id"
 )
 
-// Error is a refusal of the server's.
+// Error is a refusal of the server.
 type Error struct {
 	// Code is the canonical gRPC name, such as NOT_FOUND.
 	Code string
@@ -95,15 +95,15 @@ func (e *Error) Error() string {
 	return e.Reason + ": " + e.Message
 }
 
-// Is tells whether the target is the sentinel of the error's reason or of its code.
+// Is tells whether the target is the sentinel for the error's reason or for its code.
 func (e *Error) Is(target error) bool {
 	return target != nil && (target == sentinelsByReason[e.Reason] || target == sentinelsByCode[e.Code])
 }
 
-// Unwrap gives the error of the connection that this one was made of.
+// Unwrap returns the error of the connection that this one was made from.
 func (e *Error) Unwrap() error { return e.cause }
 
-// MessageID is the request that the error is about; "" when it is about none.
+// MessageID is the request that the error is about; "" when there is none.
 func (e *Error) MessageID() string { return e.Metadata[messageIDKey] }
 
 // MessageTimeoutError says that a wait ran out: the server's for an answer, or the call's own time.
@@ -120,12 +120,12 @@ func (e *MessageTimeoutError) Is(target error) bool {
 	return target == ErrMessageTimeout || target == context.DeadlineExceeded
 }
 
-// Unwrap gives the *Error.
+// Unwrap returns the *Error.
 func (e *MessageTimeoutError) Unwrap() error { return e.Err }
 
 // RemoteError says that the handler of the agent that was asked failed.
 type RemoteError struct {
-	// Type is the name of the failure's type over there, Message its text.
+	// Type is the name of the failure's type on the other side, Message its text.
 	Type, Message string
 	// Response is the message that carried it.
 	Response *Message
@@ -135,13 +135,13 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("%s failed: %s", e.Response.Sender, e.Message)
 }
 
-// Unwrap gives the failure as an *Error with the code UNKNOWN and the reason HANDLER_FAILED.
+// Unwrap returns the failure as an *Error with the code UNKNOWN and the reason HANDLER_FAILED.
 func (e *RemoteError) Unwrap() error {
 	return &Error{Code: "UNKNOWN", Reason: reasonHandlerFailed, Message: e.Message,
 		Metadata: map[string]string{messageIDKey: e.Response.CorrelationID}}
 }
 
-// FromError makes an error of a generated client one of this package; nil stays nil, and what is one already stays as it is.
+// FromError turns an error of a generated client into one of this package. It returns nil, and errors of this package, as they are.
 func FromError(err error) error {
 	var known *Error
 	switch {
@@ -176,7 +176,7 @@ func FromError(err error) error {
 	return e
 }
 
-// timeout makes a MessageTimeoutError; one of the client's own has the server's reason.
+// timeout makes a MessageTimeoutError. One that the client makes itself has the server's reason.
 func timeout(e *Error) error {
 	if e.Reason == "" {
 		e.Reason = reasonTimeout
@@ -184,7 +184,7 @@ func timeout(e *Error) error {
 	return &MessageTimeoutError{Err: e, MessageID: e.MessageID()}
 }
 
-// about adds the request's id to an error that does not know it.
+// about adds the request's id to an error that lacks it.
 func about(err error, messageID string) error {
 	var e *Error
 	if messageID == "" || !errors.As(err, &e) || e.MessageID() != "" {

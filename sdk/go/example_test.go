@@ -34,7 +34,7 @@ func ExampleChannel_Ask() {
 }
 
 func ExampleChannel_AskAllIter() {
-	var channel *openintent.Channel // of Client.Open
+	var channel *openintent.Channel // from Client.Open
 	question := openintent.Question{To: "role:review", Payload: map[string]any{"text": "..."}, Timeout: time.Minute}
 	for response, err := range channel.AskAllIter(context.Background(), question) {
 		if err != nil {
@@ -45,7 +45,7 @@ func ExampleChannel_AskAllIter() {
 }
 
 func ExampleChannel_Messages() {
-	var channel *openintent.Channel // of Client.Open
+	var channel *openintent.Channel // from Client.Open
 	for message, err := range channel.Messages(context.Background(), openintent.FollowOptions{}) {
 		if err != nil {
 			log.Fatal(err)

@@ -16,8 +16,8 @@ import (
 // positionHeader carries the position after which a stream begins.
 const positionHeader = "openintent-position"
 
-// remembered is how many message ids a follower keeps to tell repetitions. Only what comes from behind the cursor, the open
-// requests of a role that was gained, can come again; all else rises.
+// remembered is how many message ids a follower keeps, to recognize repetitions. Only messages from before the cursor can come
+// again: the open requests of a role that the agent has taken. The positions of all others rise.
 const remembered = 4096
 
 // FollowOptions say what to follow; the zero value is everything from now on.
@@ -28,9 +28,9 @@ type FollowOptions struct {
 	WithoutOwn bool
 }
 
-// Messages yields the channel's messages from now on, or after a position, until the channel is closed and everything
-// was yielded. It resumes by itself after a lost connection and yields no message twice; any other failure is yielded and
-// ends it.
+// Messages yields the channel's messages from now on, or after a position, until the channel is closed and it has yielded
+// everything. It resumes by itself after a lost connection, and yields no message twice. It yields any other failure and
+// ends.
 func (c *Channel) Messages(ctx context.Context, options FollowOptions) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		following, err := c.Follow(ctx, options)
@@ -47,7 +47,7 @@ func (c *Channel) Messages(ctx context.Context, options FollowOptions) iter.Seq2
 	}
 }
 
-// Following is a channel that is followed.
+// Following follows a channel.
 type Following struct {
 	client  *Client
 	channel string
@@ -61,13 +61,13 @@ type Following struct {
 	waits    *waits
 }
 
-// errNoBeginning is the fault of a server that is none of ours.
+// errNoBeginning is the error for a server that is not one of ours.
 var errNoBeginning = &Error{Code: "INTERNAL", Message: "The server accepted a stream without saying where it begins."}
 
 type stream = grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
 
-// Follow begins to follow the channel and returns when the server has accepted it: what is sent from then on is yielded by
-// Messages. Close ends it.
+// Follow begins to follow the channel and returns once the server has accepted: Messages yields what is sent from then on.
+// Close ends it.
 func (c *Channel) Follow(ctx context.Context, options FollowOptions) (*Following, error) {
 	f := &Following{client: c.client, channel: c.ID, seen: newRecent(remembered), waits: newWaits(), position: -1}
 	f.ctx, f.cancel = context.WithCancel(ctx)
@@ -84,13 +84,13 @@ func (c *Channel) Follow(ctx context.Context, options FollowOptions) (*Following
 	return f, nil
 }
 
-// Position is the place up to which everything was yielded; FollowOptions.After takes it.
+// Position is the place up to which it has yielded everything; FollowOptions.After takes it.
 func (f *Following) Position() int64 { return f.position }
 
 // Close ends the following.
 func (f *Following) Close() { f.cancel() }
 
-// Messages yields the messages as they come. It is used by one goroutine, and can be left and entered again.
+// Messages yields the messages as they come. Only one goroutine may use it; it can leave it and come back.
 func (f *Following) Messages() iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		for {
@@ -115,7 +115,7 @@ func (f *Following) connect() error {
 	}
 }
 
-// wait pauses before the next attempt, or gives why there is none.
+// wait pauses before the next attempt, or returns why there is none.
 func (f *Following) wait(err error) error {
 	if err := f.ctx.Err(); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (f *Following) open() error {
 	return nil
 }
 
-// beginningOf gives the position after which a stream begins; false when the server refused it.
+// beginningOf returns the position after which a stream begins; false when the server refused it.
 func beginningOf(header metadata.MD) (int64, bool) {
 	for _, value := range header.Get(positionHeader) {
 		if position, err := strconv.ParseInt(value, 10, 64); err == nil {
@@ -163,7 +163,7 @@ func beginningOf(header metadata.MD) (int64, bool) {
 	return 0, false
 }
 
-// next gives the next message, or io.EOF when the channel is closed and drained.
+// next returns the next message, or io.EOF when the channel is closed and drained.
 func (f *Following) next() (*Message, error) {
 	for {
 		delivery, err := f.stream.Recv()
@@ -187,7 +187,7 @@ func (f *Following) next() (*Message, error) {
 	}
 }
 
-// take moves the cursor and gives the delivery's message; nil when it has none, was yielded before or is left out.
+// take moves the cursor and returns the delivery's message; nil when there is none, or it was yielded before, or is left out.
 func (f *Following) take(delivery *openintentv1.SubscribeResponse) *Message {
 	repeated := !delivery.GetBackfill() && !delivery.GetCaughtUp() && delivery.GetPosition() <= f.position
 	f.position = max(f.position, delivery.GetPosition())
@@ -217,7 +217,7 @@ func (r *recent) has(id string) bool {
 	return known
 }
 
-// add remembers an id; false when it was known.
+// add remembers an id; it returns false when the id was known.
 func (r *recent) add(id string) bool {
 	if r.has(id) {
 		return false

@@ -14,9 +14,9 @@ import (
 // longestFailure is how much of a failure's text is sent.
 const longestFailure = 8 << 10
 
-// dispatch gives messages to their handlers in the order they came, as many at once as the agent handles: whenever this
-// process becomes the one that receives, first what waits unanswered in the inbox, which is older, then what the stream brings.
-// It returns when the context ends or receiving failed.
+// dispatch hands messages to their handlers in the order they came, as many at once as the agent handles. Whenever this process
+// becomes the one that receives, the unanswered requests in the inbox come first, since they are older, and then what the stream
+// brings. It returns when the context ends or receiving failed.
 func (r *receiver) dispatch(ctx context.Context) error {
 	for {
 		select {
@@ -39,8 +39,8 @@ func (r *receiver) beginWork(ctx context.Context, this *job) error {
 	return r.start(ctx, this)
 }
 
-// dispatchInbox handles the requests that wait for an answer of the agent's, of which the subscription may know nothing. Those
-// that the agent has read were handled before, without an answer.
+// dispatchInbox handles the requests that wait for an answer from the agent; the subscription may not have them. It leaves out
+// those that the agent has read: they were handled before, without an answer.
 func (r *receiver) dispatchInbox(ctx context.Context) error {
 	request := &openintentv1.GetInboxRequest{AgentId: r.agent.options.ID}
 	for {
@@ -69,7 +69,7 @@ func (r *receiver) dispatchInbox(ctx context.Context) error {
 }
 
 // start waits for a free place and begins to handle a message there. It returns when the first handler is about to be
-// called, so that messages start in their order.
+// called, so that messages start in order.
 func (r *receiver) start(ctx context.Context, this *job) error {
 	select {
 	case r.slots <- struct{}{}:
@@ -91,7 +91,7 @@ func (r *receiver) start(ctx context.Context, this *job) error {
 	return nil
 }
 
-// handle calls the handlers of a message and sends their answer. It gives false when the answer is neither stored nor
+// handle calls the handlers of a message and sends their answer. It returns false when the answer is neither stored nor
 // refused, because the agent has left.
 func (r *receiver) handle(message *Message) bool {
 	ctx, end := r.client.handlingSpan(r.life, message)
@@ -113,7 +113,7 @@ func (r *receiver) handle(message *Message) bool {
 	return r.answer(ctx, message, Reply{Payload: answer})
 }
 
-// call calls all handlers of a message and gives the first result that is not nil, or failure, whichever came first.
+// call calls all handlers of a message and returns the first result that is not nil or the first failure, whichever came first.
 func (r *receiver) call(ctx context.Context, message *Message) (answer any, failure error) {
 	message.further = new(atomic.Int64)
 	for _, handle := range r.agent.matching(message.ChannelName) {
@@ -146,7 +146,7 @@ func protected(ctx context.Context, handle Handler, message *Message) (answer an
 	return handle(ctx, message)
 }
 
-// isNil tells whether a result is nothing, be it a nil map or pointer.
+// isNil tells whether a result is nothing: nil, or a nil map or pointer.
 func isNil(result any) bool {
 	value := reflect.ValueOf(result)
 	switch value.Kind() {
@@ -158,8 +158,8 @@ func isNil(result any) bool {
 	return false
 }
 
-// noteRead marks a request read that the handlers left without an answer, so that it is not found in the inbox and handled
-// again. One that no handler was called for is left to a later life of the agent's.
+// noteRead marks a request as read that the handlers did not answer, so that the agent does not find it in the inbox and handle
+// it again. A request without a handler is left to a later life of the agent.
 func (r *receiver) noteRead(ctx context.Context, message *Message) bool {
 	if len(r.agent.matching(message.ChannelName)) == 0 {
 		return true
@@ -169,12 +169,12 @@ func (r *receiver) noteRead(ctx context.Context, message *Message) bool {
 		return false
 	}
 	if err != nil {
-		r.log.Info("a request was not marked read", "agent", r.agent.options.ID, "message", message.ID, "error", err)
+		r.log.Info("a request was not marked as read", "agent", r.agent.options.ID, "message", message.ID, "error", err)
 	}
 	return true
 }
 
-// answer sends a reply under a key of the message's own, so that a repetition after a crash answers once. A reply that
+// answer sends a reply under a key that belongs to the message, so that a repetition after a crash answers once. A reply that
 // cannot be sent as it is becomes a failure.
 func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bool {
 	reply.IdempotencyKey = message.replyKey()
@@ -194,7 +194,7 @@ func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bo
 	return true
 }
 
-// reply is tried for as long as the agent lives: the question's own time decides when it is too late.
+// reply keeps trying for as long as the agent lives: the question's own time decides when it is too late.
 func (r *receiver) reply(ctx context.Context, message *Message, reply Reply) error {
 	for {
 		_, err := r.client.ReplyTo(ctx, message.ChannelID, message.ID, reply)
@@ -217,8 +217,7 @@ func failureOf(err error) Reply {
 	}
 }
 
-// textOf is an error's text. One that panics when it is asked, as a nil pointer to an error's type does, must not end the
-// agent's program.
+// textOf is an error's text. An error that panics when it is asked, as a nil pointer may, must not end the agent's program.
 func textOf(err error) (text string) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -228,7 +227,7 @@ func textOf(err error) (text string) {
 	return err.Error()
 }
 
-// kindOf names an error's type without its package; the anonymous ones of the standard library are an "Error".
+// kindOf names an error's type without its package; the unexported ones of the standard library are an "Error".
 func kindOf(err error) string {
 	kind := fmt.Sprintf("%T", err)
 	kind = kind[strings.LastIndexByte(kind, '.')+1:]

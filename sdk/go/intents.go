@@ -9,7 +9,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// IntentStatus is how far an intent came.
+// IntentStatus is how far an intent has come.
 type IntentStatus string
 
 // The statuses of intents.
@@ -31,7 +31,7 @@ var intentStatuses = wordsOf(map[openintentv1.IntentStatus]IntentStatus{
 	openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT: IntentSuspendedAwaitingInput,
 })
 
-// AccessPolicy is what agents may do whom no entry of an intent's access control list names.
+// AccessPolicy is what agents may do when no entry of an intent's access control list names them.
 type AccessPolicy string
 
 // The policies.
@@ -66,7 +66,7 @@ type IntentOptions struct {
 	// Status is IntentDraft when it is empty.
 	Status IntentStatus
 	// DefaultPolicy gives the intent an access control list from its first moment on. When it is empty, the intent has no
-	// list, and what everyone may do is the server's setting.
+	// list, and the server's setting decides what everyone may do.
 	DefaultPolicy AccessPolicy
 }
 
@@ -77,8 +77,8 @@ func intentOf(i *openintentv1.Intent) *Intent {
 	}
 }
 
-// CreateIntent creates an intent. It waits for a connection, but is not repeated when its answer is lost, since a repetition
-// would be a second one.
+// CreateIntent creates an intent. It waits for a connection, but it is not repeated when its answer is lost, since that could
+// create a second one.
 func (c *Client) CreateIntent(ctx context.Context, options IntentOptions) (*Intent, error) {
 	state, err := encode(options.State)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Client) CreateIntent(ctx context.Context, options IntentOptions) (*Inte
 	return intentOf(created), nil
 }
 
-// GetIntent gives an intent.
+// GetIntent returns an intent.
 func (c *Client) GetIntent(ctx context.Context, intentID string) (*Intent, error) {
 	intent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Intent, error) {
 		return c.raw.Intents.GetIntent(ctx, &openintentv1.GetIntentRequest{IntentId: intentID})
@@ -107,8 +107,8 @@ func (c *Client) GetIntent(ctx context.Context, intentID string) (*Intent, error
 	return intentOf(intent), nil
 }
 
-// SetIntentStatus moves an intent along its lifecycle, whatever its version; ErrInvalidArgument when it cannot go from its
-// status to that one.
+// SetIntentStatus moves an intent along its lifecycle, whatever its version. It returns ErrInvalidArgument when the intent cannot
+// go from its status to that one.
 func (c *Client) SetIntentStatus(ctx context.Context, intentID string, status IntentStatus) (*Intent, error) {
 	number := intentStatuses.number(status)
 	if number == nil {
@@ -129,7 +129,7 @@ func (c *Client) SetIntentStatus(ctx context.Context, intentID string, status In
 		if err == nil {
 			return intentOf(changed), nil
 		}
-		if attempts > 1 { // one of them may have done it, and its answer was lost
+		if attempts > 1 { // an attempt whose answer was lost may have done it
 			if current, err := c.GetIntent(ctx, intentID); err != nil || current.Status == status {
 				return current, err
 			}

@@ -30,7 +30,7 @@ var messageTypes = wordsOf(map[openintentv1.MessageType]MessageType{
 	openintentv1.MessageType_MESSAGE_TYPE_BROADCAST: Broadcast,
 })
 
-// MessageStatus is how far a message came.
+// MessageStatus is how far a message has come.
 type MessageStatus string
 
 // The statuses of messages.
@@ -58,7 +58,7 @@ type Message struct {
 	// To is an agent, "role:" with a role, or "*"; "" means everyone, as "*" does.
 	To          string
 	MessageType MessageType
-	// CorrelationID is, of a response, the request's id.
+	// CorrelationID is the id of the request that a response answers.
 	CorrelationID string
 	Payload       map[string]any
 	Metadata      map[string]any
@@ -68,15 +68,15 @@ type Message struct {
 	ExpiresAt time.Time
 	ReadAt    time.Time
 
-	// IntentID and ChannelName are known of messages that were followed or received; Position, the place in the intent's
-	// log, too, but of a question that was found in the inbox. Attempt counts the deliveries to an agent, from 1.
+	// IntentID and ChannelName are known for messages that were followed or received. So is Position, the place in the
+	// intent's log, except for a question from the inbox. Attempt counts the deliveries to an agent, from 1.
 	IntentID    string
 	ChannelName string
 	Position    int64
 	Attempt     int
 
 	client *Client
-	// further counts the answers that handlers sent by Reply; nil of a message that no agent received.
+	// further counts the answers that handlers sent by Reply; nil for a message that no agent received.
 	further *atomic.Int64
 }
 
@@ -89,8 +89,8 @@ func (m *Message) IsError() bool {
 	return marked && m.MessageType == Response
 }
 
-// Reply answers the message, which must be a request. In a handler it sends an early or a further answer, the same one when
-// the message is handled again after a crash; when something else was answered in its place then, it gives nil.
+// Reply answers the message, which must be a request. In a handler it sends an early or further answer, and the same one when
+// the message is handled again after a crash. It returns nil when another answer was stored in its place before the crash.
 func (m *Message) Reply(ctx context.Context, payload any) (*Message, error) {
 	reply := Reply{Payload: payload}
 	if m.further != nil {
@@ -103,7 +103,7 @@ func (m *Message) Reply(ctx context.Context, payload any) (*Message, error) {
 	return answer, err
 }
 
-// replyKey is the idempotency key of what an agent's handlers answer.
+// replyKey is the idempotency key of the answer of an agent's handlers.
 func (m *Message) replyKey() string { return "sdk-reply-" + m.ID }
 
 // remoteError is the failure that the message carries.
@@ -132,7 +132,7 @@ func (c *Client) messages(list []*openintentv1.Message) []*Message {
 	return messages
 }
 
-// timeOf gives the zero time for no time.
+// timeOf returns the zero time for no time.
 func timeOf(stamp *timestamppb.Timestamp) time.Time {
 	if stamp == nil {
 		return time.Time{}
@@ -140,7 +140,7 @@ func timeOf(stamp *timestamppb.Timestamp) time.Time {
 	return stamp.AsTime()
 }
 
-// stampOf gives no time for the zero time.
+// stampOf returns no time for the zero time.
 func stampOf(at time.Time) *timestamppb.Timestamp {
 	if at.IsZero() {
 		return nil
@@ -164,7 +164,7 @@ func wordsOf[E ~int32, W ~string](byNumber map[E]W) words[E, W] {
 
 func (w words[E, W]) word(number E) W { return w.byNumber[number] }
 
-// number gives nothing for the empty word. One that the server does not know becomes a number that it refuses by name.
+// number returns nothing for the empty word. A word that is unknown here becomes a number that the server refuses by name.
 func (w words[E, W]) number(word W) *E {
 	if word == "" {
 		return nil

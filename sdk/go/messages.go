@@ -10,20 +10,20 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Draft is a message to be sent.
+// Draft is a message to send.
 type Draft struct {
 	// To is an agent, "role:" with a role, or "*"; "" means everyone.
 	To string
-	// Payload is a map, or whatever encoding/json makes an object of.
+	// Payload is a map, or any value that encoding/json writes as an object.
 	Payload any
 	// MessageType is Notify when it is empty.
 	MessageType MessageType
-	// CorrelationID is, of a response, the request's id.
+	// CorrelationID is the id of the request that a response answers.
 	CorrelationID string
 	Metadata      map[string]any
 	// ExpiresAt is when the message expires; zero: never.
 	ExpiresAt time.Time
-	// Sender acts for an agent, which only the operator may.
+	// Sender names another agent as the sender, which only the operator may do.
 	Sender string
 	// IdempotencyKey is made by the client when it is empty.
 	IdempotencyKey string
@@ -33,7 +33,7 @@ type Draft struct {
 type Reply struct {
 	Payload  any
 	Metadata map[string]any
-	// Sender acts for an agent, which only the operator may.
+	// Sender names another agent as the sender, which only the operator may do.
 	Sender string
 	// IdempotencyKey is made by the client when it is empty.
 	IdempotencyKey string
@@ -43,7 +43,7 @@ type Reply struct {
 type Selection struct {
 	// Since lists those after this message's id, or after an RFC 3339 time.
 	Since string
-	// To lists those of which this agent is a recipient.
+	// To lists those that have this agent as a recipient.
 	To string
 	// Limit is 1 to 1,000; 1,000 when it is 0.
 	Limit         int
@@ -94,7 +94,7 @@ func (c *Client) ReplyTo(ctx context.Context, channelID, messageID string, reply
 	return c.message(sent), nil
 }
 
-// ListMessages gives one page of messages in the order they were sent.
+// ListMessages returns one page of messages in the order they were sent.
 func (c *Client) ListMessages(ctx context.Context, channelID string, selection Selection) ([]*Message, error) {
 	request := &openintentv1.ListMessagesRequest{
 		ChannelId: channelID, Since: optional(selection.Since), To: optional(selection.To),
@@ -113,7 +113,7 @@ func (c *Client) ListMessages(ctx context.Context, channelID string, selection S
 	return c.messages(listed.GetMessages()), nil
 }
 
-// GetMessage gives a message.
+// GetMessage returns a message.
 func (c *Client) GetMessage(ctx context.Context, channelID, messageID string) (*Message, error) {
 	message, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
 		return c.raw.Messages.GetMessage(ctx, &openintentv1.GetMessageRequest{ChannelId: channelID, MessageId: messageID})
@@ -124,7 +124,7 @@ func (c *Client) GetMessage(ctx context.Context, channelID, messageID string) (*
 	return c.message(message), nil
 }
 
-// MarkRead acknowledges a message.
+// MarkRead marks a message as read.
 func (c *Client) MarkRead(ctx context.Context, channelID, messageID string) (*Message, error) {
 	request := &openintentv1.UpdateMessageRequest{
 		ChannelId: channelID, MessageId: messageID, Status: openintentv1.MessageStatus_MESSAGE_STATUS_READ,
@@ -146,7 +146,7 @@ func encodeBoth(payload any, metadata map[string]any) (encoded, facts *structpb.
 	return encoded, facts, err
 }
 
-// keyOf makes an idempotency key where none was given.
+// keyOf makes an idempotency key when none was given.
 func keyOf(key string) *string {
 	if key == "" {
 		key = "sdk-" + rand.Text()

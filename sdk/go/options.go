@@ -17,12 +17,12 @@ const (
 // Options say where the server is and who calls. The zero value takes everything from the environment.
 type Options struct {
 	// Server is the server's gRPC address, host:port; "https://host:port" connects with TLS, "http://host:port" without.
-	// Without a server OPENINTENT_SERVER, and without that 127.0.0.1:50051.
+	// When it is empty, OPENINTENT_SERVER counts, and without that 127.0.0.1:50051.
 	Server string
-	// APIKey is the caller's key; without it OPENINTENT_API_KEY.
+	// APIKey is the caller's key; OPENINTENT_API_KEY when it is empty.
 	APIKey string
-	// AgentID is whom the client acts as; without it OPENINTENT_AGENT_ID, and without that the key's own agent, or the
-	// operator.
+	// AgentID is the agent that the client acts as. When it is empty, OPENINTENT_AGENT_ID counts, and without that the key's
+	// own agent, or the operator.
 	AgentID string
 	// TLS connects with this configuration. Without it, OPENINTENT_TLS=1 or an https:// server connect with the
 	// system's certificates, and everything else connects in the clear.

@@ -2,8 +2,8 @@ package openintent
 
 import "context"
 
-// EveryPage gathers the entries of a list that the server gives in pages, for whoever calls a generated client (Raw). The page
-// function gets the cursor to begin at, nil at first, and gives the cursor to go on with, nil at the end.
+// EveryPage gathers the entries of a list that the server returns in pages, for callers of a generated client (Raw). The page
+// function gets the cursor to begin at, nil at first, and returns the cursor to go on with, nil at the end.
 func EveryPage[T any](
 	ctx context.Context, page func(ctx context.Context, cursor *string) (entries []T, next *string, err error),
 ) (all []T, err error) {

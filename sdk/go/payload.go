@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// greatestInteger is the greatest integer that a double holds with all its neighbours.
+// greatestInteger is the greatest integer that a double holds exactly together with its neighbours.
 const greatestInteger = 1<<53 - 1
 
-// encode makes a payload of a value that encoding/json makes an object of. A nil payload is the empty object.
+// encode makes a payload from a value that encoding/json writes as an object. A nil payload is the empty object.
 func encode(value any) (*structpb.Struct, error) {
 	if value == nil {
 		return &structpb.Struct{}, nil
@@ -34,7 +34,7 @@ func encode(value any) (*structpb.Struct, error) {
 		if decoded == nil {
 			return &structpb.Struct{}, nil
 		}
-		return nil, invalidPayload(fmt.Sprintf("a payload is a JSON object, and %T is none", value))
+		return nil, invalidPayload(fmt.Sprintf("a payload is a JSON object, and %T is not", value))
 	}
 	return structOf(object)
 }

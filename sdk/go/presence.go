@@ -13,11 +13,11 @@ import (
 const (
 	// defaultHeartbeat is how often an agent says that it lives when the server names no interval.
 	defaultHeartbeat = 30 * time.Second
-	// farewellPatience bounds what is told on leaving.
+	// farewellPatience bounds the time for the last calls of an agent that leaves.
 	farewellPatience = 2 * time.Second
 )
 
-// register tells the server of the agent, and gives the interval of its heartbeats.
+// register tells the server about the agent, and returns the interval of its heartbeats.
 func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 	options := r.agent.options
 	registered, err := persistently(ctx, r, func(ctx context.Context) (*openintentv1.Agent, error) {
@@ -31,8 +31,8 @@ func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 	return defaultHeartbeat, err
 }
 
-// heartbeats says that the agent lives, until the context ends. A server that has given the agent up is told of it again; so is
-// one that still has it draining, as the process said that this one took over from.
+// heartbeats tells the server that the agent lives, until the context ends. When the server has given the agent up, it registers
+// it again. It also does so when the agent is still draining, because the process that this one took over from said so.
 func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 	for pause(ctx, interval) == nil {
 		tookOver := r.tookOver.Swap(false)
@@ -44,12 +44,12 @@ func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 			r.tookOver.Store(true)
 		}
 		if err != nil && ctx.Err() == nil {
-			r.log.Warn("an agent could not say that it lives", "agent", r.agent.options.ID, "error", err)
+			r.log.Warn("an agent could not tell the server that it lives", "agent", r.agent.options.ID, "error", err)
 		}
 	}
 }
 
-// heartbeat tells one status and gives the one that the server has.
+// heartbeat reports one status and returns the one that the server has.
 func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatus) (openintentv1.AgentStatus, error) {
 	beat, err := repeated(ctx, r.client, func(ctx context.Context) (*openintentv1.HeartbeatResponse, error) {
 		return r.client.raw.Agents.Heartbeat(ctx, &openintentv1.HeartbeatRequest{AgentId: r.agent.options.ID, Status: &status})
@@ -57,12 +57,12 @@ func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatu
 	return beat.GetAgentStatus(), err
 }
 
-// sayFarewell tells that the agent is draining.
+// sayFarewell tells the server that the agent is draining.
 func (r *receiver) sayFarewell(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewellPatience)
 	defer cancel()
 	if _, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_DRAINING); err != nil {
-		r.log.Warn("an agent could not say that it leaves", "agent", r.agent.options.ID, "error", err)
+		r.log.Warn("an agent could not tell the server that it leaves", "agent", r.agent.options.ID, "error", err)
 	}
 }
 

@@ -16,24 +16,24 @@ import (
 const (
 	// subscriptionName is the agent's durable subscription, the same in the SDKs of all languages.
 	subscriptionName = "sdk"
-	// acknowledgeSeconds and maxAttempts fit handlers that take long: a new stream begins with everything unacknowledged, so
-	// a crash need not wait for that time.
+	// acknowledgeSeconds and maxAttempts allow for slow handlers. After a crash, a new stream begins with everything
+	// unacknowledged, so nobody need wait for that time.
 	acknowledgeSeconds = 3600
 	maxAttempts        = 20
-	// leastOutstanding and mostOutstanding bound what is received ahead of the handlers.
+	// leastOutstanding and mostOutstanding bound how many messages are received ahead of the handlers.
 	leastOutstanding = 100
 	mostOutstanding  = 1000
-	// handledMemory is how many messages are remembered as handled, so that a repetition is left out.
+	// handledMemory is how many handled messages are remembered, so that their repetitions are left out.
 	handledMemory = 10_000
 )
 
-// receiver is one run of an agent: a stream of deliveries, the handlers at work, and the acknowledgement of what is done.
+// receiver is one run of an agent: a stream of deliveries, the handlers at work, and the acknowledgement of finished deliveries.
 type receiver struct {
 	agent  *Agent
 	client *Client
 	log    *slog.Logger
 
-	// life ends after the handlers did: streams, answers and acknowledgements go on while the agent drains.
+	// life ends after the handlers: streams, answers and acknowledgements go on while the agent drains.
 	life   context.Context
 	end    context.CancelFunc
 	failed chan error
@@ -50,13 +50,13 @@ type receiver struct {
 	handled *recent
 }
 
-// job is a message to be handled, with the deliveries that it came by.
+// job is a message to handle, with the deliveries that brought it.
 type job struct {
 	message *Message
 	numbers []int64
 }
 
-// takeOver stands among the jobs where this process became the one that receives for the agent.
+// takeOver marks the place among the jobs where this process became the one that receives for the agent.
 var takeOver = new(job)
 
 func newReceiver(a *Agent) *receiver {
@@ -68,7 +68,7 @@ func newReceiver(a *Agent) *receiver {
 	}
 }
 
-// run receives until the context ends or something failed for good, and leaves.
+// run receives until the context ends or something fails for good, and then leaves.
 func (r *receiver) run(ctx context.Context) error {
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	var helping sync.WaitGroup
@@ -100,7 +100,7 @@ func (r *receiver) run(ctx context.Context) error {
 	return ended(ctx, err)
 }
 
-// ended makes nothing of the error of a context that ended: that is how an agent is stopped.
+// ended drops the error when the context has ended: that is how an agent is stopped.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -108,7 +108,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// persistently makes a call as often as it takes. Only a context's end, and what another attempt cannot mend, end it.
+// persistently makes a call as often as it takes. Only the context's end, or a failure that another attempt cannot mend, ends it.
 func persistently[T any](ctx context.Context, r *receiver, call func(context.Context) (T, error)) (T, error) {
 	for waits := newWaits(); ; {
 		result, err := call(ctx)
@@ -134,8 +134,8 @@ func final(err error) bool {
 
 type deliveries = grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery]
 
-// connect opens the stream of the subscription, which it makes if need be. The context bounds the attempts alone: the stream
-// goes on for as long as the receiver lives.
+// connect opens the stream of the subscription, and creates the subscription if it must. The context bounds only the attempts:
+// the stream goes on for as long as the receiver lives.
 func (r *receiver) connect(ctx context.Context) (deliveries, error) {
 	return persistently(ctx, r, func(ctx context.Context) (deliveries, error) {
 		if r.subscriptionID() == "" {
@@ -186,7 +186,7 @@ func (r *receiver) open(ctx context.Context) (deliveries, error) {
 	return stream, nil
 }
 
-// accepted waits until the server has taken a stream up, or gives its refusal.
+// accepted waits until the server has accepted a stream, or returns its refusal.
 func accepted(stream deliveries) error {
 	header, err := stream.Header()
 	if err != nil {
@@ -201,7 +201,7 @@ func accepted(stream deliveries) error {
 	return errNoBeginning
 }
 
-// subscribe finds the agent's subscription or makes it. One that has ended, with an earlier life of the agent, is made anew.
+// subscribe finds the agent's subscription or creates it. One that ended with an earlier life of the agent is replaced.
 func (r *receiver) subscribe(ctx context.Context) (string, error) {
 	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
 	made, err := r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
@@ -237,10 +237,10 @@ func (r *receiver) subscribe(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	return "", &Error{Code: "ABORTED", Message: "The agent's subscription has ended and is made anew."}
+	return "", &Error{Code: "ABORTED", Message: "The agent's subscription has ended and is created again."}
 }
 
-// receive takes what the stream brings, and opens it again when it is lost, until the receiver's life ends.
+// receive takes what the stream brings, and reopens it when it is lost, until the receiver's life ends.
 func (r *receiver) receive(stream deliveries) {
 	for waits := newWaits(); ; {
 		delivery, err := stream.Recv()
@@ -269,8 +269,8 @@ func (r *receiver) receive(stream deliveries) {
 	}
 }
 
-// take hands a delivery to the handlers, unless it is none of theirs or a repetition. The number 0 says that what follows, and
-// the inbox, is this process's to handle.
+// take hands a delivery to the handlers, unless it is not for them or is a repetition. The number 0 says that this process now
+// handles what follows, and the inbox.
 func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 	if delivery.GetNumber() == 0 {
 		r.tookOver.Store(true)
@@ -298,7 +298,8 @@ func (r *receiver) enqueue(this *job) {
 	}
 }
 
-// begin makes a job of a message, with the number of its delivery or 0; nil when the message is being handled or has been.
+// begin makes a job of a message, with the number of its delivery or 0. It returns nil when the message is being handled, or has
+// been.
 func (r *receiver) begin(message *Message, number int64) *job {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -321,7 +322,7 @@ func (r *receiver) begin(message *Message, number int64) *job {
 	return this
 }
 
-// finish acknowledges a job. One that was not done is forgotten, so that it is handled when it comes again.
+// finish acknowledges a job. It forgets a job that was not done, so that the message is handled when it comes again.
 func (r *receiver) finish(this *job, done bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -335,7 +336,7 @@ func (r *receiver) finish(this *job, done bool) {
 	}
 }
 
-// leave waits for the handlers at work and for what is to be sent of them.
+// leave waits for the handlers at work, and for their answers and acknowledgements to be sent.
 func (r *receiver) leave() {
 	if !r.agent.options.WithoutRegistering {
 		r.working.Go(func() { r.sayFarewell(r.life) })

@@ -24,7 +24,7 @@ func newWaits() *waits {
 	}}
 }
 
-// next gives how long to wait after an error.
+// next returns how long to wait after an error.
 func (w *waits) next(err error) time.Duration {
 	wait := w.growing.NextBackOff()
 	var e *Error
@@ -34,7 +34,7 @@ func (w *waits) next(err error) time.Duration {
 	return wait
 }
 
-// again begins anew, after a success.
+// again goes back to the short waits, after a success.
 func (w *waits) again() { w.growing.Reset() }
 
 // retryable tells whether a call that may be repeated is worth repeating after an error.
@@ -46,7 +46,7 @@ func retryable(err error) bool {
 	return e.Code == "UNAVAILABLE" || e.Code == "ABORTED" && e.Reason == ""
 }
 
-// pause waits, or gives the context's error.
+// pause waits, or returns the context's error.
 func pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -58,12 +58,12 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// repeated makes a call that only reads, or carries an idempotency key, until it succeeds or is refused; at the longest until
-// the context's deadline or, without one, for the client's patience.
+// repeated makes a call that only reads, or carries an idempotency key, until it succeeds or is refused. It stops at the context's
+// deadline or, without one, when the client's patience is over.
 func repeated[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
 	patience := time.Now().Add(c.options.RetryPatience)
 	_, bounded := ctx.Deadline()
-	if !bounded { // an attempt that gets no answer at all is bounded, too
+	if !bounded { // an attempt that gets no answer at all is bounded too
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, patience)
 		defer cancel()

@@ -162,7 +162,7 @@ func TestACallIsRepeatedUntilItSucceedsOrIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrChannelNotFound)
 	require.Equal(t, 1, calls)
 
-	// Without a deadline the patience bounds it, with one the deadline.
+	// The patience bounds a call without a deadline; the deadline bounds the others.
 	impatient := &Client{options: Options{RetryPatience: time.Nanosecond}}
 	away := func(context.Context) (string, error) { return "", refusal(t, codes.Unavailable, "") }
 	_, err = repeated(t.Context(), impatient, away)
@@ -184,7 +184,7 @@ func TestACallIsRepeatedUntilItSucceedsOrIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// unanswering is a server on which nobody answers and no answer can come any more.
+// unanswering is a server on which no answer can come any more.
 type unanswering struct {
 	openintentv1.MessageServiceClient
 	openintentv1.ChannelServiceClient
@@ -311,7 +311,7 @@ func TestAFailureIsSentWithItsNameAndText(t *testing.T) {
 	}
 	reply := failureOf(errors.New("bad \xff\x00"))
 	require.Equal(t, "bad \uFFFD\uFFFD", reply.Payload.(map[string]any)["error"].(map[string]any)["message"])
-	var none *tableError // not nil as an error, and nothing inside
+	var none *tableError // as an error it is not nil, but it has nothing inside
 	reply = failureOf(none)
 	require.Contains(t, reply.Payload.(map[string]any)["error"].(map[string]any)["message"], "nil pointer")
 }
@@ -406,7 +406,7 @@ func TestARepetitionIsLeftOutAndAcknowledgedWithTheFirst(t *testing.T) {
 	require.Nil(t, r.begin(&Message{ID: "m"}, 8), "it has been handled")
 	require.Equal(t, []int64{8}, r.done.take())
 
-	// What was not done comes again.
+	// A message that was not handled comes again.
 	job = r.begin(&Message{ID: "n"}, 9)
 	r.finish(job, false)
 	require.NotNil(t, r.begin(&Message{ID: "n"}, 9))

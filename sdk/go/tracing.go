@@ -8,12 +8,12 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Tracer connects this package to the program's tracing. The README shows the few lines that make one of OpenTelemetry,
-// which this package does not depend on.
+// Tracer connects this package to the program's tracing. The README shows the few lines that make one with OpenTelemetry; this
+// package does not depend on it.
 type Tracer interface {
 	// Start begins a span of this name, one of openintent.ask, openintent.send, openintent.reply (of kind client) and
 	// openintent.handle (consumer), as a child of the context's span, or of traceparent's when that is not empty. The
-	// function ends it, with the error that it ended with.
+	// function that it returns ends the span, with an error or nil.
 	Start(ctx context.Context, name, traceparent string) (context.Context, func(error))
 	// Traceparent is the W3C form of the context's span, or "".
 	Traceparent(ctx context.Context) string
@@ -41,7 +41,7 @@ func (c *Client) spanned(
 	return metadata.AppendToOutgoingContext(ctx, "traceparent", traceparent), facts, end
 }
 
-// handlingSpan begins the span of a message's handlers, whose parent is the message's.
+// handlingSpan begins the span of a message's handlers, as a child of the span that the message names.
 func (c *Client) handlingSpan(ctx context.Context, message *Message) (context.Context, func(error)) {
 	if c.options.Tracer == nil {
 		return ctx, func(error) {}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// AskAs asks a question and gives the payload of the first response as a T.
+// AskAs asks a question and returns the payload of the first response as a T.
 func AskAs[T any](ctx context.Context, channel *Channel, question Question) (T, error) {
 	var answer T
 	response, err := channel.AskWith(ctx, question)
@@ -13,18 +13,18 @@ func AskAs[T any](ctx context.Context, channel *Channel, question Question) (T, 
 		return answer, err
 	}
 	if err := response.Decode(&answer); err != nil {
-		return answer, fmt.Errorf("the answer %s is no %T: %w", response.ID, answer, err)
+		return answer, fmt.Errorf("the answer %s is not a %T: %w", response.ID, answer, err)
 	}
 	return answer, nil
 }
 
-// HandleAs makes a Handler of a function that takes the payload as a Q and answers with an A. A payload that is no Q is the
-// handler's failure; a nil map or pointer answers nothing.
+// HandleAs makes a Handler from a function that takes the payload as a Q and answers with an A. A payload that is not a Q makes
+// the handler fail; a nil map or pointer sends no answer.
 func HandleAs[Q, A any](handle func(ctx context.Context, question Q, message *Message) (A, error)) Handler {
 	return func(ctx context.Context, message *Message) (any, error) {
 		var question Q
 		if err := message.Decode(&question); err != nil {
-			return nil, fmt.Errorf("the payload is no %T: %w", question, err)
+			return nil, fmt.Errorf("the payload is not a %T: %w", question, err)
 		}
 		answer, err := handle(ctx, question, message)
 		if err != nil {

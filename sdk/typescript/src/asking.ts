@@ -1,10 +1,10 @@
 import { badField, errorFrom, OpenIntentError, RemoteError } from "./errors.js";
-import { toJsonObject, type JsonObject } from "./json.js";
+import { toJsonObject } from "./json.js";
 import { newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
 import { inSpan, traced, type Span, type Trace } from "./tracing.js";
 import type { AskRequest, Transport } from "./transport.js";
-import type { Message } from "./types.js";
+import type { JsonObject, Message } from "./types.js";
 
 /** How a question is asked. `timeout` is how long to wait for answers, in seconds: 30 unless given, 600 at most. */
 export interface AskOptions extends CallOptions {
@@ -22,9 +22,9 @@ export interface AskAllOptions extends AskOptions {
 const defaultWindow = 30;
 /** The longest that the server waits in one call, in seconds. */
 const longestWait = 600;
-/** Enough for one look, in seconds. */
+/** Enough to look once, in seconds. */
 const shortestWindow = 0.001;
-/** How much longer than its window the responses to a request are waited for, in seconds: the server ends it by its clock. */
+/** How much longer than its window to wait for responses, in seconds: the server ends the window by its own clock. */
 const beyondWindow = 1;
 
 /** Asking, over any transport. */
@@ -53,8 +53,8 @@ export class Asking {
   }
 
   /**
-   * Yields responses as they come. The question is sent when the first is asked for. The server keeps the window; the
-   * request is known by its first response, whose correlation it is.
+   * Yields responses as they come. The question is sent when the first one is asked for. The server keeps the time of the
+   * window. The first response names the request, as its correlation.
    */
   async *askAllIter(channelId: string, to: string, payload: object, options: AskAllOptions): AsyncGenerator<Message, void> {
     const { clock } = this.settings;
@@ -101,8 +101,8 @@ export class Asking {
   }
 
   /**
-   * Waits until there are as many responses as wanted, or the deadline is reached, or the server says before that no more
-   * can come. At the deadline it still looks once.
+   * Waits until there are as many responses as wanted, until the deadline, or until the server says that no more can come.
+   * At the deadline it still looks once.
    */
   private async await(
     channelId: string,
@@ -128,7 +128,7 @@ export class Asking {
     }
   }
 
-  /** The error for a question that has no response: its time ran out, or its channel closed before. */
+  /** The error for a question that has no response: its time ran out, or its channel closed before that. */
   private async whyUnanswered(channelId: string, messageId: string, options: CallOptions): Promise<Error> {
     const look = { signal: options.signal };
     const channel = await this.retried(look, (attempt) => this.transport.getChannel(channelId, attempt));

@@ -1,4 +1,4 @@
-import type { Client } from "./client.js";
+import type { ChannelCalls } from "./channel-calls.js";
 import { AlreadyExistsError, ChannelNameTakenError } from "./errors.js";
 import { ChannelHandle } from "./handle.js";
 import { withRetry, type CallOptions } from "./retry.js";
@@ -16,24 +16,24 @@ export interface CreateChannelOptions extends CallOptions {
   taskId?: string;
 }
 
-/** How often `open` looks again when others create and close channels of the same name meanwhile. */
+/** How often `open` tries, when others create and close channels of the same name meanwhile. */
 const openAttempts = 5;
 
 /** The channels of intents, by name. */
 export class ChannelDirectory {
-  readonly #client: Client;
+  readonly #client: ChannelCalls;
   readonly #transport: Transport;
   readonly #settings: Settings;
 
-  constructor(client: Client, transport: Transport, settings: Settings) {
+  constructor(client: ChannelCalls, transport: Transport, settings: Settings) {
     this.#client = client;
     this.#transport = transport;
     this.#settings = settings;
   }
 
   /**
-   * Gets the intent's open channel of this name or, when there is none, creates it with the options. Of two that do so at
-   * once both get the same.
+   * Gets the intent's open channel of this name or, when there is none, creates it with the options. When two callers do so
+   * at once, both get the same channel.
    */
   async open(name: string, intentId: string, options: CreateChannelOptions = {}): Promise<ChannelHandle> {
     const { signal, timeout } = options;
@@ -57,7 +57,7 @@ export class ChannelDirectory {
     }
   }
 
-  /** Creates a channel. When an attempt's answer was lost, it looks whether the channel is there now. */
+  /** Creates a channel. When the answer to an attempt was lost, it looks whether the channel is there now. */
   create(intentId: string, name: string, options: CreateChannelOptions): Promise<Channel> {
     const { signal, timeout, members = [], memberPolicy = "intent", options: settings = {}, taskId } = options;
     const request: CreateChannelRequest = {
@@ -87,7 +87,7 @@ export class ChannelDirectory {
     return channels.find((channel) => channel.name === name && channel.status === "open");
   }
 
-  /** Whether a channel is what an earlier attempt of this client's made. */
+  /** Whether a channel is the one that an earlier attempt of this client created. */
   #isMadeFrom(channel: Channel, request: CreateChannelRequest): boolean {
     const { agentId } = this.#settings;
     const asked = Object.entries(request.options) as [keyof ChannelOptions, unknown][];

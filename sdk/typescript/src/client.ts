@@ -1,75 +1,32 @@
-import { Asking, metadataOf, type AskAllOptions, type AskOptions } from "./asking.js";
+import { ChannelCalls } from "./channel-calls.js";
 import { ChannelDirectory, type CreateChannelOptions } from "./channels.js";
-import { Following, type FollowOptions } from "./following.js";
 import { ChannelHandle } from "./handle.js";
 import { IntentDirectory } from "./intents.js";
-import { toJsonObject, type JsonObject } from "./json.js";
-import { newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
+import { withRetry, type CallOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
-import { inSpan, traced, type Trace } from "./tracing.js";
-import type { Attempt, ReplyRequest, SendRequest, Transport } from "./transport.js";
-import type { Channel, Message, MessageType } from "./types.js";
-
-/** What is said of a message that is sent. */
-export interface SendOptions extends CallOptions {
-  /** An agent, `role:<role_id>`, or `*`; absent: everybody. A request must name an agent or a role. */
-  to?: string;
-  /** `notify` unless given. */
-  messageType?: MessageType;
-  /** When it expires unread; a request unanswered. */
-  expiresAt?: Date;
-  /** Facts about the message. */
-  metadata?: object;
-  /** The sending agent; the operator alone may name another than its own. */
-  sender?: string;
-  /** For a response that is sent this way: the request's id. */
-  correlationId?: string;
-  /** Makes the send repeatable by the caller too; made by this package unless given. 1 to 255 characters. */
-  idempotencyKey?: string;
-}
-
-export interface ReplyOptions extends CallOptions {
-  metadata?: object;
-  sender?: string;
-  idempotencyKey?: string;
-}
-
-export interface ListOptions extends CallOptions {
-  /** Only messages after this one, which is a message's id. Without it the newest are given. */
-  since?: string;
-  /** Only messages of which this agent is a recipient. */
-  to?: string;
-  /** 1 to 1,000; 1,000 unless given. */
-  limit?: number;
-  messageType?: MessageType;
-  /** Only responses to this request. */
-  correlationId?: string;
-}
+import type { Transport } from "./transport.js";
+import type { Channel } from "./types.js";
 
 /**
- * The client, over any transport. Every method may be called as often as liked at the same time; each takes a `signal` to
- * give up by and a `timeout` in seconds.
+ * The client, over any transport. Any number of calls may be made at the same time. Each takes a `signal`, which gives it
+ * up, and a `timeout` in seconds.
  *
- * A lost connection, or a server that stops or is full, is not the caller's concern: the call is made again, under the same
- * idempotency key, until its deadline. Everything else that goes wrong is an OpenIntentError.
+ * A lost connection, or a server that stops or is full, is not the caller's concern: the client makes the call again, under
+ * the same idempotency key, until its deadline. Everything else that goes wrong is an OpenIntentError.
  */
-export class Client {
+export class Client extends ChannelCalls {
   /** The channels of intents, by name. */
   readonly channels: ChannelDirectory;
-  /** The little of intents that conversations need. */
+  /** The few calls on intents that conversations need. */
   readonly intents: IntentDirectory;
-  /** The agent as which this client acts; undefined: a bound key's own, or the operator. */
+  /** The agent that this client acts as; undefined: a bound key's own, or the operator. */
   readonly agentId: string | undefined;
-  readonly #asking: Asking;
 
-  protected constructor(
-    protected readonly transport: Transport,
-    protected readonly settings: Settings,
-  ) {
+  protected constructor(transport: Transport, settings: Settings) {
+    super(transport, settings);
     this.agentId = settings.agentId;
     this.channels = new ChannelDirectory(this, transport, settings);
     this.intents = new IntentDirectory(transport, settings);
-    this.#asking = new Asking(transport, settings);
   }
 
   /** Creates a channel. @throws ChannelNameTakenError when an open channel of the intent has the name. */
@@ -79,16 +36,7 @@ export class Client {
 
   /** The intent's channels, open ones first. */
   listChannels(intentId: string, options: CallOptions = {}): Promise<Channel[]> {
-    return this.#retried(options, (attempt) => this.transport.listChannels(intentId, attempt));
-  }
-
-  getChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
-    return this.#retried(options, (attempt) => this.transport.getChannel(channelId, attempt));
-  }
-
-  /** Closes a channel; closing a closed one is no error. */
-  closeChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
-    return this.#retried(options, (attempt) => this.transport.closeChannel(channelId, attempt));
+    return withRetry(this.settings.clock, options, (attempt) => this.transport.listChannels(intentId, attempt));
   }
 
   /** A handle of a channel that is known already, as from `listChannels`. */
@@ -96,124 +44,8 @@ export class Client {
     return new ChannelHandle(this, channel);
   }
 
-  /** Sends a message and returns once it is stored. */
-  sendMessage(channelId: string, payload: object, options: SendOptions = {}): Promise<Message> {
-    const { to, sender, correlationId, expiresAt } = options;
-    return this.#sending("openintent.send", channelId, options, (trace) => {
-      const request: SendRequest = {
-        channelId,
-        payload: toJsonObject(payload, "payload"),
-        metadata: traced(metadataOf(options.metadata), trace),
-        messageType: options.messageType ?? "notify",
-        ...(to !== undefined && { to }),
-        ...(sender !== undefined && { sender }),
-        ...(correlationId !== undefined && { correlationId }),
-        ...(expiresAt !== undefined && { expiresAt }),
-        idempotencyKey: options.idempotencyKey ?? newKey(),
-      };
-      return (attempt) => this.transport.sendMessage(request, attempt);
-    });
-  }
-
-  /** Answers a request. @throws MessageExpiredError when it is too late. */
-  replyTo(channelId: string, messageId: string, payload: object, options: ReplyOptions = {}): Promise<Message> {
-    return this.#sending("openintent.reply", channelId, options, (trace) => {
-      const request: ReplyRequest = {
-        channelId,
-        messageId,
-        payload: toJsonObject(payload, "payload"),
-        metadata: traced(metadataOf(options.metadata), trace),
-        ...(options.sender !== undefined && { sender: options.sender }),
-        idempotencyKey: options.idempotencyKey ?? newKey(),
-      };
-      return (attempt) => this.transport.replyMessage(request, attempt);
-    });
-  }
-
-  /** One page of the messages that the client's agent may see, in the order they were sent. */
-  listMessages<T = JsonObject>(channelId: string, options: ListOptions = {}): Promise<Message<T>[]> {
-    const { signal, timeout, ...selection } = options;
-    const call = (attempt: Attempt): Promise<Message[]> => this.transport.listMessages({ channelId, ...selection }, attempt);
-    return this.#retried({ signal, timeout }, call) as Promise<Message<T>[]>;
-  }
-
-  getMessage<T = JsonObject>(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message<T>> {
-    const call = (attempt: Attempt): Promise<Message> => this.transport.getMessage(channelId, messageId, attempt);
-    return this.#retried(options, call) as Promise<Message<T>>;
-  }
-
-  /** Marks a message read; repeats are harmless. */
-  markRead(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message> {
-    return this.#retried(options, (attempt) => this.transport.markRead(channelId, messageId, attempt));
-  }
-
-  /**
-   * Asks an agent or a `role:...` and gives the first response.
-   *
-   * @throws MessageTimeoutError when none came within `timeout` (30) seconds
-   * @throws ChannelClosedError when the channel was closed meanwhile
-   * @throws RemoteError when the responder's handler failed
-   */
-  ask<T = JsonObject>(channelId: string, to: string, payload: object, options: AskOptions = {}): Promise<Message<T>> {
-    return this.#asking.ask(channelId, to, payload, options) as Promise<Message<T>>;
-  }
-
-  /**
-   * Asks and gives all responses that came within `timeout` (30) seconds, or as soon as `minResponses` came. Too few are no
-   * error; a response that says that its handler failed is one like others, with `isError`.
-   */
-  askAll<T = JsonObject>(
-    channelId: string,
-    to: string,
-    payload: object,
-    options: AskAllOptions = {},
-  ): Promise<Message<T>[]> {
-    return this.#asking.askAll(channelId, to, payload, options) as Promise<Message<T>[]>;
-  }
-
-  /**
-   * Asks and yields responses as they come, until the window ends or `minResponses` came. Leaving it early leaves the request
-   * open. The question is sent when the first response is asked for.
-   */
-  askAllIter<T = JsonObject>(
-    channelId: string,
-    to: string,
-    payload: object,
-    options: AskAllOptions = {},
-  ): AsyncGenerator<Message<T>, void> {
-    return this.#asking.askAllIter(channelId, to, payload, options) as AsyncGenerator<Message<T>, void>;
-  }
-
-  /** Picks up a question that was asked before a crash: waits up to `timeout` (30) seconds for its first response. */
-  resumeAsk<T = JsonObject>(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message<T>> {
-    return this.#asking.resumeAsk(channelId, messageId, options) as Promise<Message<T>>;
-  }
-
-  /** Follows a channel; `ChannelHandle.messages` is the same. */
-  follow<T = JsonObject>(channelId: string, options: FollowOptions = {}): Following<T> {
-    return new Following<T>(this.transport, this.settings, channelId, options);
-  }
-
-  /** Ends the client: what is under way, and what is called from then on, fails with the code `CANCELLED`. */
+  /** Ends the client: calls that are under way, and later ones, fail with the code `CANCELLED`. */
   close(): void {
     this.transport.close();
-  }
-
-  /** Sends something in a span. The request is made once, so that every attempt sends the same. */
-  #sending(
-    name: string,
-    channelId: string,
-    options: CallOptions,
-    prepare: (trace: Trace | null) => (attempt: Attempt) => Promise<Message>,
-  ): Promise<Message> {
-    const span = this.settings.tracing.start(name, "client", { "openintent.channel": channelId });
-    return inSpan(span, async (trace) => {
-      const call = prepare(trace);
-      return this.#retried({ signal: options.signal, timeout: options.timeout, traceparent: trace?.traceparent }, call);
-    });
-  }
-
-  #retried<T>(options: RetryOptions, call: (attempt: Attempt) => Promise<T>): Promise<T> {
-    return withRetry(this.settings.clock, options, call);
   }
 }

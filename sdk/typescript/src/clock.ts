@@ -1,8 +1,8 @@
-/** What this package knows of time, so that tests can have their own. */
+/** Where this package takes the time from, so that tests can use a clock of their own. */
 export interface Clock {
   /** Milliseconds since some moment; never goes back. */
   now(): number;
-  /** Calls back once after a time in milliseconds, unless the returned function was called before. */
+  /** Calls back once after a time in milliseconds, unless the returned function is called first. */
   after(milliseconds: number, then: () => void): () => void;
   /** A number from 0 up to, without, 1. */
   random(): number;
@@ -20,10 +20,10 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** What is to be called when a signal aborts: the platform warns of many listeners on one signal, so each gets one. */
+/** What to call when a signal aborts: the platform warns of many listeners on one signal, so each signal gets one. */
 const followers = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Calls back once when the signal aborts, unless the returned function was called before. It has not aborted yet. */
+/** Calls back once when the signal, which has not aborted yet, aborts, unless the returned function is called first. */
 function onAbort(signal: AbortSignal, then: () => void): () => void {
   let own = followers.get(signal);
   if (own === undefined) {
@@ -56,14 +56,14 @@ export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal):
   });
 }
 
-/** An abort signal that follows others and can be aborted by itself; `release` lets go of the others. */
+/** An abort signal that follows others and can be aborted on its own; `release` lets go of the others. */
 export interface LinkedAbort {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
   release(): void;
 }
 
-/** Makes a signal that aborts as soon as one of the given does. */
+/** Makes a signal that aborts as soon as one of the given signals does. */
 export function linkedAbort(...signals: (AbortSignal | undefined)[]): LinkedAbort {
   const controller = new AbortController();
   const released: (() => void)[] = [];

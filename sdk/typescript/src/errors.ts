@@ -25,15 +25,15 @@ export interface Violation {
   readonly description: string;
 }
 
-/** What a transport knows of a failure, whichever way it came. */
+/** What a transport knows about a failure, whichever way it came. */
 export interface Failure {
   code: Code;
-  /** The server's stable word; empty when the failure is none of the server's. */
+  /** The server's stable word; empty when the failure is not the server's. */
   reason?: string;
   message: string;
   metadata?: Readonly<Record<string, string>>;
   violations?: readonly Violation[];
-  /** How long to wait at least before trying again, in milliseconds. */
+  /** The least time to wait before trying again, in milliseconds. */
   retryDelayMs?: number;
   cause?: unknown;
 }
@@ -42,13 +42,13 @@ export interface Failure {
 export class OpenIntentError extends Error {
   /** The canonical gRPC code's name, the same over REST. */
   readonly code: Code;
-  /** The server's stable UPPER_SNAKE word; empty when the failure is none of the server's. */
+  /** The server's stable UPPER_SNAKE word; empty when the failure is not the server's. */
   readonly reason: string;
-  /** Facts that some reasons carry, as `message_id`. */
+  /** Facts that some reasons carry, such as `message_id`. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** What is wrong with which field; empty unless the server said so. */
+  /** The fields that are wrong, and why; empty unless the server said so. */
   readonly violations: readonly Violation[];
-  /** The message that the failure is about, as an ask's request; null when it is about none, or it is not known. */
+  /** The message that the failure is about, such as the request of an ask; null when there is none, or it is not known. */
   readonly messageId: string | null;
   /** How long the server asked to wait before trying again, in milliseconds; 0 when it did not. */
   readonly retryDelayMs: number;
@@ -75,10 +75,10 @@ export class AbortedError extends OpenIntentError {}
 export class ResourceExhaustedError extends OpenIntentError {}
 export class UnavailableError extends OpenIntentError {}
 
-/** A wait or a deadline ran out: the server's (`messageId` names the request, which has expired) or this client's. */
+/** A wait or a deadline ran out, on the server (`messageId` names the request, which has expired) or in this client. */
 export class MessageTimeoutError extends OpenIntentError {}
 
-/** The channel is closed and takes no more. */
+/** The channel is closed and takes no more messages. */
 export class ChannelClosedError extends FailedPreconditionError {}
 /** The intent is completed or abandoned. */
 export class IntentEndedError extends FailedPreconditionError {}
@@ -86,15 +86,15 @@ export class IntentEndedError extends FailedPreconditionError {}
 export class MessageExpiredError extends FailedPreconditionError {}
 
 export class ChannelNotFoundError extends NotFoundError {}
-/** There is no such message, or none that this client's agent may see. */
+/** There is no such message, or this client's agent may not see it. */
 export class MessageNotFoundError extends NotFoundError {}
 export class IntentNotFoundError extends NotFoundError {}
 
-/** The channel is for its members, and this client's agent is none. */
+/** The channel is for its members only, and this client's agent is not one. */
 export class NotAMemberError extends PermissionDeniedError {}
-/** The channel is for its members, and the addressed agent is none. */
+/** The channel is for its members only, and the addressed agent is not one. */
 export class TargetNotAMemberError extends PermissionDeniedError {}
-/** A call named another sender than the client's agent; only the operator may. */
+/** A call named another sender than the client's agent, which only the operator may do. */
 export class SenderMismatchError extends PermissionDeniedError {}
 
 /** An open channel of the intent has the name. */
@@ -102,7 +102,7 @@ export class ChannelNameTakenError extends AlreadyExistsError {}
 
 /** The responder's handler failed; `message` is its text. */
 export class RemoteError extends OpenIntentError {
-  /** The name of the handler's error's type. */
+  /** The name of the type of the handler's error. */
   readonly type: string;
   /** The response that says so. */
   readonly response: Message;
@@ -158,13 +158,13 @@ const byCode: Partial<Record<Code, ErrorClass>> = {
   DEADLINE_EXCEEDED: MessageTimeoutError,
 };
 
-/** Makes the error of a failure: of the class of its reason or, where there is none, of its code. */
+/** Makes the error for a failure, of the class for its reason or, where there is none, for its code. */
 export function errorFrom(failure: Failure): OpenIntentError {
   const known = byReason[failure.reason ?? ""] ?? byCode[failure.code] ?? OpenIntentError;
   return new known(failure);
 }
 
-/** Tells whether trying again may help and, under the same idempotency key, does no harm. */
+/** Whether trying again may help and, under the same idempotency key, does no harm. */
 export function isRetryable(error: unknown): error is OpenIntentError {
   return (
     error instanceof OpenIntentError && (error.code === "UNAVAILABLE" || (error.code === "ABORTED" && error.reason === ""))
@@ -186,7 +186,7 @@ export function connectionLost(message: string, cause?: unknown): OpenIntentErro
   return errorFrom({ code: "UNAVAILABLE", message, cause });
 }
 
-/** The error for what is under way, or called, when its client is closed. */
+/** The error for calls that are under way when their client is closed, and for later ones. */
 export function clientClosed(): OpenIntentError {
   return errorFrom({ code: "CANCELLED", message: "The client is closed." });
 }

@@ -6,21 +6,21 @@ import type { Settings } from "./settings.js";
 import type { Followed, Transport } from "./transport.js";
 import type { ChannelMessage } from "./types.js";
 
-/** What of a channel is followed. `timeout` bounds the whole following, in seconds; without it there is no end. */
+/** What to follow of a channel. `timeout` bounds the whole following, in seconds; without it there is no bound. */
 export interface FollowOptions extends CallOptions {
   /** Go on after this position; absent: from now on; 0: from the beginning. */
   after?: number;
-  /** Whether the messages of the client's own agent come too; true unless given. Without an agent, the operator's are own. */
+  /** Whether the client's own messages come too; true unless given. Without an agent, these are the operator's. */
   includeOwn?: boolean;
 }
 
-/** How many ids are remembered to tell repetitions by, where positions do not. */
+/** How many ids are remembered, to recognize repetitions where positions do not show them. */
 const remembered = 10_000;
 
 /**
- * The messages of a channel as they come, as an async iterator. It ends when the channel is closed and everything was
- * given. A lost connection is made again, after the last position; no message comes twice. Other failures end it with their
- * error.
+ * The messages of a channel as they come, as an async iterator. It ends when the channel is closed and it has yielded
+ * everything. After a lost connection it goes on after the last position; no message comes twice. Other failures end it with
+ * their error.
  */
 export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
   readonly #transport: Transport;
@@ -45,19 +45,19 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     this.#source = this.#follow();
   }
 
-  /** Where the following stands: to go on later, follow `after` it. Undefined before the server accepted. */
+  /** Where the following stands: to go on later, follow `after` it. Undefined until the server has accepted. */
   get position(): number | undefined {
     return this.#position;
   }
 
   /**
-   * Begins to follow, if it has not begun, and returns once the server has accepted: what is sent from then on comes. The
-   * first `next` begins by itself.
+   * Begins to follow, if it has not begun, and returns once the server has accepted: it yields what is sent from then on.
+   * The first `next` begins too.
    */
   async started(): Promise<this> {
     if (this.#first === null) {
       this.#first = this.#source.next();
-      this.#first.catch(() => {}); // It is for `next` to throw.
+      this.#first.catch(() => {}); // `next` throws it.
     }
     await Promise.race([this.#accepted, this.#first]);
     return this;
@@ -73,7 +73,7 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     return this.#source.next();
   }
 
-  /** Leaves the channel; a `next` that waits ends. */
+  /** Leaves the channel, and ends a `next` that waits. */
   async return(): Promise<IteratorResult<ChannelMessage<T>, void>> {
     this.#left.abort();
     await this.#source.return();
@@ -116,7 +116,7 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     }
   }
 
-  /** One connection: what comes until it is lost, which it always ends by saying. */
+  /** One connection: yields what comes until it is lost. It ends only by throwing why. */
   async *#connection(signal: AbortSignal): AsyncGenerator<Followed, void> {
     const connection = linkedAbort(signal);
     try {
@@ -136,7 +136,7 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     }
   }
 
-  /** Whether something came that its reader wants and has not had. */
+  /** Whether this brings a message that the reader wants and has not had. */
   #isNew({ message }: Followed): boolean {
     if (message === null) {
       return false;
@@ -146,5 +146,5 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
   }
 }
 
-/** Stands for a first result that was given. */
+/** Stands for a first result that was handed out. */
 const taken = Promise.resolve({ done: true as const, value: undefined });

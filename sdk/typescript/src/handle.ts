@@ -1,13 +1,12 @@
 import type { AskAllOptions, AskOptions } from "./asking.js";
-import type { Client, SendOptions } from "./client.js";
+import type { ChannelCalls, SendOptions } from "./channel-calls.js";
 import type { Following, FollowOptions } from "./following.js";
-import type { JsonObject } from "./json.js";
 import type { CallOptions } from "./retry.js";
-import type { Channel, ChannelMessage, ChannelOptions, ChannelStatus, MemberPolicy, Message } from "./types.js";
+import type { Channel, ChannelMessage, ChannelOptions, ChannelStatus, JsonObject, MemberPolicy, Message } from "./types.js";
 
-/** A channel to talk on, with the channel's fields as they were when the handle was made. */
+/** A channel to talk on, with its fields as they were when the handle was made. */
 export class ChannelHandle implements Channel {
-  readonly #client: Client;
+  readonly #client: ChannelCalls;
   readonly id: string;
   readonly intentId: string;
   readonly taskId: string | null;
@@ -22,7 +21,7 @@ export class ChannelHandle implements Channel {
   readonly messageCount: number;
   readonly lastMessageAt: Date | null;
 
-  constructor(client: Client, channel: Channel) {
+  constructor(client: ChannelCalls, channel: Channel) {
     this.#client = client;
     this.id = channel.id;
     this.intentId = channel.intentId;
@@ -39,12 +38,12 @@ export class ChannelHandle implements Channel {
     this.lastMessageAt = channel.lastMessageAt;
   }
 
-  /** Asks an agent or a `role:...` and gives the first response; see `Client.ask`. */
+  /** Asks an agent or a `role:...` and returns the first response; see `Client.ask`. */
   ask<T = JsonObject>(to: string, payload: object, options: AskOptions = {}): Promise<Message<T>> {
     return this.#client.ask<T>(this.id, to, payload, options);
   }
 
-  /** Asks and gives all responses of the window; see `Client.askAll`. */
+  /** Asks and returns all responses within the window; see `Client.askAll`. */
   askAll<T = JsonObject>(to: string, payload: object, options: AskAllOptions = {}): Promise<Message<T>[]> {
     return this.#client.askAll<T>(this.id, to, payload, options);
   }
@@ -74,7 +73,7 @@ export class ChannelHandle implements Channel {
     return this.#client.follow<T>(this.id, options);
   }
 
-  /** Closes the channel; closing a closed one is no error. */
+  /** Closes the channel; closing a closed one is not an error. */
   close(options: CallOptions = {}): Promise<Channel> {
     return this.#client.closeChannel(this.id, options);
   }

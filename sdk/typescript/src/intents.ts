@@ -18,10 +18,10 @@ export interface CreateIntentOptions extends CallOptions {
   defaultPolicy?: AccessPolicy;
 }
 
-/** How often a status is set anew when others change the intent meanwhile. */
+/** How often setting a status is tried, when others change the intent meanwhile. */
 const statusAttempts = 10;
 
-/** The little of intents that conversations need. */
+/** The few calls on intents that conversations need. */
 export class IntentDirectory {
   readonly #transport: Transport;
   readonly #settings: Settings;
@@ -31,7 +31,7 @@ export class IntentDirectory {
     this.#settings = settings;
   }
 
-  /** Creates an intent. This is not tried again when its answer is lost, since that could make two. */
+  /** Creates an intent. It is not tried again when its answer is lost, since that could create two. */
   create(title: string, options: CreateIntentOptions = {}): Promise<Intent> {
     const { signal, timeout, constraints, state, ...plain } = options;
     const request = {

@@ -1,20 +1,13 @@
 import { badField } from "./errors.js";
-
-/** A value that JSON can hold. */
-export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
-
-/** A JSON object: what payloads, metadata and states are on the wire. */
-export interface JsonObject {
-  [name: string]: JsonValue;
-}
+import type { JsonObject, JsonValue } from "./types.js";
 
 /** How deep the server lets objects be nested. */
 const maxDepth = 64;
 
 /**
- * Gives the plain JSON object of a payload, as JSON.stringify would write it. What JSON.stringify would drop or change in
- * silence (NaN, infinities, functions, symbols) is refused with its place, and so is anything but an object. A lone surrogate
- * is refused, too, since it would arrive as another character.
+ * Returns the plain JSON object of a payload, as JSON.stringify would write it. It refuses what JSON.stringify would
+ * silently drop or change (NaN, infinities, functions, symbols), with its place, and anything but an object. It refuses a
+ * lone surrogate too, since it would arrive as another character.
  *
  * @throws InvalidArgumentError
  */
@@ -26,7 +19,7 @@ export function toJsonObject(value: unknown, field: string): JsonObject {
   return plain;
 }
 
-/** Tells whether a value is a plain object that may stand as metadata or the like. */
+/** Whether a value is a plain object that may serve as metadata or the like. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -48,7 +41,7 @@ function toJson(value: unknown, path: string, depth: number): JsonValue {
     case "object":
       break;
     default:
-      throw badField(path, `cannot be a ${typeof value}; JSON has none`);
+      throw badField(path, `cannot be a ${typeof value}; JSON has no such value`);
   }
   if (value === null) {
     return null;
@@ -65,7 +58,7 @@ function toJson(value: unknown, path: string, depth: number): JsonValue {
   const plain: JsonObject = {};
   for (const [name, member] of Object.entries(value)) {
     if (member !== undefined) {
-      // An assignment to __proto__ would change the object's prototype and not its members.
+      // Assigning to __proto__ would change the object's prototype, not its members.
       Object.defineProperty(plain, name, {
         value: toJson(member, `${path}.${name}`, depth + 1),
         enumerable: true,

@@ -1,10 +1,10 @@
-/** The ids that were added last, up to a limit: a bounded memory. */
+/** The newest ids that were added, up to a limit: a bounded memory. */
 export class RecentIds {
   readonly #ids = new Set<string>();
 
   constructor(private readonly limit: number) {}
 
-  /** Adds an id and tells whether it was new. */
+  /** Adds an id and returns whether it was new. */
   add(id: string): boolean {
     if (this.#ids.has(id)) {
       return false;

@@ -1,5 +1,5 @@
 /**
- * The client over REST and server-sent events, for browsers and whatever else has `fetch`. It imports nothing but itself.
+ * The client over REST and server-sent events, for browsers and whatever else has `fetch`. It depends on nothing else.
  */
 import { Client } from "./client.js";
 import { RestTransport, type Fetch } from "./rest/transport.js";

@@ -2,19 +2,19 @@ import { linkedAbort, sleep, type Clock } from "./clock.js";
 import { errorFrom, isRetryable, type OpenIntentError } from "./errors.js";
 import type { Attempt } from "./transport.js";
 
-/** How long a call without a deadline of its own is tried, in milliseconds. */
+/** How long to try a call that has no deadline of its own, in milliseconds. */
 export const defaultPatience = 30_000;
 
-/** How long past the deadline an answer may be under way, in milliseconds: the server says best that a wait ran out. */
+/** How long after the deadline an answer may still come, in milliseconds: the server knows best that a wait ran out. */
 export const grace = 5_000;
 
-/** The longest call's deadline, in seconds, that this package can keep. */
+/** The longest deadline of a call, in seconds, that this package can keep. */
 const longestTimeout = 2_000_000;
 
 const firstWait = 100;
 const longestWait = 5_000;
 
-/** How long to wait before trying again after `failures` failures in a row (from 1), in milliseconds. */
+/** How long to wait before trying again, after this many failures in a row (from 1), in milliseconds. */
 export function backoff(clock: Clock, failures: number, error?: OpenIntentError): number {
   const whole = Math.min(firstWait * 2 ** Math.min(failures - 1, 16), longestWait);
   const jittered = whole / 2 + (whole / 2) * clock.random();
@@ -23,7 +23,7 @@ export function backoff(clock: Clock, failures: number, error?: OpenIntentError)
 
 /** How a call is bounded. */
 export interface CallOptions {
-  /** Gives the call up; it then throws the signal's reason. */
+  /** Gives up the call, which then throws the signal's reason. */
   signal?: AbortSignal;
   /** The call's deadline, in seconds from now. Without it a call is tried for 30 seconds. */
   timeout?: number;
@@ -37,7 +37,7 @@ export interface RetryOptions extends CallOptions {
   repeatable?: boolean;
 }
 
-/** Refuses deadlines that are none. */
+/** Refuses timeouts that make no deadline. */
 export function checkTimeout(timeout: number | undefined): void {
   if (timeout !== undefined && !(timeout > 0 && timeout <= longestTimeout)) {
     throw errorFrom({
@@ -51,9 +51,9 @@ export function checkTimeout(timeout: number | undefined): void {
 
 /**
  * Makes a call and, as long as trying again may help, makes it again until the deadline. Each attempt gets the number of
- * those before it.
+ * attempts before it.
  *
- * @throws MessageTimeoutError when the deadline ran out; the last failure when there was none but the usual patience.
+ * @throws MessageTimeoutError when the deadline ran out; the last failure when the call had no deadline.
  */
 export async function withRetry<T>(
   clock: Clock,

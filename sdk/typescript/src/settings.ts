@@ -6,15 +6,15 @@ import { noTracing, type Tracing } from "./tracing.js";
 export interface ConnectOptions {
   /** The API key (`OPENINTENT_API_KEY`). */
   apiKey?: string;
-  /** The agent as which this client acts (`OPENINTENT_AGENT_ID`); none: a bound key's own agent, or the operator. */
+  /** The agent that this client acts as (`OPENINTENT_AGENT_ID`); none: a bound key's own agent, or the operator. */
   agentId?: string;
-  /** What makes spans: `openTelemetry(api)`. */
+  /** Makes the spans: `openTelemetry(api)`. */
   tracing?: Tracing;
-  /** For tests: what time it is. */
+  /** For tests: the clock. */
   clock?: Clock;
 }
 
-/** What every client has settled. */
+/** The settings that every client has. */
 export interface Settings {
   readonly apiKey: string | undefined;
   readonly agentId: string | undefined;
@@ -22,7 +22,7 @@ export interface Settings {
   readonly clock: Clock;
 }
 
-/** A variable of the process's environment; undefined in browsers and for an empty one. */
+/** A variable of the process's environment; undefined in browsers, and when it is empty. */
 export function environment(name: string): string | undefined {
   const process = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process;
   return process?.env?.[name] || undefined;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json.js";
+import type { JsonObject } from "./types.js";
 
 /** Where a span stands, as others may know it. */
 export interface Trace {
@@ -12,13 +12,13 @@ export interface Trace {
 export interface Span {
   /** Null where nothing is traced. */
   readonly trace: Trace | null;
-  /** Runs a body as a part of the span. */
+  /** Runs a body inside the span. */
   run<T>(body: () => T): T;
   /** Ends the span, as failed when there is an error. */
   end(error?: unknown): void;
 }
 
-/** What makes spans. Make one with `openTelemetry(api)`. */
+/** Makes spans. Get one with `openTelemetry(api)`. */
 export interface Tracing {
   start(name: string, kind: "client" | "server", attributes: Record<string, string>, parent?: string): Span;
 }
@@ -40,7 +40,7 @@ export async function inSpan<T>(span: Span, body: (trace: Trace | null) => Promi
   }
 }
 
-/** Adds a trace to a message's metadata; what is there already stays. */
+/** Adds a trace to a message's metadata; entries that are there already stay. */
 export function traced(metadata: JsonObject, trace: Trace | null): JsonObject {
   return trace === null ? metadata : { traceparent: trace.traceparent, trace_id: trace.traceId, ...metadata };
 }
@@ -60,8 +60,8 @@ interface ApiSpan {
 }
 
 /**
- * What is used of the package `@opentelemetry/api`, of any version 1; `C` is its Context. It is written down here so that
- * the types of this package do not need that one.
+ * The parts of the package `@opentelemetry/api`, any version 1, that are used here; `C` is its Context. They are written
+ * down so that the types of this package do not need that one.
  */
 export interface OpenTelemetryApi<C = any> {
   context: { active(): C; with<R>(context: C, body: () => R): R };
@@ -115,7 +115,7 @@ function traceOf(context: SpanContext): Trace | null {
   return { traceparent: `00-${context.traceId}-${context.spanId}-${flags}`, traceId: context.traceId };
 }
 
-/** Reads a W3C trace context; null for what is none. */
+/** Reads a W3C trace context; null when the text is not one. */
 export function parseTraceparent(text: string): SpanContext | null {
   const found = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/.exec(text);
   if (!found || !/[1-9a-f]/.test(found[1]!) || !/[1-9a-f]/.test(found[2]!)) {

@@ -1,4 +1,3 @@
-import type { JsonObject } from "./json.js";
 import type {
   AccessPolicy,
   Channel,
@@ -6,6 +5,7 @@ import type {
   ChannelOptions,
   Intent,
   IntentStatus,
+  JsonObject,
   MemberPolicy,
   Message,
   MessageType,
@@ -15,7 +15,7 @@ import type {
 export interface Attempt {
   /** Ends the attempt; the transport then throws the signal's reason. */
   readonly signal: AbortSignal;
-  /** How long the attempt may take, in milliseconds; told to the server where the transport can. */
+  /** How long the attempt may take, in milliseconds; the transport tells the server if it can. */
   readonly timeoutMs?: number;
   /** The W3C trace context of the span that makes the call. */
   readonly traceparent?: string;
@@ -97,8 +97,8 @@ export interface FollowAttempt extends Attempt {
 }
 
 /**
- * How a client reaches the server. Each method is one attempt, and throws an OpenIntentError: what to do again, and when,
- * is decided above it.
+ * How a client reaches the server. Each method is one attempt, and throws an OpenIntentError; its caller decides whether to
+ * try again, and when.
  */
 export interface Transport {
   createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel>;
@@ -125,7 +125,7 @@ export interface Transport {
   setIntentStatus(intentId: string, status: IntentStatus, expectedVersion: number, attempt: Attempt): Promise<Intent>;
   /**
    * Follows a channel, from after a position or, without one, from now on. It ends only by throwing: ChannelClosedError
-   * when the channel is closed and everything was given, UnavailableError when the connection was lost.
+   * when the channel is closed and everything has come, UnavailableError when the connection was lost.
    */
   follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncIterable<Followed>;
   /** Lets go of connections. */

@@ -1,4 +1,10 @@
-import type { JsonObject } from "./json.js";
+/** A value that JSON can hold. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** A JSON object: what payloads, metadata and states are on the wire. */
+export interface JsonObject {
+  [name: string]: JsonValue;
+}
 
 /** What a message is for: a question, its answer, information for one, or for everybody. */
 export type MessageType = "request" | "response" | "notify" | "broadcast";
@@ -11,7 +17,7 @@ export type MemberPolicy = "explicit" | "intent";
 
 export type ChannelStatus = "open" | "closed";
 
-/** What agents may do whom no entry of an intent's access control list names: read, or nothing. */
+/** What an agent may do when no entry of an intent's access control list names it: read, or nothing. */
 export type AccessPolicy = "open" | "closed";
 
 export type IntentStatus = "draft" | "active" | "blocked" | "completed" | "abandoned" | "suspended_awaiting_input";
@@ -56,11 +62,11 @@ export interface ChannelOptions {
   readonly ttlSeconds: number | null;
   /** How many messages are listed; older ones are evicted. */
   readonly maxMessages: number;
-  /** What members added later see: all that is listed, or what is sent after they were added. */
+  /** What members added later see: everything that is listed, or only what is sent after they were added. */
   readonly history: ChannelHistory;
 }
 
-/** What a member that a manager adds sees of what was sent before. */
+/** What a member sees of the messages that were sent before a manager added it. */
 export type ChannelHistory = "all" | "from_join";
 
 /** A named message stream inside an intent, as it was when it was read. */
@@ -76,7 +82,7 @@ export interface Channel {
   readonly status: ChannelStatus;
   readonly createdAt: Date;
   readonly closedAt: Date | null;
-  /** How many messages were ever sent on it. */
+  /** How many messages have ever been sent on it. */
   readonly messageCount: number;
   readonly lastMessageAt: Date | null;
 }
@@ -100,7 +106,7 @@ export interface Intent {
   readonly updatedAt: Date;
 }
 
-/** Tells by its metadata whether a response says that the responder's handler failed. */
+/** Whether a response says, in its metadata, that the responder's handler failed. */
 export function saysFailure(messageType: MessageType, metadata: JsonObject): boolean {
   return messageType === "response" && metadata["openintent_error"] === true;
 }

@@ -19,20 +19,20 @@ export interface WorkflowChannel {
 
 /** Which handler takes the messages of which channel. */
 export interface WorkflowHandler {
-  /** The channel's name; null: of those that no other names. */
+  /** The channel's name; null: all channels that no other handler names. */
   readonly channel: string | null;
   /** The handler's name. */
   readonly handler: string;
 }
 
-/** What of a workflow file concerns channels and agents that answer. */
+/** The parts of a workflow file that concern channels and agents that answer. */
 export interface Workflow {
   readonly channels: Readonly<Record<string, WorkflowChannel>>;
   readonly agents: Readonly<Record<string, { readonly onMessage: readonly WorkflowHandler[] }>>;
 }
 
 /**
- * Reads a workflow file, of either form of header. It needs the package `yaml`.
+ * Reads a workflow file, with either form of header. It needs the package `yaml`.
  *
  * @throws InvalidArgumentError that says what is wrong, and where
  */
@@ -47,12 +47,12 @@ export async function loadWorkflow(path: string): Promise<Workflow> {
   const document = yaml.parseDocument(text, { uniqueKeys: true, merge: true });
   const [first] = document.errors;
   if (first !== undefined) {
-    throw badField(path, `is no valid YAML: ${first.message.split("\n")[0]!.replace(/:$/, "")}`);
+    throw badField(path, `is not valid YAML: ${first.message.split("\n")[0]!.replace(/:$/, "")}`);
   }
   return readWorkflow(document.toJS());
 }
 
-/** Reads a workflow from what its YAML holds. What concerns neither channels nor agents is left alone. */
+/** Reads a workflow from the content of its YAML. It ignores what concerns neither channels nor agents. */
 export function readWorkflow(content: unknown): Workflow {
   const root = mapping(content, "the file");
   const channels: Record<string, WorkflowChannel> = {};
@@ -107,11 +107,11 @@ function readHandler(entry: unknown, place: string): WorkflowHandler {
   return { channel: optional(channel, isText, `${place}.channel`, "a channel's name"), handler };
 }
 
-/** Refuses what a part of the file does not have, so that a misspelt name cannot pass unnoticed. */
+/** Refuses unknown names in a part of the file, so that a misspelt one cannot pass unnoticed. */
 function knowing(part: Record<string, unknown>, names: readonly string[], place: string): void {
   const stranger = Object.keys(part).find((name) => !names.includes(name));
   if (stranger !== undefined) {
-    throw badField(`${place}.${stranger}`, `is not known here; there are ${names.join(", ")}`);
+    throw badField(`${place}.${stranger}`, `is not known here; the known names are ${names.join(", ")}`);
   }
 }
 
@@ -127,7 +127,7 @@ function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value > 0;
 }
 
-/** A value of the kind that `is` tells, or null when there is none. */
+/** A value that `is` recognizes, or null when there is none. */
 function optional<T>(value: unknown, is: (value: unknown) => value is T, place: string, kind: string): T | null {
   if (value === undefined || value === null) {
     return null;

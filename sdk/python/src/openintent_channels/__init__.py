@@ -4,7 +4,7 @@
     channel = client.channels.open("clarification", intent_id)
     print(channel.ask("data-agent", {"question": "which schema?"}).payload)
 
-`OpenIntentClient` blocks, `AsyncOpenIntentClient` is for asyncio; `Agent` and `on_message` make an agent of a class.
+`OpenIntentClient` blocks, `AsyncOpenIntentClient` is for asyncio; `Agent` and `on_message` turn a class into an agent.
 """
 
 from . import errors

@@ -20,15 +20,15 @@ from .models import Message, message_of
 from .payloads import encode
 
 GRACE = 5.0
-"""How many seconds longer than the wait itself an attempt may take, so that it is the server who says that the time ran
-out: its answer names the request."""
+"""How many seconds an attempt may take beyond the wait itself. So it is the server that says that the time ran out, and its
+answer names the request."""
 
 LONGEST = 600.0
-"""The longest wait of one call, in seconds, that the server takes."""
+"""The longest wait, in seconds, that the server accepts in one call."""
 
 
 class _Question(TypedDict):
-    """What every question says."""
+    """The fields of every question."""
 
     channel_id: str
     sender: str | None
@@ -41,7 +41,7 @@ class _Question(TypedDict):
 
 @dataclass(slots=True)
 class Asking:
-    """The rules of questions. A question's key and deadline are made once; every attempt carries the same."""
+    """The rules of questions. A question's key and deadline are made once; every attempt carries the same ones."""
 
     calls: Calls
     tracing: Tracing
@@ -56,7 +56,7 @@ class Asking:
         metadata: Mapping[str, Any] | None,
         idempotency_key: str | None,
     ) -> Steps[Message]:
-        """Asks and gives the first response. RemoteError when it says that the responder failed."""
+        """Asks and returns the first response. Raises RemoteError when it says that the responder failed."""
         with self.tracing.asking("openintent.ask") as trace:
             deadline = self.calls.deadline(timeout)
             question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
@@ -94,8 +94,8 @@ class Asking:
         metadata: Mapping[str, Any] | None,
         idempotency_key: str | None,
     ) -> Steps[None]:
-        """Asks and emits responses as they come, until the time is over, the channel closes, or there were enough. The
-        first call stores the question; each further one waits for one response more than there are."""
+        """Asks and emits responses as they come, until the time is over, the channel closes, or there are enough. The
+        first call stores the question; each later one waits for one more response than there are."""
         deadline = self.calls.deadline(timeout)
         with self.tracing.asking("openintent.ask") as trace:
             question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
@@ -113,8 +113,8 @@ class Asking:
             responses = (yield from self._await(channel_id, asked, given + 1, deadline)).responses
 
     def resume(self, channel_id: str, message_id: str, timeout: float) -> Steps[Message]:
-        """Gives the first response to a question that was asked before. When there is none in time, MessageTimeoutError; on
-        a channel that has closed, ChannelClosedError."""
+        """Returns the first response to a question that was asked before. Raises MessageTimeoutError when none comes in
+        time, and ChannelClosedError when the channel has closed."""
         deadline = self.calls.deadline(timeout)
         try:
             answer = yield from self._await(channel_id, message_id, 1, deadline)
@@ -158,7 +158,7 @@ class Asking:
     def _await(
         self, channel_id: str, message_id: str, wanted: int, deadline: Deadline
     ) -> Steps[messages_pb2.AwaitResponsesResponse]:
-        """Waits until there are so many responses, the question is over, or the time is."""
+        """Waits until there are as many responses as `wanted`, the question has ended, or the time is over."""
         waits = self.calls.waits()
         while True:
             begun, remaining = self.calls.clock(), min(deadline.remaining or 0.0, LONGEST)
@@ -182,7 +182,7 @@ class Asking:
         waits, message_id = self.calls.waits(), None
         while True:
             try:
-                # Longer than the server waits it need not be; of a longest time that is none, it says so.
+                # No attempt needs to be longer than the server waits. It is the server that refuses a longer question.
                 remaining = min(deadline.remaining or 0.0, LONGEST)
                 answer: Answer = yield Invoke(method, request, remaining + GRACE, headers)
                 return answer
@@ -193,8 +193,8 @@ class Asking:
     def _pause(
         self, error: OpenIntentError, wait: float, deadline: Deadline, message_id: str | None
     ) -> Steps[None]:
-        """Waits before the next attempt. Without one, the error is raised; a passing one becomes MessageTimeoutError, since
-        what ran out is the time."""
+        """Waits before the next attempt. When there is none, it raises the error; a passing one becomes MessageTimeoutError,
+        since it is the time that ran out."""
         facts = {"message_id": message_id} if message_id else {}
         if isinstance(error, MessageTimeoutError):
             error.metadata.update(facts)
@@ -209,7 +209,7 @@ class Asking:
 
 
 def _raised(response: Message) -> Message:
-    """Gives a response, or raises the failure that it tells of."""
+    """Returns a response, or raises the failure that it reports."""
     if not response.is_error:
         return response
     told = response.payload.get("error")

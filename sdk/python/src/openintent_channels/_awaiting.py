@@ -1,4 +1,4 @@
-"""Carries rules out by awaiting."""
+"""Carries out rules by awaiting."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ T = TypeVar("T")
 
 
 def is_cancelled() -> bool:
-    """Whether the current task is being cancelled, and not only something that it waits for. Python 3.10 cannot tell, and
-    has it that it is."""
+    """Whether the current task itself is being cancelled, and not only something that it waits for. Python 3.10 cannot tell,
+    so there it counts as cancelled."""
     if sys.version_info < (3, 11):
         return True
     task = asyncio.current_task()
@@ -47,13 +47,13 @@ class AwaitingConnection:
         return self._made
 
     async def close(self) -> None:
-        """Ends all calls and streams, and refuses others from then on. Closing again does nothing."""
+        """Ends all calls and streams, and refuses new ones from then on. Closing again does nothing."""
         self._closed = True
         if self._channel is not None:
             await self._channel.close()
 
     async def run(self, steps: Steps[T]) -> T:
-        """Carries a rule out to its end."""
+        """Carries out a rule to its end."""
         value: Any = None
         error: BaseException | None = None
         while True:
@@ -69,7 +69,7 @@ class AwaitingConnection:
                 error = failure
 
     async def perform(self, effect: Effect) -> Any:
-        """Carries one effect out. OpenIntentError for what the server refuses."""
+        """Carries out one effect. Raises OpenIntentError when the server refuses it."""
         if isinstance(effect, Pause):
             await asyncio.sleep(effect.seconds)
             return None
@@ -95,7 +95,7 @@ class AwaitingConnection:
             if not self._closed or is_cancelled():
                 raise
             raise client_closed() from None
-        raise AssertionError(f"{effect} is no effect of a call")
+        raise AssertionError(f"{effect} is not an effect of a call")
 
 
 def _error(failure: Any) -> OpenIntentError:
@@ -105,8 +105,8 @@ def _error(failure: Any) -> OpenIntentError:
 class AsyncIteration(Generic[T]):
     """What a rule emits, one by one: an async iterator, and an async context manager that ends it early.
 
-    It begins at its first `anext`, at `started()`, or on entering `async with`. One task at a time may wait for it. A wait
-    that is cancelled, as by `asyncio.wait_for`, ends it, as it ends any async generator.
+    It begins at its first `anext`, at `started()`, or on entering `async with`. One task at a time may wait for it. It
+    ends when a wait for it is cancelled, for example by `asyncio.wait_for`, as any async generator does.
     """
 
     def __init__(self, connection: AwaitingConnection, steps: Steps[None]) -> None:
@@ -117,7 +117,7 @@ class AsyncIteration(Generic[T]):
         self._began = self._ended = False
 
     async def started(self) -> None:
-        """Waits until it has begun: what happens from then on is given. Its errors are those of the first `anext`."""
+        """Waits until it has begun: it yields what happens from then on. Raises what the first `anext` would raise."""
         while not self._began and not self._ended:
             await self._step()
 

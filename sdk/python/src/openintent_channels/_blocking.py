@@ -1,4 +1,4 @@
-"""Carries rules out by blocking the thread."""
+"""Carries out rules by blocking the thread."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class BlockingConnection:
         self._closed = threading.Event()
 
     def close(self) -> None:
-        """Ends all calls and streams, and refuses others from then on. Closing again does nothing."""
+        """Ends all calls and streams, and refuses new ones from then on. Closing again does nothing."""
         self._closed.set()
         self._channel.close()
 
     def run(self, steps: Steps[T]) -> T:
-        """Carries a rule out to its end."""
+        """Carries out a rule to its end."""
         value: Any = None
         error: BaseException | None = None
         while True:
@@ -49,7 +49,7 @@ class BlockingConnection:
                 error = failure
 
     def perform(self, effect: Effect) -> Any:
-        """Carries one effect out. OpenIntentError for what the server refuses."""
+        """Carries out one effect. Raises OpenIntentError when the server refuses it."""
         if isinstance(effect, Pause):
             self._closed.wait(effect.seconds)
             return None
@@ -69,7 +69,7 @@ class BlockingConnection:
                     return next(stream, None)  # type: ignore[call-overload]
         except grpc.RpcError as failure:
             raise client_closed() if self._closed.is_set() else _error(failure) from None
-        raise AssertionError(f"{effect} is no effect of a call")
+        raise AssertionError(f"{effect} is not an effect of a call")
 
 
 def _error(failure: Any) -> OpenIntentError:
@@ -91,12 +91,12 @@ class Iteration(Generic[T]):
         self._began = self._ended = self._closed = False
 
     def started(self) -> None:
-        """Waits until it has begun: what happens from then on is given. Its errors are those of the first `next`."""
+        """Waits until it has begun: it yields what happens from then on. Raises what the first `next` would raise."""
         while not self._began and not self._ended:
             self._step()
 
     def close(self) -> None:
-        """Ends it. Whoever waits for its next value gets the end."""
+        """Ends it, also for a thread that waits for its next value."""
         self._closed = True
         if self._stream is not None:
             self._stream.cancel()

@@ -1,4 +1,4 @@
-"""One call, made until it succeeds: every other rule stands on this one."""
+"""One call, made until it succeeds: every other rule builds on this one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .errors import OpenIntentError
 
 
 def new_key() -> str:
-    """Makes an idempotency key, so that a call made twice has its effect once."""
+    """Makes an idempotency key, so that a call that is made twice takes effect once."""
     return uuid.uuid4().hex
 
 
 @dataclass(slots=True)
 class Calls:
-    """Makes calls as one sender. The clock, the dice and the keys are given, so that tests need none of the real ones."""
+    """Makes calls as one sender. Tests pass in a clock, dice and keys of their own."""
 
     sender: str = "operator"
     patience: float = PATIENCE
@@ -33,11 +33,11 @@ class Calls:
     key: Callable[[], str] = field(default=new_key)
 
     def deadline(self, seconds: float | None) -> Deadline:
-        """Gives the deadline so many seconds from now; None: never."""
+        """Returns the deadline that many seconds from now; None: never."""
         return Deadline.within(self.clock, seconds)
 
     def waits(self) -> Waits:
-        """Gives the waits of one call."""
+        """Returns the waits between the attempts of one call."""
         return Waits(self.dice)
 
     def call(
@@ -47,7 +47,7 @@ class Calls:
         metadata: tuple[tuple[str, str], ...] = (),
         retried: Callable[[OpenIntentError], bool] = is_passing,
     ) -> Steps[Answer]:
-        """Calls until it succeeds, fails for good, or the patience is at an end. Then the last failure is the error."""
+        """Calls until it succeeds, fails for good, or the patience runs out. Then it raises the last failure."""
         deadline, waits = self.deadline(self.patience), self.waits()
         while True:
             try:
@@ -62,8 +62,8 @@ class Calls:
             yield Pause(wait)
 
     def call_for_ever(self, method: Method[Asked, Answer], request: Any) -> Steps[Answer]:
-        """Calls until it succeeds or fails for good, however long the server is away. An attempt that gets no answer at all
-        for the length of the patience is made again."""
+        """Calls until it succeeds or fails for good, however long the server is away. An attempt that gets no
+        answer within the patience is made again."""
         waits = self.waits()
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Channels and the little of intents that conversations need."""
+"""Channels, and the few calls on intents that conversations need."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Channels:
         options: Options | None,
         task_id: str | None,
     ) -> Steps[Channel]:
-        """Creates a channel. A creation has no key: when an attempt's outcome is unknown and the next one finds the name
-        taken by an open channel of this very sender, that attempt made it."""
+        """Creates a channel. The call carries no key. So when the outcome of an attempt is unknown, and the next one finds
+        the name taken by an open channel that this sender created, the earlier attempt created it."""
         request = channels_pb2.CreateChannelRequest(
             intent_id=intent_id,
             name=name,
@@ -70,7 +70,7 @@ class Channels:
         member_policy: str,
         options: Options | None,
     ) -> Steps[Channel]:
-        """Gets the intent's open channel of that name, or creates it. Of several that do so at once, one creates."""
+        """Gets the intent's open channel of that name, or creates it. When several callers do so at once, one creates it."""
         while True:
             found = yield from self._find(intent_id, name)
             if found is not None:
@@ -90,7 +90,7 @@ class Channels:
         return channel_of((yield from self.calls.call(methods.GET_CHANNEL, request)))
 
     def close(self, channel_id: str) -> Steps[Channel]:
-        """Closes a channel; one that is closed is left so."""
+        """Closes a channel. A closed one stays closed."""
         request = channels_pb2.UpdateChannelRequest(
             channel=channels_pb2.Channel(id=channel_id, status=channels_pb2.CHANNEL_STATUS_CLOSED)
         )
@@ -114,7 +114,7 @@ class Channels:
 
 @dataclass(slots=True)
 class Intents:
-    """The rules of intents. A creation carries no key, so it is made again only where the last attempt surely had no
+    """The rules of intents. Creating one carries no key, so it is tried again only when the last attempt certainly had no
     effect."""
 
     calls: Calls
@@ -152,8 +152,8 @@ class Intents:
         return intent_of((yield from self.calls.call(methods.GET_INTENT, request)))
 
     def set_status(self, intent_id: str, status: str, reason: str | None) -> Steps[Intent]:
-        """Moves an intent along its lifecycle, from the version that it has. When somebody else changes it meanwhile, the
-        newer version is moved. When an attempt's outcome is unknown and the intent then has the status, that attempt did
+        """Moves an intent along its lifecycle, from its current version. When somebody else changes it meanwhile, this moves
+        the newer version. When the outcome of an attempt is unknown and the intent then has the status, that attempt set
         it."""
         wanted = number(intents_pb2.IntentStatus, "INTENT_STATUS_", status, "status")
         lost: list[OpenIntentError] = []
@@ -186,7 +186,7 @@ def _options(said: Options | None) -> channels_pb2.ChannelOptions | None:
         said = {name: getattr(said, name) for name in _OPTIONS}
     for name in said:
         if name not in _OPTIONS:
-            problem = f"there is no such option; there are {', '.join(_OPTIONS)}"
+            problem = f"there is no such option; the options are {', '.join(_OPTIONS)}"
             raise InvalidArgumentError(
                 f"options.{name}: {problem}", code="INVALID_ARGUMENT", violations=[Violation(f"options.{name}", problem)]
             )

@@ -31,7 +31,7 @@ class Stubs:
         self._made: dict[str, Any] = {}
 
     def of(self, method: Method[Any, Any]) -> Any:
-        """Gives the callable of a method."""
+        """Returns the callable for a method."""
         stub = self._made.get(method.path)
         if stub is None:
             make = self._channel.unary_stream if method.streams else self._channel.unary_unary
@@ -44,19 +44,19 @@ class Stubs:
 
 
 def settings_from(server: str | None, api_key: str | None, agent_id: str | None, tls: bool | None) -> Settings:
-    """Settles the settings with the program's environment."""
+    """Resolves the settings with the program's environment."""
     return resolve(os.environ, server, api_key, agent_id, tls)
 
 
 def dial(settings: Settings, library: Any) -> Any:
-    """Opens a channel of grpc or grpc.aio. It connects when it is first used, and again whenever it must."""
+    """Opens a channel of grpc or grpc.aio. It connects when it is first used, and reconnects whenever it must."""
     if settings.tls:
         return library.secure_channel(settings.target, grpc.ssl_channel_credentials(), options=CHANNEL_OPTIONS)
     return library.insecure_channel(settings.target, options=CHANNEL_OPTIONS)
 
 
 def client_closed() -> OpenIntentError:
-    """Gives the error for what is under way when the client is closed, and for what is called after that."""
+    """Returns the error for calls that are under way when the client is closed, and for calls after that."""
     return OpenIntentError("The client is closed.", code="CANCELLED")
 
 

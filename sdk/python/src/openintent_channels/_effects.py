@@ -1,6 +1,6 @@
-"""What the rules of this package want done. The rules are generators that yield these and get their results, or have their
-errors thrown in; a driver carries them out, by blocking or by awaiting. So each rule is written once, and tested without a
-network or a clock.
+"""What the rules of this package want done. A rule is a generator: it yields an effect, and a driver carries the effect out,
+by blocking or by awaiting, and sends its result back or throws its error in. So each rule is written once, and tested
+without a network or a clock.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ._methods import Method
 
 T = TypeVar("T")
 Steps = Generator["Effect", Any, T]
-"""A rule that ends with a T."""
+"""A rule that returns a T."""
 
 
 class Stream(Protocol):
@@ -25,7 +25,7 @@ class Stream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """Make one attempt of a call, within so many seconds (None: without bound). Results in the answer."""
+    """Make one attempt at a call, within `timeout` seconds (None: without a bound). The result is the answer."""
 
     method: Method[Any, Any]
     request: Any
@@ -35,14 +35,14 @@ class Invoke:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait so many seconds."""
+    """Wait that many seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Begin a streaming call. Results in a Stream, at once."""
+    """Begin a streaming call. The result is a Stream, at once."""
 
     method: Method[Any, Any]
     request: Any
@@ -50,29 +50,29 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Wait until the server accepts a stream or refuses it. Results in its header, as a dict; the next Receive has the
-    refusal."""
+    """Wait until the server accepts a stream or refuses it. The result is the stream's header, as a dict; a refusal comes
+    with the next Receive."""
 
     stream: Stream
 
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """Wait for the next answer of a stream. Results in it, or in None at the stream's end."""
+    """Wait for the next answer of a stream. The result is that answer, or None at the end of the stream."""
 
     stream: Stream
 
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Give a value to whoever iterates. Only rules that are iterated yield it."""
+    """Pass a value to whoever iterates. Only rules that are iterated yield this."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """Tell that the iteration has begun: what happens from now on will be given."""
+    """Say that the iteration has begun: it yields what happens from now on."""
 
 
 Effect = Invoke | Pause | Open | Accepted | Receive | Emit | Began

@@ -19,14 +19,15 @@ _REMEMBERED = 10_000
 
 @dataclass(slots=True)
 class Following:
-    """The rule of following. After a lost connection the next stream goes on behind the position of what was received. The
-    newest ids are remembered, too: a request from behind the cursor moves no position, and may be one that came before."""
+    """The rule of following. After a lost connection, the next stream goes on after the position of the last message. The
+    rule remembers the newest ids too: a request from before the cursor does not move the position, and may have come
+    already."""
 
     calls: Calls
 
     def follow(self, channel_id: str, after: int | None, include_own: bool) -> Steps[None]:
-        """Emits each message once, in order. The first stream must be accepted within the patience; then the server may be
-        away for as long as it likes."""
+        """Emits each message once, in order. The first stream must be accepted within the patience; after that the server
+        may be away for as long as it likes."""
         cursor, began, given = after, False, Memory(_REMEMBERED)
         waits, deadline = self.calls.waits(), self.calls.deadline(self.calls.patience)
         while True:
@@ -68,7 +69,7 @@ class Memory:
         self._ids: OrderedDict[str, None] = OrderedDict()
 
     def add(self, id: str) -> bool:
-        """Adds an id. False when it is remembered already."""
+        """Adds an id. Returns False when it is remembered already."""
         if id in self._ids:
             return False
         self._ids[id] = None

@@ -18,8 +18,8 @@ _LONGEST_TEXT = 8_192
 
 
 def on_message(channel: str | None = None) -> Callable[[F], F]:
-    """Marks a method as a handler of the messages of the channels of that name or, without one, of those that no other
-    handler takes. It may be marked several times."""
+    """Marks a method as a handler of the messages on channels of that name. Without a name, it handles the messages that no
+    other handler takes. A method may be marked several times."""
     if channel is not None and not isinstance(channel, str):
         raise TypeError("on_message takes a channel's name: write @on_message() for a handler without one")
 
@@ -32,8 +32,8 @@ def on_message(channel: str | None = None) -> Callable[[F], F]:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A callable that takes the messages of one channel name, or with None those that nobody else takes. `typed` says of
-    each of its parameters as what type the payload is read; None where it gets the message itself."""
+    """A callable that takes the messages on channels of one name, or with None those that no other handler takes. `typed`
+    has, for each parameter, the type that the payload is read as; None where the parameter gets the message itself."""
 
     channel: str | None
     function: Callable[..., Any]
@@ -41,7 +41,7 @@ class Handler:
 
     @classmethod
     def of(cls, channel: str | None, function: Callable[..., Any]) -> Handler:
-        """Makes a handler of a function, reading its parameters. TypeError when they cannot be filled."""
+        """Makes a handler of a function by reading its parameters. Raises TypeError when they cannot be filled."""
         return cls(channel, function, tuple(_parameter_types(function)))
 
     @property
@@ -53,18 +53,18 @@ class Handler:
         return inspect.iscoroutinefunction(function)
 
     def arguments(self, message: Any) -> list[Any]:
-        """Gives what it is called with. PayloadError when the payload does not have the form that it asks for."""
+        """Returns the arguments to call it with. Raises PayloadError when the payload does not have the form it asks for."""
         return [message if kind is None else payloads.decode(message.payload, kind) for kind in self.typed]
 
 
 def _parameter_types(function: Callable[..., Any]) -> Iterable[Any]:
-    """Gives what each parameter is filled with: a payload for a dataclass, a pydantic model or dict, else the message."""
+    """Yields what fills each parameter: the payload for a dataclass, a pydantic model or dict, and else the message."""
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
         hints = typing.get_type_hints(target)
     except NameError as error:
         name = getattr(function, "__qualname__", repr(function))
-        raise TypeError(f"the annotations of {name} cannot be read: {error}; name types of its module") from error
+        raise TypeError(f"the annotations of {name} cannot be read: {error}; use types that its module names") from error
     parameters = [
         p
         for p in inspect.signature(function).parameters.values()
@@ -81,7 +81,7 @@ def _parameter_types(function: Callable[..., Any]) -> Iterable[Any]:
 
 
 def handlers_of(agent: object) -> list[Handler]:
-    """Gives an agent's handlers: those of its base classes first, each class's in the order of its text."""
+    """Returns an agent's handlers: those of its base classes first, and those of each class in the order of its text."""
     names: dict[str, None] = {}
     for owner in reversed(type(agent).__mro__):
         names.update(dict.fromkeys(name for name, member in vars(owner).items() if hasattr(member, _MARK)))
@@ -93,7 +93,7 @@ def handlers_of(agent: object) -> list[Handler]:
 
 
 def matching(handlers: Iterable[Handler], channel_name: str) -> list[Handler]:
-    """Gives the handlers of a message on such a channel: those of that name, or else those without one."""
+    """Returns the handlers of messages on a channel: those for its name, or else those without a name."""
     all_of_them = list(handlers)
     named = [h for h in all_of_them if h.channel == channel_name]
     return named or [h for h in all_of_them if h.channel is None]
@@ -101,19 +101,19 @@ def matching(handlers: Iterable[Handler], channel_name: str) -> list[Handler]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a handler gave."""
+    """What a handler answered."""
 
     payload: dict[str, Any]
     failed: bool = False
 
 
 def answer_of(result: Any) -> Answer | None:
-    """Gives the answer that a result stands for: none for None. PayloadError when it is no object."""
+    """Returns the answer that a result stands for, and None for None. Raises PayloadError when it is not an object."""
     return None if result is None else Answer(payloads.encode(result, "result"))
 
 
 def failure_of(error: BaseException) -> Answer:
-    """Gives the answer that tells of a failure, for the asker's RemoteError. What no payload may hold is left out of it."""
+    """Returns the answer that reports a failure, for the asker's RemoteError. It leaves out what no payload may hold."""
     try:
         text = error.message if isinstance(error, OpenIntentError) else str(error)
     except Exception:  # an error that cannot even say what it is

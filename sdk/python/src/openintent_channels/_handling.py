@@ -1,4 +1,4 @@
-"""Handling one message: its handlers are called one after the other, and the first that gives something answers."""
+"""Handling one message: its handlers are called one after the other, and the first to return something answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _methods as methods
 from ._awaiting import AwaitingConnection, is_cancelled
@@ -16,21 +16,18 @@ from ._calls import Calls
 from ._handlers import Answer, Handler, answer_of, failure_of, matching
 from ._membership import logger
 from ._messages import Messages
-from ._received import AgentMessage, BlockingAgentMessage
+from ._received import AgentMessage, BlockingAgentMessage, Received
 from ._tracing import Tracing
 from .errors import AlreadyExistsError, OpenIntentError, UnauthenticatedError
 from .models import ERROR_MARK, Message, message_fields, message_of
 from .payloads import encode
-
-if TYPE_CHECKING:
-    from ._runtime import Received
 
 _UNFIT = ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
 
 
 @dataclass(slots=True)
 class Answers:
-    """Stores the answers of an agent. Each has its key, so that a repetition after a crash is stored once."""
+    """Stores the answers of an agent. Each has its own key, so an answer that is repeated after a crash is stored once."""
 
     connection: AwaitingConnection
     calls: Calls
@@ -50,8 +47,9 @@ class Answers:
             return message_of(stored)
 
     async def settle(self, received: Received, answer: Answer, key: str) -> None:
-        """Stores the answer of a handler. One that the server does not take, as one that is too large, is told to the asker
-        as a failure; one that comes too late is logged. Under a key that has another answer, the message was answered."""
+        """Stores the answer of a handler. When the server does not take it, for example because it is too large, the asker
+        is told of a failure instead. An answer that comes too late is logged. A key that has another answer already means
+        that the message was answered."""
         try:
             await self.send(received, answer, key)
         except UnauthenticatedError:
@@ -64,8 +62,8 @@ class Answers:
                 await self.settle(received, failure_of(error), key)
 
     async def forgo(self, received: Received) -> None:
-        """Marks a request read that the handlers left without an answer, so that it is not found in the inbox and handled
-        again."""
+        """Marks a request as read that the handlers did not answer, so that the agent does not find it in the inbox and
+        handle it again."""
         wire = received.wire
         marking = Messages(self.calls, self.tracing).mark_read(wire.channel_id, wire.id, None)
         try:
@@ -86,15 +84,15 @@ class Handling:
         self._threads = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="openintent-handler")
 
     def handles(self, channel_name: str) -> bool:
-        """Whether any handler takes the messages of such channels."""
+        """Whether any handler takes the messages on channels of that name."""
         return bool(matching(self._handlers, channel_name))
 
     def close(self) -> None:
-        """Lets go of the threads. What runs in them still ends by itself."""
+        """Lets go of the threads. A handler that still runs in one ends by itself."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def handle(self, received: Received) -> None:
-        """Calls the handlers of a message and stores its answer. Only what keeps the answer from being stored is raised."""
+        """Calls the handlers of a message and stores its answer. It raises only what keeps the answer from being stored."""
         wire = received.wire
         fields = {
             **message_fields(wire),
@@ -110,7 +108,7 @@ class Handling:
         async def reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
             try:
                 return await self._answers.send(received, Answer(encode(payload)), f"{key}-{next(further)}", metadata)
-            except AlreadyExistsError:  # before a crash, something else was answered in its place
+            except AlreadyExistsError:  # before a crash, another answer was stored in its place
                 return None
 
         with self._tracing.handling(fields["metadata"], attributes) as span:
@@ -124,12 +122,12 @@ class Handling:
                 await self._answers.forgo(received)
 
     async def _outcome(self, handler: Handler, fields: dict[str, Any], reply: Any, span: Any) -> Answer | None:
-        """Calls a handler and gives what its result or its failure answers. A failure is logged and noted in the span."""
+        """Calls a handler and returns what its result or its failure answers. A failure is logged and noted in the span."""
         try:
             return answer_of(await self._call(handler, fields, reply))
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
-        except BaseException as error:  # whatever it is, the asker is to hear of it
+        except BaseException as error:  # whatever it is, the asker must hear of it
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             logger.warning("a handler of %s failed on %s", fields["channel_name"], fields["id"], exc_info=error)
@@ -152,7 +150,7 @@ class Handling:
         def call() -> Any:
             try:
                 return context.run(handler.function, *arguments)
-            except StopIteration as error:  # which no future can hold: who waits for it would wait for ever
+            except StopIteration as error:  # no future can hold it, so the wait would never end
                 raise RuntimeError("the handler raised StopIteration") from error
 
         return await loop.run_in_executor(self._threads, call)

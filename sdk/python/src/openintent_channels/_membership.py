@@ -27,13 +27,13 @@ _ENDING = ("UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT")
 
 
 def ends_agent(error: OpenIntentError) -> bool:
-    """Whether an error ends an agent: one that no repetition and no other server would change."""
+    """Whether an error ends an agent: neither another attempt nor another server would change it."""
     return error.code in _ENDING
 
 
 @dataclass(slots=True)
 class Membership:
-    """What one agent tells the server of itself."""
+    """What one agent tells the server about itself."""
 
     connection: AwaitingConnection
     calls: Calls
@@ -59,8 +59,8 @@ class Membership:
         self.present = True
 
     async def beat_for_ever(self) -> None:
-        """Says at the server's interval that the agent lives. One that is gone registers again; so does one that
-        is draining still, as the process said that this one took over from."""
+        """Tells the server, at its interval, that the agent lives. An agent that is gone registers again. So does one that
+        is still draining, because the process that this one took over from said so."""
         while self.registers:
             await self.connection.perform(Pause(self.interval))
             took_over = self.took_over
@@ -82,8 +82,8 @@ class Membership:
                         await self.register()
 
     async def depart(self, deregister: bool) -> None:
-        """Says that the agent takes nothing new on or, with `deregister`, that it leaves for good, which expires what waits
-        for it. That it cannot be said is no error: the silence tells."""
+        """Tells the server that the agent takes on nothing new or, with `deregister`, that it leaves for good, which expires
+        what waits for it. It is not an error when the server cannot be told: it notices the silence."""
         try:
             if deregister:
                 request = agents_pb2.UpdateAgentStatusRequest(
@@ -93,14 +93,14 @@ class Membership:
             elif self.present:
                 await self._beat(agents_pb2.AGENT_STATUS_DRAINING)
         except OpenIntentError as error:
-            logger.warning("%s could not say that it leaves: %s", self.agent_id, error)
+            logger.warning("%s could not tell the server that it leaves: %s", self.agent_id, error)
 
     async def _beat(self, status: agents_pb2.AgentStatus) -> agents_pb2.HeartbeatResponse:
         request = agents_pb2.HeartbeatRequest(agent_id=self.agent_id, status=status)
         return await self.connection.run(self.calls.call(methods.HEARTBEAT, request))
 
     async def subscribe(self) -> str:
-        """Gives the id of the agent's subscription, which is made when it is not there or has ended."""
+        """Returns the id of the agent's subscription, and creates it when it is missing or has ended."""
         while True:
             request = subscriptions_pb2.CreateSubscriptionRequest(
                 name=SUBSCRIPTION,
@@ -137,8 +137,8 @@ class Membership:
                 raise
 
     async def waiting_requests(self) -> AsyncIterator[messages_pb2.InboxItem]:
-        """Gives the requests that wait for an answer of the agent's, oldest first. Those that it has read were handled
-        before, without an answer."""
+        """Yields the requests that wait for an answer from the agent, oldest first. It leaves out those that the agent has
+        read: they were handled before, without an answer."""
         cursor: str | None = None
         while True:
             request = messages_pb2.GetInboxRequest(agent_id=self.agent_id, limit=_PAGE, cursor=cursor)

@@ -82,7 +82,7 @@ class Messages:
         key: str,
         trace: Trace,
     ) -> messages_pb2.ReplyMessageRequest:
-        """Writes an answer."""
+        """Writes the request that sends an answer."""
         return messages_pb2.ReplyMessageRequest(
             channel_id=channel_id,
             message_id=message_id,
@@ -127,14 +127,14 @@ class Messages:
 
 
 def metadata_of(metadata: Mapping[str, Any] | None, trace: Trace) -> Struct | None:
-    """Writes a message's metadata with its trace; what the caller says goes before."""
+    """Writes a message's metadata with its trace. What the caller says takes precedence."""
     if not metadata and not trace.metadata:
         return None
     return to_struct({**trace.metadata, **(metadata or {})}, "metadata")
 
 
 def _stamp(at: datetime | None) -> Timestamp | None:
-    """Writes a time; one without a zone is taken as the local time, as datetime itself does."""
+    """Writes a time; one without a zone is taken as local time, as datetime itself takes it."""
     if at is None:
         return None
     stamp = Timestamp()

@@ -1,4 +1,4 @@
-"""The server's methods that this package calls, with their requests and answers. A test holds them against the protos."""
+"""The server's methods that this package calls, with their requests and answers. A test compares them with the protos."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Answer = TypeVar("Answer", bound=Wire)
 
 @dataclass(frozen=True, slots=True)
 class Method(Generic[Asked, Answer]):
-    """One method: its service, its name, and its messages. A streaming one answers with many."""
+    """One method: its service, its name, and its messages. A streaming method answers with many."""
 
     service: str
     name: str

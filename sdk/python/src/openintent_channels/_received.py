@@ -1,4 +1,4 @@
-"""Messages as an agent's handlers get them."""
+"""What an agent receives: as the server delivers it, and as handlers get it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ._generated import messages_pb2
 from .models import Message
 
 Reply = Callable[[Any, Mapping[str, Any] | None], Awaitable[Message | None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message as it was delivered, with where it came from."""
+
+    wire: messages_pb2.Message
+    intent_id: str
+    channel_name: str
+    position: int | None
+    attempt: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMessage(Message):
-    """A message with where it comes from. `attempt` tells how often it was delivered, from 1; `id` tells repetitions
-    apart."""
+    """A message with where it comes from. `attempt` counts its deliveries, from 1; a repetition has the same `id`."""
 
     is_message: ClassVar[bool] = True
 
@@ -30,8 +41,8 @@ class AgentMessage(ReceivedMessage):
     answer: Reply = field(repr=False, compare=False)
 
     async def reply(self, payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
-        """Answers at once, before or beside what the handler returns. Gives None when, before a crash, something else was
-        answered in its place."""
+        """Answers at once, before or besides what the handler returns. Returns None when another answer was stored in its
+        place before a crash."""
         return await self.answer(payload, metadata)
 
 
@@ -42,6 +53,6 @@ class BlockingAgentMessage(ReceivedMessage):
     answer: Callable[[Any, Mapping[str, Any] | None], Message | None] = field(repr=False, compare=False)
 
     def reply(self, payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
-        """Answers at once, before or beside what the handler returns. Gives None when, before a crash, something else was
-        answered in its place."""
+        """Answers at once, before or besides what the handler returns. Returns None when another answer was stored in its
+        place before a crash."""
         return self.answer(payload, metadata)

@@ -22,7 +22,7 @@ def is_passing(error: OpenIntentError) -> bool:
 
 
 def never_began(error: OpenIntentError) -> bool:
-    """Whether the call surely had no effect, so that even one that may not happen twice can be made again."""
+    """Whether the call certainly had no effect, so that even one that must not happen twice can be made again."""
     if not isinstance(error, UnavailableError):
         return False
     if error.reason:
@@ -39,14 +39,14 @@ class Waits:
     attempts: int = 0
 
     def after(self, error: OpenIntentError | None = None) -> float:
-        """Gives the seconds to wait after one more failure."""
+        """Returns the seconds to wait after one more failure."""
         whole: float = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(self.attempts, 16))
         self.attempts += 1
         wait = whole * (0.5 + 0.5 * self.random())
         return max(wait, (error.retry_after if error else None) or 0.0)
 
     def succeeded(self) -> None:
-        """Begins with the short waits again."""
+        """Goes back to the short waits."""
         self.attempts = 0
 
 
@@ -59,7 +59,7 @@ class Deadline:
 
     @classmethod
     def within(cls, clock: Callable[[], float], seconds: float | None) -> Deadline:
-        """Gives the deadline so many seconds from now."""
+        """Returns the deadline that many seconds from now."""
         return cls(clock, None if seconds is None else clock() + seconds)
 
     @property
@@ -68,6 +68,6 @@ class Deadline:
         return None if self.at is None else max(0.0, self.at - self.clock())
 
     def allows(self, wait: float) -> bool:
-        """Whether there is time left after waiting so long."""
+        """Whether there is time left after a wait of that many seconds."""
         remaining = self.remaining
         return remaining is None or wait < remaining

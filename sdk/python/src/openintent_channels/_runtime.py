@@ -1,10 +1,9 @@
-"""An agent at work: it receives, handles at most so many messages at once, answers, acknowledges, and leaves in order."""
+"""An agent at work: it receives, handles several messages at once, answers, acknowledges, and leaves in order."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 from . import _methods as methods
@@ -12,6 +11,7 @@ from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
 from ._handling import Handling
 from ._membership import Membership, ends_agent, logger
+from ._received import Received
 from ._work import Work
 from .errors import OpenIntentError
 
@@ -21,32 +21,21 @@ _LEAST_OUTSTANDING, _MOST_OUTSTANDING = 100, 1_000
 _FAREWELL_SECONDS = 5.0
 
 _GATHERING = 0.1
-"""How many seconds deliveries that are done with wait for more of them, at most: each call that acknowledges is a commit of
-the server's, which the answers under way would wait for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A message with where it came from."""
-
-    wire: messages_pb2.Message
-    intent_id: str
-    channel_name: str
-    position: int | None
-    attempt: int
+"""How many seconds, at most, finished deliveries wait for more of them: each call that acknowledges is a commit on the
+server, and the answers under way would have to wait for it."""
 
 
 class Runtime:
-    """One run of an agent. What is received is begun in the order of its coming; what ends any of its tasks with an error
-    ends the run with that error."""
+    """One run of an agent. It begins messages in the order in which they come. An error that ends one of its tasks ends the
+    run."""
 
     def __init__(self, membership: Membership, handling: Handling, concurrency: int, drain_seconds: float) -> None:
         self._membership = membership
         self._connection = membership.connection
         self._calls = membership.calls
         self._handling = handling
-        # Those being handled, and more that wait for a place or for their acknowledgement. A quarter of them is
-        # acknowledged at once: the stream goes on meanwhile.
+        # How many deliveries may be unacknowledged: those being handled, and more that wait for a place or for their
+        # acknowledgement. A quarter of them is acknowledged without delay, so that the stream goes on meanwhile.
         self._outstanding = min(_MOST_OUTSTANDING, max(_LEAST_OUTSTANDING, 4 * concurrency))
         self._drain_seconds = drain_seconds
         self._work = Work()
@@ -61,7 +50,7 @@ class Runtime:
         self._running: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Registers, subscribes, and returns once the server has accepted to deliver."""
+        """Registers, subscribes, and returns once the server has agreed to deliver."""
         await self._membership.register()
         subscription = await self._membership.subscribe()
         parts: list[Coroutine[Any, Any, None]] = [
@@ -99,7 +88,7 @@ class Runtime:
         try:
             await asyncio.wait_for(self._farewell(departed), _FAREWELL_SECONDS)
         except asyncio.TimeoutError:
-            logger.warning("%s left without the server's hearing of all it did", self._membership.agent_id)
+            logger.warning("%s left before the server had heard of everything it did", self._membership.agent_id)
         self._handling.close()
 
     async def _farewell(self, departed: asyncio.Future[None]) -> None:
@@ -160,7 +149,7 @@ class Runtime:
             self._take(Received(item.message, item.intent_id, item.channel_name, None, 1), None)
 
     def _accept(self, delivery: subscriptions_pb2.SubscriptionDelivery) -> None:
-        """Takes a delivery up, or passes it over when it is none for handlers."""
+        """Takes up a delivery, or passes it over when it is not for handlers."""
         numbered = (delivery.subscription_id, delivery.number)
         if not delivery.HasField("message"):
             self._work.pass_over(numbered)
@@ -183,7 +172,7 @@ class Runtime:
         self._done()
 
     async def _begin_for_ever(self) -> None:
-        """Begins what waits, in order, whenever a place is free."""
+        """Begins the messages that wait, in order, whenever a place is free."""
         while True:
             received = await self._queue.get()
             await self._places.acquire()
@@ -221,7 +210,7 @@ class Runtime:
             await self._acknowledge()
 
     async def _gather(self) -> None:
-        """Lets more come to what is done with, for a while."""
+        """Waits for a while until more deliveries are finished."""
         pause = self._connection.perform(Pause(_GATHERING))
         waits = [asyncio.ensure_future(pause), asyncio.ensure_future(self._many.wait())]
         try:
@@ -231,7 +220,7 @@ class Runtime:
                 wait.cancel()
 
     async def _acknowledge(self) -> None:
-        """Tells the server which deliveries are done with. Those that it does not take come again, and are passed over."""
+        """Tells the server which deliveries are finished. Those that it does not accept come again, and are passed over."""
         while (page := self._work.acknowledgeable()) is not None:
             subscription, numbers = page
             request = subscriptions_pb2.AcknowledgeDeliveriesRequest(subscription_id=subscription, numbers=numbers)
@@ -244,7 +233,7 @@ class Runtime:
 
 
 async def _end(*tasks: asyncio.Future[None]) -> None:
-    """Cancels tasks and waits for their ends, whatever those are."""
+    """Cancels tasks and waits until they have ended, whatever their results."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

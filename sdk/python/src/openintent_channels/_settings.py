@@ -1,4 +1,4 @@
-"""Where the server is and who the client is: arguments before the environment, the environment before the defaults."""
+"""Where the server is and who the client is: arguments go first, then the environment, then the defaults."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 _DEFAULT_SERVER = "127.0.0.1:50051"
 
-# What a connection is set to. gRPC's own pauses between attempts to connect grow to two minutes; ours stay below the waits
-# between the attempts of a call. A ping tells a dead connection from a quiet one; the server allows one each 10 seconds.
+# The settings of a connection. gRPC's own pauses between attempts to connect grow to two minutes; ours stay below the waits
+# between the attempts of a call. A ping tells a dead connection from a quiet one; the server allows one every 10 seconds.
 CHANNEL_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
@@ -24,7 +24,7 @@ CHANNEL_OPTIONS: tuple[tuple[str, int | str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to reach the server, and as whom."""
+    """How to reach the server, and which agent to act as."""
 
     target: str
     tls: bool
@@ -33,7 +33,7 @@ class Settings:
 
     @property
     def sender(self) -> str:
-        """Whom the server takes this client for, as far as that can be told: a key without an agent is the operator's."""
+        """The agent that the server takes this client for, as far as can be told: a key without one is the operator's."""
         return self.agent_id or "operator"
 
     @property
@@ -54,7 +54,7 @@ def resolve(
     agent_id: str | None,
     tls: bool | None,
 ) -> Settings:
-    """Settles the settings. `server` is `host:port`; with `https://` before it TLS is on, with `http://` it is off, unless
+    """Resolves the settings. `server` is `host:port`; with `https://` before it TLS is on, with `http://` it is off, unless
     `tls` says otherwise. Empty text in the environment counts as unset."""
     server = server or environment.get("OPENINTENT_SERVER") or _DEFAULT_SERVER
     scheme, separator, rest = server.partition("://")

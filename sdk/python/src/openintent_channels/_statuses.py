@@ -15,7 +15,7 @@ _DETAILS = "grpc-status-details-bin"
 
 
 def error_of(code: grpc.StatusCode, text: str | None, trailers: Iterable[tuple[str, str | bytes]] | None) -> OpenIntentError:
-    """Gives the error for a status. What its details do not say, or say in a form unknown here, is left empty."""
+    """Returns the error for a status. It leaves empty what the details do not say, or say in a form that is unknown here."""
     reason, metadata, violations, retry_after = "", {}, [], None
     for detail in _details(trailers):
         info, fields, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
@@ -33,7 +33,7 @@ def error_of(code: grpc.StatusCode, text: str | None, trailers: Iterable[tuple[s
 
 
 def _details(trailers: Iterable[tuple[str, str | bytes]] | None) -> Iterable[any_pb2.Any]:
-    """Gives the details that the trailers hold; those of a proxy that garbles them count as none."""
+    """Returns the details in the trailers. Details that a proxy has garbled count as none."""
     for key, value in trailers or ():
         if key == _DETAILS and isinstance(value, bytes):
             try:

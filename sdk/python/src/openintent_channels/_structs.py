@@ -1,7 +1,7 @@
 """JSON objects to google.protobuf.Struct and back.
 
-Numbers of a Struct are doubles. A whole one comes back as an int, so that `{"n": 5}` is `{"n": 5}` again. What the server
-would refuse, and what a double cannot hold, is refused here, by path: `PayloadError`.
+The numbers of a Struct are doubles. A whole one comes back as an int, so `{"n": 5}` is `{"n": 5}` again. What the server
+would refuse, and what a double cannot hold, is refused here, with a `PayloadError` that names its path.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from google.protobuf import struct_pb2
 
-from .errors import PayloadError
+from ._basic_errors import PayloadError
 
 _LARGEST_INTEGER = 2**53 - 1
 _DEEPEST = 64
@@ -71,7 +71,7 @@ def _number(value: int | float, path: str) -> float:
     if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
         raise PayloadError(path, "an integer beyond 2^53-1 would lose digits; send it as text")
     if not math.isfinite(value):
-        raise PayloadError(path, "it is no finite number")
+        raise PayloadError(path, "it is not a finite number")
     return float(value)
 
 

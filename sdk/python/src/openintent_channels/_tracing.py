@@ -1,4 +1,4 @@
-"""Spans around conversations, when the user's program has OpenTelemetry; nothing at all when it has not."""
+"""Spans around conversations, when the user's program has OpenTelemetry; without it, nothing at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARENT = "traceparent"
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a message and its call carry of a trace: nothing when there is none."""
+    """What a message and its call carry of a trace; nothing without a trace."""
 
     headers: tuple[tuple[str, str], ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Tracing:
 
     @contextmanager
     def asking(self, name: str) -> Iterator[Trace]:
-        """Opens a client span and gives what tells the other side of it. Errors that leave it are noted in the span."""
+        """Opens a client span and yields what tells the other side about it. The span notes errors that leave it."""
         if trace is None:
             yield NOTHING
             return
@@ -45,7 +45,7 @@ class Tracing:
 
     @contextmanager
     def handling(self, metadata: Mapping[str, Any], attributes: Mapping[str, str]) -> Iterator[Any]:
-        """Opens the span of a handler whose parent is what the message carries. Gives the span, or None."""
+        """Opens the span of a handler, as a child of the span that the message names. Yields the span, or None."""
         if trace is None:
             yield None
             return
@@ -59,7 +59,7 @@ class Tracing:
 
 
 def _carried(span: Any) -> Trace:
-    """Gives what a span's messages carry; nothing of a span that nobody records or passes on."""
+    """Returns what the messages of a span carry; nothing for a span that nobody records or passes on."""
     context = span.get_span_context()
     if not context.is_valid:
         return NOTHING

@@ -14,15 +14,15 @@ _PAGE = 1_000
 
 @dataclass(slots=True)
 class Work:
-    """Tells repetitions apart, so that within one process a message is handled once: by its id, of which the newest that are
-    done with are remembered. A delivery of a message that is being handled is done with when that is."""
+    """Recognizes repetitions, so that one process handles a message once. It remembers the newest ids of the messages that
+    were handled. A delivery of a message that is being handled is done with when that message is."""
 
     _open: dict[str, list[Delivery]] = field(default_factory=dict)
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
     _acknowledged: deque[Delivery] = field(default_factory=deque)
 
     def admit(self, message_id: str, delivery: Delivery | None) -> bool:
-        """Takes note of a delivery, or with None of a message that was found otherwise. True when it is to be handled."""
+        """Notes a delivery, or with None a message that was found another way. Returns True when it is to be handled."""
         if message_id in self._done:
             self.pass_over(delivery)
             return False
@@ -54,7 +54,7 @@ class Work:
         return len(self._acknowledged)
 
     def acknowledgeable(self) -> tuple[str, list[int]] | None:
-        """Takes the next deliveries that are done with: up to 1,000 of one subscription. None when there are none."""
+        """Takes the next deliveries that are done with: up to 1,000 of one subscription. Returns None without any."""
         if not self._acknowledged:
             return None
         subscription = self._acknowledged[0][0]

@@ -43,7 +43,7 @@ class _Options:
 
 
 class _Run:
-    """`run` of an agent, of its class as of an instance: a class makes its instance without arguments."""
+    """The `run` of an agent, on its class and on an instance: a class makes its instance without arguments."""
 
     def __get__(self, instance: AgentBase | None, owner: type[AgentBase]) -> Callable[..., None]:
         def run(*, server: str | None = None, api_key: str | None = None, tls: bool | None = None) -> None:
@@ -65,14 +65,14 @@ class AgentBase:
 
     @property
     def client(self) -> AsyncOpenIntentClient:
-        """The agent's own client, while it runs. RuntimeError otherwise."""
+        """The agent's own client, while it runs. Raises RuntimeError otherwise."""
         if self._client is None:
-            raise RuntimeError("the agent's client is there while the agent runs")
+            raise RuntimeError("the agent has a client only while it runs")
         return self._client
 
     @property
     def channels(self) -> AsyncChannels:
-        """The channels, by name, as `client.channels`."""
+        """The channels, by name; the same as `client.channels`."""
         return self.client.channels
 
     async def serve(
@@ -84,8 +84,8 @@ class AgentBase:
         await self._stay()
 
     def leave(self, deregister: bool = False) -> None:
-        """Asks the running agent to leave in order. With `deregister` it leaves for good: what waits for it expires. To be
-        called in the agent's event loop."""
+        """Asks the running agent to leave in order. With `deregister` it leaves for good: what waits for it expires. Call
+        this in the agent's event loop."""
         if self._runtime is not None:
             self._runtime.leave(deregister)
 
@@ -106,7 +106,7 @@ class AgentBase:
 
     async def _start(self, server: str | None, api_key: str | None, tls: bool | None) -> None:
         if self._runtime is not None:
-            raise RuntimeError("the agent runs already")
+            raise RuntimeError("the agent is running already")
         options, handlers = self._options, self._own_handlers()
         client = AsyncOpenIntentClient(
             server or options.server,
@@ -171,8 +171,8 @@ class Agent:
     """Makes a class an agent: `@Agent("data-agent", role="data")`.
 
     `role` is the role that it takes, `name` and `capabilities` describe it to others. `register=False` leaves out the
-    agent's record, unless there is a role, which needs one. At most `concurrency` handlers run at once. On leaving, running
-    handlers have `drain_seconds`. `server`, `api_key` and `tls` are as in OpenIntentClient.
+    agent's record, unless there is a role, which needs one. At most `concurrency` handlers run at once. When it leaves,
+    running handlers have `drain_seconds` to finish. `server`, `api_key` and `tls` are as in OpenIntentClient.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class Agent:
         )
 
     def __call__(self, cls: C) -> C:
-        """Gives the class as an agent: itself where it is an AgentBase, or else one that is both."""
+        """Returns the class as an agent: the class itself when it is an AgentBase, or else a new class that is both."""
         if issubclass(cls, AgentBase):
             cls._options = self._options
             return cls
@@ -216,8 +216,8 @@ class Agent:
         cls, path: str | os.PathLike[str], agent_id: str, handlers: object | Mapping[str, Callable[..., Any]], **options: Any
     ) -> AgentBase:
         """Makes an agent of a workflow file: each entry of `agents.AGENT_ID.on_message` is bound to the member of
-        `handlers`, an object or a mapping, that has the entry's name. WorkflowError names what is missing. `options` are
-        Agent's."""
+        `handlers`, an object or a mapping, that has the entry's name. Raises WorkflowError, which names what is missing.
+        `options` are those of Agent."""
         bound = [Handler.of(channel, function) for channel, function in bind(load_workflow(path), agent_id, handlers)]
         agent = _WorkflowAgent(bound)
         agent._options = cls(agent_id, **options)._options

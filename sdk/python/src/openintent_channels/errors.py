@@ -6,13 +6,10 @@ people and may change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from .models import Message
-
+from ._basic_errors import InvalidArgumentError, OpenIntentError, PayloadError, Violation
+from .models import Message
 
 __all__ = [
     "AbortedError",
@@ -41,52 +38,8 @@ __all__ = [
     "Violation",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One field of a request that was refused, and why."""
-
-    field: str
-    description: str
-
-
-class OpenIntentError(Exception):
-    """A call that the server refused or that never reached it.
-
-    `code` is the canonical gRPC name (`NOT_FOUND`), `reason` the server's stable word (`CHANNEL_NOT_FOUND`; empty when the
-    failure is not the server's), `metadata` further facts as text, `violations` the fields that were refused, and
-    `retry_after` the seconds that the server asks to wait before the next attempt, or None.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        code: str = "UNKNOWN",
-        reason: str = "",
-        metadata: Mapping[str, str] | None = None,
-        violations: Sequence[Violation] = (),
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = code
-        self.reason = reason
-        self.metadata = dict(metadata or {})
-        self.violations = tuple(violations)
-        self.retry_after = retry_after
-
-    @property
-    def message_id(self) -> str | None:
-        """The message that the call was about, where the server told it: of an ask, its request."""
-        return self.metadata.get("message_id")
-
-    def __str__(self) -> str:
-        return f"{self.message} ({self.reason or self.code})"
-
-
-class InvalidArgumentError(OpenIntentError):
-    """The call itself is wrong; `violations` says where."""
+for _kind in (InvalidArgumentError, OpenIntentError, PayloadError, Violation):
+    _kind.__module__ = __name__  # Programs import them from here, so tracebacks and pickles name this module.
 
 
 class UnauthenticatedError(OpenIntentError):
@@ -106,7 +59,7 @@ class AlreadyExistsError(OpenIntentError):
 
 
 class FailedPreconditionError(OpenIntentError):
-    """Things are not as the call needs them, and trying again does not change that."""
+    """The state of things does not allow the call, and trying again does not change that."""
 
 
 class AbortedError(OpenIntentError):
@@ -122,7 +75,7 @@ class UnavailableError(OpenIntentError):
 
 
 class MessageTimeoutError(OpenIntentError, TimeoutError):
-    """The time ran out: no response came, or no answer of the server. `message_id` is the request's, None if not known."""
+    """The time ran out: no response came, or no answer from the server. `message_id` is the request's, None if unknown."""
 
 
 class ChannelClosedError(FailedPreconditionError):
@@ -154,11 +107,11 @@ class NotAMemberError(PermissionDeniedError):
 
 
 class TargetNotAMemberError(PermissionDeniedError):
-    """The addressed agent is no member of the channel."""
+    """The addressed agent is not a member of the channel."""
 
 
 class SenderMismatchError(PermissionDeniedError):
-    """The named sender is not who calls."""
+    """The named sender is not the caller."""
 
 
 class ChannelNameTakenError(AlreadyExistsError):
@@ -175,15 +128,6 @@ class RemoteError(OpenIntentError):
         self.response = response
 
 
-class PayloadError(InvalidArgumentError, ValueError):
-    """A payload that cannot be written or does not have the form that a type asks for; found before or after the wire."""
-
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(
-            f"{path}: {problem}", code="INVALID_ARGUMENT", reason="INVALID_PAYLOAD", violations=[Violation(path, problem)]
-        )
-
-
 BY_CODE: Mapping[str, type[OpenIntentError]] = {
     "INVALID_ARGUMENT": InvalidArgumentError,
     "UNAUTHENTICATED": UnauthenticatedError,
@@ -196,7 +140,7 @@ BY_CODE: Mapping[str, type[OpenIntentError]] = {
     "UNAVAILABLE": UnavailableError,
     "DEADLINE_EXCEEDED": MessageTimeoutError,
 }
-"""Which error a canonical code becomes where its reason has none of its own."""
+"""Which error a canonical code becomes when its reason has none of its own."""
 
 BY_REASON: Mapping[str, type[OpenIntentError]] = {
     "MESSAGE_TIMEOUT": MessageTimeoutError,

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._blocking import Iteration
+from ._channel_calls import ChannelCalls
 from ._channel_fields import ChannelFields
 from .models import Channel, Message
 
-if TYPE_CHECKING:
-    from .client import OpenIntentClient
-
 
 class ChannelHandle(ChannelFields):
-    """A channel with what can be done on it. Its fields are those of the channel when it was last read."""
+    """A channel and what can be done on it. Its fields are those of the channel when it was last read."""
 
-    def __init__(self, client: OpenIntentClient, channel: Channel) -> None:
+    def __init__(self, client: ChannelCalls, channel: Channel) -> None:
         super().__init__(channel)
         self._client = client
 
@@ -30,7 +28,7 @@ class ChannelHandle(ChannelFields):
         sender: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Message:
-        """Asks and gives the first response, as the client's `ask` does."""
+        """Asks and returns the first response, as the client's `ask` does."""
         return self._client.ask(self.id, to, payload, timeout, sender=sender, metadata=metadata)
 
     def ask_all(
@@ -56,7 +54,7 @@ class ChannelHandle(ChannelFields):
         sender: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Iteration[Message]:
-        """Asks and gives responses as they arrive, as the client's `ask_all_iter` does."""
+        """Asks and yields responses as they arrive, as the client's `ask_all_iter` does."""
         return self._client.ask_all_iter(self.id, to, payload, timeout, min_responses, sender=sender, metadata=metadata)
 
     def send(
@@ -85,7 +83,7 @@ class ChannelHandle(ChannelFields):
 
     def messages(self, after: int | None = None, include_own: bool = True) -> Iteration[Message]:
         """Follows the channel until it is closed and drained: from when the iteration begins (at the first `next`, or on
-        entering `with`), or from behind a message's `position`. A lost connection is resumed, and nothing comes twice."""
+        entering `with`), or from after a message's `position`. A lost connection is resumed, and nothing comes twice."""
         return self._client.follow(self.id, after, include_own)
 
     def close(self) -> Channel:

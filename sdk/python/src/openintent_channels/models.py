@@ -1,4 +1,4 @@
-"""What the server tells, as plain immutable objects: times are aware datetimes in UTC, payloads plain dicts."""
+"""What the server says, as plain immutable objects. Times are aware datetimes in UTC, payloads are plain dicts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import payloads
+from ._basic_errors import InvalidArgumentError, Violation
 from ._generated import channels_pb2, intents_pb2, messages_pb2
 from ._structs import from_struct
-from .errors import InvalidArgumentError, Violation
 
 T = TypeVar("T")
 
@@ -59,8 +59,8 @@ class Channel:
 @dataclass(frozen=True, slots=True)
 class Message:
     """One communication on a channel. `message_type` is `request`, `response`, `notify` or `broadcast`, `status`
-    `delivered`, `read` or `expired`. `position` is its place in the intent's log where the message came by following;
-    None elsewhere."""
+    `delivered`, `read` or `expired`. `position` is its place in the intent's log when the message came by following;
+    None otherwise."""
 
     id: str
     channel_id: str
@@ -82,7 +82,7 @@ class Message:
         return self.message_type == "response" and self.metadata.get(ERROR_MARK) is True
 
     def payload_as(self, kind: type[T]) -> T:
-        """Reads the payload as a dataclass or a pydantic model. PayloadError when it does not have that form."""
+        """Reads the payload as a dataclass or a pydantic model. Raises PayloadError when it has another form."""
         return payloads.decode(self.payload, kind)
 
 
@@ -182,7 +182,7 @@ def _time(stamp: Timestamp) -> datetime:
 
 
 def word(enum: Any, prefix: str, number: int) -> str:
-    """Gives the short word of an enum's value: `request` for MESSAGE_TYPE_REQUEST; its number as text when it is unknown."""
+    """Returns the short word for an enum's value: `request` for MESSAGE_TYPE_REQUEST. For an unknown one, its number."""
     try:
         return str(enum.Name(number)).removeprefix(prefix).lower()
     except ValueError:
@@ -190,7 +190,7 @@ def word(enum: Any, prefix: str, number: int) -> str:
 
 
 def number(enum: Any, prefix: str, said: str, field_name: str) -> Any:
-    """Gives the value of an enum by its short word. InvalidArgumentError, naming the words that there are, for another."""
+    """Returns the enum's value for a short word. Raises InvalidArgumentError, which lists the words, for any other."""
     words: Mapping[str, int] = {
         name.removeprefix(prefix).lower(): value for name, value in enum.items() if value != 0
     }

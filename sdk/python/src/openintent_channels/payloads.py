@@ -1,4 +1,4 @@
-"""Typed payloads: dataclasses and pydantic models where a plain dict would do. README.md, "Typed payloads", has the rule."""
+"""Typed payloads: dataclasses and pydantic models in place of plain dicts. README.md, "Typed payloads", has the rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from .errors import PayloadError
+from ._basic_errors import PayloadError
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ def is_typed(kind: Any) -> bool:
 
 
 def encode(value: Any, path: str = "payload") -> dict[str, Any]:
-    """Gives the plain object of a payload. PayloadError for anything that is neither an object nor a typed payload."""
+    """Returns the plain object of a payload. Raises PayloadError for what is neither an object nor a typed payload."""
     plain = _plain(value)
     if not isinstance(plain, dict):
         raise PayloadError(path, f"it must be an object, a dataclass or a pydantic model, not {type(value).__name__}")
@@ -42,7 +42,7 @@ def _plain(value: Any) -> Any:
 
 
 def decode(payload: Mapping[str, Any], kind: type[T], path: str = "payload") -> T:
-    """Reads a plain object as a dataclass or a pydantic model. PayloadError, naming the field, when it has another form."""
+    """Reads a plain object as a dataclass or a pydantic model. PayloadError names the field that does not fit."""
     if _is_model(kind):
         return typing.cast(T, _decode_model(payload, kind, path))
     if dataclasses.is_dataclass(kind):
@@ -53,7 +53,7 @@ def decode(payload: Mapping[str, Any], kind: type[T], path: str = "payload") -> 
 
 
 def _is_model(kind: Any) -> bool:
-    """Whether this is a pydantic model, told by its methods so that pydantic need not be there."""
+    """Whether this is a pydantic model. Its methods tell, so pydantic need not be installed."""
     return isinstance(kind, type) and hasattr(kind, "model_validate") and hasattr(kind, "model_dump")
 
 
@@ -66,7 +66,7 @@ def _decode_model(payload: Mapping[str, Any], kind: Any, path: str) -> Any:
 
 
 def _decode_dataclass(value: Any, kind: Any, path: str) -> Any:
-    """Reads a dataclass: fields that are missing take their defaults, and those that it does not have are left out."""
+    """Reads a dataclass. Missing fields take their defaults, and fields that it does not have are left out."""
     if not isinstance(value, Mapping):
         raise PayloadError(path, f"it must be an object for {kind.__name__}")
     hints = typing.get_type_hints(kind)

@@ -14,7 +14,7 @@ from .models import ChannelOptions
 
 
 class WorkflowError(ValueError):
-    """A workflow file that cannot be read, or that names what is not there. Its text says where."""
+    """A workflow file that cannot be read, or that names something that is missing. Its text says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class WorkflowChannel:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Which handler takes the messages of a channel; of all channels that no other handler takes, when it is None."""
+    """Which handler takes the messages of a channel. With None as channel, it takes those that no other handler takes."""
 
     channel: str | None
     handler: str
@@ -38,14 +38,15 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """What a workflow file says of messages: its channels by name, and the bindings of its agents by their ids."""
+    """What a workflow file says about messages: its channels by name, and the bindings of its agents by their ids."""
 
     channels: Mapping[str, WorkflowChannel]
     on_message: Mapping[str, tuple[Binding, ...]]
 
 
 def load_workflow(path: str | os.PathLike[str]) -> Workflow:
-    """Reads a workflow file of either header form. WorkflowError when it is none, RuntimeError without PyYAML."""
+    """Reads a workflow file, with either form of header. Raises WorkflowError when it is not one, and RuntimeError without
+    PyYAML."""
     try:
         import yaml
     except ImportError as error:
@@ -65,8 +66,8 @@ def load_workflow(path: str | os.PathLike[str]) -> Workflow:
 def bind(
     workflow: Workflow, agent_id: str, handlers: object | Mapping[str, Callable[..., Any]]
 ) -> list[tuple[str | None, Callable[..., Any]]]:
-    """Finds the handlers that an agent's bindings name. WorkflowError, naming it, for an agent or a handler that is not
-    there."""
+    """Finds the handlers that an agent's bindings name. Raises WorkflowError, which says what is missing, when the agent or
+    a handler is."""
     if agent_id not in workflow.on_message:
         raise WorkflowError(f"agents.{agent_id} is not in the workflow; it has {_listed(workflow.on_message)}")
     bound = []
@@ -94,7 +95,7 @@ def _read(document: Any) -> Workflow:
 
 
 def _agents(said: Any) -> Iterator[tuple[str, Any]]:
-    """Gives agents with their on_message; a list of agents, which has other forms of the file, names them by their ids."""
+    """Yields agents with their on_message. Some forms of the file have a list of agents, which names them by their ids."""
     if isinstance(said, list):
         for i, entry in enumerate(said):
             members = _object(entry, f"agents[{i}]")

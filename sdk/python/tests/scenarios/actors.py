@@ -27,19 +27,19 @@ class AsyncActor:
         self.client = AsyncOpenIntentClient(server, api_key=api_key, agent_id=agent_id)
 
     async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Calls a method of the client or of a handle of its."""
+        """Calls a method of the client or of one of its handles."""
         return await function(*arguments, **named)
 
     async def gather(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
-        """Calls a method that gives an iteration, and gathers all that it gives."""
+        """Calls a method that returns an iteration, and gathers everything that it yields."""
         return [value async for value in function(*arguments, **named)]
 
     def handle(self, channel: Channel) -> Any:
-        """Gives a handle of a channel that is known."""
+        """Returns a handle of a channel that is known."""
         return AsyncChannelHandle(self.client, channel)
 
     async def follow(self, handle: Any, take: Take) -> Awaitable[None]:
-        """Begins following. What it gives ends with the following, with its error if there is one."""
+        """Begins following. The task that it returns ends with the following, and with its error if there is one."""
         following = handle.messages()
         await following.started()
 
@@ -62,19 +62,19 @@ class BlockingActor:
         self._threads = threads
 
     async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Calls a method of the client or of a handle of its."""
+        """Calls a method of the client or of one of its handles."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *arguments, **named))
 
     async def gather(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
-        """Calls a method that gives an iteration, and gathers all that it gives."""
+        """Calls a method that returns an iteration, and gathers everything that it yields."""
         return list(await self.call(lambda: list(function(*arguments, **named))))
 
     def handle(self, channel: Channel) -> Any:
-        """Gives a handle of a channel that is known."""
+        """Returns a handle of a channel that is known."""
         return ChannelHandle(self.client, channel)
 
     async def follow(self, handle: Any, take: Take) -> Awaitable[None]:
-        """Begins following. What it gives ends with the following, with its error if there is one."""
+        """Begins following. The task that it returns ends with the following, and with its error if there is one."""
         loop, following = asyncio.get_running_loop(), handle.messages()
         await self.call(following.started)
 
@@ -85,7 +85,7 @@ class BlockingActor:
         return asyncio.ensure_future(self.call(go_on))
 
     async def close(self) -> None:
-        """Ends the client, and with it what waits in threads."""
+        """Ends the client, and with it everything that waits in threads."""
         self.client.close()
 
 

@@ -21,12 +21,12 @@ class Gates:
         self._lock = threading.Lock()
 
     def of(self, name: str) -> threading.Event:
-        """Gives the gate of that name."""
+        """Returns the gate of that name."""
         with self._lock:
             return self._gates.setdefault(name, threading.Event())
 
     def open_all(self) -> None:
-        """Opens all gates, so that nobody waits any more."""
+        """Opens all gates, so that no handler waits any longer."""
         for gate in self._gates.values():
             gate.set()
 
@@ -49,7 +49,7 @@ class Calls:
             self._changed.notify_all()
 
     async def reach(self, count: int) -> None:
-        """Waits until there were calls for so many different messages."""
+        """Waits until there were calls for that many different messages."""
         async with self._changed:
             await self._changed.wait_for(lambda: len(self._ids) >= count)
 
@@ -66,7 +66,7 @@ class Cast:
         self.calls: dict[str, Calls] = {}
 
     def make(self, said: dict[str, Any]) -> AgentBase:
-        """Makes an agent. Its calls are counted on from those of an earlier one of its name."""
+        """Makes an agent. Its count of calls goes on from that of an earlier agent of its name."""
         calls = self.calls.setdefault(said["id"], Calls())
         make = self._plain if self._blocking else self._async
         members: dict[str, Any] = {

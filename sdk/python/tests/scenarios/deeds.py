@@ -17,7 +17,7 @@ Said = dict[str, Any]
 Deed = Callable[["Teller", str, Said, dict[str, Any]], Awaitable[Any]]
 
 PATIENCE = 30.0
-"""How many seconds a step waits for what must come."""
+"""How many seconds a step waits for something that must come."""
 
 FOLLOW_PATIENCE = 10.0
 
@@ -165,7 +165,7 @@ async def _disturb(teller: Teller, _who: str, _said: Said, step: Said) -> None:
 
 
 async def _use_replica(teller: Teller, _who: str, said: Said, _: Said) -> None:
-    """Gives one a client of the other replica, and its handles with it; what it has begun stays where it is."""
+    """Gives an actor a client of the other replica, and handles with it. What the actor has begun stays where it is."""
     name = said["client"]
     teller.servers[name] = teller.stage.server if said["replica"] == 1 else teller.stage.replica
     known = {channel: handle for (who, channel), handle in teller.handles.items() if who == name}

@@ -8,7 +8,7 @@ _LIST = {"count", "min_count", "payloads", "payloads_unordered", "senders_unorde
 
 
 def check(result: Any, expected: Any) -> None:
-    """AssertionError when a plain result is not what is expected."""
+    """Raises AssertionError when a plain result is not what is expected."""
     if isinstance(result, list) and isinstance(expected, dict):
         _check_list(result, expected)
         return
@@ -35,7 +35,7 @@ def _check_list(result: list[Any], expected: dict[str, Any]) -> None:
 
 
 def contains(result: Any, expected: Any) -> bool:
-    """Whether a result has the members that are expected, deeply; a null is one that is null or absent."""
+    """Whether a result has the expected members, deeply; null expects one that is null or absent."""
     if isinstance(expected, dict):
         return isinstance(result, dict) and all(contains(result.get(key), value) for key, value in expected.items())
     if isinstance(expected, list):
@@ -60,7 +60,7 @@ def _contains_unordered(result: list[Any], expected: list[Any]) -> bool:
 
 
 def check_error(error: BaseException, expected: dict[str, Any], plain: dict[str, Any]) -> None:
-    """AssertionError when an error is not what is expected."""
+    """Raises AssertionError when an error is not what is expected."""
     classes = [kind.__name__ for kind in type(error).__mro__]
     told = f"expected {expected}, got {plain}"
     assert expected.get("class", classes[0]) in classes, told

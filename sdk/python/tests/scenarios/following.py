@@ -1,4 +1,4 @@
-"""What one who follows a channel has got."""
+"""The messages that an actor has got by following a channel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from openintent_channels import Message
 
 
 class Following:
-    """What one who follows has got so far."""
+    """The messages that a follower has got so far."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -22,7 +22,7 @@ class Following:
         self._changed.set()
 
     async def reach(self, count: int) -> None:
-        """Waits until so many came."""
+        """Waits until that many came."""
         while len(self.messages) < count:
             self._changed.clear()
             await self._changed.wait()

@@ -12,7 +12,7 @@ _REFERENCE = re.compile(r"\$\{([^}]+)\}")
 
 
 def resolve(value: Any, facts: dict[str, Any]) -> Any:
-    """Replaces references. A text that is nothing but one takes what it refers to, with its type."""
+    """Replaces references. A text that is only a reference becomes what it refers to, with its type."""
     if isinstance(value, dict):
         return {key: resolve(member, facts) for key, member in value.items()}
     if isinstance(value, list):
@@ -26,7 +26,7 @@ def resolve(value: Any, facts: dict[str, Any]) -> Any:
 
 
 def look_up(path: str, facts: dict[str, Any]) -> Any:
-    """Follows a path of names and numbers. KeyError for one that leads nowhere."""
+    """Follows a path of names and numbers. Raises KeyError when it leads nowhere."""
     value: Any = facts
     for name in path.split("."):
         try:
@@ -37,7 +37,7 @@ def look_up(path: str, facts: dict[str, Any]) -> Any:
 
 
 def plain(result: Any) -> Any:
-    """Gives a result as plain objects, as expectations and references see it."""
+    """Returns a result as plain objects, as expectations and references see it."""
     if isinstance(result, OpenIntentError):
         return {
             "class": type(result).__name__,
@@ -53,14 +53,14 @@ def plain(result: Any) -> Any:
 
 
 class Names:
-    """Makes a scenario's agents and roles unique to the run, and takes that off again."""
+    """Makes the names of a scenario's agents and roles unique to the run, and turns them back."""
 
     def __init__(self, run: str, names: set[str]) -> None:
         self._suffix = f"-{run}"
         self._names = names
 
     def unique(self, value: Any) -> Any:
-        """Gives names, alone, in lists or after `role:`, as they are in this run."""
+        """Returns names, alone, in lists or after `role:`, as they are in this run."""
         if isinstance(value, list):
             return [self.unique(member) for member in value]
         if not isinstance(value, str):
@@ -69,7 +69,7 @@ class Names:
         return f"{prefix}{role}{name}{self._suffix}" if name in self._names else value
 
     def common(self, value: Any) -> Any:
-        """Gives a result with names as they are in the file."""
+        """Returns a result with names as they are in the file."""
         if isinstance(value, dict):
             return {key: self.common(member) for key, member in value.items()}
         if isinstance(value, list):

@@ -22,7 +22,7 @@ class Stage:
 
     @classmethod
     def from_environment(cls) -> Stage:
-        """Reads the environment. KeyError, naming it, for a variable that is not set."""
+        """Reads the environment. Raises KeyError, which names the variable, when one is not set."""
         names = ("SERVER", "REPLICA", "URL", "API_KEY", "CONTROL", "ENGINE")
         return cls(*(os.environ[f"OPENINTENT_{name}"] for name in names))
 
@@ -31,7 +31,7 @@ class Stage:
         self._send("POST", f"{self.control}/{how}", None, None)
 
     def rest(self, method: str, path: str, agent: str | None, body: Any = None) -> Any:
-        """Calls the REST face, for what the SDK does not have."""
+        """Calls the REST interface, for what the SDK does not have."""
         return self._send(method, f"{self.url}{path}", agent, body)
 
     def _send(self, method: str, url: str, agent: str | None, body: Any) -> Any:

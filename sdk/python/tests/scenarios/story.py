@@ -65,7 +65,7 @@ def read_all() -> list[Story]:
 
 
 def read(path: Path) -> Story:
-    """Reads one scenario. ValueError for a field or step that this suite does not know."""
+    """Reads one scenario. Raises ValueError for a field or step that this suite does not know."""
     story: Story = yaml.safe_load(path.read_text(encoding="utf-8"))
     _check(story, _FILE, path.name)
     for agent in story.get("agents", []):

@@ -78,7 +78,7 @@ class Teller:
         self.agents[said["id"]] = agent
 
     def actor(self, name: str) -> Actor:
-        """Gives the one of that name, with a client of its own."""
+        """Returns the actor of that name, with a client of its own."""
         if name not in self.actors:
             server = self.servers.get(name, self.stage.server)
             agent_id = self.names.unique(name) or None
@@ -89,7 +89,7 @@ class Teller:
         return self.actors[name]
 
     async def handle(self, name: str, channel: str, **said: Any) -> Any:
-        """Gives the handle that one has of a channel: of the one that was created, or else of the one that is opened."""
+        """Returns an actor's handle of a channel: of the channel that was created, or else of the one that it opens."""
         if (name, channel) not in self.handles:
             actor = self.actor(name)
             if channel in self.created:
@@ -145,7 +145,7 @@ class Teller:
 
 
 def _names(story: Story) -> set[str]:
-    """Gives all names of agents, roles and those who act."""
+    """Returns all names of agents, roles and actors."""
     names = {step["as"] for step in story["steps"] if "as" in step}
     agents = [*story.get("agents", []), *(s["with"]["agent"] for s in story["steps"] if s["do"] == "start_agent")]
     for agent in agents:

@@ -98,7 +98,7 @@ def test_serving_ends_with_its_task() -> None:
         serving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await serving
-        with pytest.raises(RuntimeError, match="while the agent runs"):
+        with pytest.raises(RuntimeError, match="only while it runs"):
             _ = agent.client
 
     asyncio.run(serve())
@@ -123,7 +123,7 @@ def test_an_unknown_key_ends_the_agent() -> None:
 
 def test_a_signal_ends_a_program_that_finds_no_server() -> None:
     with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
+        silent.bind(("127.0.0.1", 0))  # bound and not listening, so connections are refused
         environment = {
             **os.environ,
             "PYTHONPATH": ":".join(sys.path),

@@ -104,16 +104,16 @@ class FakeServer:
             self._happened.notify_all()
 
     def said(self, name: str) -> list[Any]:
-        """Gives all requests of a method, in order."""
+        """Returns all requests of a method, in order."""
         return [request for told, request in self.told if told == name]
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Waits until what the server was told fulfils a condition."""
+        """Waits until what the server was told meets a condition."""
         async with self._happened:
             await asyncio.wait_for(self._happened.wait_for(condition), 20)
 
     async def until_said(self, name: str, times: int = 1) -> None:
-        """Waits until a method was called so often."""
+        """Waits until a method was called that often."""
         await self.until(lambda: len(self.said(name)) >= times)
 
     async def until_acknowledged(self, *numbers: int) -> None:
@@ -121,11 +121,11 @@ class FakeServer:
         await self.until(lambda: sorted(self.acknowledged()) == sorted(numbers))
 
     def acknowledged(self) -> list[int]:
-        """Gives the numbers that were acknowledged."""
+        """Returns the numbers that were acknowledged."""
         return [n for request in self.said("AcknowledgeDeliveries") for n in request.numbers]
 
     def replies(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """Gives the answers: to which message, under which key, what."""
+        """Returns the answers: the message that each answers, its key, and what it says."""
         told = self.said("ReplyMessage")
         return [(request.message_id, request.idempotency_key, from_struct(request.payload)) for request in told]
 
@@ -151,7 +151,7 @@ def message(id: str, kind: Any = REQUEST, sender: str = "asker", **payload: Any)
 
 
 def delivery(number: int, wire: messages_pb2.Message | None = None) -> subscriptions_pb2.SubscriptionDelivery:
-    """Makes a delivery of a message, m1 for the number 1; with an empty one, of none."""
+    """Makes a delivery of a message, m1 for the number 1; with an empty id, of no message."""
     made = subscriptions_pb2.SubscriptionDelivery(
         subscription_id="sub_1", number=number, attempt=1, intent_id="i", position=number, channel_name="talk"
     )

@@ -12,17 +12,17 @@ from openintent_channels._effects import Accepted, Began, Effect, Emit, Invoke, 
 from openintent_channels.errors import OpenIntentError, UnavailableError
 
 Outcome = Any
-"""What an effect results in: a value, an error to be raised, or a callable of the effect that gives one."""
+"""What an effect results in: a value, an error to be raised, or a callable that takes the effect and returns one."""
 
 
 def away(reason: str = "", **facts: Any) -> UnavailableError:
-    """Gives the error of a server that is away."""
+    """Returns the error of a server that is away."""
     return UnavailableError("away", code="UNAVAILABLE", reason=reason, **facts)
 
 
 @dataclass
 class FakeStream:
-    """A stream whose header and answers are scripted; an error among them is raised in its place."""
+    """A stream whose header and answers are scripted; an error among them is raised when its turn comes."""
 
     header: dict[str, str]
     answers: Iterator[Any]
@@ -33,14 +33,14 @@ class FakeStream:
 
 
 def stream(position: int | None, *answers: Any) -> FakeStream:
-    """Gives a stream that was accepted at a position, or was not, and what comes over it."""
+    """Returns a stream that was accepted at a position, or was not, with what comes over it."""
     header = {} if position is None else {"openintent-position": str(position)}
     return FakeStream(header, iter(answers))
 
 
 @dataclass
 class Player:
-    """Carries rules out with scripted outcomes, and keeps what they did."""
+    """Carries out rules with scripted outcomes, and keeps what they did."""
 
     outcomes: Iterator[Outcome]
     now: float = 0.0
@@ -55,12 +55,12 @@ class Player:
         return cls(iter(outcomes))
 
     def calls(self, **said: Any) -> Calls:
-        """Gives calls on this player's clock, whose waits are the longest and whose keys are counted."""
+        """Returns calls on this player's clock, with the longest waits and with counted keys."""
         keys = itertools.count()
         return Calls(clock=lambda: self.now, dice=lambda: 1.0, key=lambda: f"key-{next(keys)}", **said)
 
     def takes(self, seconds: float, outcome: Outcome) -> Callable[[Effect], Outcome]:
-        """Gives an outcome that takes its time."""
+        """Returns an outcome that takes some time."""
 
         def later(_: Effect) -> Outcome:
             self.now += seconds
@@ -69,7 +69,7 @@ class Player:
         return later
 
     def play(self, steps: Steps[Any]) -> Any:
-        """Carries a rule out to its end."""
+        """Carries out a rule to its end."""
         value, error = None, None
         while True:
             try:

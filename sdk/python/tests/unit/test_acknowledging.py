@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 class Still(FakeServer):
-    """A server for which no time passes: what waits, waits for ever."""
+    """A server for which no time passes: a wait never ends."""
 
     async def perform(self, effect: Effect) -> Any:
         if isinstance(effect, Pause):
@@ -26,7 +26,7 @@ class Still(FakeServer):
 async def silent(message: AgentMessage) -> None: ...
 
 
-def test_many_are_acknowledged_at_once_and_the_rest_on_leaving() -> None:
+def test_many_are_acknowledged_without_delay_and_the_rest_when_the_agent_leaves() -> None:
     async def tell() -> None:
         last = asyncio.Event()
 

@@ -126,7 +126,7 @@ def test_waiting_on_takes_only_the_time_that_is_left() -> None:
     assert player.invoked[1].request.wait_seconds == 6
 
 
-def test_a_resumed_question_gives_its_answer() -> None:
+def test_a_resumed_question_returns_its_answer() -> None:
     player = Player.of(away(), responses("r1"))
     assert player.play(asking(player).resume("c", "msg_1", 30)).id == "r1"
 
@@ -150,7 +150,7 @@ def test_a_resumed_question_is_waited_for_longer_than_one_call_may_take() -> Non
 
 
 @pytest.mark.parametrize("timeout", [1e12, float("inf")])
-def test_a_time_that_is_none_is_left_to_the_server_to_refuse(timeout: float) -> None:
+def test_the_server_refuses_an_impossible_time(timeout: float) -> None:
     player = Player.of(response({}))
     ask(player, timeout)
     assert [(i.request.timeout_seconds, i.timeout) for i in player.invoked] == [(timeout, 600 + GRACE)]

@@ -33,7 +33,7 @@ def test_a_taken_name_is_refused() -> None:
         create(Player.of(TAKEN))
 
 
-def test_a_creation_whose_answer_was_lost_is_found() -> None:
+def test_a_channel_is_found_when_the_answer_to_its_creation_was_lost() -> None:
     assert create(Player.of(away(), TAKEN, listed(wire()))).id == "chan_operator"
 
 
@@ -42,7 +42,7 @@ def test_after_a_lost_answer_a_strangers_channel_is_still_a_taken_name() -> None
         create(Player.of(away(), TAKEN, listed(wire("stranger"))))
 
 
-def test_a_refusal_for_the_moment_leaves_no_doubt() -> None:
+def test_a_passing_refusal_leaves_no_doubt() -> None:
     with pytest.raises(ChannelNameTakenError):
         create(Player.of(away("SERVER_STOPPING"), TAKEN))
 
@@ -61,7 +61,7 @@ def test_a_missing_channel_is_created() -> None:
     assert request.member_policy == channels_pb2.MEMBER_POLICY_EXPLICIT
 
 
-def test_of_two_that_open_at_once_the_second_gets_the_firsts() -> None:
+def test_when_two_open_at_once_the_second_gets_the_channel_of_the_first() -> None:
     assert open_channel(Player.of(listed(), TAKEN, listed(wire("first")))).id == "chan_first"
 
 
@@ -88,14 +88,14 @@ def set_status(player: Player) -> Any:
     return player.play(Intents(player.calls()).set_status("i", "active", None))
 
 
-def test_a_status_is_set_from_the_version_that_is_there() -> None:
+def test_a_status_is_set_from_the_current_version() -> None:
     player = Player.of(intent(3), MISMATCH, intent(4), intent(5, ACTIVE))
     assert set_status(player).version == 5
     assert [i.request.expected_version for i in player.invoked if hasattr(i.request, "expected_version")] == [3, 4]
 
 
 @pytest.mark.parametrize("second", [MISMATCH, REFUSED])
-def test_a_status_that_was_set_though_the_answer_was_lost_is_found(second: Exception) -> None:
+def test_a_status_is_found_when_the_answer_to_setting_it_was_lost(second: Exception) -> None:
     assert set_status(Player.of(intent(3), away(), second, intent(4, ACTIVE))).version == 4
 
 

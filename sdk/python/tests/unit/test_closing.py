@@ -1,4 +1,4 @@
-"""A closed client ends what is under way, and refuses what is called after that."""
+"""A closed client ends the calls that are under way, and refuses later ones."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ def address(server: socket.socket) -> str:
     return f"127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_of_the_blocking_client(silent: socket.socket) -> None:
+def test_the_blocking_client(silent: socket.socket) -> None:
     client = OpenIntentClient(address(silent))
 
     def close_once_connected() -> None:
@@ -41,7 +41,7 @@ def test_of_the_blocking_client(silent: socket.socket) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 cannot tell whose cancellation it is")
-def test_of_the_asynchronous_client(silent: socket.socket) -> None:
+def test_the_asynchronous_client(silent: socket.socket) -> None:
     async def calls() -> None:
         client = AsyncOpenIntentClient(address(silent))
         under_way = asyncio.ensure_future(client.get_channel("c"))

@@ -57,7 +57,7 @@ def test_both_clients_have_the_same_methods(blocking: type, awaiting: type) -> N
     assert methods(blocking)
 
 
-def test_nothing_of_others_is_registered() -> None:
+def test_no_protos_of_others_are_registered() -> None:
     program = """
 import openintent_channels
 from google.protobuf import descriptor_pool

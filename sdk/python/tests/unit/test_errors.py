@@ -24,6 +24,12 @@ def info(reason: str, **metadata: str) -> error_details_pb2.ErrorInfo:
     return error_details_pb2.ErrorInfo(reason=reason, domain="openintent", metadata=metadata)
 
 
+@pytest.mark.parametrize("name", errors.__all__)
+def test_every_error_names_the_module_that_programs_import_it_from(name: str) -> None:
+    kind = getattr(errors, name)
+    assert f"{kind.__module__}.{kind.__qualname__}" == f"openintent_channels.errors.{name}"
+
+
 @pytest.mark.parametrize(("reason", "kind"), errors.BY_REASON.items())
 def test_each_reason_has_its_class(reason: str, kind: type[errors.OpenIntentError]) -> None:
     error = error_of(grpc.StatusCode.UNKNOWN, "text", trailers(info(reason)))

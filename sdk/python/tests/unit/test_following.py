@@ -1,4 +1,4 @@
-"""Following gives each message once, in order, whatever happens to the connection."""
+"""Following yields each message once, in order, whatever happens to the connection."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def follow(player: Player, after: int | None = None, include_own: bool = True, *
     return [message.id for message in player.emitted]
 
 
-def test_it_goes_on_behind_the_last_message_received() -> None:
+def test_it_goes_on_after_the_last_message_received() -> None:
     player = Player.of(stream(7, said(8), said(9), away()), away_stream(), stream(9, said(10), CLOSED))
     assert follow(player) == ["msg_8", "msg_9", "msg_10"]
     assert [opened.request.after_position for opened in player.opened] == [0, 9, 9]
@@ -40,14 +40,14 @@ def test_a_connection_lost_before_the_first_message_resumes_where_it_was_accepte
     assert player.opened[1].request.after_position == 7
 
 
-def test_marks_and_events_move_the_cursor_only() -> None:
+def test_marks_and_events_only_move_the_cursor() -> None:
     mark = messages_pb2.SubscribeResponse(position=9, caught_up=True)
     player = Player.of(stream(7, said(8), mark, away()), stream(9, CLOSED))
     assert follow(player) == ["msg_8"]
     assert player.opened[1].request.after_position == 9
 
 
-def test_an_open_request_from_behind_comes_once() -> None:
+def test_an_open_request_from_before_the_cursor_comes_once() -> None:
     behind = said(8, id="old", backfill=True)
     again = said(8, backfill=True)
     player = Player.of(stream(7, said(8), behind, away()), stream(8, behind, again, CLOSED))

@@ -53,7 +53,7 @@ def test_handlers_are_found() -> None:
     assert [h.channel for h in handlers_of(Base())] == ["a", "a", "b"]
 
 
-def test_those_without_a_channel_take_what_nobody_else_takes() -> None:
+def test_handlers_without_a_channel_take_what_no_other_takes() -> None:
     assert names("a") == ["second"]
     assert names("elsewhere") == ["rest"]
     assert matching(handlers_of(Base()), "elsewhere") == []
@@ -82,7 +82,7 @@ def test_an_annotation_that_means_nothing_is_refused_at_the_start() -> None:
         Handler.of(None, handler)
 
 
-def test_a_forgotten_pair_of_brackets_is_told() -> None:
+def test_a_forgotten_pair_of_brackets_is_reported() -> None:
     with pytest.raises(TypeError, match=r"@on_message\(\)"):
         on_message(lambda message: None)  # type: ignore[arg-type]
 

@@ -92,7 +92,7 @@ def test_a_model_refuses_by_path() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, "text", [1], Column])
-def test_what_is_no_object_is_no_payload(value: object) -> None:
+def test_only_an_object_is_a_payload(value: object) -> None:
     with pytest.raises(PayloadError, match="must be an object"):
         encode(value)
 
@@ -101,7 +101,7 @@ def test_typed_means_dataclass_or_model() -> None:
     assert [is_typed(kind) for kind in (Schema, Answer, dict, str, Schema("", []))] == [True, True, False, False, False]
 
 
-def test_a_message_gives_its_payload_typed() -> None:
+def test_a_message_returns_its_payload_typed() -> None:
     now = datetime.now(timezone.utc)
     message = Message("m", "c", "a", None, "notify", None, {"name": "id"}, {}, "delivered", now)
     assert message.payload_as(Column) == Column("id")

@@ -42,7 +42,7 @@ def test_waits_are_short_again_after_a_success() -> None:
         (ABSENT, False),
     ],
 )
-def test_what_passes(error: OpenIntentError, passes: bool) -> None:
+def test_what_is_passing(error: OpenIntentError, passes: bool) -> None:
     assert is_passing(error) is passes
 
 
@@ -56,7 +56,7 @@ def test_what_passes(error: OpenIntentError, passes: bool) -> None:
         (ABSENT, False),
     ],
 )
-def test_what_surely_had_no_effect(error: OpenIntentError, surely: bool) -> None:
+def test_what_certainly_had_no_effect(error: OpenIntentError, surely: bool) -> None:
     assert never_began(error) is surely
 
 
@@ -78,7 +78,7 @@ def test_a_call_is_made_again_until_it_succeeds() -> None:
     assert [invoked.timeout for invoked in player.invoked] == [30.0, 29.9, 28.9]
 
 
-def test_a_call_for_good_is_not_made_again() -> None:
+def test_a_call_that_failed_for_good_is_not_made_again() -> None:
     player = Player.of(ABSENT)
     with pytest.raises(NotFoundError):
         player.play(player.calls().call(GET_CHANNEL, GET_CHANNEL.asked()))

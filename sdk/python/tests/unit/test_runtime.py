@@ -99,7 +99,7 @@ async def test_the_inbox_is_left_alone_until_another_process_ends_and_read_on_ea
 
 
 @in_loop
-async def test_who_takes_over_from_a_process_that_left_makes_the_agent_active() -> None:
+async def test_a_process_that_takes_over_from_one_that_left_makes_the_agent_active() -> None:
     server = FakeServer()
     server.status = agents_pb2.AGENT_STATUS_DRAINING
     agent = runtime(server, echo)
@@ -116,7 +116,7 @@ async def test_who_takes_over_from_a_process_that_left_makes_the_agent_active() 
 
 
 @in_loop
-async def test_a_request_that_handlers_leave_unanswered_is_marked_read_before_it_is_acknowledged() -> None:
+async def test_a_request_that_handlers_do_not_answer_is_marked_as_read_before_it_is_acknowledged() -> None:
     async def silent(message: AgentMessage) -> None: ...
 
     server = FakeServer()
@@ -149,7 +149,7 @@ async def test_what_is_not_for_handlers_is_acknowledged() -> None:
 
 
 @in_loop
-async def test_what_a_handler_gives_for_a_notify_is_ignored() -> None:
+async def test_what_a_handler_returns_for_a_notify_is_ignored() -> None:
     server = FakeServer()
     agent = runtime(server, echo)
     await agent.start()
@@ -160,7 +160,7 @@ async def test_what_a_handler_gives_for_a_notify_is_ignored() -> None:
 
 
 @in_loop
-async def test_the_first_result_answers_and_failures_are_told() -> None:
+async def test_the_first_result_answers_and_failures_are_reported() -> None:
     async def silent(message: AgentMessage) -> None: ...
 
     def fails(message: BlockingAgentMessage) -> None:
@@ -178,7 +178,7 @@ async def test_the_first_result_answers_and_failures_are_told() -> None:
 
 
 class Odd(BaseException):
-    """What no handler should raise, and one does."""
+    """An error that no handler should raise."""
 
 
 async def waits_for_what_was_cancelled(message: AgentMessage) -> None:
@@ -206,7 +206,7 @@ def stops(message: BlockingAgentMessage) -> None:
         (stops, "RuntimeError"),
     ],
 )
-def test_failures_of_every_kind_are_told(handler: Callable[..., Any], type: str) -> None:
+def test_failures_of_every_kind_are_reported(handler: Callable[..., Any], type: str) -> None:
     @in_loop
     async def told() -> None:
         server = FakeServer()
@@ -242,7 +242,7 @@ async def test_early_and_further_answers_have_keys_of_their_own() -> None:
 
 
 @in_loop
-async def test_an_early_answer_that_was_another_before_a_crash_is_let_go() -> None:
+async def test_an_early_answer_that_was_different_before_a_crash_is_dropped() -> None:
     async def early(message: AgentMessage) -> dict[str, Any]:
         assert await message.reply({"n": 2}) is None
         return {"n": 3}
@@ -271,7 +271,7 @@ async def test_an_answer_is_stored_however_long_the_server_is_away() -> None:
 
 
 @in_loop
-async def test_answered_already_and_too_late_are_done_with() -> None:
+async def test_requests_answered_already_or_too_late_are_done_with() -> None:
     server = FakeServer()
     server.failing["ReplyMessage"] = [
         refusal(AlreadyExistsError, "ALREADY_EXISTS", "IDEMPOTENCY_KEY_REUSED"),
@@ -286,7 +286,7 @@ async def test_answered_already_and_too_late_are_done_with() -> None:
 
 
 @in_loop
-async def test_an_answer_that_is_too_large_is_told_as_a_failure() -> None:
+async def test_an_answer_that_is_too_large_becomes_a_failure() -> None:
     server = FakeServer()
     server.failing["ReplyMessage"] = [refusal(ResourceExhaustedError, "RESOURCE_EXHAUSTED", "PAYLOAD_TOO_LARGE")]
     agent = runtime(server, echo)
@@ -344,7 +344,7 @@ async def test_a_repetition_is_handled_once_and_a_lost_stream_is_opened_again() 
 
 
 @in_loop
-async def test_an_ended_subscription_is_made_anew() -> None:
+async def test_an_ended_subscription_is_created_again() -> None:
     server = FakeServer()
     agent = runtime(server, echo)
     await agent.start()

@@ -1,4 +1,4 @@
-"""Arguments go before the environment, the environment before the defaults."""
+"""Arguments go first, then the environment, then the defaults."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_the_environment() -> None:
     assert settings.metadata == (("x-api-key", "env-key"), ("x-agent-id", "env-agent"))
 
 
-def test_arguments_go_before() -> None:
+def test_arguments_go_first() -> None:
     settings = resolve(ENVIRONMENT, "arg:2", "arg-key", "arg-agent", False)
     assert (settings.target, settings.tls) == ("arg:2", False)
     assert settings.metadata == (("x-api-key", "arg-key"), ("x-agent-id", "arg-agent"))

@@ -1,4 +1,4 @@
-"""Objects come back as they were sent, and what would not is refused by path."""
+"""Objects come back as they were sent. What would not come back is refused, by its path."""
 
 import math
 from typing import Any

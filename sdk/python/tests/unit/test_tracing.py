@@ -44,7 +44,7 @@ def test_an_ask_and_its_handling_are_one_trace(spans: tuple[Tracing, InMemorySpa
     assert carried["trace_id"] == format(asking.context.trace_id, "032x")
 
 
-def test_what_the_caller_says_goes_before(spans: tuple[Tracing, InMemorySpanExporter]) -> None:
+def test_what_the_caller_says_goes_first(spans: tuple[Tracing, InMemorySpanExporter]) -> None:
     asked = ask(Player.of(response({})), spans[0], {"trace_id": "mine", "tag": 1})
     metadata = from_struct(asked.request.metadata)
     assert (metadata["trace_id"], metadata["tag"]) == ("mine", 1)

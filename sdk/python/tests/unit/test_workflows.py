@@ -1,4 +1,4 @@
-"""Workflow files are read, and what they name is bound or missed."""
+"""Workflow files are read, and the handlers that they name are bound or reported as missing."""
 
 import sys
 from pathlib import Path
@@ -101,7 +101,7 @@ def test_a_missing_agent_is_named(tmp_path: Path) -> None:
         ("a: [", "line"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, problem: str) -> None:
+def test_errors_say_what_is_wrong(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(WorkflowError, match=problem) as raised:
         load(tmp_path, text)
     assert "workflow.yaml" in str(raised.value)

@@ -7,15 +7,12 @@ import type { AgentServer } from "./server.js";
 const largestBatch = 1000;
 
 /**
- * How long deliveries that are done with wait for more of them at most, in milliseconds: each call is a commit of the
- * server's, which the answers under way would wait for.
+ * How long finished deliveries wait for more of them at most, in milliseconds: each call is a commit on the server, and the
+ * answers under way would have to wait for it.
  */
 const gathering = 100;
 
-/**
- * Acknowledges deliveries in the background, many with one call. What is lost with the process is
- * delivered again.
- */
+/** Acknowledges deliveries in the background, many with one call. What is lost with the process is delivered again. */
 export class Acknowledging {
   #numbers: number[] = [];
   #flushing: Promise<void> | null = null;
@@ -26,7 +23,7 @@ export class Acknowledging {
     private readonly server: AgentServer,
     private readonly clock: Clock,
     private readonly subscriptionId: string,
-    /** So many are enough not to wait for more: the stream goes on while they are acknowledged. */
+    /** This many do not wait for more: the stream goes on while they are acknowledged. */
     private readonly many: number,
     private readonly signal: AbortSignal,
     private readonly failed: (error: unknown) => void,
@@ -50,7 +47,7 @@ export class Acknowledging {
     }
   }
 
-  /** Lets more come to what is done with, for a while. */
+  /** Waits for a while until more deliveries are finished. */
   #gather(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#leaving) {
@@ -84,6 +81,6 @@ export class Acknowledging {
         }
       }
     }
-    this.#flushing = null; // In the same step in which nothing was left, so that nothing is left behind.
+    this.#flushing = null; // In the same step that found nothing left, so that no delivery is left behind.
   }
 }

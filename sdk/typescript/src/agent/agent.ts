@@ -11,11 +11,11 @@ import { Presence } from "./presence.js";
 import { Receiving } from "./receiving.js";
 import type { AgentServer, Received } from "./server.js";
 
-/** What an agent is and how it works. The server and the key are as for a client. */
+/** What an agent is and how it works. The server and the key are given as for a client. */
 export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
   /** The agent's id; the client of its handlers acts as it. */
   id: string;
-  /** The role it takes: what is sent to `role:...` reaches it, too. */
+  /** The role it takes: messages to `role:...` reach it too. */
   role?: string;
   /** A name for people. */
   name?: string;
@@ -25,13 +25,13 @@ export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
   concurrency?: number;
   /** How long leaving waits for running handlers, in seconds; 10 unless given. */
   drainSeconds?: number;
-  /** Told of what went wrong and is nobody else's to know; writes to the console unless given. */
+  /** Is told of errors that nobody else hears of; writes them to the console unless given. */
   onError?: (error: unknown, received?: Received) => void;
   /** For tests: the server. */
   agentServer?: AgentServer;
 }
 
-/** The signals on which an agent that nobody else ends leaves. */
+/** The signals of the process that end an agent when `run` was given no signal. */
 const endings = ["SIGINT", "SIGTERM"] as const;
 
 /**
@@ -71,8 +71,8 @@ export class Agent {
   }
 
   /**
-   * Makes the agent that a workflow file describes. `handlers` holds, under the names of the file, what takes its messages: an
-   * object's methods, or a Map.
+   * Makes the agent that a workflow file describes. `handlers` has the handlers under their names in the file: an object
+   * with methods, or a Map.
    *
    * @throws InvalidArgumentError when the file has no such agent, or names a handler that is missing
    */
@@ -84,7 +84,7 @@ export class Agent {
   ): Promise<Agent> {
     const described = (await loadWorkflow(path)).agents[agentId];
     if (described === undefined) {
-      throw badField("agent_id", `must be one of the workflow's agents, and ${JSON.stringify(agentId)} is none`);
+      throw badField("agent_id", `must be one of the workflow's agents, and ${JSON.stringify(agentId)} is not`);
     }
     const agent = new Agent({ ...options, id: agentId });
     for (const { channel, handler } of described.onMessage) {
@@ -99,7 +99,7 @@ export class Agent {
 
   /** Adds a handler for the channels of this name. */
   onMessage<T = any>(channel: string, handler: Handler<T>): this;
-  /** Adds a handler for the messages that no handler of a channel is for. */
+  /** Adds a handler for the messages that no handler for a channel takes. */
   onMessage<T = any>(handler: Handler<T>): this;
   onMessage(channelOrHandler: string | Handler, handler?: Handler): this {
     if (typeof channelOrHandler === "string") {
@@ -112,14 +112,13 @@ export class Agent {
 
   /**
    * Runs the agent until the signal aborts or `leave` is called; without a signal, until SIGINT or SIGTERM. It then takes
-   * nothing new, waits up to `drainSeconds` for running handlers and sends their answers. Lost connections are made again for
-   * ever.
+   * nothing new, waits up to `drainSeconds` for running handlers and sends their answers. It never gives up reconnecting.
    *
    * @throws UnauthenticatedError, PermissionDeniedError or InvalidArgumentError when the server refuses the agent
    */
   async run(options: { signal?: AbortSignal } = {}): Promise<void> {
     if (this.#running !== null) {
-      throw new Error("The agent runs already.");
+      throw new Error("The agent is running already.");
     }
     const leaving = linkedAbort(options.signal);
     const leave = (): void => leaving.abort(new Error("The agent leaves."));
@@ -139,8 +138,8 @@ export class Agent {
   }
 
   /**
-   * Returns once the running agent is registered and receives: it is there for whoever looks for its role. When the run fails
-   * before, it throws that.
+   * Returns once the running agent is registered and receives: it is there for whoever looks for its role. When the run
+   * fails before that, it throws the failure.
    */
   async started(): Promise<void> {
     await (this.#running === null ? this.#receiving : Promise.race([this.#receiving, this.#running.ended]));
@@ -213,7 +212,7 @@ export class Agent {
   }
 }
 
-/** The handler of a name, bound to the object that has it. */
+/** The handler of this name, bound to the object that has it. */
 function handlerNamed(handlers: object, name: string): Handler | undefined {
   const found: unknown = handlers instanceof Map ? handlers.get(name) : (handlers as Record<string, unknown>)[name];
   return typeof found === "function" ? (found.bind(handlers) as Handler) : undefined;

@@ -1,12 +1,12 @@
 import type { Client } from "../client.js";
 import { AlreadyExistsError, isRetryable, OpenIntentError } from "../errors.js";
-import { toJsonObject, type JsonObject } from "../json.js";
+import { toJsonObject } from "../json.js";
 import { inSpan, type Tracing } from "../tracing.js";
-import type { Message } from "../types.js";
+import type { JsonObject, Message } from "../types.js";
 import type { Handlers, ReceivedMessage } from "./message.js";
 import type { Received } from "./server.js";
 
-/** What came of handling a message: what is to be answered, if anything. */
+/** The outcome of handling a message: its answer, if there is one. */
 type Outcome = { answer: JsonObject; metadata?: JsonObject } | null;
 
 /** Hands messages to handlers and sends what they answer. */
@@ -15,14 +15,14 @@ export class Answering {
     private readonly client: Client,
     private readonly handlers: Handlers,
     private readonly tracing: Tracing,
-    /** Ends what is still to be sent when the agent waits no more. */
+    /** Ends the sending of answers when the agent waits no longer. */
     private readonly signal: AbortSignal,
     private readonly failed: (error: unknown, received: Received) => void,
   ) {}
 
   /**
-   * Handles one message. When it returns, the handlers have returned and the answer is stored, or can never be. When the
-   * agent ends before, it throws, and the message is to be handled again.
+   * Handles one message. When it returns, the handlers have returned, and the answer is stored or never can be. When the
+   * agent ends before that, it throws, and the message must be handled again.
    */
   async handle(received: Received): Promise<void> {
     const { message } = received;
@@ -40,8 +40,9 @@ export class Answering {
   }
 
   /**
-   * Marks a request read that the handlers left without an answer, so that it is not found in the inbox and handled again. One
-   * that no handler was there for is left to a later life of the agent. A refusal matters little: what expired is not found.
+   * Marks a request as read that the handlers did not answer, so that the agent does not find it in the inbox and handle it
+   * again. A request without a handler is left to a later life of the agent. A refusal does no harm: the inbox does not have
+   * what has expired.
    */
   async #forgo(received: Received): Promise<void> {
     const { id, channelId } = received.message;
@@ -55,7 +56,7 @@ export class Answering {
     }
   }
 
-  /** Runs the handlers in turn. The first result, or failure, answers; later failures are only told of. */
+  /** Runs the handlers in turn. The first result or failure answers; later failures are only reported. */
   async #run(received: Received, replies: Replies): Promise<Outcome> {
     const message = this.#offer(received, replies);
     let outcome: Outcome = null;
@@ -88,7 +89,7 @@ export class Answering {
     };
   }
 
-  /** Stores an answer, for as long as it takes. One that the server refuses is told to the asker as a failure. */
+  /** Stores an answer, however long that takes. When the server refuses it, the asker is told of a failure instead. */
   async #answer(received: Received, replies: Replies, outcome: NonNullable<Outcome>): Promise<void> {
     try {
       await replies.answer(outcome.answer, outcome.metadata);
@@ -108,7 +109,7 @@ export class Answering {
   }
 }
 
-/** The answers to one request. Their keys follow from its id, so that after a crash each is sent once. */
+/** The answers to one request. Their keys follow from its id, so each is stored once, even after a crash. */
 class Replies {
   #further = 0;
 
@@ -123,12 +124,12 @@ class Replies {
     return this.#send(`sdk-reply-${this.request.id}`, payload, metadata);
   }
 
-  /** Sends an early or a further answer. */
+  /** Sends an early or further answer. */
   further(payload: object, metadata: object | undefined): Promise<Message | null> {
     return this.#send(`sdk-reply-${this.request.id}-${++this.#further}`, payload, metadata);
   }
 
-  /** Sends an answer, for as long as it takes; null when another was sent in its place before a crash. */
+  /** Sends an answer, however long that takes. Returns null when another was sent in its place before a crash. */
   async #send(idempotencyKey: string, payload: object, metadata: object | undefined): Promise<Message | null> {
     const { id, channelId } = this.request;
     for (;;) {
@@ -150,14 +151,14 @@ class Replies {
 /** How much of a failure's text is sent. */
 const longestText = 8_192;
 
-/** The answer that says that a handler failed. Whatever was thrown, its text is one that a payload may hold. */
+/** The answer that says that a handler failed. Whatever was thrown, its text is made fit for a payload. */
 function failureOf(error: unknown): NonNullable<Outcome> {
   const type = readable(() => (error instanceof Error ? typeOf(error) : typeof error));
   const message = readable(() => (error instanceof Error ? error.message : error));
   return { answer: { error: { type, message } }, metadata: { openintent_error: true } };
 }
 
-/** What is read, as a text; empty when it cannot be read or has no text. */
+/** The text of what `read` returns; empty when it cannot be read or has no text. */
 function readable(read: () => unknown): string {
   try {
     return String(read()).slice(0, longestText).replace(/[\0\p{Surrogate}]/gu, "\ufffd");

@@ -3,15 +3,15 @@ import { OpenIntentError } from "../errors.js";
 import { backoff, defaultPatience, ranOut } from "../retry.js";
 import type { Attempt } from "../transport.js";
 
-/** Codes that no waiting changes: they end an agent with their error. */
+/** Codes that waiting does not change: an error with one ends the agent. */
 const final = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT"]);
 
-/** Whether a failure is one that trying again cannot mend. */
+/** Whether a failure is final: trying again cannot mend it. */
 export function isFinal(error: unknown): boolean {
   return !(error instanceof OpenIntentError) || final.has(error.code);
 }
 
-/** Makes a call for ever, until it succeeds, fails for good, or the signal aborts. */
+/** Makes a call again and again, until it succeeds, fails for good, or the signal aborts. */
 export async function persist<T>(clock: Clock, signal: AbortSignal, call: (attempt: Attempt) => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
     signal.throwIfAborted();

@@ -3,10 +3,10 @@ import { FailedPreconditionError, NotFoundError } from "../errors.js";
 import { persist } from "./persisting.js";
 import type { AgentServer } from "./server.js";
 
-/** How long the last word of an agent that leaves may take, in milliseconds. */
+/** How long the last heartbeat of an agent that leaves may take, in milliseconds. */
 const lastWord = 2_000;
 
-/** Keeps an agent registered and heard of. */
+/** Keeps an agent registered, and tells the server that it lives. */
 export class Presence {
   #interval = 0;
   #tookOver = false;
@@ -27,8 +27,9 @@ export class Presence {
   }
 
   /**
-   * Sends heartbeats at the interval that the server names, until the signal aborts. An agent that the server has given up
-   * meanwhile is registered again; so is one that is draining still, as the process said that this one took over from.
+   * Sends heartbeats at the interval that the server names, until the signal aborts. When the server has given the agent up
+   * meanwhile, this registers it again. It also does so when the agent is still draining, because the process that this one
+   * took over from said so.
    */
   async keep(signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -53,7 +54,7 @@ export class Presence {
     }
   }
 
-  /** Tells once that the agent is draining; that it does not get through matters little. */
+  /** Tells the server once that the agent is draining. It does no harm when that does not get through. */
   async drain(): Promise<void> {
     const controller = new AbortController();
     const stop = this.clock.after(lastWord, () => controller.abort());

@@ -8,27 +8,27 @@ import { isFinal, persist } from "./persisting.js";
 import type { AgentServer, AgentSubscription, Delivery, Received } from "./server.js";
 import { Workers } from "./workers.js";
 
-/** How many handled messages are remembered, to tell repetitions by. */
+/** How many handled messages are remembered, to recognize repetitions. */
 const remembered = 10_000;
 
-/** How long the stream may bring its own before the rest of the inbox is looked at, in milliseconds. */
+/** How long the stream comes first, before the rest of the inbox is read, in milliseconds. */
 const streamFirst = 1_000;
 
 export interface ReceivingOptions {
   agentId: string;
   concurrency: number;
-  /** Handles one message; when it throws, the message is to come again. */
+  /** Handles one message; when it throws, the message comes again. */
   handle(received: Received): Promise<void>;
   failed(error: unknown): void;
-  /** Called whenever the server accepted to deliver. */
+  /** Called whenever the server has agreed to deliver. */
   accepted(): void;
   /** Called whenever this process became the one that receives. */
   tookOver(): void;
 }
 
 /**
- * Receives an agent's messages: what its durable subscription delivers and, whenever this process becomes the one that receives,
- * what waits in the inbox. Each is handled once in this process, and its delivery acknowledged after that.
+ * Receives an agent's messages: what its durable subscription delivers and, whenever this process becomes the one that
+ * receives, what waits in the inbox. This process handles each message once, and acknowledges its delivery after that.
  */
 export class Receiving {
   readonly #workers: Workers;
@@ -42,7 +42,7 @@ export class Receiving {
     private readonly server: AgentServer,
     private readonly clock: Clock,
     private readonly options: ReceivingOptions,
-    /** Ends what is still to be acknowledged when the agent waits no more. */
+    /** Ends the acknowledging when the agent waits no longer. */
     private readonly end: AbortSignal,
   ) {
     this.#workers = new Workers(options.concurrency);
@@ -60,13 +60,13 @@ export class Receiving {
     }
   }
 
-  /** Returns once everything that was begun is handled and acknowledged. */
+  /** Returns once every message that was begun is handled and acknowledged. */
   async finished(): Promise<void> {
     await this.#workers.idle();
     await this.#acknowledging?.flushed();
   }
 
-  /** Makes the subscription, or finds it. One that has ended is made anew. */
+  /** Creates the subscription, or finds it. One that has ended is replaced. */
   #subscription(signal: AbortSignal): Promise<AgentSubscription> {
     return persist(this.clock, signal, async (attempt) => {
       for (;;) {
@@ -81,7 +81,7 @@ export class Receiving {
     });
   }
 
-  /** Receives over a subscription until it ends, connecting again as often as need be. */
+  /** Receives over a subscription until it ends, and reconnects as often as it must. */
   async #receive(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
     const acknowledging = new Acknowledging(
       this.server,
@@ -115,7 +115,7 @@ export class Receiving {
     }
   }
 
-  /** How many deliveries may be unacknowledged: those being handled, and more that wait for a place or for that. */
+  /** How many deliveries may be unacknowledged: those being handled, and more that wait for a place or to be acknowledged. */
   get #outstanding(): number {
     return Math.min(1000, Math.max(100, 4 * this.options.concurrency));
   }
@@ -131,14 +131,14 @@ export class Receiving {
     }
   }
 
-  /** Takes up what waits in the inbox: what is older than the subscription comes before all that it brings. */
+  /** Takes up what waits in the inbox: what is older than the subscription comes before everything that it brings. */
   async #takeOver(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
     this.options.tookOver();
     await this.#takeInbox(signal, ({ message }) => message.createdAt < subscription.createdAt);
     this.#rest ??= this.#takeRest(signal).finally(() => (this.#rest = null));
   }
 
-  /** Takes what the subscription did not bring: requests from before a role was taken or access was granted. */
+  /** Takes up what the subscription did not bring: requests from before the agent took a role or gained access. */
   async #takeRest(signal: AbortSignal): Promise<void> {
     try {
       await sleep(this.clock, streamFirst, signal);
@@ -164,7 +164,7 @@ export class Receiving {
     }
   }
 
-  /** Takes a delivery. A repetition of what is being handled waits for that; of what was handled, is done with. */
+  /** Takes a delivery. A repetition of a message waits until that message is handled; after that, it is done with. */
   #take({ number, received }: Delivery, acknowledging: Acknowledging): void {
     const id = received?.message.id;
     const underWay = id === undefined ? undefined : this.#underWay.get(id);
@@ -196,7 +196,7 @@ export class Receiving {
   }
 }
 
-/** Whether a subscription has ended, as by its agent's deregistration, and is to be made anew. */
+/** Whether a subscription has ended, for example because its agent was deregistered, and must be created again. */
 function isEnded(error: unknown): boolean {
   return error instanceof FailedPreconditionError && error.reason === "SUBSCRIPTION_ENDED";
 }

@@ -1,4 +1,4 @@
-/** Runs jobs, at most so many at once, and starts them in the order in which they were given. */
+/** Runs jobs, at most `concurrency` at once, and starts them in the order in which they were added. */
 export class Workers {
   readonly #waiting: (() => Promise<void>)[] = [];
   #running = 0;
@@ -7,7 +7,7 @@ export class Workers {
 
   constructor(private readonly concurrency: number) {}
 
-  /** Gives a job. What it throws is its own concern. */
+  /** Adds a job. What it throws is its own concern. */
   add(job: () => Promise<void>): void {
     if (!this.#stopped) {
       this.#waiting.push(job);
@@ -15,7 +15,7 @@ export class Workers {
     }
   }
 
-  /** Starts nothing more: what waits is dropped. */
+  /** Starts nothing more, and drops the jobs that wait. */
   stop(): void {
     this.#stopped = true;
     this.#waiting.length = 0;

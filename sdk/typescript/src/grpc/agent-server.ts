@@ -11,12 +11,12 @@ import { toMessage } from "./convert.js";
 /** The name of the subscription over which this package's agents receive, in all its languages. */
 const subscriptionName = "sdk";
 
-/** Long, since a new stream begins with everything that is not acknowledged: a crash need not wait for it. */
+/** Long, since after a crash a new stream begins with everything unacknowledged, and need not wait for this time. */
 const acknowledgeSeconds = 3600;
 const maxAttempts = 20;
 const inboxPage = 100;
 
-/** Serves an agent's runtime over gRPC. */
+/** What the server does for the runtime of an agent, over gRPC. */
 export class GrpcAgentServer implements AgentServer {
   constructor(
     private readonly connection: GrpcConnection,

@@ -9,13 +9,13 @@ import { GrpcTransport } from "./transport.js";
 export interface ClientOptions extends ConnectOptions {
   /** `host:port`, or a URL (`OPENINTENT_SERVER`); `127.0.0.1:50051` unless given. */
   server?: string;
-  /** Whether the connection is encrypted (`OPENINTENT_TLS=1`); a server given as `https://...` is, too. */
+  /** Whether the connection is encrypted (`OPENINTENT_TLS=1`); a connection to `https://...` is too. */
   tls?: boolean;
 }
 
 /** A client over gRPC. It connects when it is first used, and when it is idle it does not keep the program running. */
 export class OpenIntentClient extends Client {
-  /** For the agent runtime of this package. */
+  /** For this package's runtime of agents. */
   readonly connection: GrpcConnection;
 
   constructor(options: ClientOptions = {}) {

@@ -10,11 +10,11 @@ import { identity, type Settings } from "../settings.js";
 import type { Attempt } from "../transport.js";
 import { grpcError } from "./failure.js";
 
-/** How long a connection may be quiet before it is asked whether it lives, in milliseconds; the server allows 10 s. */
+/** How long a connection may be quiet before a ping asks whether it lives, in milliseconds; the server allows 10 s. */
 const quietFor = 20_000;
 const answerWithin = 10_000;
 
-/** One connection to a gRPC server, with the clients of its services. It is made when it is needed, again and again. */
+/** One connection to a gRPC server, with the clients of its services. It connects when needed, and reconnects. */
 export class GrpcConnection {
   readonly agents: ServiceClient<typeof AgentService>;
   readonly channels: ServiceClient<typeof ChannelService>;
@@ -36,7 +36,7 @@ export class GrpcConnection {
     this.subscriptions = createClient(SubscriptionService, transport);
   }
 
-  /** Makes a call as one attempt. What it throws is this package's error, or the reason of the attempt's signal. */
+  /** Makes a call as one attempt. It throws this package's error, or the reason of the attempt's signal. */
   async call<T>(attempt: Attempt, make: (options: ConnectCallOptions) => Promise<T>): Promise<T> {
     this.#mustBeOpen();
     try {
@@ -64,13 +64,13 @@ export class GrpcConnection {
     return { signal: attempt.signal, headers, ...(attempt.timeoutMs !== undefined && { timeoutMs: attempt.timeoutMs }) };
   }
 
-  /** Ends what is under way, and refuses what is called from then on. */
+  /** Ends the calls that are under way, and refuses later ones. */
   close(): void {
     this.#closed = true;
     this.#sessions.abort();
   }
 
-  /** Lets go of the connection until it is needed again. What is under way is tried again. */
+  /** Lets go of the connection until it is needed again. Calls that are under way are tried again. */
   rest(): void {
     this.#sessions.abort();
   }

@@ -63,7 +63,7 @@ export const intentStatuses: Readonly<Record<IntentStatus, WireIntentStatus>> = 
   suspended_awaiting_input: WireIntentStatus.SUSPENDED_AWAITING_INPUT,
 };
 
-/** The word for a number of the wire; one of a newer server's that is not known here is `unknown`. */
+/** The word for a number on the wire; `unknown` for one that only a newer server knows. */
 function wordOf<W extends string>(words: Readonly<Record<W, number>>, value: number): W {
   for (const [word, number] of Object.entries(words) as [W, number][]) {
     if (number === value) {

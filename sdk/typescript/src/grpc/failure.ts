@@ -22,10 +22,10 @@ const codes: Readonly<Record<ConnectCode, Code>> = {
 };
 
 /**
- * Makes this package's error of what a call threw. `signal` is the attempt's: when it aborted, its reason is the error.
+ * Turns what a call threw into this package's error. `signal` is the attempt's: when it aborted, its reason is the error.
  *
- * What the server did not say itself, in a status, is a lost connection, whatever code the HTTP/2 client gave it: streams that
- * break have many names there.
+ * A failure that the server did not report itself, in a status, is a lost connection, whatever code the HTTP/2 client gave
+ * it: broken streams have many names there.
  */
 export function grpcError(thrown: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) {
@@ -74,9 +74,9 @@ function statusError(thrown: ConnectError): OpenIntentError {
   });
 }
 
-// Three small messages of google/rpc/error_details.proto, read as the wire format has them.
+// Three small messages of google/rpc/error_details.proto, read from the wire format.
 
-/** Calls back for each field of a message; what is not read is skipped. */
+/** Calls back for each field of a message, and skips the fields that are not read. */
 function eachField(bytes: Uint8Array, read: (field: number, reader: BinaryReader) => boolean): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {

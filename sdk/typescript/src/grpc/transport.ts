@@ -193,7 +193,7 @@ export class GrpcTransport implements Transport {
   }
 }
 
-/** A number that no word has: the server refuses it and says so. */
+/** A number that stands for no word: the server refuses it and says so. */
 const badWord = -1;
 
 function toFollowed(delivery: SubscribeResponse): Followed {

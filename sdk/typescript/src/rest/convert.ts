@@ -1,6 +1,6 @@
 import { connectionLost } from "../errors.js";
-import { isObject, type JsonObject } from "../json.js";
-import { saysFailure, type Channel, type Intent, type Message, type MessageType } from "../types.js";
+import { isObject } from "../json.js";
+import { saysFailure, type Channel, type Intent, type JsonObject, type Message, type MessageType } from "../types.js";
 
 type Wire = Record<string, any>;
 
@@ -11,7 +11,7 @@ function object(value: unknown): Wire {
   return value;
 }
 
-/** Reads a list, each entry of which is read by `each`. */
+/** Reads a list; `each` reads each of its entries. */
 export function list<T>(value: unknown, each: (item: unknown) => T): T[] {
   if (!Array.isArray(value)) {
     throw connectionLost("The answer is not what the server sends; is something else at this address?");

@@ -15,7 +15,7 @@ export class EventReader {
   #data: string[] = [];
   #touched = false;
 
-  /** Takes a piece of text and gives what it completed. */
+  /** Takes a piece of text and returns the events that it completes. */
   push(text: string): StreamEvent[] {
     const events: StreamEvent[] = [];
     this.#rest += text;
@@ -50,7 +50,7 @@ export class EventReader {
         this.#data.push(value);
         break;
       default:
-        return; // A comment, or what this reader does not need.
+        return; // A comment, or a field that this reader does not need.
     }
     this.#touched = true;
   }

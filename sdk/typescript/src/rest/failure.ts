@@ -1,10 +1,10 @@
 import { connectionLost, errorFrom, OpenIntentError, type Code, type Violation } from "../errors.js";
 import { isObject } from "../json.js";
 
-/** Members of a problem that are its form; the others are facts that its reason carries. */
+/** The members that every problem has; the others are facts that its reason carries. */
 const form = new Set(["type", "title", "status", "detail", "code", "reason", "error", "message", "errors", "instance"]);
 
-/** What a status means when no problem came with it, as from a proxy. */
+/** What a status means when no problem came with it, for example from a proxy. */
 const codes: Readonly<Record<number, Code>> = {
   400: "INVALID_ARGUMENT",
   401: "UNAUTHENTICATED",
@@ -18,7 +18,7 @@ const codes: Readonly<Record<number, Code>> = {
   504: "UNAVAILABLE",
 };
 
-/** Makes the error of a problem document (RFC 9457), or of whatever else came with a status of failure. */
+/** Turns a problem document (RFC 9457), or whatever else came with a failure's status, into an error. */
 export function problemError(status: number, body: unknown, retryAfter: string | null): OpenIntentError {
   const problem = isObject(body) ? body : {};
   const text = (name: string): string => (typeof problem[name] === "string" ? problem[name] : "");
@@ -32,7 +32,7 @@ export function problemError(status: number, body: unknown, retryAfter: string |
   const reason = text("reason");
   return errorFrom({
     code,
-    // Where there is none, the server repeats the code as the reason.
+    // Without a reason, the server repeats the code in its place.
     reason: reason === code ? "" : reason,
     message: text("detail") || text("message") || `The server answered with the status ${status}.`,
     metadata,
@@ -47,7 +47,7 @@ function violationsOf(errors: unknown): Violation[] {
     .map((error) => ({ field: String(error["field"] ?? ""), description: String(error["description"] ?? "") }));
 }
 
-/** Makes this package's error of what fetch, or reading its answer, threw. */
+/** Turns what fetch, or reading its answer, threw into this package's error. */
 export function fetchError(thrown: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) {
     return signal.reason;

@@ -5,12 +5,12 @@ import { toMessage } from "./convert.js";
 import { EventReader, type StreamEvent } from "./events.js";
 import { fetchError, problemError } from "./failure.js";
 
-/** After how long a silence a stream counts as lost, in milliseconds; the server sends a comment every 15 s. */
+/** How long a stream may be silent before it counts as lost, in milliseconds; the server sends a comment every 15 s. */
 const longestSilence = 45_000;
 
 /**
- * Reads a channel's server-sent events until the stream says why it ended, which is thrown. `open` makes the request, whose
- * answer's body is read; a silent stream is given up.
+ * Reads a channel's server-sent events until the stream says why it ended, and throws that. `open` makes the request and
+ * returns its answer, whose body is read. A silent stream is given up.
  */
 export async function* readStream(
   clock: Clock,
@@ -56,7 +56,7 @@ export async function* readStream(
   }
 }
 
-/** What an event brings to who follows a channel. @throws the failure that it tells of. */
+/** Yields what an event brings to a follower of the channel. @throws the failure that it reports. */
 function* followedBy({ id, event, data }: StreamEvent): Generator<Followed, void> {
   const position = Number(id ?? NaN);
   switch (event) {

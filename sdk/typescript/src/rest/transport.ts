@@ -175,7 +175,7 @@ export class RestTransport implements Transport {
     }
   }
 
-  /** Connections are the platform's; what is under way over them ends. */
+  /** Ends the calls that are under way; the connections are the platform's. */
   close(): void {
     this.#closed.abort(clientClosed());
   }
@@ -184,7 +184,7 @@ export class RestTransport implements Transport {
     return (await this.#page(attempt, call)).body;
   }
 
-  /** Makes a call and gives its answer, with the cursor of the next page when it is a page of a list. */
+  /** Makes a call and returns its answer, with the cursor of the next page when it is a page of a list. */
   async #page(attempt: Attempt, call: Call): Promise<{ body: unknown; next: string | undefined }> {
     const open = linkedAbort(attempt.signal, this.#closed.signal);
     try {
@@ -197,7 +197,7 @@ export class RestTransport implements Transport {
     }
   }
 
-  /** Makes a request and gives its answer when it is one of success. */
+  /** Makes a request and returns its answer if that is a success. */
   async #request(attempt: Attempt, { method, path, body, query, headers }: Call): Promise<Response> {
     const url = new URL(`${this.url}/v1/${path}`, (globalThis as { location?: { href: string } }).location?.href);
     for (const [name, value] of Object.entries(query ?? {})) {
@@ -224,13 +224,13 @@ export class RestTransport implements Transport {
   }
 }
 
-/** Reads the cursor out of the Link to the next page. */
+/** Reads the cursor from the Link to the next page. */
 function nextCursor(response: Response): string | undefined {
   const link = /<[^>]*[?&]cursor=([^&>]+)[^>]*>; rel="next"/.exec(response.headers.get("link") ?? "");
   return link?.[1];
 }
 
-/** Builds a path of literal parts and ids, which are escaped. */
+/** Builds a path from literal parts and ids, which it escapes. */
 function path(parts: TemplateStringsArray, ...ids: string[]): string {
   return parts.reduce((built, part, i) => built + encodeURIComponent(ids[i - 1]!) + part);
 }

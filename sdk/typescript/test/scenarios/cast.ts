@@ -5,7 +5,7 @@ import type { Names } from "./names.js";
 import { Condition, Gate } from "./waiting.js";
 import type { Stage } from "./stage.js";
 
-/** How long something that must happen is waited for, in milliseconds. */
+/** How long to wait for something that must happen, in milliseconds. */
 const patience = 20_000;
 
 interface Actor {
@@ -13,7 +13,7 @@ interface Actor {
   readonly running: Promise<void>;
 }
 
-/** The agents of a scenario that run. */
+/** The running agents of a scenario. */
 export class Cast {
   readonly #actors = new Map<string, Actor>();
   readonly #gates = new Map<string, Gate>();
@@ -44,12 +44,12 @@ export class Cast {
       }
     }
     const running = agent.run({ signal: new AbortController().signal });
-    running.catch(() => {}); // Told by started, or at the stop.
+    running.catch(() => {}); // Thrown by `started`, or by `stop`.
     this.#actors.set(id, { agent, running });
     await agent.started();
   }
 
-  /** Lets an agent leave, and throws what ended it before. */
+  /** Makes an agent leave, and throws the failure that ended it before, if any. */
   async stop(id: string): Promise<void> {
     const actor = this.#actors.get(id);
     if (actor === undefined) {
@@ -69,7 +69,7 @@ export class Cast {
     this.#gate(gate).open();
   }
 
-  /** Waits until an agent's handlers were called for so many different messages. */
+  /** Waits until an agent's handlers were called for that many different messages. */
   async handled(id: string, count: number): Promise<void> {
     const seen = (): number => this.#handled.get(id)?.size ?? 0;
     await this.#changed.until(

@@ -13,7 +13,7 @@ export function expectResult(result: any, expected: any, where: string): void {
   }
 }
 
-/** Compares the members that are expected, deeply, and no others. */
+/** Compares the expected members, deeply, and no others. */
 export function expectMembers(actual: any, expected: any, where: string): void {
   if (expected === null || expected === undefined) {
     assert.ok(actual === null || actual === undefined, `${where}: ${JSON.stringify(actual)} is not null`);
@@ -24,7 +24,7 @@ export function expectMembers(actual: any, expected: any, where: string): void {
     );
     expected.forEach((item, i) => expectMembers(actual[i], item, `${where}[${i}]`));
   } else if (typeof expected === "object") {
-    assert.ok(typeof actual === "object" && actual !== null, `${where}: ${JSON.stringify(actual)} is no object`);
+    assert.ok(typeof actual === "object" && actual !== null, `${where}: ${JSON.stringify(actual)} is not an object`);
     for (const [name, member] of Object.entries(expected)) {
       expectMembers(actual[name], member, `${where}.${name}`);
     }
@@ -65,7 +65,7 @@ function expectList(list: any[], expected: Values, where: string): void {
   }
 }
 
-/** Finds for each of what is expected one of its own, in any order. */
+/** Finds, in any order, a different item for each expected one. */
 function expectUnordered(actual: any[], expected: any[], where: string): void {
   const left = [...actual];
   for (const item of expected) {

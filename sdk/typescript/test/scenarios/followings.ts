@@ -3,7 +3,7 @@ import type { Following } from "../../src/following.js";
 import type { ChannelMessage } from "../../src/types.js";
 import { Condition } from "./waiting.js";
 
-/** How long a message that must come is waited for, in milliseconds. */
+/** How long to wait for a message that must come, in milliseconds. */
 const patience = 20_000;
 
 /** A channel that is followed in the background. */
@@ -17,7 +17,7 @@ export class BackgroundFollowing {
     this.#following = handle.messages();
   }
 
-  /** Returns once the server accepted. */
+  /** Returns once the server has accepted. */
   async start(): Promise<void> {
     await this.#following.started();
     void this.#collect();
@@ -36,7 +36,7 @@ export class BackgroundFollowing {
     this.#changed.changed();
   }
 
-  /** Waits until that many came; gives all so far. */
+  /** Waits until that many came; returns all so far. */
   async count(count: number): Promise<ChannelMessage[]> {
     const missing = (): string =>
       `${this.all.length} of ${count} messages came; ${String(this.#ended?.error ?? "it follows on")}`;

@@ -3,7 +3,7 @@ import type { ScenarioFile, Values } from "./scenario.js";
 /** Fields of `with` that hold names of agents or roles. */
 const named = ["to", "sender", "members", "agent"];
 
-/** Makes the names of a scenario's agents and roles unique to the run, and takes that back. */
+/** Makes the names of a scenario's agents and roles unique to the run, and turns them back. */
 export class Names {
   readonly #known = new Set<string>();
 
@@ -70,7 +70,7 @@ export type Saved = Map<string, any>;
 
 const reference = /\$\{([^}]+)\}/g;
 
-/** A value with its references replaced. One that is nothing but a reference takes the type of what it refers to. */
+/** A value with its references replaced. One that is only a reference takes the type of what it refers to. */
 export function resolve(value: any, saved: Saved): any {
   if (typeof value === "string") {
     const whole = /^\$\{([^}]+)\}$/.exec(value);
@@ -100,7 +100,7 @@ function lookUp(path: string, saved: Saved): any {
   return found;
 }
 
-/** A result of this package under the names of the scenarios. What is JSON of the agents' own is left as it is. */
+/** A result of this package under the names of the scenarios. It leaves the agents' own JSON as it is. */
 export function snaked(value: any): any {
   if (Array.isArray(value)) {
     return value.map(snaked);

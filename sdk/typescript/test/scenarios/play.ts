@@ -9,10 +9,10 @@ import type { ScenarioFile, StepFile, Values } from "./scenario.js";
 import type { Face, Stage } from "./stage.js";
 import { steps } from "./steps.js";
 
-/** How the operator is called where a name is needed. */
+/** What to call the operator where a name is needed. */
 const operator = "";
 
-/** One scenario that is played: who takes part, and what is kept. */
+/** One scenario in play: who takes part, and what is kept. */
 export class Play {
   readonly names: Names;
   readonly saved: Saved = new Map();
@@ -57,7 +57,7 @@ export class Play {
     return client;
   }
 
-  /** Lets a name's client and its handles speak to a replica from now on. */
+  /** Moves a name's client and its handles to a replica. */
   useReplica(name: string | undefined, replica: number): void {
     const client = this.stage.client(this.face, name === undefined ? undefined : this.names.own(name), replica);
     this.#clients.set(name ?? operator, client);
@@ -123,7 +123,7 @@ export class Play {
     }
   }
 
-  /** Does a step, as often as it says. */
+  /** Does a step as often as it says. */
   async #perform(step: StepFile, where: string): Promise<any> {
     const perform = steps[step.do];
     if (perform === undefined) {

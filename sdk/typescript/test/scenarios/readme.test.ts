@@ -18,7 +18,7 @@ const readme = readFileSync(join(packageFolder, "README.md"), "utf8");
 const blocks = (language: string): string[] =>
   [...readme.matchAll(new RegExp("^```" + language + "\\n(.*?)^```", "gms"))].map(([, code]) => code!);
 
-/** The addresses that the README has, as those of the stage. */
+/** Replaces the README's addresses with those of the stage. */
 function staged(code: string): string {
   const { OPENINTENT_SERVER: server, OPENINTENT_URL: url, OPENINTENT_API_KEY: key } = process.env;
   return code
@@ -59,7 +59,7 @@ test("the README's snippets compile and run", { timeout: 120_000 }, async (conte
   }
 });
 
-/** What a program prints; it must end by itself, and well. */
+/** What a program prints. It must end by itself, and succeed. */
 async function outputOf(file: string): Promise<string> {
   const { stdout } = await run(process.execPath, [file], { cwd: folder });
   return stdout;

@@ -10,7 +10,7 @@ const folder = fileURLToPath(new URL("../../../../scenarios", import.meta.url));
 const stage = new Stage();
 const scenarios = loadScenarios(folder).filter(({ engines }) => engines === undefined || engines.includes(stage.engine));
 
-/** Over REST there is one address, which no client changes. */
+/** Over REST there is one address, and no client changes it. */
 const tellable = (scenario: ScenarioFile, face: Face): boolean =>
   face === "grpc" || !scenario.steps.some((step) => step.do === "use_replica" || step.do === "move");
 

@@ -8,7 +8,7 @@ import { OpenIntentClient } from "../../src/index.js";
 import { OpenIntentClient as RestClient } from "../../src/rest.js";
 import type { Values } from "./scenario.js";
 
-/** By which of its two transports the package is tried. */
+/** Which of its two transports the package is tried with. */
 export type Face = "grpc" | "rest";
 
 /** The servers that the test's environment names. */
@@ -30,7 +30,7 @@ export class Stage {
     return { server: this.#servers[replica - 1]!, apiKey: this.#apiKey };
   }
 
-  /** Lets the control do something with the first replica. */
+  /** Tells the control to do something with the first replica. */
   async control(what: "restart" | "kill" | "move"): Promise<void> {
     const answer = await fetch(`${required("OPENINTENT_CONTROL")}/${what}`, { method: "POST" });
     if (!answer.ok) {

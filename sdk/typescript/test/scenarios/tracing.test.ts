@@ -7,7 +7,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { Agent, OpenIntentClient } from "../../src/index.js";
 import { Stage } from "./stage.js";
 
-// An ask is one trace when the program has OpenTelemetry, which is found by itself.
+// An ask is one trace when the program has OpenTelemetry, which the package finds by itself.
 
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });

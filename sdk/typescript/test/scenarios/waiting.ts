@@ -4,7 +4,7 @@ export class Gate {
   readonly opened = new Promise<void>((resolve) => (this.open = resolve));
 }
 
-/** Lets others wait until something has become true; whoever changes it says so. */
+/** Lets others wait until something is true; whoever changes it says so. */
 export class Condition {
   #waiting: (() => void)[] = [];
 

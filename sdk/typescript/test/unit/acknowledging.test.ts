@@ -5,7 +5,7 @@ import type { AgentServer } from "../../src/agent/server.js";
 import type { Clock } from "../../src/clock.js";
 import { FakeClock } from "./fakes.js";
 
-/** An Acknowledging for which four are many, with the calls that it makes. */
+/** An Acknowledging that does not wait once it has four deliveries, with the calls that it makes. */
 function acknowledging(clock: Clock): { done: Acknowledging; calls: number[][] } {
   const calls: number[][] = [];
   const server = {
@@ -33,7 +33,7 @@ test("few wait for others and are acknowledged together", async () => {
   assert.deepEqual(clock.waits, [100]);
 });
 
-test("many are acknowledged at once, and what is left on leaving", async () => {
+test("many are acknowledged without delay, and the rest when the agent leaves", async () => {
   const { done, calls } = acknowledging(still);
   [1, 2, 3].forEach((number) => done.done(number));
   await settled();

@@ -8,7 +8,7 @@ import { FakeClock, lost } from "./fakes.js";
 
 const gone = errorFrom({ code: "FAILED_PRECONDITION", reason: "AGENT_GONE", message: "gone" });
 
-/** A server that notes what it is told, and delivers nothing. */
+/** A server that records what it is told, and delivers nothing. */
 function fakeServer(methods: Partial<AgentServer>, told: string[] = []): AgentServer {
   return {
     async register() {
@@ -63,7 +63,7 @@ test("heartbeats come at the interval that the server names; an agent that is go
   assert.deepEqual(told, ["register", "beat at 30", "beat at 40", "beat at 40", "beat at 60", "register", "beat at 90"]);
 });
 
-test("who takes over from a process that left makes the agent active; another's wish that it drains is left alone", async () => {
+test("a process that takes over from one that left makes the agent active; it leaves another's wish to drain alone", async () => {
   const leaving = new AbortController();
   const told: string[] = [];
   const server = fakeServer(
@@ -89,13 +89,13 @@ test("a run registers, tells that it is draining when it leaves, and deregisters
   const agent = new Agent({ id: "me", agentServer: fakeServer({}, told) });
   const running = agent.run({ signal: new AbortController().signal });
   await agent.started();
-  await assert.rejects(agent.run(), /runs already/);
+  await assert.rejects(agent.run(), /is running already/);
   await agent.leave({ deregister: true });
   await running;
   assert.deepEqual(told, ["register", "draining", "deregister"]);
 });
 
-test("without a role an agent need not be registered; with one it always is", async () => {
+test("an agent without a role need not be registered; one with a role always is", async () => {
   const run = async (role?: string): Promise<string[]> => {
     const told: string[] = [];
     const agent = new Agent({ id: "me", register: false, ...(role && { role }), agentServer: fakeServer({}, told) });
@@ -110,7 +110,7 @@ test("without a role an agent need not be registered; with one it always is", as
   assert.deepEqual(await run("data"), ["register", "draining"]);
 });
 
-test("a refusal that no waiting mends ends the run, and whoever waits for its start", async () => {
+test("a refusal that waiting cannot mend ends the run, and the wait for its start", async () => {
   const refused = errorFrom({ code: "UNAUTHENTICATED", reason: "API_KEY_UNKNOWN", message: "no" });
   const server = fakeServer({
     async register() {
@@ -123,7 +123,7 @@ test("a refusal that no waiting mends ends the run, and whoever waits for its st
   await assert.rejects(running, UnauthenticatedError);
 });
 
-test("options that cannot be are refused", () => {
+test("impossible options are refused", () => {
   for (const options of [{ id: "" }, { id: "me", concurrency: 0 }, { id: "me", drainSeconds: -1 }]) {
     assert.throws(() => new Agent(options), InvalidArgumentError);
   }

@@ -15,7 +15,7 @@ interface Told {
   failures: unknown[];
 }
 
-/** Handles one message on the channel `c` and tells what was answered. `refuse` may throw in place of a reply. */
+/** Handles one message on the channel `c` and returns what was answered. `refuse` may throw in place of a reply. */
 async function handle(
   handlers: [string | undefined, Handler][],
   messageType: MessageType = "request",
@@ -62,7 +62,7 @@ test("the first result that is not null answers, under a key that follows from t
   assert.deepEqual(failures, []);
 });
 
-test("handlers without a channel take what no other is for; null and nothing send no answer", async () => {
+test("handlers without a channel take what no other handler takes; null and undefined send no answer", async () => {
   const { replies } = await handle([
     [undefined, () => ({ ok: true })],
     ["other", () => null],
@@ -71,7 +71,7 @@ test("handlers without a channel take what no other is for; null and nothing sen
   assert.equal((await handle([["c", () => undefined]])).replies.length, 0);
 });
 
-test("a request that the handlers leave unanswered is marked read, so that the inbox does not bring it again", async () => {
+test("a request that the handlers do not answer is marked as read, so that the inbox does not bring it again", async () => {
   const { read, failures } = await handle([["c", () => null]]);
   assert.deepEqual([read, failures], [["msg_q"], []]);
   assert.deepEqual((await handle([["c", () => ({ answer: 1 })]])).read, []);
@@ -79,13 +79,13 @@ test("a request that the handlers leave unanswered is marked read, so that the i
   assert.deepEqual((await handle([["c", () => null]], "notify")).read, []);
 });
 
-test("what is returned for a message that is no request is ignored", async () => {
+test("a result for a message that is not a request is ignored", async () => {
   for (const type of ["notify", "broadcast"] as const) {
     assert.equal((await handle([["c", () => ({ ignored: true })]], type)).replies.length, 0);
   }
 });
 
-test("a failure is answered to a request, and told of otherwise", async () => {
+test("a failure answers a request, and is reported for any other message", async () => {
   class TableMissing extends Error {}
   const fail = (): never => {
     throw new TableMissing("no such table");
@@ -119,12 +119,12 @@ test("whatever is thrown, the asker hears of it", async () => {
   }
 });
 
-test("a result that is no object is a failure", async () => {
+test("a result that is not an object is a failure", async () => {
   const { replies } = await handle([["c", () => "text" as never]]);
   assert.equal((replies[0]?.payload as any).error.type, "InvalidArgumentError");
 });
 
-test("a reply is sent again until it is stored; another under its key counts as stored", async () => {
+test("a reply is sent again until it is stored; a different one under its key counts as stored", async () => {
   const lostTwice = await handle([["c", () => ({ n: 1 })]], "request", (count) => {
     if (count < 3) {
       throw lost();
@@ -139,7 +139,7 @@ test("a reply is sent again until it is stored; another under its key counts as 
   assert.deepEqual(answered.failures, []);
 });
 
-test("an answer that the server refuses is told to the asker; one that comes too late is let go", async () => {
+test("the asker is told when the server refuses an answer; one that comes too late is dropped", async () => {
   const large = errorFrom({ code: "RESOURCE_EXHAUSTED", reason: "PAYLOAD_TOO_LARGE", message: "too large" });
   const refused = await handle([["c", () => ({ n: 1 })]], "request", (count) => {
     if (count === 1) {

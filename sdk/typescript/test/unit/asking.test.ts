@@ -75,7 +75,7 @@ test("responses are yielded as they come, until no more can", async () => {
   ]);
 });
 
-test("the iterator ends when enough came, and when nobody answered", async () => {
+test("the iterator ends when enough responses came, and when nobody answered", async () => {
   const client = fakeClient({ askAll: async ({ to }) => (to === "role:x" ? [response("a"), response("b")] : []) });
   const came = [];
   for await (const { id } of client.askAllIter("chan_1", "role:x", {}, { minResponses: 1 })) {
@@ -87,7 +87,7 @@ test("the iterator ends when enough came, and when nobody answered", async () =>
   assert.deepEqual(came, ["a"]);
 });
 
-test("a resumed question tells a closed channel from a time that ran out", async () => {
+test("a resumed question tells a closed channel from a wait that ran out", async () => {
   const expiresAt = new Date(5_000);
   const resume = (fields: Parameters<typeof channel>[1]): Promise<unknown> =>
     fakeClient({

@@ -17,7 +17,7 @@ test("open gets the open channel of the name, not a closed one or another", asyn
   assert.equal((await client.channels.open("talk", "intent")).id, "chan_2");
 });
 
-test("of two that open at once both get the same", async () => {
+test("two callers that open at once both get the same channel", async () => {
   const made: Channel[] = [];
   let looks = 0;
   const client = fakeClient({
@@ -30,7 +30,7 @@ test("of two that open at once both get the same", async () => {
   assert.equal((await client.channels.open("talk", "intent")).id, "chan_theirs");
 });
 
-test("a creation whose answer was lost is found again, but not another's channel", async () => {
+test("a channel is found again when the answer to its creation was lost, but not another's channel", async () => {
   const create = async (there: Channel): Promise<Channel> => {
     let calls = 0;
     return fakeClient({
@@ -57,7 +57,7 @@ test("a name that is taken at once is refused", async () => {
   await assert.rejects(client.createChannel("intent", "talk"), ChannelNameTakenError);
 });
 
-test("an intent's status is set on its version of the moment, and a lost answer is looked for", async () => {
+test("an intent's status is set on its current version, and a lost answer is looked for", async () => {
   const statuses = ["draft", "draft", "completed"] as const;
   const versions: number[] = [];
   let looks = 0;

@@ -7,7 +7,7 @@ import { OpenIntentClient as RestClient } from "../../src/rest.js";
 
 const closed = { name: "OpenIntentError", code: "CANCELLED" };
 
-test("what is under way over gRPC ends when the client is closed, and nothing begins after that", { timeout: 60_000 }, async () => {
+test("calls over gRPC end when the client is closed, and none begins after that", { timeout: 60_000 }, async () => {
   const silent = createServer().listen(0, "127.0.0.1");
   await once(silent, "listening");
   const client = new OpenIntentClient({ server: `127.0.0.1:${(silent.address() as AddressInfo).port}` });
@@ -23,7 +23,7 @@ test("what is under way over gRPC ends when the client is closed, and nothing be
   silent.close();
 });
 
-test("so it is over REST", { timeout: 60_000 }, async () => {
+test("calls over REST end when the client is closed, and none begins after that", { timeout: 60_000 }, async () => {
   const fetch = (_url: string, { signal }: RequestInit): Promise<Response> =>
     new Promise((_, reject) => {
       signal!.throwIfAborted();

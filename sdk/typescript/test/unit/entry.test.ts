@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const dist = new URL("../../../dist/", import.meta.url);
 
-/** All modules that a built entry is made of, with what they import from elsewhere. */
+/** All modules of a built entry, with what they import from elsewhere. */
 function modulesOf(entry: string): { files: Set<string>; foreign: Set<string> } {
   const files = new Set<string>();
   const foreign = new Set<string>();

@@ -79,7 +79,7 @@ test("the details of a gRPC status are read", () => {
   assert.equal(made.retryDelayMs, 2500);
 });
 
-test("what the server did not say is a lost connection, whatever the code; an aborted call has its signal's reason", () => {
+test("a failure that the server did not report is a lost connection, whatever the code; an aborted call has its signal's reason", () => {
   for (const code of [Code.Canceled, Code.Aborted, Code.Internal, Code.Unavailable, Code.Unknown]) {
     assert.ok(errors.isRetryable(grpcError(new ConnectError("http/2 stream closed", code), signal)), Code[code]);
   }

@@ -23,7 +23,7 @@ const expected: StreamEvent[] = [
   { id: "9", event: "message", data: "plain" },
 ];
 
-test("events are the same however the stream is cut", () => {
+test("events are the same, however the stream is cut into pieces", () => {
   for (let size = 1; size <= stream.length; size++) {
     const reader = new EventReader();
     const events = [];

@@ -8,7 +8,7 @@ import type { Channel, ChannelMessage, Message } from "../../src/types.js";
 /** A clock that jumps to the next timer whenever nothing else happens. */
 export class FakeClock implements Clock {
   time = 0;
-  /** The waits, in milliseconds, that were made and not taken back. */
+  /** The waits that were started and not stopped, in milliseconds. */
   readonly waits: number[] = [];
   #timers: { at: number; milliseconds: number; then: () => void }[] = [];
   #pumping = false;
@@ -48,7 +48,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** A transport of which only the given methods may be called. */
+/** A transport on which only the given methods may be called. */
 export function fakeTransport(methods: Partial<Transport>): Transport {
   return new Proxy(methods, {
     get(target, name) {

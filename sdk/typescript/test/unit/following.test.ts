@@ -7,7 +7,7 @@ import { fakeClient, FakeClock, followed, lost } from "./fakes.js";
 
 const closed = errorFrom({ code: "FAILED_PRECONDITION", reason: "CHANNEL_CLOSED", message: "closed" });
 
-/** A client whose streams bring, one after the other, what is given: from where they were asked goes into `asked`. */
+/** A client whose streams bring the given parts, one stream after the other; `asked` keeps the positions they began at. */
 function streaming(streams: (Followed | Error)[][], asked: (number | undefined)[] = [], clock = new FakeClock()): Client {
   return fakeClient(
     {
@@ -39,7 +39,7 @@ async function ids(messages: AsyncIterable<{ id: string }>): Promise<string[]> {
   return came;
 }
 
-test("it goes on where it was after a lost connection, gives nothing twice, and ends when the channel closes", async () => {
+test("it goes on where it was after a lost connection, yields nothing twice, and ends when the channel closes", async () => {
   const asked: (number | undefined)[] = [];
   const clock = new FakeClock();
   const client = streaming(
@@ -57,7 +57,7 @@ test("it goes on where it was after a lost connection, gives nothing twice, and 
   assert.deepEqual(clock.waits, [75, 75, 150], "what came in between makes the waits short again");
 });
 
-test("own messages are left out if asked", async () => {
+test("own messages are left out on request", async () => {
   const items = [followed(1, "a", { sender: "asker" }), followed(2, "b"), closed];
   assert.deepEqual(await ids(streaming([items]).follow("chan_1", { includeOwn: false })), ["b"]);
   assert.deepEqual(await ids(streaming([items]).follow("chan_1")), ["a", "b"]);
@@ -71,7 +71,7 @@ test("other failures end it with their error", async () => {
   assert.equal((await messages.next()).done, true);
 });
 
-test("started returns once the server accepted, or throws why it did not", async () => {
+test("started returns once the server has accepted, or throws why it did not", async () => {
   const messages = streaming([[followed(11, "a"), closed]]).follow("chan_1");
   await messages.started();
   assert.equal(messages.position! >= 10, true);

@@ -21,7 +21,7 @@ test("a payload is what JSON makes of it", () => {
   assert.deepEqual(JSON.stringify(toJsonObject(strange, "payload")), '{"__proto__":{"a":1}}');
 });
 
-test("what JSON would change in silence is refused with its place", () => {
+test("a value that JSON would silently change is refused, with its place", () => {
   const circle: Record<string, unknown> = {};
   circle["self"] = circle;
   const refused: [unknown, string][] = [

@@ -18,14 +18,14 @@ const delivery = (number: number, id: string, fields: Partial<Message> = {}): De
   received: received(id, fields),
 });
 
-/** A server whose streams bring what is given, one after the other; the last one leaves the agent. */
+/** A server whose streams bring the given deliveries, one stream after the other; the last one makes the agent leave. */
 class FakeServer implements AgentServer {
   acknowledged: number[] = [];
   opened: string[] = [];
   subscriptions = 0;
   inboxPages: InboxPage[] = [];
   active = true;
-  /** Until when the streams stand by. */
+  /** The streams stand by until this resolves. */
   taken: Promise<void> = Promise.resolve();
   readonly leaving = new AbortController();
   inboxLooks = 0;
@@ -67,7 +67,7 @@ class FakeServer implements AgentServer {
   async acknowledge(_id: string, numbers: readonly number[]): Promise<void> {
     this.acknowledged.push(...numbers);
   }
-  /** Lets the agent leave when it has been given everything, and what follows from that has happened. */
+  /** Makes the agent leave once it has got everything, and everything that follows has happened. */
   #leaveOnceGiven(): void {
     if (this.#exhausted && this.inboxLooks >= 2) {
       setImmediate(() => this.leaving.abort());
@@ -117,15 +117,15 @@ test("each message is handled once, and every delivery of it acknowledged", asyn
   assert.deepEqual([...new Set(server.acknowledged)].sort(), [1, 2, 3, 4]);
 });
 
-test("responses, the agent's own messages and events are done with unhandled", async () => {
+test("responses, the agent's own messages and events are acknowledged unhandled", async () => {
   const server = new FakeServer([
     [delivery(1, "r", { messageType: "response" }), delivery(2, "o", { sender: "me" }), { number: 3, received: null }],
   ]);
-  await play(server, async () => assert.fail("nothing is to be handled"));
+  await play(server, async () => assert.fail("nothing must be handled"));
   assert.deepEqual(server.acknowledged, [1, 2, 3]);
 });
 
-test("messages start in order, at most so many at once, and are acknowledged only when handled", async () => {
+test("messages start in order, a bounded number at once, and are acknowledged only when handled", async () => {
   const server = new FakeServer([[1, 2, 3, 4].map((n) => delivery(n, `m${n}`))]);
   const started: string[] = [];
   const gate = new Gate();
@@ -148,7 +148,7 @@ test("messages start in order, at most so many at once, and are acknowledged onl
   assert.deepEqual(server.acknowledged.sort(), [1, 2, 3, 4]);
 });
 
-test("what could not be handled is told of, stays unacknowledged, and is handled when it comes again", async () => {
+test("a message that could not be handled is reported, stays unacknowledged, and is handled when it comes again", async () => {
   const server = new FakeServer([[delivery(1, "a"), delivery(2, "b")], []]);
   const { failures } = await play(server, async ({ message }) => {
     if (message.id === "a") {
@@ -159,7 +159,7 @@ test("what could not be handled is told of, stays unacknowledged, and is handled
   assert.deepEqual(server.acknowledged, [2]);
 });
 
-test("of the inbox, what is older than the subscription comes first, and what the stream brings is not handled twice", async () => {
+test("messages in the inbox that are older than the subscription come first, and what the stream brings is not handled twice", async () => {
   const server = new FakeServer([[delivery(1, "new")]]);
   const requests = [received("old", { createdAt: new Date(1_000) }), received("new", { createdAt: new Date(3_000) })];
   const rest = [...requests, received("granted", { createdAt: new Date(2_500) })];
@@ -189,7 +189,7 @@ test("the inbox is left alone until this process is the one that receives", asyn
   assert.deepEqual(server.acknowledged, []);
 });
 
-test("a subscription that ended is made anew; what no waiting mends ends it", async () => {
+test("a subscription that ended is created again; a failure that waiting cannot mend ends the receiving", async () => {
   const ended = errorFrom({ code: "FAILED_PRECONDITION", reason: "SUBSCRIPTION_ENDED", message: "" });
   const server = new FakeServer([[ended], [delivery(1, "a")]]);
   server.active = false;

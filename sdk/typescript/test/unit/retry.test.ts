@@ -21,7 +21,7 @@ test("waits double from 100 ms to 5 s, each between half and the whole", () => {
   assert.equal(backoff(clock, 1, errorFrom({ code: "UNAVAILABLE", message: "", retryDelayMs: 1500 })), 1500);
 });
 
-test("what is unavailable is tried again, and so is ABORTED without a reason", async () => {
+test("a call is tried again after UNAVAILABLE, and after ABORTED without a reason", async () => {
   const failures = [failure({}), failure({ reason: "WRITE_QUEUE_FULL", retryDelayMs: 900 }), failure({ code: "ABORTED" })];
   const clock = new FakeClock();
   const given = await withRetry(clock, {}, async (_, before) => {
@@ -52,7 +52,7 @@ test("other failures are thrown at once", async () => {
   }
 });
 
-test("without a deadline the last failure is thrown after 30 seconds, with one MessageTimeoutError", async () => {
+test("the last failure is thrown after 30 seconds without a deadline, and MessageTimeoutError with one", async () => {
   const clock = new FakeClock();
   const fail = async (): Promise<never> => {
     throw failure({ reason: "DATABASE_UNAVAILABLE", metadata: { message_id: "msg_1" } });
@@ -67,7 +67,7 @@ test("without a deadline the last failure is thrown after 30 seconds, with one M
   assert.ok(clock.time - begun <= 2_000);
 });
 
-test("an attempt that hangs ends at the deadline, and later where the server itself waits", async () => {
+test("an attempt that hangs ends at the deadline, and a little later when the server itself waits", async () => {
   for (const [waits, expected] of [
     [false, 3_000],
     [true, 8_000],
@@ -84,7 +84,7 @@ test("an attempt that hangs ends at the deadline, and later where the server its
   }
 });
 
-test("a signal gives a call up with its reason, also between attempts", async () => {
+test("a signal gives up a call with its reason, also between attempts", async () => {
   const controller = new AbortController();
   const reason = new Error("enough");
   const call = withRetry(new FakeClock(), { signal: controller.signal }, async (_, before) => {
@@ -96,7 +96,7 @@ test("a signal gives a call up with its reason, also between attempts", async ()
   await assert.rejects(call, (error) => error === reason);
 });
 
-test("a timeout that is none is refused", async () => {
+test("an impossible timeout is refused", async () => {
   for (const timeout of [0, -1, NaN, Infinity]) {
     await assert.rejects(
       withRetry(new FakeClock(), { timeout }, async () => 1),
@@ -105,7 +105,7 @@ test("a timeout that is none is refused", async () => {
   }
 });
 
-test("every attempt at a send carries the same key, and each send another", async () => {
+test("every attempt at a send carries the same key, and each send a different one", async () => {
   const keys: string[] = [];
   const client = fakeClient({
     async sendMessage(request) {
@@ -123,7 +123,7 @@ test("every attempt at a send carries the same key, and each send another", asyn
   assert.match(newKey(), /^sdk-[0-9a-f]{32}$/);
 });
 
-test("the creation of an intent is not repeated", async () => {
+test("creating an intent is not repeated", async () => {
   let calls = 0;
   const client = fakeClient({
     async createIntent() {

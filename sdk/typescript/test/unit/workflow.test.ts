@@ -36,7 +36,7 @@ function withFile<T>(text: string, body: (path: string) => Promise<T>): Promise<
   return body(path).finally(() => rmSync(folder, { recursive: true }));
 }
 
-test("channels and handlers are read, and what concerns neither is left alone", async () => {
+test("channels and handlers are read, and the rest is ignored", async () => {
   const { channels, agents } = await withFile(content, loadWorkflow);
   assert.deepEqual(channels["data-clarification"], {
     members: ["research-agent", "data-agent"],
@@ -66,7 +66,7 @@ test("channels and handlers are read, and what concerns neither is left alone", 
   assert.deepEqual(other, { channels: {}, agents: {} });
 });
 
-test("what is wrong is said with its place", async () => {
+test("errors say what is wrong, and where", async () => {
   const mistakes: [string, string][] = [
     ["channels: [a]", "channels"],
     ["channels: {c: {member_policy: secret}}", "channels.c.member_policy"],

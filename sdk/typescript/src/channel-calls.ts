@@ -1,0 +1,181 @@
+import { Asking, metadataOf, type AskAllOptions, type AskOptions } from "./asking.js";
+import { Following, type FollowOptions } from "./following.js";
+import { toJsonObject } from "./json.js";
+import { newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
+import type { Settings } from "./settings.js";
+import { inSpan, traced, type Trace } from "./tracing.js";
+import type { Attempt, ReplyRequest, SendRequest, Transport } from "./transport.js";
+import type { Channel, JsonObject, Message, MessageType } from "./types.js";
+
+/** How a message is sent. */
+export interface SendOptions extends CallOptions {
+  /** An agent, `role:<role_id>`, or `*`; absent: everybody. A request must name an agent or a role. */
+  to?: string;
+  /** `notify` unless given. */
+  messageType?: MessageType;
+  /** When it expires if it is unread, or unanswered if it is a request. */
+  expiresAt?: Date;
+  /** Facts about the message. */
+  metadata?: object;
+  /** The sending agent; only the operator may name another than its own. */
+  sender?: string;
+  /** For a response that is sent this way: the request's id. */
+  correlationId?: string;
+  /** Lets the caller repeat the send too; this package makes one unless given. 1 to 255 characters. */
+  idempotencyKey?: string;
+}
+
+export interface ReplyOptions extends CallOptions {
+  metadata?: object;
+  sender?: string;
+  idempotencyKey?: string;
+}
+
+export interface ListOptions extends CallOptions {
+  /** Only messages after the one with this id. Without it, the newest are returned. */
+  since?: string;
+  /** Only messages that have this agent as a recipient. */
+  to?: string;
+  /** 1 to 1,000; 1,000 unless given. */
+  limit?: number;
+  messageType?: MessageType;
+  /** Only responses to this request. */
+  correlationId?: string;
+}
+
+/** What a client can do on a channel whose id it knows. The client inherits it, and its handles call it. */
+export class ChannelCalls {
+  readonly #asking: Asking;
+
+  protected constructor(
+    protected readonly transport: Transport,
+    protected readonly settings: Settings,
+  ) {
+    this.#asking = new Asking(transport, settings);
+  }
+
+  getChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
+    return this.#retried(options, (attempt) => this.transport.getChannel(channelId, attempt));
+  }
+
+  /** Closes a channel; closing a closed one is not an error. */
+  closeChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
+    return this.#retried(options, (attempt) => this.transport.closeChannel(channelId, attempt));
+  }
+
+  /** Sends a message and returns once it is stored. */
+  sendMessage(channelId: string, payload: object, options: SendOptions = {}): Promise<Message> {
+    const { to, sender, correlationId, expiresAt } = options;
+    return this.#sending("openintent.send", channelId, options, (trace) => {
+      const request: SendRequest = {
+        channelId,
+        payload: toJsonObject(payload, "payload"),
+        metadata: traced(metadataOf(options.metadata), trace),
+        messageType: options.messageType ?? "notify",
+        ...(to !== undefined && { to }),
+        ...(sender !== undefined && { sender }),
+        ...(correlationId !== undefined && { correlationId }),
+        ...(expiresAt !== undefined && { expiresAt }),
+        idempotencyKey: options.idempotencyKey ?? newKey(),
+      };
+      return (attempt) => this.transport.sendMessage(request, attempt);
+    });
+  }
+
+  /** Answers a request. @throws MessageExpiredError when it is too late. */
+  replyTo(channelId: string, messageId: string, payload: object, options: ReplyOptions = {}): Promise<Message> {
+    return this.#sending("openintent.reply", channelId, options, (trace) => {
+      const request: ReplyRequest = {
+        channelId,
+        messageId,
+        payload: toJsonObject(payload, "payload"),
+        metadata: traced(metadataOf(options.metadata), trace),
+        ...(options.sender !== undefined && { sender: options.sender }),
+        idempotencyKey: options.idempotencyKey ?? newKey(),
+      };
+      return (attempt) => this.transport.replyMessage(request, attempt);
+    });
+  }
+
+  /** One page of the messages that the client's agent may see, in the order they were sent. */
+  listMessages<T = JsonObject>(channelId: string, options: ListOptions = {}): Promise<Message<T>[]> {
+    const { signal, timeout, ...selection } = options;
+    const call = (attempt: Attempt): Promise<Message[]> => this.transport.listMessages({ channelId, ...selection }, attempt);
+    return this.#retried({ signal, timeout }, call) as Promise<Message<T>[]>;
+  }
+
+  getMessage<T = JsonObject>(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message<T>> {
+    const call = (attempt: Attempt): Promise<Message> => this.transport.getMessage(channelId, messageId, attempt);
+    return this.#retried(options, call) as Promise<Message<T>>;
+  }
+
+  /** Marks a message as read; repetitions are harmless. */
+  markRead(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message> {
+    return this.#retried(options, (attempt) => this.transport.markRead(channelId, messageId, attempt));
+  }
+
+  /**
+   * Asks an agent or a `role:...` and returns the first response.
+   *
+   * @throws MessageTimeoutError when none came within `timeout` (30) seconds
+   * @throws ChannelClosedError when the channel was closed meanwhile
+   * @throws RemoteError when the responder's handler failed
+   */
+  ask<T = JsonObject>(channelId: string, to: string, payload: object, options: AskOptions = {}): Promise<Message<T>> {
+    return this.#asking.ask(channelId, to, payload, options) as Promise<Message<T>>;
+  }
+
+  /**
+   * Asks and returns all responses that came within `timeout` (30) seconds, or as soon as `minResponses` came. Too few are
+   * not an error. A response that says that its handler failed counts like the others, and has `isError`.
+   */
+  askAll<T = JsonObject>(
+    channelId: string,
+    to: string,
+    payload: object,
+    options: AskAllOptions = {},
+  ): Promise<Message<T>[]> {
+    return this.#asking.askAll(channelId, to, payload, options) as Promise<Message<T>[]>;
+  }
+
+  /**
+   * Asks and yields responses as they come, until the window ends or `minResponses` came. Leaving it early leaves the request
+   * open. The question is sent when the first response is asked for.
+   */
+  askAllIter<T = JsonObject>(
+    channelId: string,
+    to: string,
+    payload: object,
+    options: AskAllOptions = {},
+  ): AsyncGenerator<Message<T>, void> {
+    return this.#asking.askAllIter(channelId, to, payload, options) as AsyncGenerator<Message<T>, void>;
+  }
+
+  /** Picks up a question that was asked before a crash. It waits up to `timeout` (30) seconds for its first response. */
+  resumeAsk<T = JsonObject>(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message<T>> {
+    return this.#asking.resumeAsk(channelId, messageId, options) as Promise<Message<T>>;
+  }
+
+  /** Follows a channel; `ChannelHandle.messages` is the same. */
+  follow<T = JsonObject>(channelId: string, options: FollowOptions = {}): Following<T> {
+    return new Following<T>(this.transport, this.settings, channelId, options);
+  }
+
+  /** Sends something in a span. The request is made once, so every attempt sends the same. */
+  #sending(
+    name: string,
+    channelId: string,
+    options: CallOptions,
+    prepare: (trace: Trace | null) => (attempt: Attempt) => Promise<Message>,
+  ): Promise<Message> {
+    const span = this.settings.tracing.start(name, "client", { "openintent.channel": channelId });
+    return inSpan(span, async (trace) => {
+      const call = prepare(trace);
+      return this.#retried({ signal: options.signal, timeout: options.timeout, traceparent: trace?.traceparent }, call);
+    });
+  }
+
+  #retried<T>(options: RetryOptions, call: (attempt: Attempt) => Promise<T>): Promise<T> {
+    return withRetry(this.settings.clock, options, call);
+  }
+}
