@@ -226,6 +226,9 @@ class Runtime:
             request = subscriptions_pb2.AcknowledgeDeliveriesRequest(subscription_id=subscription, numbers=numbers)
             try:
                 await self._connection.run(self._calls.call_for_ever(methods.ACKNOWLEDGE_DELIVERIES, request))
+            except asyncio.CancelledError:
+                self._work.put_back(subscription, numbers)  # the farewell acknowledges them
+                raise
             except OpenIntentError as error:
                 if error.code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
                     raise

@@ -62,3 +62,7 @@ class Work:
         while self._acknowledged and self._acknowledged[0][0] == subscription and len(numbers) < _PAGE:
             numbers.append(self._acknowledged.popleft()[1])
         return subscription, numbers
+
+    def put_back(self, subscription: str, numbers: list[int]) -> None:
+        """Notes that nobody knows whether these deliveries, which were taken, are acknowledged: they are to be, once more."""
+        self._acknowledged.extendleft((subscription, number) for number in reversed(numbers))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openintent_channels import AgentMessage
-from openintent_channels._effects import Effect, Pause
+from openintent_channels._effects import Effect, Invoke, Pause
 from unit.fake_server import FakeServer, delivery, runtime
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -56,5 +56,33 @@ def test_few_are_acknowledged_together_after_a_while() -> None:
         server.deliver(delivery(1), delivery(2))
         await server.until_acknowledged(1, 2)
         await agent.drain()
+
+    asyncio.run(asyncio.wait_for(tell(), 60))
+
+
+class Slow(FakeServer):
+    """A server that does not answer the first call which acknowledges."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def perform(self, effect: Effect) -> Any:
+        first = not self.asked.is_set()
+        if first and isinstance(effect, Invoke) and effect.method.name.endswith("AcknowledgeDeliveries"):
+            self.asked.set()
+            await asyncio.Event().wait()
+        return await super().perform(effect)
+
+
+def test_what_is_being_acknowledged_when_the_agent_leaves_is_acknowledged_again() -> None:
+    async def tell() -> None:
+        server = Slow()
+        agent = runtime(server, silent)
+        await agent.start()
+        server.deliver(delivery(1), delivery(2))
+        await server.asked.wait()
+        await agent.drain()
+        assert [list(request.numbers) for request in server.said("AcknowledgeDeliveries")] == [[1, 2]]
 
     asyncio.run(asyncio.wait_for(tell(), 60))
