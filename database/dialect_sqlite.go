@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3"
-	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 )
 
@@ -145,7 +144,7 @@ func (s *sqliteFile) begin(mode mode) string {
 	return ""
 }
 
-func (s *sqliteFile) gorm(pool gorm.ConnPool) gorm.Dialector { return &sqlite.Dialector{Conn: pool} }
+func (s *sqliteFile) gorm(pool gorm.ConnPool) gorm.Dialector { return sqliteGorm{pool} }
 
 func (s *sqliteFile) migrator() (*migrator, error) {
 	pool, err := sql.Open("sqlite", s.address(url.Values{}))

@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"gorm.io/gorm"
 	"modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 )
@@ -49,7 +48,7 @@ func IsUnique(err error) bool {
 	case codes.SQLITE_CONSTRAINT_UNIQUE, codes.SQLITE_CONSTRAINT_PRIMARYKEY, codes.SQLITE_CONSTRAINT_ROWID:
 		return true
 	}
-	return postgresCode(err) == "23505" || errors.Is(err, gorm.ErrDuplicatedKey)
+	return postgresCode(err) == "23505"
 }
 
 // UniqueConstraint is the name of the index, or TABLE_pkey for a primary key, by which IsUnique came; "" if it is
@@ -86,8 +85,7 @@ func IsData(err error) bool {
 	case code == "54000": // too large for its index
 		return true
 	}
-	return errors.Is(err, gorm.ErrDuplicatedKey) || errors.Is(err, gorm.ErrForeignKeyViolated) ||
-		errors.Is(err, gorm.ErrCheckConstraintViolated)
+	return false
 }
 
 // IsUnavailable tells whether the database could not do its work for now: connection refused or lost, or leading to a server

@@ -61,8 +61,6 @@ func TestErrorsOfRows(t *testing.T) {
 }
 
 func TestErrorsOfOthers(t *testing.T) {
-	require.True(t, database.IsUnique(fmt.Errorf("x: %w", gorm.ErrDuplicatedKey)))
-	require.True(t, database.IsData(gorm.ErrCheckConstraintViolated))
 	require.True(t, database.IsUnavailable(databasetest.ErrInjected))
 	for _, err := range []error{nil, errors.New("other"), context.Canceled, context.DeadlineExceeded, sql.ErrNoRows,
 		gorm.ErrRecordNotFound} {
