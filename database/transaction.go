@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
 )
 
-// How often Write runs its closure at most, and the first pause in between, which doubles.
-const (
-	writeAttempts = 5
-	firstPause    = 5 * time.Millisecond
-)
+// writeAttempts is how often Write runs its closure at most.
+const writeAttempts = 5
 
 // Tx is a transaction, or a single read, in the hands of a closure. It must not be used after the closure returned,
 // nor by several goroutines at once.
@@ -46,7 +42,7 @@ type txKey struct{}
 // five times, or for fifteen seconds when too many transactions wait for locks: it must not keep anything from a run before.
 // An error that IsCommitUnknown means that the commit may have been stored.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	begun, pause := time.Now(), firstPause
+	begun, pauses := time.Now(), growingPauses(longestRetryPause)
 	for attempt := 1; ; attempt++ {
 		tx, err := db.write(ctx, writing, fn)
 		if tx.done(err) {
@@ -60,11 +56,8 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 		case attempt >= writeAttempts:
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !pause(ctx, pauses.NextBackOff()) {
 			return err
-		case <-time.After(pause/2 + rand.N(pause)):
-			pause = min(2*pause, longestRetryPause)
 		}
 	}
 }
