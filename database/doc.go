@@ -53,7 +53,7 @@
 // A conflict with another transaction (serialization, deadlock, lock timeout, busy file) is tried again a few times,
 // with pauses, except in a Lane, whose caller has another way. At most half of the connections for writing wait for the locks
 // of intents; others give theirs back and try again. A connection that was lost while it lay in the pool is
-// replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsUnique, IsData,
+// replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsData,
 // IsUnavailable and IsCommitUnknown tell them apart. When the connection breaks while the commit is under way, nobody knows whether it was stored: the
 // error is IsCommitUnknown, nothing is tried again, and the caller has to look. The AfterCommit functions run then
 // too: they wake, and a wake that was not needed does no harm.

@@ -73,7 +73,7 @@ func TestPipelineStopsAtTheFirstFailure(t *testing.T) {
 					)
 				})
 				require.Error(t, err)
-				require.Equal(t, name == "duplicate", database.IsUnique(err))
+				require.Equal(t, name == "duplicate", database.IsData(err))
 				require.Equal(t, name == "scan", errors.Is(err, errScan))
 				require.False(t, reached)
 				require.EqualValues(t, 1, count(t, db, "things"))
@@ -143,7 +143,7 @@ func TestStatementsAreReused(t *testing.T) {
 		for range 3 {
 			for id := range int64(20) {
 				require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error { return insertThing(tx, id) }))
-				require.True(t, database.IsUnique(db.Write(t.Context(), func(tx *database.Tx) error {
+				require.True(t, database.IsData(db.Write(t.Context(), func(tx *database.Tx) error {
 					return insertThing(tx, id)
 				})))
 			}

@@ -2,9 +2,7 @@ package database
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -28,14 +26,11 @@ type Tx struct {
 	waiting      waitingPlaces // where it has a place; nil when it waits for no locks
 	impatient    bool          // it found no place to wait for locks
 	failed       error         // the first failure of a statement; the transaction cannot go on after it
-	ended        atomic.Bool
 	local        map[any]any
 	beforeCommit []func() error
 	withCommit   []Statement
 	afterCommit  []func()
 }
-
-type txKey struct{}
 
 // Write runs fn in a transaction and commits it if fn returns nil. On an error or a panic everything is rolled back.
 // If another transaction stands in the way, or the connection leads to where nothing can be written, fn runs again, up to
@@ -133,7 +128,6 @@ func (db *DB) read(ctx context.Context, mode mode, fn func(tx *Tx) error) error 
 // endRead is end for reads. Where the rollback costs a round trip, nobody waits for it.
 func (tx *Tx) endRead() {
 	if tx.begun && tx.Engine() == PostgreSQL {
-		tx.ended.Store(true)
 		go tx.end(false)
 		return
 	}
@@ -141,16 +135,11 @@ func (tx *Tx) endRead() {
 }
 
 func (db *DB) take(ctx context.Context, mode mode) (*Tx, error) {
-	if outer, ok := ctx.Value(txKey{}).(*Tx); ok && !outer.ended.Load() {
-		return nil, errors.New("a transaction was begun within another; hand the outer one on instead")
-	}
 	conn, err := db.dialect.acquire(ctx, mode)
 	if err != nil {
 		return nil, err
 	}
-	tx := &Tx{db: db, mode: mode, conn: conn, begin: db.dialect.begin(mode)}
-	tx.ctx = context.WithValue(ctx, txKey{}, tx)
-	return tx, nil
+	return &Tx{db: db, ctx: ctx, mode: mode, conn: conn, begin: db.dialect.begin(mode)}, nil
 }
 
 // commit runs what was registered for the end of the transaction, and commits.
@@ -199,7 +188,6 @@ func (tx *Tx) opened(statements []Statement) []Statement {
 
 // end rolls back, unless the transaction was committed, and gives the connection back.
 func (tx *Tx) end(committed bool) {
-	tx.ended.Store(true)
 	tx.endWaiting()
 	var doubt error
 	if isLost(tx.failed) {
@@ -211,9 +199,6 @@ func (tx *Tx) end(committed bool) {
 	}
 	tx.conn.leave(doubt)
 }
-
-// Context is the context the transaction was begun with. Beginning another transaction with it is refused.
-func (tx *Tx) Context() context.Context { return tx.ctx }
 
 // Engine tells which engine runs the transaction.
 func (tx *Tx) Engine() Engine { return tx.db.Engine() }
