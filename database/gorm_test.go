@@ -49,6 +49,10 @@ func TestGormIsAlikeOnBothEngines(t *testing.T) {
 		"changes":           testUpdates,
 		"deletion":          testDelete,
 		"a name with marks": testQuotes,
+		"a lock": func(t *testing.T, tx *gorm.DB) {
+			require.Len(t, numbers(t, tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate,
+				Options: clause.LockingOptionsSkipLocked}).Limit(2)), 2)
+		},
 	}
 	each(t, nil, func(t *testing.T, db *database.DB) {
 		for name, run := range cases {

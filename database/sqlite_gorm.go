@@ -30,6 +30,7 @@ func (d sqliteGorm) Initialize(db *gorm.DB) error {
 	})
 	db.ConnPool = d.pool
 	db.ClauseBuilders["LIMIT"] = buildSQLiteLimit
+	db.ClauseBuilders["FOR"] = func(clause.Clause, clause.Builder) {} // Write runs alone: there is nothing to lock
 	return nil
 }
 

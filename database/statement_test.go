@@ -53,6 +53,27 @@ func TestPipelineRunsInOrder(t *testing.T) {
 	})
 }
 
+func TestReadValues(t *testing.T) {
+	each(t, nil, func(t *testing.T, db *database.DB) {
+		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
+			require.NoError(t, insertThing(tx, 1))
+			require.NoError(t, insertThing(tx, 2))
+			owner, absent, size, ids := "", "as it was", ptr(int64(7)), []int64{0}
+			require.NoError(t, tx.Pipeline(
+				database.ReadValue(&owner, "SELECT owner FROM things WHERE id = ?", int64(1)),
+				database.ReadValue(&absent, "SELECT owner FROM things WHERE id = ?", int64(9)),
+				database.ReadValue(&size, "SELECT NULL FROM things WHERE id = ?", int64(1)),
+				database.ReadValues(&ids, "SELECT id FROM things ORDER BY id"),
+			))
+			require.Equal(t, "o", owner)
+			require.Equal(t, "as it was", absent)
+			require.Nil(t, size)
+			require.Equal(t, []int64{0, 1, 2}, ids)
+			return nil
+		}))
+	})
+}
+
 func TestPipelineStopsAtTheFirstFailure(t *testing.T) {
 	errScan := errors.New("scan refused")
 	bad := map[string]database.Statement{
