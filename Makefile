@@ -1,7 +1,7 @@
 # The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-sdks torture soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
+.PHONY: help run build package check test test-sdks torture soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
@@ -28,6 +28,10 @@ package: ## Build what the SDKs are installed from into dist/: a Go module, a wh
 	scripts/package-python.sh dist
 	scripts/package-typescript.sh dist
 
+check: lint ## Build, lint and run the unit tests on SQLite alone: for between two edits
+	go build ./...
+	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
+
 test: check-generated proto-lint proto-breaking lint test-sdks ## Check everything and run all tests; installs or starts what they need
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
 		scripts/node.sh scripts/with-postgres.sh go test -race -p 2 -timeout 20m ./...
@@ -47,8 +51,7 @@ siege: ## Attack a running server on each engine at full size and print what it 
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v ./e2e/siege -siege.full
 
 lint: ## Vet and lint the Go code, including who may import whom
-	go vet ./...
-	$(GOLANGCI_LINT) run ./...
+	$(GOLANGCI_LINT) run ./... # govet is among its linters
 
 generate: ## Generate gen/ and the generated code of the SDKs from proto/
 	scripts/generate.sh

@@ -71,7 +71,7 @@ func filterOf(c caller.Caller, req *openintentv1.ListAgentsRequest) filter {
 
 // condition is the filter in SQL, all but the capabilities.
 func (f filter) condition() (sql string, args []any) {
-	sql = " FROM agents WHERE 1 = 1"
+	sql = "1 = 1"
 	if f.status != "" {
 		sql, args = sql+" AND status = ?", append(args, string(f.status))
 	}
@@ -88,32 +88,32 @@ func (f filter) condition() (sql string, args []any) {
 func list(tx *database.Tx, page *pages.Page, f filter, after string) (agents []*Agent, total int64, err error) {
 	const size = "300 + octet_length(agent_id) + COALESCE(octet_length(name), 0) + COALESCE(octet_length(endpoint), 0)" +
 		" + octet_length(capabilities) + octet_length(metadata)"
-	selection, args := f.condition()
+	condition, args := f.condition()
 	if len(f.capabilities) > 0 {
 		able, count, err := f.able(tx, after, page.Limit()+1)
 		if err != nil {
 			return nil, 0, err
 		}
 		in, ids := tx.In("agent_id", able)
-		selection, args, total = " FROM agents WHERE "+in, []any{ids}, count
-	} else if err := tx.Gorm().Raw("SELECT count(*)"+selection, args...).Scan(&total).Error; err != nil {
+		condition, args, total = in, []any{ids}, count
+	} else if err := tx.Pipeline(database.ReadValue(&total, "SELECT count(*) FROM agents WHERE "+condition, args...)); err != nil {
 		return nil, 0, err
 	}
-	selection, args = selection+" AND agent_id > ? ORDER BY agent_id", append(args, after)
-	rows, err := page.Fit(tx, size, selection, args...)
+	condition, args = condition+" AND agent_id > ?", append(args, after)
+	rows, err := page.Fit(tx, size, " FROM agents WHERE "+condition+" ORDER BY agent_id", args...)
 	if err != nil || rows == 0 {
 		return nil, total, err
 	}
-	agents, err = scan(tx, "SELECT *"+selection+" LIMIT ?", append(args, rows)...)
+	agents, err = read(tx.Gorm().Where(condition, args...).Order("agent_id").Limit(rows))
 	return agents, total, err
 }
 
 // able gives the ids, after the given one and no more than the limit, of the selected agents that have any of the
 // capabilities, and counts all of these. It reads the capabilities of all that the rest of the filter selects.
 func (f filter) able(tx *database.Tx, after string, limit int) (ids []string, count int64, err error) {
-	selection, args := f.condition()
+	condition, args := f.condition()
 	err = tx.Pipeline(database.Statement{
-		SQL:  "SELECT agent_id, capabilities" + selection + " ORDER BY agent_id",
+		SQL:  "SELECT agent_id, capabilities FROM agents WHERE " + condition + " ORDER BY agent_id",
 		Args: args,
 		Scan: func(row database.Row) error {
 			var agent Agent

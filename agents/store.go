@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"openintent/caller"
@@ -91,16 +92,18 @@ func rowOf(a *Agent) (*row, error) {
 }
 
 // find reads an agent without locking it.
-func find(tx *database.Tx, id string) (*Agent, error) { return one(tx, id, "") }
+func find(tx *database.Tx, id string) (*Agent, error) { return one(tx.Gorm(), id) }
 
 // lock reads an agent and locks its row until the transaction ends.
-func lock(tx *database.Tx, id string) (*Agent, error) { return one(tx, id, tx.ForUpdate()) }
+func lock(tx *database.Tx, id string) (*Agent, error) {
+	return one(tx.Gorm().Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
+}
 
-func one(tx *database.Tx, id, locking string) (*Agent, error) {
+func one(query *gorm.DB, id string) (*Agent, error) {
 	if caller.CheckName("agent_id", id) != nil {
 		return nil, ErrNotFound
 	}
-	found, err := scan(tx, "SELECT * FROM agents WHERE agent_id = ?"+locking, id)
+	found, err := read(query.Where("agent_id = ?", id))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +116,9 @@ func one(tx *database.Tx, id, locking string) (*Agent, error) {
 // lockAvailable locks those of the agents that nobody else has locked, in the order of their ids.
 func lockAvailable(tx *database.Tx, ids []string) ([]*Agent, error) {
 	condition, list := tx.In("agent_id", ids)
-	return scan(tx, "SELECT * FROM agents WHERE "+condition+" ORDER BY agent_id"+tx.ForUpdateSkipLocked(), list)
+	return read(tx.Gorm().Where(condition, list).Order("agent_id").Clauses(clause.Locking{
+		Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked,
+	}))
 }
 
 // overdue gives the ids, after the given one, of agents whose status time may have changed, and of those with times ahead of
@@ -134,12 +139,13 @@ func overdue(tx *database.Tx, h hearing, after string, limit int) ([]string, err
 	var ids []string
 	at, heard, ahead := database.Micros(h.now), h.now.Sub(h.since).Microseconds(), database.Micros(h.now.Add(clockSkew))
 	arguments := []any{after, at, heard, at, heard, at, at, heard, ahead, ahead, limit}
-	return ids, tx.Gorm().Raw(query, arguments...).Scan(&ids).Error
+	err := tx.Pipeline(database.ReadValues(&ids, query, arguments...))
+	return ids, err
 }
 
-func scan(tx *database.Tx, query string, args ...any) ([]*Agent, error) {
+func read(query *gorm.DB) ([]*Agent, error) {
 	var rows []row
-	if err := tx.Gorm().Raw(query, args...).Scan(&rows).Error; err != nil {
+	if err := query.Find(&rows).Error; err != nil {
 		return nil, err
 	}
 	agents := make([]*Agent, 0, len(rows))

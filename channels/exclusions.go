@@ -10,18 +10,18 @@ import (
 // agent comes to take part in a channel; whether it does, Rules.Participates decides.
 type Exclusions struct {
 	explicit map[int64]struct{}
-	listed   map[Listing]time.Time
+	listed   map[memberPlace]time.Time
 }
 
-// Listing is an agent's place on the member list of one of an intent's channels.
-type Listing struct {
+// memberPlace is an agent's place on the member list of one of an intent's channels.
+type memberPlace struct {
 	ChannelNo int64
 	Agent     string
 }
 
 // PrepareExclusions gives the statement that reads an intent's exclusions, and where it puts them.
 func PrepareExclusions(tx *database.Tx, intentNo int64, agentIDs []string) (*Exclusions, database.Statement) {
-	e := &Exclusions{explicit: make(map[int64]struct{}), listed: make(map[Listing]time.Time)}
+	e := &Exclusions{explicit: make(map[int64]struct{}), listed: make(map[memberPlace]time.Time)}
 	in, arg := tx.In("m.agent_id", agentIDs)
 	return e, database.Statement{
 		SQL: "SELECT c.channel_no, m.agent_id, m.added_at FROM channels AS c LEFT JOIN members AS m" +
@@ -37,7 +37,7 @@ func PrepareExclusions(tx *database.Tx, intentNo int64, agentIDs []string) (*Exc
 			}
 			e.explicit[channelNo] = struct{}{}
 			if agent != nil {
-				e.listed[Listing{channelNo, *agent}] = database.Time(*addedAt)
+				e.listed[memberPlace{channelNo, *agent}] = database.Time(*addedAt)
 			}
 			return nil
 		},
@@ -47,7 +47,7 @@ func PrepareExclusions(tx *database.Tx, intentNo int64, agentIDs []string) (*Exc
 // Excludes tells whether the channel is an open explicit one that does not list the agent, whose last departure is given.
 func (e *Exclusions) Excludes(channelNo int64, agent string, departedAt time.Time) bool {
 	_, explicit := e.explicit[channelNo]
-	return explicit && !e.listed[Listing{channelNo, agent}].After(departedAt)
+	return explicit && !e.listed[memberPlace{channelNo, agent}].After(departedAt)
 }
 
 // Admitting gives the channels of these exclusions that excluded the agent and, as of the later ones, no longer do.

@@ -128,7 +128,8 @@ func listPiece(
 		return nil, err
 	}
 	var numbers []int64
-	if err := tx.Gorm().Raw("SELECT c.channel_no"+selection+" LIMIT ?", append(args, rows)...).Scan(&numbers).Error; err != nil {
+	read := database.ReadValues(&numbers, "SELECT c.channel_no"+selection+" LIMIT ?", append(args, rows)...)
+	if err := tx.Pipeline(read); err != nil {
 		return nil, err
 	}
 	in, wanted := tx.In("channel_no", numbers)

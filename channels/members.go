@@ -163,8 +163,8 @@ func (s *Service) RemoveFromLists(
 // IntentsListing gives the intents with a channel that lists the agent, closed channels included, lowest first.
 func IntentsListing(tx *database.Tx, agentID string) ([]int64, error) {
 	var intentNos []int64
-	err := tx.Gorm().Model(&memberRow{}).Where("agent_id = ?", agentID).Distinct().Order("intent_no").
-		Pluck("intent_no", &intentNos).Error
+	err := tx.Pipeline(database.ReadValues(&intentNos,
+		"SELECT DISTINCT intent_no FROM members WHERE agent_id = ? ORDER BY intent_no", agentID))
 	return intentNos, err
 }
 

@@ -33,7 +33,7 @@ func TestWriteAtOnce(t *testing.T) {
 		require.ErrorIs(t, db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 			return tx.Gorm().Raw("SELECT count(*) FROM things").Scan(&n).Error
 		}), database.ErrNotAtOnce)
-		require.True(t, database.IsUnique(db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+		require.True(t, database.IsData(db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
 			tx.AfterCommit(func() { committed++ })
 			tx.SendWithCommit(thingNamed(4, "o", "d"), thingNamed(1, "o", "e"))
 			return nil

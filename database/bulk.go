@@ -79,7 +79,7 @@ func (tx *Tx) RefuseChanged(table string, keys, expected []Column) []Statement {
 }
 
 // In gives the condition that a column has one of the values ([]int64 or []string), and its one argument. Both also
-// fit gorm's Where and Raw. The values may be none.
+// fit gorm's Where. The values may be none.
 func (tx *Tx) In(column string, values any) (sql string, arg any) {
 	return tx.db.dialect.in(column, values)
 }

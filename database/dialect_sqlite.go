@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3"
-	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 )
 
@@ -29,8 +28,6 @@ type sqliteFile struct {
 	writePool, readPool *sql.DB
 	writer, readers     *gate[*sqliteConnection]
 	heavy, ping         *gate[*sqliteConnection] // also of the readPool
-
-	indexes map[string]string // the name of a unique index by the columns as SQLite lists them in its error
 }
 
 func openSQLite(path string, readers int) (_ dialect, err error) {
@@ -103,7 +100,7 @@ func bound(pool *sql.DB, connections int) {
 func (s *sqliteFile) connections(pool *sql.DB, n int) *gate[*sqliteConnection] {
 	connections := make([]*sqliteConnection, n)
 	for i := range connections {
-		connections[i] = &sqliteConnection{file: s, pool: pool}
+		connections[i] = &sqliteConnection{pool: pool}
 	}
 	home := newGate(connections...)
 	for _, c := range connections {
@@ -145,58 +142,16 @@ func (s *sqliteFile) begin(mode mode) string {
 	return ""
 }
 
-func (s *sqliteFile) gorm(pool gorm.ConnPool) gorm.Dialector { return &sqlite.Dialector{Conn: pool} }
+func (s *sqliteFile) gorm(pool gorm.ConnPool) gorm.Dialector { return sqliteGorm{pool} }
 
 func (s *sqliteFile) migrator() (*migrator, error) {
 	pool, err := sql.Open("sqlite", s.address(url.Values{}))
 	return &migrator{pool: pool, engine: SQLite, dialect: goose.DialectSQLite3}, err
 }
 
-// prepare reads the names of the unique indexes, primary keys among them.
-func (s *sqliteFile) prepare(ctx context.Context) error {
+func (s *sqliteFile) prepare(context.Context) error {
 	s.opened = true
-	rows, err := s.readPool.QueryContext(ctx, `
-		SELECT t.name, i.name, i.origin, (
-			SELECT group_concat(t.name || '.' || c.name, ', ' ORDER BY c.seqno) FROM pragma_index_info(i.name) AS c
-		)
-		FROM sqlite_schema AS t, pragma_index_list(t.name) AS i
-		WHERE t.type = 'table' AND i."unique"`)
-	if err != nil {
-		return fmt.Errorf("reading the names of the indexes: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	s.indexes = make(map[string]string)
-	for rows.Next() {
-		var table, index, origin string
-		var columns sql.NullString // NULL for an index on expressions, which SQLite names itself
-		if err := rows.Scan(&table, &index, &origin, &columns); err != nil {
-			return err
-		}
-		if origin == "pk" {
-			index = table + "_pkey"
-		}
-		s.indexes[columns.String] = index
-	}
-	return rows.Err()
-}
-
-// explain adds the index's name to the error of a duplicate.
-func (s *sqliteFile) explain(err error) error {
-	if err == nil || !IsUnique(err) {
-		return err
-	}
-	_, columns, _ := strings.Cut(err.Error(), "UNIQUE constraint failed: ")
-	columns, _, _ = strings.Cut(columns, " (")
-	if name, ok := strings.CutPrefix(columns, "index '"); ok {
-		return &uniqueError{strings.TrimSuffix(name, "'"), err}
-	}
-	if index, ok := s.indexes[columns]; ok {
-		return &uniqueError{index, err}
-	}
-	if table, _, ok := strings.Cut(columns, "."); ok {
-		return &uniqueError{table + "_pkey", err} // an integer primary key has no index of its own
-	}
-	return err
+	return nil
 }
 
 func (s *sqliteFile) clock() string { return "" }

@@ -11,9 +11,16 @@
 //	ReadHeavy      a Read that may take long or give much, such as a page of a list
 //	Lane           writing beside all others, for the one who must never stand in line behind those that wait for locks
 //
-// Within them, gorm (Tx.Gorm) serves ordinary rows. Where round trips count, Tx.Pipeline sends several statements at
-// once, Tx.Insert and Tx.Update write many rows with one statement, and Tx.SendWithCommit saves the last round trip; with Lane.WriteAtOnce
-// there is no other. Who
+// Within them there are two ways to a table, and what a statement is about decides between them:
+//
+//	gorm (Tx.Gorm)             a room's own rows, as models of one table: one row is created, read, changed or deleted by its
+//	                           key, or rows are read or deleted by a condition
+//	Statement (Tx.Pipeline)    everything else: joins, sets, counts over tables, lists of ids, many rows written at once, and
+//	                           whatever travels with other statements in one round trip
+//
+// So SQL is written by hand for Statements only, and gorm gets models and conditions (the linter refuses its Raw and Exec in
+// rooms). ReadValue and ReadValues make the usual small Statements. Tx.Pipeline sends several at once, Tx.Insert and Tx.Update
+// write many rows with one, and Tx.SendWithCommit saves the last round trip; with Lane.WriteAtOnce there is no other. Who
 // decides by what was seen earlier says so with Tx.UpdateExpected and Tx.RefuseChanged, and the database refuses the
 // transaction when it is different by now.
 //
@@ -53,7 +60,7 @@
 // A conflict with another transaction (serialization, deadlock, lock timeout, busy file) is tried again a few times,
 // with pauses, except in a Lane, whose caller has another way. At most half of the connections for writing wait for the locks
 // of intents; others give theirs back and try again. A connection that was lost while it lay in the pool is
-// replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsUnique, IsData,
+// replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsData,
 // IsUnavailable and IsCommitUnknown tell them apart. When the connection breaks while the commit is under way, nobody knows whether it was stored: the
 // error is IsCommitUnknown, nothing is tried again, and the caller has to look. The AfterCommit functions run then
 // too: they wake, and a wake that was not needed does no harm.

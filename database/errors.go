@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"gorm.io/gorm"
 	"modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 )
@@ -33,39 +32,6 @@ func (e *commitUnknownError) Error() string {
 
 func (e *commitUnknownError) Unwrap() error { return e.cause }
 
-// uniqueError adds the index's name to an error of SQLite, which gives only the columns.
-type uniqueError struct {
-	index string
-	cause error
-}
-
-func (e *uniqueError) Error() string { return e.cause.Error() + " in " + e.index }
-
-func (e *uniqueError) Unwrap() error { return e.cause }
-
-// IsUnique tells whether a row was refused because a unique index or a primary key has its value already.
-func IsUnique(err error) bool {
-	switch code := sqliteCode(err); code {
-	case codes.SQLITE_CONSTRAINT_UNIQUE, codes.SQLITE_CONSTRAINT_PRIMARYKEY, codes.SQLITE_CONSTRAINT_ROWID:
-		return true
-	}
-	return postgresCode(err) == "23505" || errors.Is(err, gorm.ErrDuplicatedKey)
-}
-
-// UniqueConstraint is the name of the index, or TABLE_pkey for a primary key, by which IsUnique came; "" if it is
-// unknown.
-func UniqueConstraint(err error) string {
-	var named *uniqueError
-	if errors.As(err, &named) {
-		return named.index
-	}
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "23505" {
-		return refused.ConstraintName
-	}
-	return ""
-}
-
 // IsCommitUnknown tells whether a Write may have been stored although it returned an error. Whoever wants to try again
 // has to look for what it should have stored first.
 func IsCommitUnknown(err error) bool {
@@ -86,8 +52,7 @@ func IsData(err error) bool {
 	case code == "54000": // too large for its index
 		return true
 	}
-	return errors.Is(err, gorm.ErrDuplicatedKey) || errors.Is(err, gorm.ErrForeignKeyViolated) ||
-		errors.Is(err, gorm.ErrCheckConstraintViolated)
+	return false
 }
 
 // IsUnavailable tells whether the database could not do its work for now: connection refused or lost, or leading to a server

@@ -28,46 +28,38 @@ func TestErrorsOfRows(t *testing.T) {
 		require.NoError(t, write(insert(1, "o", "n", 1), pair))
 
 		for _, test := range []struct {
-			name, index string
-			err         error
-			data        bool
+			name string
+			err  error
+			data bool
 		}{
-			{"primary key", "things_pkey", write(insert(1, "o", "m", 1)), true},
-			{"compound primary key", "pairs_pkey", write(pair), true},
-			{"unique index", "things_name", write(insert(2, "o", "n", 1)), true},
-			{"not null", "", write(insert(2, nil, "n", 1)), true},
-			{"check", "", write(insert(2, "o", "m", -1)), true},
-			{"syntax", "", write(database.Statement{SQL: "nonsense"}), false},
-			{"no table", "", write(database.Statement{SQL: "SELECT 1 FROM absent"}), false},
+			{"primary key", write(insert(1, "o", "m", 1)), true},
+			{"compound primary key", write(pair), true},
+			{"unique index", write(insert(2, "o", "n", 1)), true},
+			{"not null", write(insert(2, nil, "n", 1)), true},
+			{"check", write(insert(2, "o", "m", -1)), true},
+			{"syntax", write(database.Statement{SQL: "nonsense"}), false},
+			{"no table", write(database.Statement{SQL: "SELECT 1 FROM absent"}), false},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				require.Error(t, test.err)
 				hidden := fault.New(fault.Conflict, "X", "Hidden.").Because(fmt.Errorf("wrapped: %w", test.err))
 				for _, err := range []error{test.err, hidden} {
-					require.Equal(t, test.index != "", database.IsUnique(err), "%v", err)
-					require.Equal(t, test.index, database.UniqueConstraint(err))
 					require.Equal(t, test.data, database.IsData(err), "%v", err)
 					require.False(t, database.IsUnavailable(err))
 					require.False(t, database.IsCommitUnknown(err))
 				}
 			})
 		}
-		viaGorm := db.Write(t.Context(), func(tx *database.Tx) error {
+		require.True(t, database.IsData(db.Write(t.Context(), func(tx *database.Tx) error {
 			return tx.Gorm().Create(&thing{ID: 2, Owner: "o", Name: ptr("n")}).Error
-		})
-		require.True(t, database.IsUnique(viaGorm))
-		require.Equal(t, "things_name", database.UniqueConstraint(viaGorm))
+		})), "through gorm too")
 	})
 }
 
 func TestErrorsOfOthers(t *testing.T) {
-	require.True(t, database.IsUnique(fmt.Errorf("x: %w", gorm.ErrDuplicatedKey)))
-	require.True(t, database.IsData(gorm.ErrCheckConstraintViolated))
 	require.True(t, database.IsUnavailable(databasetest.ErrInjected))
 	for _, err := range []error{nil, errors.New("other"), context.Canceled, context.DeadlineExceeded, sql.ErrNoRows,
 		gorm.ErrRecordNotFound} {
-		require.False(t, database.IsUnique(err))
-		require.Empty(t, database.UniqueConstraint(err))
 		require.False(t, database.IsData(err))
 		require.False(t, database.IsUnavailable(err))
 		require.False(t, database.IsCommitUnknown(err))

@@ -1,12 +1,23 @@
 package database
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // What the tests of this package look at from outside.
 var (
 	OpenWithMigrations = open
 	Numbered           = numbered
+	GrowingPauses      = growingPauses
 )
+
+// Reconnecting paces attempts as a Notifier does.
+type Reconnecting struct{ reconnecting }
+
+// Wait waits before the next attempt; Worked notes that the connection worked.
+func (r *Reconnecting) Wait(ctx context.Context) { r.wait(ctx) }
+func (r *Reconnecting) Worked()                  { r.worked() }
 
 // FreeWriters is the number of places that are free at the writers' gate.
 func (db *DB) FreeWriters() int {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -17,8 +16,6 @@ const (
 	noticesPending = 8192
 	// payloadBytes bounds one notification: PostgreSQL takes less than 8000 bytes.
 	payloadBytes = 7999
-	// longestPause bounds the pauses between attempts to make a lost connection anew. The first attempt comes at once.
-	longestPause = 5 * time.Second
 	// silentNotices is how long a listener hears nothing before it asks whether its connection still works.
 	silentNotices = silencePatience
 	// countAgainAfter is how long a replica goes on telling others without looking whether there are any.
@@ -205,7 +202,7 @@ func (n *Notifier) speak(ctx context.Context) {
 			conn.close()
 		}
 	}()
-	pause := retryPause(0)
+	var attempts reconnecting
 	for ended := false; !ended; {
 		select {
 		case <-n.wake:
@@ -215,10 +212,10 @@ func (n *Notifier) speak(ctx context.Context) {
 		if err := n.send(ctx, &conn); err != nil {
 			n.cfg.Logger.Warn("other replicas could not be notified; they are told to look at everything later", "error", err)
 			n.forget()
-			pause = pause.wait(ctx)
+			attempts.wait(ctx)
 			continue
 		}
-		pause = 0
+		attempts.worked()
 	}
 }
 
@@ -320,7 +317,7 @@ func (n *Notifier) forget() {
 
 // listen listens until the context ends.
 func (n *Notifier) listen(ctx context.Context) {
-	pause := retryPause(0)
+	var attempts reconnecting
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := n.hear(ctx)
@@ -328,10 +325,10 @@ func (n *Notifier) listen(ctx context.Context) {
 			return
 		}
 		if time.Since(began) > longestPause {
-			pause = 0
+			attempts.worked()
 		}
 		n.cfg.Logger.Warn("other replicas are not heard for the moment; everyone looks at everything later", "error", err)
-		pause = pause.wait(ctx)
+		attempts.wait(ctx)
 	}
 }
 
@@ -376,21 +373,4 @@ func (n *Notifier) receive(payload string) {
 		return
 	}
 	n.cfg.Heard(strings.Split(notices, "\n"))
-}
-
-// retryPause is how long to wait before the next attempt; the first comes at once.
-type retryPause time.Duration
-
-// wait waits, or until the context ends, and gives the pause after the next attempt.
-func (p retryPause) wait(ctx context.Context) retryPause {
-	if p == 0 {
-		return retryPause(firstPause)
-	}
-	timer := time.NewTimer(time.Duration(p)/2 + mathrand.N(time.Duration(p)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return min(2*p, retryPause(longestPause))
 }

@@ -179,6 +179,7 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 
 // The real migrations apply to an empty database, and the two engines end up with the same tables and columns.
 func TestRealMigrations(t *testing.T) {
+	databasetest.NeedsPostgreSQL(t) // the engines are compared
 	columns := map[database.Engine][]string{}
 	queries := map[database.Engine]string{
 		database.SQLite: `SELECT t.name || '.' || c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c

@@ -16,7 +16,6 @@ const sqliteStatements = 256
 // sqliteConnection is one of the few connections to a file, each with its prepared statements. It stays open while the
 // file is.
 type sqliteConnection struct {
-	file *sqliteFile
 	pool *sql.DB
 	home *gate[*sqliteConnection]
 
@@ -94,12 +93,11 @@ func (c *sqliteConnection) ExecContext(ctx context.Context, query string, args .
 		return nil, err
 	}
 	result, err := statement.ExecContext(ctx, args...)
-	return result, c.file.explain(err)
+	return result, err
 }
 
 func (c *sqliteConnection) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	rows, err := c.conn.QueryContext(ctx, query, args...)
-	return rows, c.file.explain(err)
+	return c.conn.QueryContext(ctx, query, args...)
 }
 
 func (c *sqliteConnection) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
@@ -148,7 +146,7 @@ func (c *sqliteConnection) scan(ctx context.Context, s *Statement) error {
 	}
 	rows, err := statement.QueryContext(ctx, s.Args...)
 	if err != nil {
-		return c.file.explain(err)
+		return err
 	}
 	defer func() { _ = rows.Close() }()
 	var returned int64
@@ -161,7 +159,7 @@ func (c *sqliteConnection) scan(ctx context.Context, s *Statement) error {
 	if s.Affected != nil {
 		*s.Affected = returned
 	}
-	return c.file.explain(rows.Err())
+	return rows.Err()
 }
 
 func (c *sqliteConnection) commit(ctx context.Context, statements []Statement) error {

@@ -28,6 +28,21 @@ type Row interface {
 	Scan(dest ...any) error
 }
 
+// ReadValue is a statement that reads one value. When it finds no row, the variable stays as it is.
+func ReadValue[T any](into *T, sql string, args ...any) Statement {
+	return Statement{SQL: sql, Args: args, Scan: func(row Row) error { return row.Scan(into) }}
+}
+
+// ReadValues is a statement that adds the values of one column to a list, in order.
+func ReadValues[T any](into *[]T, sql string, args ...any) Statement {
+	return Statement{SQL: sql, Args: args, Scan: func(row Row) error {
+		var value T
+		err := row.Scan(&value)
+		*into = append(*into, value)
+		return err
+	}}
+}
+
 // Pipeline executes the statements in order; each sees the effects of those before it. On PostgreSQL they travel in
 // one round trip, together with the opening of the transaction if they are its first. The first failure is returned,
 // and nothing after it has an effect.

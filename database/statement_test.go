@@ -53,6 +53,27 @@ func TestPipelineRunsInOrder(t *testing.T) {
 	})
 }
 
+func TestReadValues(t *testing.T) {
+	each(t, nil, func(t *testing.T, db *database.DB) {
+		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
+			require.NoError(t, insertThing(tx, 1))
+			require.NoError(t, insertThing(tx, 2))
+			owner, absent, size, ids := "", "as it was", ptr(int64(7)), []int64{0}
+			require.NoError(t, tx.Pipeline(
+				database.ReadValue(&owner, "SELECT owner FROM things WHERE id = ?", int64(1)),
+				database.ReadValue(&absent, "SELECT owner FROM things WHERE id = ?", int64(9)),
+				database.ReadValue(&size, "SELECT NULL FROM things WHERE id = ?", int64(1)),
+				database.ReadValues(&ids, "SELECT id FROM things ORDER BY id"),
+			))
+			require.Equal(t, "o", owner)
+			require.Equal(t, "as it was", absent)
+			require.Nil(t, size)
+			require.Equal(t, []int64{0, 1, 2}, ids)
+			return nil
+		}))
+	})
+}
+
 func TestPipelineStopsAtTheFirstFailure(t *testing.T) {
 	errScan := errors.New("scan refused")
 	bad := map[string]database.Statement{
@@ -73,7 +94,7 @@ func TestPipelineStopsAtTheFirstFailure(t *testing.T) {
 					)
 				})
 				require.Error(t, err)
-				require.Equal(t, name == "duplicate", database.IsUnique(err))
+				require.Equal(t, name == "duplicate", database.IsData(err))
 				require.Equal(t, name == "scan", errors.Is(err, errScan))
 				require.False(t, reached)
 				require.EqualValues(t, 1, count(t, db, "things"))
@@ -143,7 +164,7 @@ func TestStatementsAreReused(t *testing.T) {
 		for range 3 {
 			for id := range int64(20) {
 				require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error { return insertThing(tx, id) }))
-				require.True(t, database.IsUnique(db.Write(t.Context(), func(tx *database.Tx) error {
+				require.True(t, database.IsData(db.Write(t.Context(), func(tx *database.Tx) error {
 					return insertThing(tx, id)
 				})))
 			}

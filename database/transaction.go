@@ -2,20 +2,14 @@ package database
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
 )
 
-// How often Write runs its closure at most, and the first pause in between, which doubles.
-const (
-	writeAttempts = 5
-	firstPause    = 5 * time.Millisecond
-)
+// writeAttempts is how often Write runs its closure at most.
+const writeAttempts = 5
 
 // Tx is a transaction, or a single read, in the hands of a closure. It must not be used after the closure returned,
 // nor by several goroutines at once.
@@ -32,21 +26,18 @@ type Tx struct {
 	waiting      waitingPlaces // where it has a place; nil when it waits for no locks
 	impatient    bool          // it found no place to wait for locks
 	failed       error         // the first failure of a statement; the transaction cannot go on after it
-	ended        atomic.Bool
 	local        map[any]any
 	beforeCommit []func() error
 	withCommit   []Statement
 	afterCommit  []func()
 }
 
-type txKey struct{}
-
 // Write runs fn in a transaction and commits it if fn returns nil. On an error or a panic everything is rolled back.
 // If another transaction stands in the way, or the connection leads to where nothing can be written, fn runs again, up to
 // five times, or for fifteen seconds when too many transactions wait for locks: it must not keep anything from a run before.
 // An error that IsCommitUnknown means that the commit may have been stored.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	begun, pause := time.Now(), firstPause
+	begun, pauses := time.Now(), growingPauses(longestRetryPause)
 	for attempt := 1; ; attempt++ {
 		tx, err := db.write(ctx, writing, fn)
 		if tx.done(err) {
@@ -60,11 +51,8 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 		case attempt >= writeAttempts:
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !pause(ctx, pauses.NextBackOff()) {
 			return err
-		case <-time.After(pause/2 + rand.N(pause)):
-			pause = min(2*pause, longestRetryPause)
 		}
 	}
 }
@@ -140,7 +128,6 @@ func (db *DB) read(ctx context.Context, mode mode, fn func(tx *Tx) error) error 
 // endRead is end for reads. Where the rollback costs a round trip, nobody waits for it.
 func (tx *Tx) endRead() {
 	if tx.begun && tx.Engine() == PostgreSQL {
-		tx.ended.Store(true)
 		go tx.end(false)
 		return
 	}
@@ -148,16 +135,11 @@ func (tx *Tx) endRead() {
 }
 
 func (db *DB) take(ctx context.Context, mode mode) (*Tx, error) {
-	if outer, ok := ctx.Value(txKey{}).(*Tx); ok && !outer.ended.Load() {
-		return nil, errors.New("a transaction was begun within another; hand the outer one on instead")
-	}
 	conn, err := db.dialect.acquire(ctx, mode)
 	if err != nil {
 		return nil, err
 	}
-	tx := &Tx{db: db, mode: mode, conn: conn, begin: db.dialect.begin(mode)}
-	tx.ctx = context.WithValue(ctx, txKey{}, tx)
-	return tx, nil
+	return &Tx{db: db, ctx: ctx, mode: mode, conn: conn, begin: db.dialect.begin(mode)}, nil
 }
 
 // commit runs what was registered for the end of the transaction, and commits.
@@ -206,7 +188,6 @@ func (tx *Tx) opened(statements []Statement) []Statement {
 
 // end rolls back, unless the transaction was committed, and gives the connection back.
 func (tx *Tx) end(committed bool) {
-	tx.ended.Store(true)
 	tx.endWaiting()
 	var doubt error
 	if isLost(tx.failed) {
@@ -218,9 +199,6 @@ func (tx *Tx) end(committed bool) {
 	}
 	tx.conn.leave(doubt)
 }
-
-// Context is the context the transaction was begun with. Beginning another transaction with it is refused.
-func (tx *Tx) Context() context.Context { return tx.ctx }
 
 // Engine tells which engine runs the transaction.
 func (tx *Tx) Engine() Engine { return tx.db.Engine() }

@@ -91,7 +91,7 @@ func TestHooksOfATransaction(t *testing.T) {
 			tx.BeforeCommit(func() error { return errStop })
 			return insertThing(tx, 2)
 		}), errStop)
-		require.True(t, database.IsUnique(db.Write(t.Context(), func(tx *database.Tx) error {
+		require.True(t, database.IsData(db.Write(t.Context(), func(tx *database.Tx) error {
 			tx.AfterCommit(say("after"))
 			return insertThing(tx, 1)
 		})))
@@ -105,23 +105,12 @@ func TestAfterCommitMayBeginATransaction(t *testing.T) {
 		done := make(chan error, 1)
 		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
 			tx.AfterCommit(func() {
-				done <- db.Write(tx.Context(), func(tx *database.Tx) error { return insertThing(tx, 2) })
+				done <- db.Write(t.Context(), func(tx *database.Tx) error { return insertThing(tx, 2) })
 			})
 			return insertThing(tx, 1)
 		}))
 		require.NoError(t, within(t, done))
 		require.EqualValues(t, 2, count(t, db, "things"))
-	})
-}
-
-func TestTransactionsDoNotNest(t *testing.T) {
-	each(t, nil, func(t *testing.T, db *database.DB) {
-		inner := func(tx *database.Tx) error { return tx.Pipeline(database.Statement{SQL: "SELECT 1"}) }
-		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
-			require.ErrorContains(t, db.Write(tx.Context(), inner), "within another")
-			require.ErrorContains(t, db.Read(tx.Context(), inner), "within another")
-			return nil
-		}))
 	})
 }
 
@@ -290,7 +279,7 @@ func TestSendWithCommit(t *testing.T) {
 			tx.SendWithCommit(insert)
 			return insertThing(tx, 2)
 		})
-		require.True(t, database.IsUnique(err), "%v", err)
+		require.True(t, database.IsData(err), "%v", err)
 		require.False(t, database.IsCommitUnknown(err), "the failure is certain")
 		err = db.Write(t.Context(), func(tx *database.Tx) error {
 			tx.SendWithCommit(database.Statement{SQL: "nonsense"})

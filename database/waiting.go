@@ -1,14 +1,9 @@
 package database
 
-import "time"
-
 // Transactions that wait for a lock keep a connection each. Were all of them to wait for locks that one frozen process
 // holds, nobody else could write. So half of the connections may wait; a transaction that finds no place among these takes
 // its locks at once or gives its connection back, and Write tries it again.
-const (
-	waitingPatience   = writeAttempts * lockPatience
-	longestRetryPause = 250 * time.Millisecond
-)
+const waitingPatience = writeAttempts * lockPatience
 
 // waitingPlaces are as many as transactions may wait for locks.
 type waitingPlaces chan struct{}

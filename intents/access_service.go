@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"openintent/caller"
@@ -205,7 +204,7 @@ func grant(c caller.Caller, head *Head, entry *AccessEntry, path string) error {
 	if entry.expired(head.Now()) {
 		return fault.BadField(path+"expires_at", "it must lie in the future; leave it out to grant access for good.")
 	}
-	entry.ID, entry.GrantedBy = uuid.NewString(), c.Agent
+	entry.ID, entry.GrantedBy = newID(), c.Agent
 	if err := log(head, c, c.Agent, "access_granted", describeEntry(*entry)); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
@@ -376,7 +375,7 @@ func drawIntent(t *rapid.T, h *house, tx *database.Tx, agents []string) int64 {
 		}
 		return now.Add(offset("expires"))
 	}
-	id := uuid.NewString()
+	id := newID()
 	head, err := insertIntent(tx, &Intent{
 		ID: id, CreatedBy: agent.Draw(t, "creator"), Status: StatusActive, CreatedAt: now, UpdatedAt: now,
 		Constraints: []byte("{}"), State: []byte("{}"),

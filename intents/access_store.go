@@ -18,7 +18,6 @@ type accessEntryRow struct {
 	GrantedBy     string
 	GrantedAt     int64
 	ExpiresAt     *int64
-	ExpiryLogged  bool
 	Reason        *string
 }
 
@@ -37,31 +36,31 @@ func (row accessEntryRow) entry() AccessEntry {
 	}
 }
 
-func rowOfEntry(intentNo int64, entry AccessEntry) accessEntryRow {
-	return accessEntryRow{
-		IntentNo:      intentNo,
-		ID:            entry.ID,
-		PrincipalID:   entry.PrincipalID,
-		PrincipalType: string(entry.PrincipalType),
-		Permission:    entry.Permission.String(),
-		GrantedBy:     entry.GrantedBy,
-		GrantedAt:     database.Micros(entry.GrantedAt),
-		ExpiresAt:     database.NullMicros(entry.ExpiresAt),
-		Reason:        entry.Reason,
-	}
-}
-
-// insertEntries stores new entries, in bounded statements.
+// insertEntries stores new entries at once.
 func insertEntries(tx *database.Tx, intentNo int64, entries []AccessEntry) error {
-	const rowsPerStatement = 500
-	rows := make([]accessEntryRow, len(entries))
+	n := len(entries)
+	nos, ids := make([]int64, n), make([]string, n)
+	principals, types, permissions := make([]string, n), make([]string, n), make([]string, n)
+	grantedBy, grantedAt, expiresAt := make([]string, n), make([]int64, n), make([]*int64, n)
+	logged, reasons := make([]bool, n), make([]*string, n)
 	for i, entry := range entries {
-		rows[i] = rowOfEntry(intentNo, entry)
+		nos[i], ids[i] = intentNo, entry.ID
+		principals[i], types[i], permissions[i] = entry.PrincipalID, string(entry.PrincipalType), entry.Permission.String()
+		grantedBy[i], grantedAt[i] = entry.GrantedBy, database.Micros(entry.GrantedAt)
+		expiresAt[i], reasons[i] = database.NullMicros(entry.ExpiresAt), entry.Reason
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return tx.Gorm().CreateInBatches(rows, rowsPerStatement).Error
+	return tx.Pipeline(tx.Insert("access_entries",
+		database.Column{Name: "intent_no", Values: nos},
+		database.Column{Name: "id", Values: ids},
+		database.Column{Name: "principal_id", Values: principals},
+		database.Column{Name: "principal_type", Values: types},
+		database.Column{Name: "permission", Values: permissions},
+		database.Column{Name: "granted_by", Values: grantedBy},
+		database.Column{Name: "granted_at", Values: grantedAt},
+		database.Column{Name: "expires_at", Values: expiresAt},
+		database.Column{Name: "expiry_logged", Values: logged},
+		database.Column{Name: "reason", Values: reasons},
+	)...)
 }
 
 // maxEntries bounds the entries of one intent's list: whoever calls there is judged by all of them.
@@ -70,7 +69,7 @@ const maxEntries = 10_000
 // checkRoom refuses a further entry for a list that is full.
 func checkRoom(tx *database.Tx, intentNo int64) error {
 	var entries int64
-	err := tx.Gorm().Raw("SELECT count(*) FROM access_entries WHERE intent_no = ?", intentNo).Scan(&entries).Error
+	err := tx.Gorm().Model(&accessEntryRow{}).Where("intent_no = ?", intentNo).Count(&entries).Error
 	if err == nil && entries >= maxEntries {
 		err = errTooManyEntries
 	}
@@ -85,14 +84,13 @@ func allEntries(tx *database.Tx, intentNo int64) ([]AccessEntry, error) {
 // listEntries reads a page of an intent's entries, oldest first.
 func listEntries(tx *database.Tx, page *pages.Page, intentNo int64, after place) ([]AccessEntry, error) {
 	const size = "300 + octet_length(principal_id) + octet_length(granted_by) + COALESCE(octet_length(reason), 0)"
-	const selection = " FROM access_entries WHERE intent_no = ? AND (granted_at, id) > (?, ?) ORDER BY granted_at, id"
+	const condition, order = "intent_no = ? AND (granted_at, id) > (?, ?)", "granted_at, id"
 	args := []any{intentNo, after.at, after.id}
-	fit, err := page.Fit(tx, size, selection, args...)
+	fit, err := page.Fit(tx, size, " FROM access_entries WHERE "+condition+" ORDER BY "+order, args...)
 	if err != nil {
 		return nil, err
 	}
-	return selectEntries(tx.Gorm().Where("intent_no = ? AND (granted_at, id) > (?, ?)", args...).
-		Order("granted_at, id").Limit(fit))
+	return selectEntries(tx.Gorm().Where(condition, args...).Order(order).Limit(fit))
 }
 
 // findEntry reads one entry; nil when the intent has no such entry.
@@ -113,8 +111,8 @@ func listLapsedEntries(tx *database.Tx, intentNo int64, now time.Time, limit int
 
 // findIntentsWithLapsedEntries gives some intents for which listLapsedEntries gives something.
 func findIntentsWithLapsedEntries(tx *database.Tx, now time.Time, limit int) (intentNos []int64, err error) {
-	err = tx.Gorm().Raw("SELECT DISTINCT intent_no FROM access_entries WHERE expires_at <= ? AND NOT expiry_logged"+
-		" ORDER BY intent_no LIMIT ?", database.Micros(now), limit).Scan(&intentNos).Error
+	err = tx.Pipeline(database.ReadValues(&intentNos, "SELECT DISTINCT intent_no FROM access_entries"+
+		" WHERE expires_at <= ? AND NOT expiry_logged ORDER BY intent_no LIMIT ?", database.Micros(now), limit))
 	return intentNos, err
 }
 
@@ -132,8 +130,10 @@ func selectEntries(query *gorm.DB) ([]AccessEntry, error) {
 
 func markExpiryLogged(tx *database.Tx, intentNo int64, entryIDs []string) error {
 	condition, argument := tx.In("id", entryIDs)
-	return tx.Gorm().Exec("UPDATE access_entries SET expiry_logged = TRUE WHERE intent_no = ? AND "+condition,
-		intentNo, argument).Error
+	return tx.Pipeline(database.Statement{
+		SQL:  "UPDATE access_entries SET expiry_logged = TRUE WHERE intent_no = ? AND " + condition,
+		Args: []any{intentNo, argument},
+	})
 }
 
 func deleteEntry(tx *database.Tx, intentNo int64, entryID string) error {
@@ -147,10 +147,10 @@ func deleteEntries(tx *database.Tx, intentNo int64) error {
 // loadPolicy reads an intent's policy; policyNone when it has no list.
 func loadPolicy(tx *database.Tx, intentNo int64) (Policy, error) {
 	var policy *string
-	err := tx.Gorm().Raw("SELECT default_policy FROM intents WHERE intent_no = ?", intentNo).Scan(&policy).Error
+	err := tx.Pipeline(database.ReadValue(&policy, "SELECT default_policy FROM intents WHERE intent_no = ?", intentNo))
 	return Policy(text(policy)), err
 }
 
 func storePolicy(tx *database.Tx, intentNo int64, policy Policy) error {
-	return tx.Gorm().Exec("UPDATE intents SET default_policy = ? WHERE intent_no = ?", string(policy), intentNo).Error
+	return tx.Gorm().Model(&intentRow{IntentNo: intentNo}).Update("default_policy", string(policy)).Error
 }

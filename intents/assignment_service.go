@@ -3,7 +3,6 @@ package intents
 import (
 	"context"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"openintent/caller"
@@ -95,7 +94,7 @@ func assign(tx *database.Tx, c caller.Caller, head *Head, agentID, role string) 
 		return *existing, updateAssignment(tx, head, *existing)
 	}
 	assignment := Assignment{
-		ID: uuid.NewString(), IntentID: head.IntentID, AgentID: agentID, Role: role, AssignedAt: head.LastAt,
+		ID: newID(), IntentID: head.IntentID, AgentID: agentID, Role: role, AssignedAt: head.LastAt,
 	}
 	head.Name(agentID)
 	return assignment, insertAssignment(tx, head, assignment)

@@ -24,14 +24,14 @@ func (assignmentRow) TableName() string { return "assignments" }
 // listAssignments reads a page of an intent's assignments in order of assignment.
 func listAssignments(tx *database.Tx, page *pages.Page, head *Head, after place) ([]Assignment, error) {
 	const size = "200 + octet_length(agent_id) + octet_length(role)"
-	const selection = " FROM assignments WHERE intent_no = ? AND (assigned_at, agent_id) > (?, ?) ORDER BY assigned_at, agent_id"
+	const condition, order = "intent_no = ? AND (assigned_at, agent_id) > (?, ?)", "assigned_at, agent_id"
 	args := []any{head.IntentNo, after.at, after.id}
-	fit, err := page.Fit(tx, size, selection, args...)
+	fit, err := page.Fit(tx, size, " FROM assignments WHERE "+condition+" ORDER BY "+order, args...)
 	if err != nil {
 		return nil, err
 	}
 	var rows []assignmentRow
-	if err := tx.Gorm().Raw("SELECT *"+selection+" LIMIT ?", append(args, fit)...).Scan(&rows).Error; err != nil {
+	if err := tx.Gorm().Where(condition, args...).Order(order).Limit(fit).Find(&rows).Error; err != nil {
 		return nil, err
 	}
 	assignments := make([]Assignment, len(rows))

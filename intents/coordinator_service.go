@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"openintent/caller"
@@ -114,7 +113,7 @@ func begin(tx *database.Tx, c caller.Caller, head *Head, draft *Coordinator) err
 	if err != nil {
 		return err
 	}
-	draft.ID, draft.IntentNo, draft.IntentID = uuid.NewString(), head.IntentNo, head.IntentID
+	draft.ID, draft.IntentNo, draft.IntentID = newID(), head.IntentNo, head.IntentID
 	if former != nil {
 		if former.StatusAt(now) != CoordinatorUnresponsive {
 			return errCoordinatorExists

@@ -78,24 +78,24 @@ func updateCoordinator(tx *database.Tx, c *Coordinator) error {
 func listCoordinators(tx *database.Tx, page *pages.Page, head *Head, after place) ([]*Coordinator, error) {
 	const size = "400 + octet_length(agent_id) + octet_length(role) + COALESCE(octet_length(supervisor_id), 0)" +
 		" + COALESCE(octet_length(guardrails), 0) + octet_length(metadata)"
-	const selection = " FROM coordinators WHERE intent_no = ? AND (granted_at, id) > (?, ?) ORDER BY granted_at, id"
+	const condition, order = "intent_no = ? AND (granted_at, id) > (?, ?)", "granted_at, id"
 	args := []any{head.IntentNo, after.at, after.id}
-	fit, err := page.Fit(tx, size, selection, args...)
+	fit, err := page.Fit(tx, size, " FROM coordinators WHERE "+condition+" ORDER BY "+order, args...)
 	if err != nil {
 		return nil, err
 	}
-	return selectCoordinators(tx.Gorm().Raw("SELECT *"+selection+" LIMIT ?", append(args, fit)...), head)
+	return selectCoordinators(tx.Gorm().Where(condition, args...).Order(order).Limit(fit), head)
 }
 
 // liveCoordinators reads those of an intent's coordinators that nothing has ended for good, oldest first.
 func liveCoordinators(tx *database.Tx, head *Head) ([]*Coordinator, error) {
-	return selectCoordinators(tx.Gorm().Raw("SELECT * FROM coordinators WHERE intent_no = ?"+
-		" AND status NOT IN ('failed_over', 'completed') ORDER BY granted_at, id", head.IntentNo), head)
+	return selectCoordinators(tx.Gorm().
+		Where("intent_no = ? AND status NOT IN ('failed_over', 'completed')", head.IntentNo).Order("granted_at, id"), head)
 }
 
 func selectCoordinators(query *gorm.DB, head *Head) ([]*Coordinator, error) {
 	var rows []coordinatorRow
-	if err := query.Scan(&rows).Error; err != nil {
+	if err := query.Find(&rows).Error; err != nil {
 		return nil, err
 	}
 	coordinators := make([]*Coordinator, len(rows))
@@ -107,15 +107,15 @@ func selectCoordinators(query *gorm.DB, head *Head) ([]*Coordinator, error) {
 
 // findIntentsHeardAhead gives some intents with a coordinator, whose work has not ended, that was heard after a time.
 func findIntentsHeardAhead(tx *database.Tx, after time.Time, limit int) (intentNos []int64, err error) {
-	err = tx.Gorm().Raw("SELECT DISTINCT intent_no FROM coordinators WHERE last_heartbeat_at > ?"+
-		" AND status NOT IN ('failed_over', 'completed') ORDER BY intent_no LIMIT ?", database.Micros(after), limit).
-		Scan(&intentNos).Error
+	err = tx.Pipeline(database.ReadValues(&intentNos, "SELECT DISTINCT intent_no FROM coordinators"+
+		" WHERE last_heartbeat_at > ? AND status NOT IN ('failed_over', 'completed') ORDER BY intent_no LIMIT ?",
+		database.Micros(after), limit))
 	return intentNos, err
 }
 
 // findIntentOfCoordinator gives the intent that a coordinator was made for; zero when there is no such coordinator.
 func findIntentOfCoordinator(tx *database.Tx, coordinatorID string) (intentNo int64, err error) {
-	err = tx.Gorm().Raw("SELECT intent_no FROM coordinators WHERE id = ?", coordinatorID).Scan(&intentNo).Error
+	err = tx.Pipeline(database.ReadValue(&intentNo, "SELECT intent_no FROM coordinators WHERE id = ?", coordinatorID))
 	return intentNo, err
 }
 

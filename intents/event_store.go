@@ -118,7 +118,7 @@ func findEvent(tx *database.Tx, intentNo int64, eventID string) (*Event, error) 
 
 // findIntentOfEvent gives the intent whose log holds the event; zero when none does.
 func findIntentOfEvent(tx *database.Tx, eventID string) (intentNo int64, err error) {
-	err = tx.Gorm().Raw("SELECT intent_no FROM events WHERE id = ?", eventID).Scan(&intentNo).Error
+	err = tx.Pipeline(database.ReadValue(&intentNo, "SELECT intent_no FROM events WHERE id = ?", eventID))
 	return intentNo, err
 }
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"openintent/database"
 	"openintent/jsonvalue"
 )
@@ -152,7 +150,7 @@ func (h *Head) LogAt(position int64, at time.Time, draft EventDraft) (*Event, er
 	event := &Event{
 		IntentNo:      h.IntentNo,
 		Position:      position,
-		ID:            uuid.NewString(),
+		ID:            newID(),
 		IntentID:      h.IntentID,
 		Type:          draft.Type,
 		Actor:         draft.Actor,

@@ -200,7 +200,7 @@ func TestConcurrentLogsHaveNoGapsAndRisingTimes(t *testing.T) {
 	})
 }
 
-func TestLockAvailableLeavesOutWhatOthersHold(t *testing.T) {
+func TestALockThatDoesNotWaitLeavesOutWhatOthersHold(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		low, high := h.numberOf(t, h.newIntent(t).GetId()), h.numberOf(t, h.newIntent(t).GetId())
 		want := []int64{high}
@@ -211,7 +211,9 @@ func TestLockAvailableLeavesOutWhatOthersHold(t *testing.T) {
 			defer let()
 		}
 		require.NoError(t, h.inWrite(func(tx *database.Tx) error {
-			heads, err := LockAvailable(tx, low, high)
+			statement, locked := PrepareLock(tx, []int64{low, high}, true)
+			require.NoError(t, tx.Pipeline(statement))
+			heads, err := locked()
 			require.NoError(t, err)
 			var had []int64
 			for _, head := range heads {

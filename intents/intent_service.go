@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
@@ -88,7 +86,7 @@ func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent, polic
 	if err := s.checkReferences(tx, c, intent); err != nil {
 		return err
 	}
-	intent.ID = uuid.NewString()
+	intent.ID = newID()
 	if intent.Status == StatusBlocked {
 		unmet, err := hasUnmet(tx, intent.ID, intent.DependsOn)
 		if err != nil {

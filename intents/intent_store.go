@@ -2,7 +2,6 @@ package intents
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
 	"openintent/database"
@@ -12,7 +11,7 @@ import (
 
 // intentRow is an intent without what its head keeps.
 type intentRow struct {
-	IntentNo         int64 `gorm:"primaryKey;autoIncrement"`
+	IntentNo         int64 `gorm:"primaryKey;autoIncrement:false"`
 	ID               string
 	Title            string
 	Description      string
@@ -55,7 +54,7 @@ func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 		return nil, err
 	}
 	var newest int64
-	if err := tx.Gorm().Raw("SELECT COALESCE(MAX(intent_no), 0) FROM intents").Scan(&newest).Error; err != nil {
+	if err := tx.Pipeline(database.ReadValue(&newest, "SELECT COALESCE(MAX(intent_no), 0) FROM intents")); err != nil {
 		return nil, err
 	}
 	row := intentRow{
@@ -86,33 +85,28 @@ func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 	return head, nil
 }
 
-const intentSelection = "SELECT i.*, h.status FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no"
+const intentColumns = "i.intent_no, i.id, i.title, i.description, h.status, i.created_by, i.constraints, i.state, i.confidence," +
+	" i.version, i.parent_intent_id, i.depends_on, i.governance_policy, i.created_at, i.updated_at"
 
-// storedIntent is a row of intentSelection.
-type storedIntent struct {
-	Row    intentRow `gorm:"embedded"`
-	Status string
-}
+const intentTables = " FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no"
 
-func (stored storedIntent) intent() (*Intent, error) {
-	row := stored.Row
-	intent := &Intent{
-		No:               row.IntentNo,
-		ID:               row.ID,
-		Title:            row.Title,
-		Description:      row.Description,
-		Status:           Status(stored.Status),
-		CreatedBy:        row.CreatedBy,
-		Constraints:      jsonvalue.Object(row.Constraints),
-		State:            jsonvalue.Object(row.State),
-		Confidence:       row.Confidence,
-		Version:          row.Version,
-		ParentID:         text(row.ParentIntentID),
-		GovernancePolicy: jsonvalue.Object(row.GovernancePolicy),
-		CreatedAt:        database.Time(row.CreatedAt),
-		UpdatedAt:        database.Time(row.UpdatedAt),
+// scanIntent reads a row of intentColumns.
+func scanIntent(row database.Row) (*Intent, error) {
+	var intent Intent
+	var status string
+	var constraints, state, dependsOn, governance []byte
+	var parent *string
+	var createdAt, updatedAt int64
+	err := row.Scan(&intent.No, &intent.ID, &intent.Title, &intent.Description, &status, &intent.CreatedBy, &constraints, &state,
+		&intent.Confidence, &intent.Version, &parent, &dependsOn, &governance, &createdAt, &updatedAt)
+	if err != nil {
+		return nil, err
 	}
-	return intent, json.Unmarshal(row.DependsOn, &intent.DependsOn)
+	intent.Status, intent.ParentID = Status(status), text(parent)
+	intent.Constraints, intent.State = jsonvalue.Object(constraints), jsonvalue.Object(state)
+	intent.GovernancePolicy = jsonvalue.Object(governance)
+	intent.CreatedAt, intent.UpdatedAt = database.Time(createdAt), database.Time(updatedAt)
+	return &intent, json.Unmarshal(dependsOn, &intent.DependsOn)
 }
 
 // loadIntent reads an intent that exists.
@@ -132,23 +126,15 @@ const intentSize = "400 + octet_length(i.title) + octet_length(i.description) + 
 	" + octet_length(i.state) + octet_length(i.depends_on) + COALESCE(octet_length(i.governance_policy), 0)"
 
 func selectIntents(tx *database.Tx, selection string, args ...any) (intents []*Intent, err error) {
-	rows, err := tx.Gorm().Raw(intentSelection+selection, args...).Rows()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var stored storedIntent
-		if err := tx.Gorm().ScanRows(rows, &stored); err != nil {
-			return nil, err
-		}
-		intent, err := stored.intent()
-		if err != nil {
-			return nil, err
-		}
-		intents = append(intents, intent)
-	}
-	return intents, rows.Err()
+	err = tx.Pipeline(database.Statement{
+		SQL: "SELECT " + intentColumns + intentTables + selection, Args: args,
+		Scan: func(row database.Row) error {
+			intent, err := scanIntent(row)
+			intents = append(intents, intent)
+			return err
+		},
+	})
+	return intents, err
 }
 
 // listIntents reads a page of the intents that a reader may read, oldest first, and counts them all.
@@ -161,12 +147,11 @@ func listIntents(
 		condition, args = condition+" AND h.status = ?", append(args, string(status))
 	}
 	var total int64
-	const tables = " FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no"
-	if err := tx.Gorm().Raw("SELECT count(*)"+tables+condition, args...).Scan(&total).Error; err != nil {
+	if err := tx.Pipeline(database.ReadValue(&total, "SELECT count(*)"+intentTables+condition, args...)); err != nil {
 		return nil, 0, err
 	}
 	condition, args = condition+" AND i.intent_no > ? ORDER BY i.intent_no", append(args, after)
-	rows, err := page.Fit(tx, intentSize, tables+condition, args...)
+	rows, err := page.Fit(tx, intentSize, intentTables+condition, args...)
 	if err != nil || rows == 0 {
 		return nil, total, err
 	}
@@ -188,9 +173,9 @@ func updateIntent(tx *database.Tx, intent *Intent) error {
 func hasUnmet(tx *database.Tx, intentID string, dependsOn []string) (bool, error) {
 	condition, argument := tx.In("i.id", dependsOn)
 	var unmet int64
-	err := tx.Gorm().Raw("SELECT count(*) FROM intents AS i JOIN intent_heads AS h ON h.intent_no = i.intent_no"+
-		" WHERE (i.parent_intent_id = ? OR "+condition+") AND h.status <> ?",
-		intentID, argument, string(StatusCompleted)).Scan(&unmet).Error
+	err := tx.Pipeline(database.ReadValue(&unmet,
+		"SELECT count(*)"+intentTables+" WHERE (i.parent_intent_id = ? OR "+condition+") AND h.status <> ?",
+		intentID, argument, string(StatusCompleted)))
 	return unmet > 0, err
 }
 

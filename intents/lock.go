@@ -53,19 +53,11 @@ func (l *ledger) hold(h *Head) {
 // is handed out again; locking a further one after others is an error of the program and panics, because it could
 // wait for a transaction that waits for this one. An intent that does not exist is ErrIntentNotFound.
 func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
-	return lock(tx, distinct(intentNos), false)
-}
-
-// LockAvailable is Lock without waiting: it gives those heads that nobody else holds.
-func LockAvailable(tx *database.Tx, intentNos ...int64) (Heads, error) {
-	return lock(tx, distinct(intentNos), true)
-}
-
-func lock(tx *database.Tx, wanted []int64, skipLocked bool) (Heads, error) {
+	wanted := distinct(intentNos)
 	if held := ledgerOf(tx).pick(wanted); len(held) == len(wanted) {
 		return held, nil
 	}
-	statement, heads := PrepareLock(tx, wanted, skipLocked)
+	statement, heads := PrepareLock(tx, wanted, false)
 	if err := tx.Pipeline(statement, PrepareClock(tx)); err != nil {
 		return nil, err
 	}

@@ -163,7 +163,7 @@ func (s *Service) Resolve(tx *database.Tx, intentID string) (int64, error) {
 		return 0, ErrIntentNotFound // PostgreSQL does not even take the question
 	}
 	var no int64
-	if err := tx.Gorm().Raw("SELECT intent_no FROM intents WHERE id = ?", intentID).Scan(&no).Error; err != nil {
+	if err := tx.Pipeline(database.ReadValue(&no, "SELECT intent_no FROM intents WHERE id = ?", intentID)); err != nil {
 		return 0, err
 	}
 	if no == 0 {

@@ -1,26 +1,31 @@
-// Package jsonvalue holds the free-form JSON of the protocol (payload, metadata, state) as validated text.
+// Package jsonvalue holds the free-form JSON of the protocol (payload, metadata, state) as validated text, and reads JSON text.
 //
-// An Object is made once, at intake: by ParseObject from REST or by FromStruct from gRPC. From then on it travels as
-// compact UTF-8 bytes through rooms, store, audit log and REST, and becomes a google.protobuf.Struct again only at
-// gRPC's edge.
+// Both faces bring free-form JSON as a google.protobuf.Struct: gRPC sends one, and the server makes one from what Check has
+// accepted of a REST body. A room turns it into an Object once, with FromStruct. What the server writes itself, it writes
+// with a Builder. As an Object it travels through the rooms, the store and the log, in compact UTF-8 bytes, and becomes a
+// Struct again in the answer.
 //
-//	REST body --ParseObject--+                  +--> store, audit log, REST: the bytes as they are
-//	                         +--> Object -------+--> fingerprint, hash, signature: Canonical
-//	gRPC Struct -FromStruct--+                  +--> gRPC: Struct
+//	gRPC ------------+                                +--> store, event log: the bytes as they are
+//	                 +--> Struct --FromStruct--+      |
+//	REST --> Check --+                         +--> Object --> fingerprint, hash: Canonical
+//	                      Builder, Apply ------+      |
+//	                                                  +--> answer on both faces: Struct
+//
+// ParseObject makes an Object of text directly; the command line reads payloads with it.
 //
 // # What holds
 //
-// The text of an Object is always accepted by Check: one object, valid UTF-8, no U+0000, no lone surrogate, no key
-// twice in one object, at most MaxDepth levels, and only numbers that a double carries: integer literals (no point, no
-// exponent) within ±(2^53−1), nothing that overflows, nothing but zero that becomes zero. A number is refused, never
-// rounded to another order of magnitude; the digits beyond a double's precision in 0.1000000000000000055 are kept as
-// text and are lost only in Struct and Canonical.
+// Check accepts the text of every Object: one object, valid UTF-8, no U+0000, no lone surrogate, no key twice in one object,
+// at most MaxDepth levels, and only numbers that a double can carry. Those are integer literals (no point, no exponent) within
+// ±(2^53−1), and other literals that neither overflow nor become zero unless they are zero. A number outside is refused, and
+// never rounded to another order of magnitude. A Struct holds doubles, so of 0.1000000000000000055 it keeps as many digits as a
+// double does.
 //
-// Bytes read back from the store are converted to Object as they are. Check, ParseObject and Canonical take text of any
-// origin. The other functions take validated text, and may panic on anything else.
+// Bytes that come back from the store are converted to Object as they are. Check, ParseObject, Canonical and Struct take text
+// of any origin. The other functions take text that was validated, and may panic on anything else.
 //
 // # What happens on failure
 //
 // Every refusal is a *Violation: the path of the offending value and one sentence. It unwraps to a fault of kind
-// Invalid, so that it may be returned from a room as it is.
+// Invalid, so that a room may return it as it is.
 package jsonvalue

@@ -1,9 +1,6 @@
 package jsonvalue
 
-import (
-	"bytes"
-	"slices"
-)
+import "bytes"
 
 // Object is the compact UTF-8 JSON text of one validated object; see the package comment for what that means.
 // The zero value means absent (null). An Object is never changed in place.
@@ -55,18 +52,6 @@ func (o Object) OrEmpty() Object {
 	return o
 }
 
-// Equal tells whether both are the same JSON value: the order of keys and the spelling of numbers and strings do not
-// count, so 1 equals 1.0. Absent equals only absent.
-func (o Object) Equal(other Object) bool {
-	if bytes.Equal(o, other) {
-		return true
-	}
-	if o.IsNull() || other.IsNull() {
-		return false
-	}
-	return bytes.Equal(canonical(o), canonical(other))
-}
-
 // String gives the top-level member of that key if there is one and it is a string.
 func (o Object) String(key string) (string, bool) {
 	if o.IsNull() {
@@ -84,34 +69,6 @@ func (o Object) String(key string) (string, bool) {
 		return string(unescape(c.quoted())), true
 	}
 	return "", false
-}
-
-// Merge gives an object with the top-level members of both. Where both have a key, the other's value replaces this
-// one's whole, null included. Two absent objects make {}.
-func (o Object) Merge(other Object) Object {
-	o, other = o.OrEmpty(), other.OrEmpty()
-	replaced := make(map[string]bool)
-	theirs := cursor{text: other}
-	for key := range theirs.members {
-		replaced[string(unescape(key))] = true
-		theirs.skip()
-	}
-	out := slices.Grow(Object("{"), len(o)+len(other))
-	ours := cursor{text: o}
-	for key := range ours.members {
-		value := ours.skip()
-		if replaced[string(unescape(key))] {
-			continue
-		}
-		out = append(append(out, '"'), key...)
-		out = append(append(out, `":`...), value...)
-		out = append(out, ',')
-	}
-	out = append(out, other[1:]...)
-	if len(replaced) == 0 {
-		return closed(out[:len(out)-1], '}')
-	}
-	return out
 }
 
 // closed ends a list or an object, of which each element was written with a comma behind it.

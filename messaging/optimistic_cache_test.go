@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 )
@@ -37,7 +38,7 @@ func (h *house) forget(t require.TestingT) {
 // eachRemembering runs a test on houses of each engine, with the number of batches that took one round trip.
 func eachRemembering(t *testing.T, run func(t *testing.T, h *house, atOnce *atomic.Int64), options ...option) {
 	t.Parallel()
-	for _, engine := range []database.Engine{database.SQLite, database.PostgreSQL} {
+	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
 			var atOnce atomic.Int64

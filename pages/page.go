@@ -58,9 +58,6 @@ func (p *Page) Skip(offset int32) error {
 	return nil
 }
 
-// Continued tells whether the request has a cursor.
-func (p *Page) Continued() bool { return p.continued }
-
 // Limit is how many entries the page has at most.
 func (p *Page) Limit() int { return p.limit }
 

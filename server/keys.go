@@ -130,9 +130,6 @@ func (k *Keys) SetRates(rates caller.Rates) {
 	k.replace(slices.Clone(*k.known.Load()))
 }
 
-// Empty tells whether no key at all is configured.
-func (k *Keys) Empty() bool { return len(*k.known.Load()) == 0 }
-
 // Count is the number of keys.
 func (k *Keys) Count() int { return len(*k.known.Load()) }
 

@@ -2,12 +2,14 @@ package tasks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"gorm.io/gorm"
 
 	"openintent/database"
 	"openintent/jsonvalue"
@@ -124,19 +126,17 @@ func locate(tx *database.Tx, id string) (intentNo int64, err error) {
 	if !wellFormed(id) {
 		return 0, ErrNotFound
 	}
-	var found []int64
-	if err := tx.Gorm().Raw("SELECT intent_no FROM tasks WHERE id = ?", id).Scan(&found).Error; err != nil {
-		return 0, err
-	}
-	if len(found) == 0 {
+	var found row
+	err = tx.Gorm().Select("intent_no").Where("id = ?", id).Take(&found).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return 0, ErrNotFound
 	}
-	return found[0], nil
+	return found.IntentNo, err
 }
 
 // load reads one task with what it depends on and blocks.
 func load(tx *database.Tx, intentNo int64, intentID, id string) (*Task, error) {
-	found, err := scan(tx, intentID, "WHERE intent_no = ? AND id = ?", intentNo, id)
+	found, err := read(tx.Gorm().Where("intent_no = ? AND id = ?", intentNo, id), intentID)
 	if err != nil {
 		return nil, err
 	}
@@ -163,16 +163,15 @@ var sizeOfRow = fmt.Sprintf(`300 + octet_length(name) + octet_length(description
 func list(
 	tx *database.Tx, page *pages.Page, intentNo int64, intentID string, status Status, after int64,
 ) ([]*Task, error) {
-	where, args := "WHERE intent_no = ? AND created_at > ?", []any{intentNo, after}
+	condition, args := "intent_no = ? AND created_at > ?", []any{intentNo, after}
 	if status != "" {
-		where, args = where+" AND status = ?", append(args, string(status))
+		condition, args = condition+" AND status = ?", append(args, string(status))
 	}
-	where += " ORDER BY created_at"
-	rows, err := page.Fit(tx, sizeOfRow, " FROM tasks "+where, args...)
+	rows, err := page.Fit(tx, sizeOfRow, " FROM tasks WHERE "+condition+" ORDER BY created_at", args...)
 	if err != nil || rows == 0 {
 		return nil, err
 	}
-	found, err := scan(tx, intentID, where+" LIMIT ?", append(args, rows)...)
+	found, err := read(tx.Gorm().Where(condition, args...).Order("created_at").Limit(rows), intentID)
 	if err != nil {
 		return nil, err
 	}
@@ -186,12 +185,12 @@ func some(tx *database.Tx, intentNo int64, intentID string, ids []string) ([]*Ta
 		return nil, nil
 	}
 	condition, wanted := tx.In("id", possible)
-	return scan(tx, intentID, "WHERE intent_no = ? AND "+condition+" ORDER BY created_at", intentNo, wanted)
+	return read(tx.Gorm().Where("intent_no = ?", intentNo).Where(condition, wanted).Order("created_at"), intentID)
 }
 
-func scan(tx *database.Tx, intentID, where string, args ...any) ([]*Task, error) {
+func read(query *gorm.DB, intentID string) ([]*Task, error) {
 	var rows []row
-	if err := tx.Gorm().Raw("SELECT * FROM tasks "+where, args...).Scan(&rows).Error; err != nil {
+	if err := query.Find(&rows).Error; err != nil {
 		return nil, err
 	}
 	tasks := make([]*Task, 0, len(rows))
@@ -293,7 +292,8 @@ func released(tx *database.Tx, intentNo int64, id string) (ids []string, err err
 			JOIN tasks AS needed ON needed.intent_no = other.intent_no AND needed.id = other.depends_on
 			WHERE other.intent_no = t.intent_no AND other.task_id = t.id
 				AND needed.status NOT IN ('completed', 'skipped'))`
-	return ids, tx.Gorm().Raw(query, intentNo, id).Scan(&ids).Error
+	err = tx.Pipeline(database.ReadValues(&ids, query, intentNo, id))
+	return ids, err
 }
 
 func text(value *string) string {

@@ -1,16 +1,19 @@
 package webhooks
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 const (
 	firstBackoff = time.Second
 	maxBackoff   = time.Hour
+	// attemptsToMax is the attempt from which on the wait grows no more: 2^12 s is more than an hour.
+	attemptsToMax = 13
 	// maxRetryAfter is how long an endpoint can put us off: as long as its silence would at most.
 	maxRetryAfter = maxBackoff
 )
@@ -18,11 +21,14 @@ const (
 // Backoff is how long to wait after a failed attempt (from 1) before the next: between half and all of a second that
 // doubles with each attempt up to an hour, and at least what the endpoint asked for.
 func Backoff(attempt int, retryAfter time.Duration) time.Duration {
-	wait := maxBackoff
-	if doublings := max(attempt-1, 0); doublings < 12 { // 2^12 s is more than an hour
-		wait = firstBackoff << doublings
+	// The library draws from 1 - f to 1 + f of an interval: with a third, of 3/4, that is half to all.
+	waits := backoff.ExponentialBackOff{
+		InitialInterval: firstBackoff * 3 / 4, Multiplier: 2, MaxInterval: maxBackoff * 3 / 4, RandomizationFactor: 1.0 / 3,
 	}
-	wait = wait/2 + rand.N(wait/2+1)
+	wait := waits.NextBackOff()
+	for range min(attempt, attemptsToMax) - 1 {
+		wait = waits.NextBackOff()
+	}
 	return max(wait, retryAfter)
 }
 

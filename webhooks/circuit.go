@@ -3,6 +3,8 @@ package webhooks
 import (
 	"sync"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 const (
@@ -27,8 +29,9 @@ const (
 type circuit struct {
 	mutex    sync.Mutex
 	failures int
-	// pause is 0 while closed.
+	// pause is 0 while closed, and the latest of pauses while not.
 	pause     time.Duration
+	pauses    backoff.ExponentialBackOff
 	openUntil time.Time
 	probing   bool
 	// proven is true once a post succeeded.
@@ -102,7 +105,10 @@ func (c *circuit) settle(era int, how outcome, now time.Time) {
 		if c.failures < failuresToOpen {
 			return
 		}
-		c.pause = min(max(2*c.pause, firstPause), longestPause)
+		if c.pause == 0 {
+			c.pauses = backoff.ExponentialBackOff{InitialInterval: firstPause, Multiplier: 2, MaxInterval: longestPause}
+		}
+		c.pause = c.pauses.NextBackOff()
 		c.openUntil = now.Add(c.pause)
 		c.probing = false
 		c.era++

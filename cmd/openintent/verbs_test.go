@@ -126,7 +126,9 @@ func TestFollowPrintsWhatWasAndWhatComes(t *testing.T) {
 		cancel()
 		require.Equal(t, outcome{}, following.end(t), "Ctrl-C is the way to end it")
 
-		until := bob.begin(t.Context(), "messages", "data", "--follow", "--type", "broadcast", "--json", "--limit", "0")
+		alice.does(t, "broadcast", "data", "--text", "earlier")
+		until := bob.begin(t.Context(), "messages", "data", "--follow", "--type", "broadcast", "--json", "--limit", "1")
+		require.Contains(t, until.line(t), `"payload":{"text":"earlier"}`)
 		alice.does(t, "notify", "data", "*", "--text", "of another type")
 		alice.does(t, "broadcast", "data", "--text", "wanted", "--idempotency-key", "once")
 		require.Contains(t, until.line(t), `"payload":{"text":"wanted"}`)

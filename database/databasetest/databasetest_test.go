@@ -77,6 +77,7 @@ const childVariable = "OPENINTENT_TEST_CHILD"
 // The private server ends with the test process and leaves no files, even when the process is killed. The test runs
 // itself again as the process that is killed.
 func TestPrivateServerEndsWithItsProcess(t *testing.T) {
+	databasetest.NeedsPostgreSQL(t)
 	if os.Getenv(childVariable) != "" {
 		db := databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.PostgreSQL)})
 		var folder, port string

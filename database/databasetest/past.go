@@ -41,7 +41,7 @@ func (p *Past) each(tb testing.TB, queries func(table, kept string) []string) {
 	err := p.db.Write(context.Background(), func(tx *database.Tx) error {
 		for _, table := range p.tables {
 			for _, query := range queries(table, p.name+table) {
-				if err := tx.Gorm().Exec(query).Error; err != nil {
+				if err := tx.Pipeline(database.Statement{SQL: query}); err != nil {
 					return err
 				}
 			}
@@ -61,7 +61,7 @@ func tables(tb testing.TB, db *database.DB) (names []string) {
 		query = "SELECT name FROM (SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()) AS t WHERE 1 = 1"
 	}
 	err := db.Read(context.Background(), func(tx *database.Tx) error {
-		return tx.Gorm().Raw(query + " AND name NOT LIKE '" + keptPrefix + "%'").Scan(&names).Error
+		return tx.Pipeline(database.ReadValues(&names, query+" AND name NOT LIKE '"+keptPrefix+"%'"))
 	})
 	if err != nil {
 		tb.Fatalf("listing the tables: %v", err)

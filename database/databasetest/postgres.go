@@ -56,6 +56,7 @@ func administer(do func(conn *sql.DB) error) error {
 // postgresURL makes a database, from the template or blank, and drops it when the test ends.
 func postgresURL(tb testing.TB, migrated bool) string {
 	tb.Helper()
+	NeedsPostgreSQL(tb)
 	origin := freshOptions
 	if migrated {
 		template, err := postgresTemplate()

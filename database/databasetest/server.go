@@ -50,6 +50,7 @@ type Server struct {
 // StartServer starts a private server for one test, which may stop and start it.
 func StartServer(tb testing.TB) *Server {
 	tb.Helper()
+	NeedsPostgreSQL(tb)
 	s, err := newServer()
 	if err != nil {
 		tb.Fatal(err)
@@ -60,6 +61,14 @@ func StartServer(tb testing.TB) *Server {
 		_ = s.watcher.Wait()
 	})
 	return s
+}
+
+// NeedsPostgreSQL ends a test of PostgreSQL alone when PostgreSQL is left out. Without that setting the test fails if there is none.
+func NeedsPostgreSQL(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(onlySQLite) != "" {
+		tb.Skip("PostgreSQL is left out by " + onlySQLite) //nolint:forbidigo // this is asked for, and never by make test
+	}
 }
 
 // Database makes a database without even a schema and returns its URL.

@@ -7,13 +7,15 @@ import (
 )
 
 const (
-	// MaxPage bounds a list's messages, MaxPageBytes its payloads.
-	MaxPage      = 1000
+	// MaxPage bounds the messages of a list.
+	MaxPage = 1000
+	// MaxPageBytes bounds the payloads of a page.
 	MaxPageBytes = 3 << 20
-	// FirstChunk and MaxChunk bound the rows that one statement reads: it begins small, because messages may be large.
+	// FirstChunk is how many rows the first statement of a page reads: few, because messages may be large.
 	FirstChunk = 64
-	MaxChunk   = 512
-	// MaxSpan bounds the positions of a log that one reading looks at. A reader who sees little of it reads many small pages
+	// MaxChunk is how many rows one statement reads at most.
+	MaxChunk = 512
+	// MaxSpan bounds the positions of a log that one reading covers. A reader who sees little of it reads many small pages
 	// instead of a long one.
 	MaxSpan = 16_384
 )

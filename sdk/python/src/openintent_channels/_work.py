@@ -64,5 +64,5 @@ class Work:
         return subscription, numbers
 
     def put_back(self, subscription: str, numbers: list[int]) -> None:
-        """Notes that nobody knows whether these deliveries, which were taken, are acknowledged: they are to be, once more."""
+        """Returns deliveries that were taken. Nobody knows whether they are acknowledged, so they are to be once more."""
         self._acknowledged.extendleft((subscription, number) for number in reversed(numbers))
