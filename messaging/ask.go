@@ -6,7 +6,6 @@ import (
 
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
 )

@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"openintent/caller"
-
 	"openintent/messaging/wake"
 )
 

@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	openintentv1 "openintent/gen/openintent/v1"
-
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

@@ -8,7 +8,6 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

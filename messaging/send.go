@@ -3,13 +3,12 @@ package messaging
 import (
 	"context"
 
-	"openintent/caller"
-	"openintent/database"
-	openintentv1 "openintent/gen/openintent/v1"
-
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
 )

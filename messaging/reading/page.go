@@ -2,7 +2,6 @@ package reading
 
 import (
 	"openintent/database"
-
 	"openintent/messaging/message"
 )
 
