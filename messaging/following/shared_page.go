@@ -30,25 +30,6 @@ type sharedPage struct {
 	superseded chan struct{}
 }
 
-// end is the place of the scope's newest item.
-func (s *sharedPage) end() int64 {
-	if s.Channel != nil {
-		return s.Count.Messages
-	}
-	return s.Head.LastPosition
-}
-
-// ended tells whether nothing can follow any more.
-func (s *sharedPage) ended() bool { return s.Channel != nil && s.Closed() }
-
-// nextChange is when access may change by time alone; zero when nothing is known to.
-func (s *sharedPage) nextChange() time.Time {
-	if s.Access == nil {
-		return time.Time{}
-	}
-	return s.Access.NextChange(s.Now)
-}
-
 // stale tells whether what a sight before shares must be read again by who needs it: when rules have changed, what became
 // of open requests may have changed with them, and after a while statuses have.
 func (s *sharedPage) stale(before *sharedPage) bool {
@@ -77,4 +58,23 @@ func (s *sharedPage) share(before *sharedPage, keep bool, from int64, items []re
 func (s *sharedPage) since(cursor int64) []reading.Item {
 	at, _ := slices.BinarySearchFunc(s.Items, cursor+1, func(it reading.Item, place int64) int { return cmp.Compare(it.Place, place) })
 	return s.Items[at:]
+}
+
+// end is the place of the scope's newest item.
+func (s *sharedPage) end() int64 {
+	if s.Channel != nil {
+		return s.Count.Messages
+	}
+	return s.Head.LastPosition
+}
+
+// ended tells whether nothing can follow any more.
+func (s *sharedPage) ended() bool { return s.Channel != nil && s.Closed() }
+
+// nextChange is when access may change by time alone; zero when nothing is known to.
+func (s *sharedPage) nextChange() time.Time {
+	if s.Access == nil {
+		return time.Time{}
+	}
+	return s.Access.NextChange(s.Now)
 }
