@@ -22,8 +22,9 @@ type asking interface {
 	GetTimeout() float64
 }
 
-// Ask sends a request and returns its first response. This file turns the calls that ask into questions; answers.go waits
-// for their answers.
+// Ask sends a request and returns its first response.
+//
+// This file turns the calls that ask into questions; answers.go waits for the answers.
 func (s *Service) Ask(ctx context.Context, req *openintentv1.AskRequest) (*openintentv1.Message, error) {
 	d, err := s.question(ctx, req)
 	if err != nil {

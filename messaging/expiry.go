@@ -9,10 +9,11 @@ import (
 	"openintent/messaging/message"
 )
 
-// sweepExpired stores the expiry of requests whose time ran out. Readers do not wait for it: message.Message.Expired
-// decides by time, and message/expiry.go writes the rows. The other ends of requests are stored where they happen: by a
-// departure (departure.go), by the closing of a channel (message.ExpireInChannels), and by an Ask whose time is over
-// (answers.go).
+// sweepExpired stores the expiry of requests whose time ran out.
+//
+// Readers do not wait for it: message.Message.Expired decides by time, and message/expiry.go writes the rows. The other ends of
+// requests are stored where they happen: by a departure (departure.go), by the closing of a channel (message.ExpireInChannels),
+// and by an Ask whose time is over (answers.go).
 func (s *Service) sweepExpired(ctx context.Context) error {
 	for turn := 0; turn < sweepTurn; turn++ {
 		due, found, err := s.requestsIn(ctx, "open_requests", "expires_at")

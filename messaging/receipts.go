@@ -12,8 +12,10 @@ import (
 	"openintent/messaging/reading"
 )
 
-// UpdateMessage marks a message read. This file stores receipts: each says that one recipient has acknowledged one message.
-// MarkInboxRead stores them for several messages (inbox_read.go).
+// UpdateMessage marks a message read.
+//
+// This file stores receipts: each says that one recipient has acknowledged one message. MarkInboxRead stores them for several
+// messages (inbox_read.go).
 func (s *Service) UpdateMessage(ctx context.Context, req *openintentv1.UpdateMessageRequest) (*openintentv1.Message, error) {
 	c, key, err := s.reading(ctx, req.GetChannelId())
 	if err != nil {
@@ -55,6 +57,7 @@ func (s *Service) markRead(ctx context.Context, key channels.Key, by caller.Call
 	return m, now, err
 }
 
+// mayAcknowledge refuses an acknowledgement of a message that the viewer may not see, has sent itself, or is too late for.
 func mayAcknowledge(m *message.Message, viewer message.Viewer, l reading.Snapshot) error {
 	switch {
 	case m == nil || m.Ordinal <= l.Count.Floor || !message.Visible(m, viewer):

@@ -12,8 +12,9 @@ import (
 	"openintent/messaging/writing"
 )
 
-// doomed says which messages are deleted with a channel or an intent: those that meet a condition on m. An index serves the
-// order. This file removes what nobody can see any more; evicted messages have rules of their own (sweep_eviction.go).
+// doomed says which messages are deleted with a channel or an intent: those that meet a condition on m. An index serves the order.
+//
+// This file removes what nobody can see any more. Evicted messages have rules of their own (sweep_eviction.go).
 type doomed struct {
 	condition string
 	arguments []any

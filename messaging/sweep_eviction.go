@@ -13,9 +13,10 @@ import (
 	"openintent/messaging/writing"
 )
 
-// Eviction is decided when a message is stored: the commit moves the channel's floor (writing/eviction.go), and readers see nothing
-// below it from then on. This file removes the rows below the floor later. Most of them are simply deleted. But a request that its
-// asker may still ask for is noted in evicted_requests, and it is kept, with the responses to it, until it is due:
+// Eviction is decided when a message is stored or max_messages is lowered: the commit moves the channel's floor
+// (writing/eviction.go), and from then on lists and streams show nothing below it. This file removes the rows below the floor
+// later. Most of them are simply deleted. But a request that its asker may still ask for is noted in evicted_requests, and it is
+// kept, with the responses to it, until it is due:
 //
 //   - A request with a deadline, answered or not, is kept until the deadline. A deadline that lies further ahead than an evicted
 //     request may wait is brought forward.

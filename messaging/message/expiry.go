@@ -8,10 +8,12 @@ import (
 	"openintent/intents"
 )
 
-// ExpireRequests stores that open requests of one intent, named by their positions, have expired. The caller holds the lock
-// of the intent's head. Message.Expired decides by time and by Abandoned whether a request has expired, and readers follow
-// that; the functions here write it down. Their callers are the sweep (messaging/expiry.go), a departure
-// (messaging/departure.go) and an Ask whose time is over (messaging/answers.go).
+// ExpireRequests stores that open requests of one intent, named by their positions, have expired. The caller holds the lock of the
+// intent's head.
+//
+// Message.Expired decides, by time and by Abandoned, whether a request has expired, and readers follow that; the functions here
+// write it down. Their callers are the sweep (messaging/expiry.go), a departure (messaging/departure.go), the closing of a channel
+// and an Ask whose time is over (messaging/answers.go).
 func ExpireRequests(tx *database.Tx, head *intents.Head, positions []int64) error {
 	head.Touch()
 	return expireOpen(tx, head.IntentNo, head.Now(), "position", positions)

@@ -15,10 +15,10 @@ const (
 	evictionSpan = time.Minute
 )
 
-// evict is where eviction is decided: it moves the channel's floor, so that at most max_messages are listed. Readers compare with
-// the floor and see no more than that from the commit on. What lies below the floor is removed later, and what an asker may
-// still ask for is kept for a while (messaging/sweep_eviction.go). evict schedules that removal: immediately when a whole step
-// of messages has passed the floor, and a little later for the messages between the steps.
+// evict decides what is evicted: it moves the channel's floor, so that at most max_messages are listed. From the commit on, lists
+// and streams compare with the floor and show nothing below it. What lies below is removed later, and what an asker may still
+// ask for is kept for a while (messaging/sweep_eviction.go). evict schedules that removal: immediately when a whole step of
+// messages has passed the floor, and a little later for the messages between the steps.
 func (a *appender) evict(channel *channels.Rules, count *channels.Count, before channels.Count) {
 	floor := count.Messages - channel.MaxMessages
 	if floor <= count.Floor {
