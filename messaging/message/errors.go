@@ -32,7 +32,7 @@ var (
 		"A message is acknowledged by its recipients, not by its sender.")
 	// ErrCursorBeyondLog ends a stream, or refuses to begin one, whose position lies beyond the end of the log.
 	ErrCursorBeyondLog = fault.New(fault.Conflict, "CURSOR_BEYOND_LOG",
-		"The log ends before this stream's position, which was mistaken or is of messages that the database has lost; "+
+		"The log ends before this stream's position: the position is wrong, or the database has lost messages; "+
 			"begin again without a position, and list the messages since a time.")
 	ErrKeyReused = fault.New(fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED",
 		"This idempotency key was used for a different message; use a new key for a new message.")

@@ -23,7 +23,7 @@ type Draft struct {
 	// access nor membership.
 	Sender     string
 	Privileged bool
-	// By is the call's caller; a refusal for want of access names it.
+	// By is the call's caller, for whom access is decided.
 	By      caller.Caller
 	TraceID string
 

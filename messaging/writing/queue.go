@@ -42,8 +42,8 @@ type queue struct {
 	drafts, bytes int   // that wait or are put aside
 	aside         aside
 	batches       int // that were taken
-	// latest is the key of the draft that came last. sharedIn is the number of the last batch before which a draft of
-	// another key than the one before it came.
+	// latest is the key of the draft that came last. sharedIn is how many batches had been taken when a draft last came from
+	// another key than the draft before it.
 	latest   string
 	sharedIn int
 	stopping bool
@@ -234,8 +234,8 @@ type taken struct {
 	finished bool
 }
 
-// take removes the next batch. It takes drafts that were put aside and are due, and the next time those that wait in the
-// keys' lines.
+// take removes the next batch. It takes by turns drafts that were put aside and are due, and drafts that wait in the keys'
+// lines.
 func (q *queue) take(now time.Time) taken {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()

@@ -13,7 +13,7 @@ import (
 const (
 	WorkDeparture = "departure" // key: the agent
 	WorkRemoval   = "removal"   // key: the number of the deleted channel
-	WorkEviction  = "eviction"  // key: the channel's number, and maybe a span of time; created_at says when it is due
+	WorkEviction  = "eviction"  // key: the channel's number, maybe with the span of time of the eviction; due at created_at
 	WorkPurge     = "purge"     // key: empty; due when the retention has passed
 
 	spanMark = "/" // stands before the span in a key
