@@ -5,6 +5,7 @@ import (
 	"openintent/messaging/message"
 )
 
+// These bound what one reading holds and looks at.
 const (
 	// MaxPage bounds how many messages a list has, MaxPageBytes their payloads.
 	MaxPage      = 1000
