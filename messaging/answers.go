@@ -15,23 +15,23 @@ import (
 	"openintent/messaging/writing"
 )
 
-// question is a request whose answers somebody waits for.
+// question is a request whose answers somebody awaits.
 type question struct {
 	by     caller.Caller
 	asker  string
 	key    channels.Key
 	id     string
 	wanted int
-	// request is the message, when it was only just stored.
+	// request is the message, when the call has just stored it.
 	request *message.Message
 	// wait ends at the deadline, by the store's clock.
 	wait wait
-	// settles is true when the wait's end is the request's own: the last look is then under the lock and makes the expiry
-	// lasting, so that no answer stored in time is missed and none is stored after.
+	// settles is true when the request ends with the wait. The last look is then under the lock and stores the expiry, so
+	// that it misses no answer that was stored in time, and none is stored afterwards.
 	settles bool
 }
 
-// answers is what one look at a question saw.
+// answers is what one look at a question found.
 type answers struct {
 	request   *message.Message
 	responses []*message.Message
@@ -41,8 +41,8 @@ type answers struct {
 	now  time.Time
 }
 
-// ask sends a request and waits for its responses. minimum is how many are enough; none wanted means the whole time.
-// With fewer by the deadline it gives what came.
+// ask sends a request and waits for its responses. minimum says how many are enough; with 0 it waits the whole time. If
+// fewer have come by the deadline, it returns those.
 func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answers, error) {
 	listening := s.hub.ListenFor(d.Sender, wake.RequestTopic(d.Id), wake.ClosingTopic(d.Channel), wake.IntentTopic(d.IntentNo))
 	defer listening.Close()
@@ -59,14 +59,14 @@ func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answe
 	}
 	seen, err := s.await(ctx, listening, q, replayed)
 	if errors.Is(err, channels.ErrChannelNotFound) {
-		// Deleted meanwhile, which closes it.
+		// The channel was deleted meanwhile, which closes it.
 		seen.request, seen.closed = request, true
 		return seen, nil
 	}
 	return seen, nameRequest(err, request.ID)
 }
 
-// awaitResponses gives the responses to an earlier request, waiting for the wanted number if asked to.
+// awaitResponses returns the responses to an earlier request. If patience is not 0, it waits for the wanted number.
 func (s *Service) awaitResponses(ctx context.Context, q question, patience time.Duration) (answers, error) {
 	listening := s.hub.ListenFor(q.asker, wake.RequestTopic(q.id), wake.ClosingTopic(q.key), wake.IntentTopic(q.key.IntentNo))
 	defer listening.Close()
@@ -75,8 +75,8 @@ func (s *Service) awaitResponses(ctx context.Context, q question, patience time.
 }
 
 // await looks at the question whenever it is woken, and now and then without that, until the wait is over. A request that
-// was only just stored need not be looked at before the first wake-up: its listener was there earlier. Nor need one whose
-// answers were handed over. With an error comes what was seen before it.
+// was only just stored need not be looked at before the first wake-up, because its listener was there before it. Nor is a
+// look needed when the answers were handed over. With an error it returns what it saw before the error.
 func (s *Service) await(ctx context.Context, listening *wake.Listener, q question, lookFirst bool) (seen answers, err error) {
 	for look := lookFirst; ; {
 		if look {
@@ -125,7 +125,7 @@ func (s *Service) await(ctx context.Context, listening *wake.Listener, q questio
 	}
 }
 
-// over tells whether looking again can bring nothing more.
+// over tells whether another look can bring nothing more.
 func (q question) over(seen answers) bool {
 	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full {
 		return true
@@ -147,8 +147,8 @@ func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, 
 	return seen, err
 }
 
-// answersHanded gives what a look at the question would see, if the first responses to it were handed over and are enough. Of
-// later ones it is not known whether they are all.
+// answersHanded returns what a look at the question would find, if the first responses to it were handed over and are
+// enough. For later responses the handover does not show whether they are all.
 func (s *Service) answersHanded(given []*wake.Handover, q question) (seen answers, enough bool) {
 	for _, stored := range given {
 		if _, first := stored.Answered[q.id]; !first || stored.Key != q.key || q.request == nil {
@@ -165,9 +165,9 @@ func (s *Service) answersHanded(given []*wake.Handover, q question) (seen answer
 	return answers{}, false
 }
 
-// settle decides a question at its deadline, or once its addressee left, under the lock: what was stored before counts, and
-// nothing is stored after. A request without an answer is marked expired; one whose addressee left is left to the
-// departure's work, which tells the channel.
+// settle decides a question under the lock, at its deadline or once its addressee has left. What was stored before counts,
+// and nothing is stored afterwards. It stores that a request without an answer has expired (message/expiry.go). A request
+// whose addressee left is left to the departure's work, which also tells the channel (departure.go).
 func (s *Service) settle(ctx context.Context, q question) (seen answers, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		found, statements := q.prepare()
@@ -184,10 +184,10 @@ func (s *Service) settle(ctx context.Context, q question) (seen answers, err err
 	return seen, err
 }
 
-// prepare gives the statements that read the request and its responses, and where they put them.
+// prepare returns the statements that read the request and its responses, and the page that they fill.
 func (q question) prepare() (found *reading.MessagePage, statements []database.Statement) {
 	if !message.IsID(q.id) {
-		q.id = "" // nothing has it
+		q.id = "" // no message has this id
 	}
 	found, request := reading.PrepareMessages("",
 		"SELECT "+message.Columns+" FROM messages m WHERE m.id = ? AND m.intent_no = ?",
@@ -200,8 +200,8 @@ func (q question) prepare() (found *reading.MessagePage, statements []database.S
 	return found, []database.Statement{request, responses}
 }
 
-// judge decides what of the question the asker may see. It needs no transaction for a request that is answered. Whoever
-// cannot see the request gets MESSAGE_NOT_FOUND, whoever sees it without having sent it is refused.
+// judge decides what of the question the asker may see. For a request that is answered it needs no transaction. An asker
+// that cannot see the request gets MESSAGE_NOT_FOUND. One that sees the request but has not sent it is refused.
 func (q question) judge(tx *database.Tx, l reading.Snapshot, found *reading.MessagePage) (answers, error) {
 	viewer, err := l.AdmitViewer(q.by, q.asker)
 	if err != nil {
@@ -231,7 +231,7 @@ func (q question) judge(tx *database.Tx, l reading.Snapshot, found *reading.Mess
 	return seen, nil
 }
 
-// first gives the answer that Ask returns, or why there is none.
+// first returns the answer that Ask returns, or why there is none.
 func (a answers) first() (*message.Message, error) {
 	switch {
 	case len(a.responses) > 0:
@@ -242,8 +242,8 @@ func (a answers) first() (*message.Message, error) {
 	return nil, message.ErrTimeout.With("message_id", a.request.ID)
 }
 
-// nameRequest adds the request's id to a refusal or an absence of the database, so that the asker can pick its question up
-// again.
+// nameRequest adds the request's id to a refusal, or to an error because the database is away, so that the asker can await
+// the responses again.
 func nameRequest(err error, id string) error {
 	var refusal *fault.Fault
 	switch {

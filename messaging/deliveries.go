@@ -15,8 +15,8 @@ import (
 	"openintent/pages"
 )
 
-// record is what happened to a message with one recipient; times are zero for what did not. An answer is known for as long
-// as the response is kept.
+// record says what happened to a message with one recipient. A time is zero for what did not happen. An answer is known for
+// as long as the response is kept.
 type record struct {
 	agent                           string
 	stored, offered, read, answered time.Time
@@ -24,9 +24,9 @@ type record struct {
 	deadLetterReason                string
 }
 
-// status tells how far the message came. Who has answered has come as far as one can. Else it is the last that happened of
-// reading, expiring and being given up. An offer comes before all these, whatever its time says: of messages to everyone
-// only the latest is known.
+// status tells how far the message came. An answered message has come as far as it can. Otherwise the status is the last
+// thing that happened among reading, expiring and being given up. An offer counts as earlier than all these, whatever its
+// time says, because for messages to everyone only the latest offer is known.
 func (r record) status() openintentv1.DeliveryStatus {
 	if !r.answered.IsZero() {
 		return openintentv1.DeliveryStatus_DELIVERY_STATUS_ANSWERED
@@ -50,8 +50,9 @@ func (r record) status() openintentv1.DeliveryStatus {
 	return status
 }
 
-// expiryFor tells when a message expired for a recipient that has read it at a time, or has not: a request when it ended
-// unanswered, anything else when its time ran out unread. ended is when an abandoned request ended.
+// expiryFor tells when a message expired for a recipient; readAt is when the recipient read it, if it has. A request
+// expires when it ends unanswered, any other message when its time runs out unread. ended is when an abandoned request
+// ended.
 func expiryFor(m *message.Message, readAt, ended, now time.Time) time.Time {
 	switch {
 	case m.Type == message.TypeRequest && !m.Expired(now):
@@ -78,7 +79,7 @@ func (r record) toWire() *openintentv1.MessageDelivery {
 	}
 }
 
-// ListMessageDeliveries tells the sender of a message, or the operator, what happened to it.
+// ListMessageDeliveries tells the sender of a message, or the operator, what happened to the message.
 func (s *Service) ListMessageDeliveries(
 	ctx context.Context, req *openintentv1.ListMessageDeliveriesRequest,
 ) (*openintentv1.ListMessageDeliveriesResponse, error) {
@@ -123,11 +124,11 @@ func (s *Service) ListMessageDeliveries(
 	return answer, nil
 }
 
-// recipients are those of a channel's messages, as of one look.
+// recipients finds the recipients of a channel's messages, as of one snapshot.
 type recipients struct{ reading.Snapshot }
 
-// records lists what happened to a message, by recipient: the first so many of those whose names come after one. The
-// recipients are those that the message is for now, and whoever has left a trace.
+// records lists what happened to a message, recipient by recipient in the order of their names: at most limit of those that
+// come after a name. The recipients are the agents that the message is for now, and those that have left a trace.
 func (l recipients) records(tx *database.Tx, m *message.Message, after string, limit int) (records []record, err error) {
 	for rows := limit + 1; ; rows = min(2*rows, pages.MaxEntries) { // the sender may be among them
 		some, through, err := l.recordsAfter(tx, m, after, rows)
@@ -139,8 +140,8 @@ func (l recipients) records(tx *database.Tx, m *message.Message, after string, l
 	}
 }
 
-// recordsAfter reads so many traces of each kind. It lists the recipients up to the name through which all kinds were read;
-// empty when they were read to their end.
+// recordsAfter reads the given number of traces of each kind. It lists the recipients up to the name through which all
+// kinds were read, and returns that name. It is empty when all kinds were read to their end.
 func (l recipients) recordsAfter(tx *database.Tx, m *message.Message, after string, rows int) (records []record, through string, err error) {
 	traces := newTraces(rows)
 	addressees, statement := l.prepareAddressees(tx, m)
@@ -170,8 +171,8 @@ func (l recipients) recordsAfter(tx *database.Tx, m *message.Message, after stri
 	return records, traces.through, nil
 }
 
-// dropUnseen takes back what marks say of messages to everyone that lie below a recipient's history floor: they were never
-// handed to it.
+// dropUnseen takes back what marks say of a message to everyone that lies below a recipient's history floor: it was never
+// handed to that recipient.
 func (l recipients) dropUnseen(m *message.Message, traces map[string]*record) {
 	if !message.ToEveryone(m.Target) {
 		return
@@ -186,8 +187,8 @@ func (l recipients) dropUnseen(m *message.Message, traces map[string]*record) {
 	}
 }
 
-// prepareAddressees gives the statement that reads the records of the agents that a message is for: of its addressee, of
-// the holders of the addressed role, or of the listed members. The map is filled when it runs.
+// prepareAddressees returns the statement that reads the records of the agents that a message is for: of its addressee, of
+// the holders of the addressed role, or of the listed members. The map is filled when the statement runs.
 func (l recipients) prepareAddressees(tx *database.Tx, m *message.Message) (map[string]agents.Presence, database.Statement) {
 	var addressees map[string]agents.Presence
 	var statement database.Statement
@@ -202,8 +203,8 @@ func (l recipients) prepareAddressees(tx *database.Tx, m *message.Message) (map[
 	return addressees, statement
 }
 
-// of gives those that a message is for now, as far as they can be told: of a message to everyone the members of the
-// explicit channel.
+// of returns the agents that a message is for now, as far as they are known. For a message to everyone they are known on an
+// explicit channel: its members.
 func (l recipients) of(m *message.Message, addressees map[string]agents.Presence) []string {
 	switch {
 	case message.IsAgent(m.Target):
@@ -216,7 +217,7 @@ func (l recipients) of(m *message.Message, addressees map[string]agents.Presence
 	return nil
 }
 
-// receivers leaves those of the agents that receive a message now.
+// receivers returns those of the agents that receive a message now.
 func (l recipients) receivers(m *message.Message, agentIDs []string, presences map[string]agents.Presence) []string {
 	return slices.DeleteFunc(agentIDs, func(agent string) bool {
 		presence := presences[agent]
@@ -225,7 +226,7 @@ func (l recipients) receivers(m *message.Message, agentIDs []string, presences m
 	})
 }
 
-// abandonedAt tells when a request was abandoned whose end is not lasting yet: when its channel closed, or when its
+// abandonedAt tells when an abandoned request ended whose expiry is not stored yet: when its channel closed, or when its
 // addressee left.
 func (l recipients) abandonedAt(m *message.Message, departedAt time.Time) time.Time {
 	if !m.Abandoned || !m.EndedAt.IsZero() {

@@ -14,8 +14,13 @@ import (
 	"openintent/messaging/writing"
 )
 
-// latestTie gives the time of the latest membership of an agent or unanswered request to it, which its departure ends; zero
-// when there is neither.
+// When an agent departs, its memberships and the unanswered requests to it end (RFC-0021 section 7.2). Readers see that immediately,
+// because they compare with the time of the departure: message.Message.AbandonedBy decides it for requests, and channels.Rules
+// for memberships. This file does the work that remains in each intent: it stores what readers see already, and has the writer
+// tell the channels (writing/announce.go).
+
+// latestTie returns the time of the latest membership of an agent, or of the latest unanswered request to it, because its
+// departure ends both. It is zero when there is neither.
 func latestTie(tx *database.Tx, agentID string) (latest time.Time, err error) {
 	listings, listed := channels.PrepareListings(agentID)
 	var requestedAt *int64
@@ -33,9 +38,8 @@ func latestTie(tx *database.Tx, agentID string) (latest time.Time, err error) {
 	return latest, err
 }
 
-// scheduleDeparture leaves, in the transaction of an agent's deregistration, a piece of work for each intent with a channel
-// that lists the agent or with an unanswered request to it. Readers do not wait for it: they compare with the departure's
-// time.
+// scheduleDeparture leaves work to do, in the transaction that deregisters an agent: a piece for each intent with a channel
+// that lists the agent, or with an unanswered request to it.
 func (s *Service) scheduleDeparture(tx *database.Tx, agentID string, at time.Time) error {
 	intentNos, err := channels.IntentsListing(tx, agentID)
 	if err != nil {
@@ -57,16 +61,16 @@ func (s *Service) scheduleDeparture(tx *database.Tx, agentID string, at time.Tim
 	return writing.ScheduleWork(tx, writing.WorkDeparture, agentID, at, database.Distinct(intentNos)...)
 }
 
-// finishDeparture does what scheduleDeparture left, before the deregistering call answers. What it does not reach, the
-// sweep does.
+// finishDeparture does the work that scheduleDeparture left, before the call that deregisters answers. The sweep does what
+// remains.
 func (s *Service) finishDeparture(ctx context.Context, agentID string) {
 	if err := s.sweepWork(ctx, writing.WorkDeparture, agentID); err != nil && ctx.Err() == nil {
-		s.logger.Warn("a departure is not finished yet; the sweep goes on with it", "agent", agentID, "error", err)
+		s.logger.Warn("a departure is not finished yet; the sweep will finish it", "agent", agentID, "error", err)
 	}
 }
 
-// depart finishes a departure in one intent: the agent leaves the member lists, unanswered requests to it expire, and each
-// open channel concerned is told.
+// depart finishes a departure in one intent. It takes the agent off the member lists, stores that unanswered requests to it
+// have expired, and tells each open channel concerned (writing/announce.go).
 func (s *Service) depart(ctx context.Context, w writing.Work) error {
 	concerned := make(map[channels.Key]struct{})
 	return s.db.Write(ctx, func(tx *database.Tx) error {
@@ -104,9 +108,10 @@ func (s *Service) depart(ctx context.Context, w writing.Work) error {
 	})
 }
 
-// abandonedRequests finds the agent's unanswered requests from before its departure and adds their channels. One whose
-// time had run out by then is none of them, whether or not the sweep came by. The time of the departure orders it among
-// requests; left is what the clock can have shown then, which is earlier when the departure has a time ahead of the clock.
+// abandonedRequests finds the unanswered requests to the agent from before its departure, and adds their channels to those
+// concerned. It leaves out a request whose time had run out by then, whether or not the sweep has stored that. departedAt
+// orders the departure among the requests. left is what the clock can have shown then; it is earlier when the departure has
+// a time ahead of the clock.
 func abandonedRequests(
 	tx *database.Tx, w writing.Work, departedAt, left time.Time, concerned map[channels.Key]struct{},
 ) (positions []int64, err error) {

@@ -1,5 +1,5 @@
 // Package messaging keeps messages: it stores them, hands them to those who may see them, and lets askers wait for answers
-// (RFC-0021 sections 2 to 7). This room holds the calls; what they share lives in the rooms inside, each of which imports only
+// (RFC-0021 sections 2 to 7). This room holds the calls. What they share lives in the rooms inside, each of which imports only
 // those before it:
 //
 //	message ──> wake ──┬──> writing
@@ -7,9 +7,9 @@
 //
 // # Sending
 //
-// The calls that send make a draft and give it to the writer (send.go, ask.go; package writing). A stream of messages (pipeline.go)
-// queues each without waiting for the one before: one goroutine takes messages up, as long as there is room in the stream's window
-// (window.go) and in the queue, and another one answers them in order.
+// The calls that send make a draft and give it to the writer (send.go, ask.go; package writing). A stream of messages
+// (pipeline.go) queues each message without waiting for the one before. One goroutine takes messages up, as long as there is room
+// in the stream's window (window.go) and in the queue, and another one answers them in order.
 //
 //	client ──> window ──> queue ──> writer
 //	   └────── answers, in order ─────┘
@@ -17,35 +17,36 @@
 // # Receiving
 //
 // Every way to receive is a cursor over the same rows: a list (list.go), a stream (subscribe.go, package following), a wait for
-// answers (answers.go), a feed that the rooms above read in pages (feed.go). Each look is one snapshot (package reading).
-// Those who wait are woken by the hub (package wake) and look again after a while without a wake-up.
+// answers (answers.go), a feed that the rooms above read in pages (feed.go). Whoever looks reads one snapshot (package reading).
+// The hub wakes those who wait (package wake), and they also look again after a while without a wake-up.
 //
-// A wait is a duration from the moment of the call: its request expires that long after the clock's time, and the wait moves back with
-// a clock that is set back (wait.go). An Ask whose time is over settles under the lock: it finds an answer that was stored before,
-// or expires the request, so that none can be stored afterwards.
+// A wait is a duration from the moment of the call. The request of an Ask expires that long after the clock's time, and the wait
+// moves back with a clock that is set back (wait.go). An Ask whose time is over settles under the lock: it finds an answer that
+// was stored before, or it expires the request, so that no answer can be stored afterwards.
 //
 // # Inboxes and deliveries
 //
-// An inbox (inbox.go) is a state and not a cursor: what waits for an agent now, in every intent that may reach it. Which intents
-// these are follows from what names the agent and from the audiences that the writer notes (writing/audiences.go). A call that waits for
-// an inbox first finds out whether anything for its agent may have come, because most of what wakes it is between others.
+// An inbox (inbox.go, inbox_state.go) is a state and not a cursor: what waits for an agent now, in every intent that may reach
+// the agent. Which intents these are follows from what names the agent and from the audiences that the writer notes
+// (writing/audiences.go). Most of what wakes a call that waits for an inbox is between other agents, so the call first finds out
+// whether anything for its agent may have come.
 //
-// What readers were handed is recorded beside the reading (offers.go): noted in memory, written together now and then, bounded, and
-// lost in a crash. Senders are told of it, and of receipts, answers and dead letters (deliveries.go). A recipient to whom
-// nothing has happened has no row.
+// What readers were handed is recorded beside the reading (offers.go). It is noted in memory and written together now and then;
+// it is bounded, and a crash loses it. Senders are told of it, and of receipts (receipts.go), answers and dead letters
+// (deliveries.go). A recipient to whom nothing has happened has no row.
 //
 // # Ends
 //
-// Readers decide by time whether a request has expired; the sweep (sweep.go) only persists what they already see (expiry.go).
+// Readers decide by time whether a request has expired; the sweep (sweep.go) only persists what readers already see (expiry.go).
 // It also finishes what commits leave to do: departures (departure.go), the removal of deleted channels and of ended intents
 // (removal.go), and the removal of evicted messages. max_messages bounds what is stored: a channel's floor moves with each message
-// (writing/eviction.go), and the sweep removes what lies below it (sweep_eviction.go). What an asker may still ask for is noted in
-// evicted_requests, with the time when it goes:
+// (writing/eviction.go), and the sweep removes what lies below it (sweep_eviction.go). Requests that an asker may still ask for
+// are noted in evicted_requests, with the time when they go:
 //
 //	below the floor ──> no request, or answered and without a deadline ──> removed
 //	                └─> a request with a deadline ───────────────────────> kept until then, with the responses to it
 //	                └─> unanswered and without a deadline ───────────────> gets one: the retention, from here on
 //
-// When the database loses commits under a running server, an idle reader misses what others read over: a log that has grown
-// beyond a client's position again cannot be told from the one that the client knew.
+// When the database loses commits under a running server, an idle reader misses what others read meanwhile: if the log has grown
+// beyond the client's position again, nobody can tell it from the log that the client knew.
 package messaging

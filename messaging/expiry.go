@@ -9,7 +9,11 @@ import (
 	"openintent/messaging/message"
 )
 
-// sweepExpired makes the expiry of requests lasting whose time ran out.
+// sweepExpired stores the expiry of requests whose time ran out.
+//
+// Readers do not wait for it: message.Message.Expired decides by time, and message/expiry.go writes the rows. The other ends of
+// requests are stored where they happen: by a departure (departure.go), by the closing of a channel (message.ExpireInChannels),
+// and by an Ask whose time is over (answers.go).
 func (s *Service) sweepExpired(ctx context.Context) error {
 	for turn := 0; turn < sweepTurn; turn++ {
 		due, found, err := s.requestsIn(ctx, "open_requests", "expires_at")
@@ -26,7 +30,8 @@ func (s *Service) sweepExpired(ctx context.Context) error {
 	return nil
 }
 
-// expireDue expires those of the requests that are still open under the lock: one may have been answered meanwhile.
+// expireDue stores the expiry of those requests that are still open under the lock. One of them may have been answered
+// meanwhile.
 func (s *Service) expireDue(ctx context.Context, intentNo int64, positions []int64) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		heads, err := intents.Lock(tx, intentNo)

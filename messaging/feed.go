@@ -13,13 +13,13 @@ import (
 	"openintent/messaging/reading"
 )
 
-// feedPage is how many rows of a kind one page of a feed reads.
+// feedPage is how many messages, and how many events, one page of a feed reads.
 const feedPage = 128
 
-// Feed is what is read of an intent's log, and through whose eyes.
+// Feed says what is read of an intent's log, and for whom.
 type Feed struct {
 	IntentNo int64
-	// ChannelNo leaves only one channel's messages, and no logged events; 0: the whole intent.
+	// ChannelNo leaves only one channel's messages, and no logged events. With 0 the feed is the whole intent.
 	ChannelNo int64
 	// Reaching leaves what reaches the reader: messages to it or to a role it holds, its own messages, messages to everyone
 	// where it takes part in the intent, and its assignments.
@@ -29,19 +29,19 @@ type Feed struct {
 	Filter reading.Filter
 }
 
-// FeedPage is what one snapshot of a feed held after a position.
+// FeedPage is the part of a feed after a position, as one snapshot had it.
 type FeedPage struct {
 	Entries []reading.Entry
-	// Through is how far the log has been looked at: a cursor moves there, past what the reader may not see.
+	// Through is how far the log was read. A cursor moves there, past what the reader may not see.
 	Through int64
 	// Last is the log's last position.
 	Last int64
-	// Ended is true when nothing will follow after Through: the feed's channel is closed or deleted.
+	// Ended is true when nothing will follow after Through, because the feed's channel is closed or deleted.
 	Ended bool
 }
 
-// ReadFeed reads the entries after a position, at most limit of them, up to 3 MiB. A page may hold fewer, even none, and
-// yet end before the log's last position: go on after Through. A reader without access is refused.
+// ReadFeed reads the entries after a position: at most limit of them, and at most 3 MiB. A page may hold fewer entries,
+// even none, and yet end before the log's last position; go on after Through. A reader without access is refused.
 func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit int) (FeedPage, error) {
 	limit = max(limit, 1)
 	r := feed.reading()
@@ -81,7 +81,7 @@ func (s *Service) ReadEntries(ctx context.Context, feed Feed, positions []int64)
 		for len(wanted) > 0 {
 			r := feed.reading()
 			r.At = wanted[:min(len(wanted), feedPage)]
-			r.Limit = len(r.At) + 1 // so that only its bytes can cut a page
+			r.Limit = len(r.At) + 1 // so that only its size in bytes can cut a page
 			seen, err := s.view(tx, feed, r)
 			if err != nil {
 				return err
@@ -102,24 +102,24 @@ func (s *Service) ReadEntries(ctx context.Context, feed Feed, positions []int64)
 	return entries, err
 }
 
-// reading gives what is to be read for the feed.
+// reading returns the query for the feed.
 func (f Feed) reading() reading.LogQuery {
 	return reading.LogQuery{
 		IntentNo: f.IntentNo, ChannelNo: f.ChannelNo, Agent: f.By.Agent, Everyone: f.By.IsOperator, Filter: f.Filter,
 	}
 }
 
-// feedView is a section through the eyes of a feed's reader.
+// feedView is a log page as a feed's reader sees it.
 type feedView struct {
 	*reading.LogPage
 	feed Feed
-	// TakesPart tells, for a feed that reaches, whether what is said to everyone reaches the reader.
+	// takesPart tells, for a feed that reaches, whether messages to everyone reach the reader.
 	takesPart bool
 	// ended is true when the feed's channel is closed or deleted.
 	ended bool
 }
 
-// view reads a section for a feed, or refuses its reader.
+// view reads a log page for a feed, or refuses the feed's reader.
 func (s *Service) view(tx *database.Tx, feed Feed, r reading.LogQuery) (*feedView, error) {
 	view := &feedView{feed: feed}
 	var further []database.Statement
@@ -142,7 +142,7 @@ func (s *Service) view(tx *database.Tx, feed Feed, r reading.LogQuery) (*feedVie
 	return view, nil
 }
 
-// viewChannel finds out what has become of the feed's only channel, and refuses a reader who takes no part in it.
+// viewChannel finds out what has become of the feed's only channel. It refuses a reader who takes no part in that channel.
 func (s *Service) viewChannel(tx *database.Tx, view *feedView) error {
 	key := channels.Key{IntentNo: view.feed.IntentNo, ChannelNo: view.feed.ChannelNo}
 	channel, err := s.channels.Rules(tx, key, view.Head.Epoch)
@@ -162,7 +162,7 @@ func (s *Service) viewChannel(tx *database.Tx, view *feedView) error {
 	return view.Viewer(view.feed.By.Agent, view.feed.By.IsOperator).RequireParticipation(view.feed.By, view.Access)
 }
 
-// entry gives an item as the reader sees it, if it does and wants to.
+// entry returns an item as the reader sees it, if the reader may see it and wants it.
 func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 	entry := reading.Entry{
 		Position: it.Place, IntentNo: v.Head.IntentNo, IntentID: v.Head.IntentID,

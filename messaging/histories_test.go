@@ -195,18 +195,18 @@ func TestAnInboxIsReadAgainAfterALoss(t *testing.T) {
 		for range 3 {
 			h.send(t, "alice", &sendRequest{ChannelId: id, To: ptr("carol")})
 		}
-		sight := func() (seen inboxSight) {
+		state := func() (seen inboxState) {
 			require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) (err error) {
-				seen, _, _, err = h.messaging.inboxSight(tx, "bob")
+				seen, _, _, err = h.messaging.inboxState(tx, "bob")
 				return err
 			}))
 			return seen
 		}
-		before := sight()
+		before := state()
 		past.PutBack(t)
 		h.send(t, "alice", &sendRequest{ChannelId: id, To: ptr("bob")})
 		require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) error {
-			differs, err := before.mayDiffer(tx, sight())
+			differs, err := before.mayDiffer(tx, state())
 			require.True(t, differs)
 			return err
 		}))

@@ -24,7 +24,7 @@ const (
 	maxCounted = 10_000
 )
 
-// inboxQuery is what is asked of an inbox.
+// inboxQuery says which part of which inbox is wanted.
 type inboxQuery struct {
 	by    caller.Caller
 	agent string
@@ -39,8 +39,8 @@ type inbox struct {
 	unread, unanswered int
 	// more is true when the inbox goes on after the page.
 	more bool
-	// sight is by what the page was read.
-	sight inboxSight
+	// state is the inbox's state when the page was read.
+	state inboxState
 }
 
 // inboxItem is a message that waits for its recipient, as of a time.
@@ -50,9 +50,9 @@ type inboxItem struct {
 	now     time.Time
 }
 
-// waits tells whether a message waits for its recipient: a request until somebody has answered it, anything else until the
-// viewer has read it. TakesPart tells whether what is said to everyone in the intent is said to the viewer. A request that
-// eviction has passed by can still be answered, and so it waits.
+// waits tells whether a message waits for its recipient. A request waits until somebody has answered it, any other message
+// until the viewer has read it. takesPart tells whether messages to everyone in the intent are for the viewer too. A
+// request below the eviction floor can still be answered, so it waits.
 func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart bool) bool {
 	switch {
 	case !message.Visible(m, v) || !v.Receives(m):
@@ -65,8 +65,8 @@ func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart 
 	return m.Ordinal > l.Count.Floor && (takesPart || !message.ToEveryone(m.Target))
 }
 
-// inboxPlace is a message's place in the order of inboxes: by time and, because intents keep their own time, by intent and
-// position. The zero value lies before all.
+// inboxPlace is a message's place in the order of inboxes. The order is by time and, because intents keep their own time,
+// then by intent and position. The zero value lies before all places.
 type inboxPlace struct{ createdAt, intentNo, position int64 }
 
 func placeInInbox(m *message.Message) inboxPlace {
@@ -78,7 +78,7 @@ func (p inboxPlace) compare(other inboxPlace) int {
 		cmp.Compare(p.position, other.position))
 }
 
-// cursorForm is what cursors say; clients see it encoded, because it is none of their business.
+// cursorForm is what a cursor says. Clients see it encoded, because its content is none of their business.
 const cursorForm = "inbox:%d:%d:%d"
 
 func (p inboxPlace) cursor() string {
@@ -99,23 +99,23 @@ func inboxPlaceFrom(cursor string) (p inboxPlace, err error) {
 	return p, nil
 }
 
-// inboxReader reads one inbox in one snapshot. It looks at all that is kept, unread, in the intents that may reach the
-// agent, and at all requests that are open for it: so much a page costs, however short it is. What it looks at is bounded
-// by the channels' max_messages and by what the counts say at most.
+// inboxReader reads one inbox in one snapshot. It looks at all messages that are kept and unread in the intents that may
+// reach the agent, and at all requests that are open for it. A page costs that much, however short it is. What it looks at
+// is bounded by the channels' max_messages and by the highest counts.
 type inboxReader struct {
 	*reading.Snapshots
 	inboxQuery
-	names []string       // the agent and, if it holds one, its role's address
-	part  map[int64]bool // intents that may be read; true where the agent takes part
+	names []string       // the agent and, if it holds a role, the role's address
+	part  map[int64]bool // intents that the agent may read; true where it takes part
 }
 
 // readInbox reads a page of an inbox.
 func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
-	r, sight, err := s.inboxReader(tx, q)
+	r, state, err := s.inboxReader(tx, q)
 	if err != nil {
 		return nil, err
 	}
-	page := &inbox{sight: sight}
+	page := &inbox{state: state}
 	var waiting []*message.Message
 	for _, read := range []func(after inboxPlace, limit int) candidates{r.openRequests, r.unreadMessages} {
 		all, complete, err := r.collect(read, inboxPlace{}, maxCounted)
@@ -142,7 +142,7 @@ func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
 	return page, r.fill(page, waiting[:min(len(waiting), q.limit)])
 }
 
-// count adds waiting messages of a kind to the counts.
+// count adds waiting messages of one kind to the counts.
 func (i *inbox) count(waiting []*message.Message) {
 	for _, m := range waiting {
 		if m.Type == message.TypeRequest {
@@ -154,25 +154,25 @@ func (i *inbox) count(waiting []*message.Message) {
 	}
 }
 
-// inboxReader begins reading: it finds out where the agent may be reached.
-func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inboxSight, error) {
-	sight, heads, reached, err := s.inboxSight(tx, q.agent)
+// inboxReader begins to read: it finds out from where something may reach the agent.
+func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inboxState, error) {
+	state, heads, reached, err := s.inboxState(tx, q.agent)
 	if err != nil {
-		return nil, inboxSight{}, err
+		return nil, inboxState{}, err
 	}
-	presences := map[string]agents.Presence{q.agent: sight.presence}
+	presences := map[string]agents.Presence{q.agent: state.presence}
 	seen, err := s.reader.Snapshots(tx, heads, presences)
 	if err != nil {
-		return nil, inboxSight{}, err
+		return nil, inboxState{}, err
 	}
-	r := &inboxReader{Snapshots: seen, inboxQuery: q, names: sight.names(), part: make(map[int64]bool)}
+	r := &inboxReader{Snapshots: seen, inboxQuery: q, names: state.names(), part: make(map[int64]bool)}
 	for _, head := range heads {
 		access, now := seen.Access[head.IntentNo], head.Now()
 		if access.Level(q.agent, r.operator(), now) >= intents.PermissionRead {
-			r.part[head.IntentNo] = reached.TakesPart(head.IntentNo, access, q.agent, sight.presence.DepartedAt, now)
+			r.part[head.IntentNo] = reached.TakesPart(head.IntentNo, access, q.agent, state.presence.DepartedAt, now)
 		}
 	}
-	return r, sight, nil
+	return r, state, nil
 }
 
 func (r *inboxReader) operator() bool { return message.ActsAsOperator(r.by, r.agent) }
@@ -203,7 +203,7 @@ func (r *inboxReader) collect(
 	}
 }
 
-// fill reads the messages of a page whole, up to its bound in bytes.
+// fill reads the messages of a page whole, up to the page's bound in bytes.
 func (r *inboxReader) fill(page *inbox, waiting []*message.Message) error {
 	whole := &reading.MessagePage{}
 	for limit := reading.FirstChunk; len(waiting) > 0 && !whole.Full; limit = min(2*limit, reading.MaxChunk) {

@@ -11,7 +11,7 @@ import (
 	"openintent/messaging/wake"
 )
 
-// GetInbox gives what waits for an agent now.
+// GetInbox returns what waits for an agent now.
 func (s *Service) GetInbox(ctx context.Context, req *openintentv1.GetInboxRequest) (*openintentv1.Inbox, error) {
 	c, err := speaker(ctx, req.GetAgentId())
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Service) recordItems(agent string, items []inboxItem) {
 	s.offers.record(agent, s.db.Now(), messages...)
 }
 
-// speaker finds the caller, who must speak for the agent.
+// speaker returns the caller, who must be allowed to speak for the agent.
 func speaker(ctx context.Context, agent string) (caller.Caller, error) {
 	c, err := caller.Known(ctx)
 	if err == nil {
@@ -52,8 +52,8 @@ func speaker(ctx context.Context, agent string) (caller.Caller, error) {
 	return c, err
 }
 
-// awaitInbox reads a page of an inbox, and while it is empty reads again whenever it is woken and something may have come,
-// and now and then without that, until the wait is over. An empty page then is no error.
+// awaitInbox reads a page of an inbox. While the page is empty, it reads again until the wait is over: whenever it is woken
+// and something may have come, and now and then without that. If the page is empty even then, that is no error.
 func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Duration) (page *inbox, err error) {
 	if page, err = s.lookIntoInbox(ctx, q); err != nil || len(page.items) > 0 || patience == 0 {
 		return page, err
@@ -63,7 +63,7 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 	defer listening.Close()
 	listened := make(map[any]struct{})
 	for {
-		if listenAlso(listening, listened, page.sight.topics()) {
+		if listenAlso(listening, listened, page.state.topics()) {
 			listening.Signal() // something may have come before
 		}
 		remaining := waiting.remaining(s.db.Now())
@@ -97,7 +97,8 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 	}
 }
 
-// listenAlso listens under those of the topics that are not listened for yet, and tells whether there were any.
+// listenAlso listens under those of the topics under which nobody listens for this call yet. It tells whether there were
+// any.
 func listenAlso(listening *wake.Listener, listened map[any]struct{}, topics []any) bool {
 	var further []any
 	for _, topic := range topics {
@@ -118,15 +119,16 @@ func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox,
 	return page, err
 }
 
-// inboxMayDiffer tells whether an empty page may have got messages. If not, it takes over the latest sight.
+// inboxMayDiffer tells whether there may be messages by now for a page that was empty. If not, the page takes over the
+// latest state.
 func (s *Service) inboxMayDiffer(ctx context.Context, q inboxQuery, page *inbox) (differs bool, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		later, _, _, err := s.inboxSight(tx, q.agent)
+		later, _, _, err := s.inboxState(tx, q.agent)
 		if err != nil {
 			return err
 		}
-		if differs, err = page.sight.mayDiffer(tx, later); err == nil && !differs {
-			page.sight = later
+		if differs, err = page.state.mayDiffer(tx, later); err == nil && !differs {
+			page.state = later
 		}
 		return err
 	})

@@ -15,7 +15,7 @@ import (
 	"openintent/messaging/reading"
 )
 
-// MarkInboxRead marks several messages read at once, or none.
+// MarkInboxRead marks several messages read: all of them or none.
 func (s *Service) MarkInboxRead(
 	ctx context.Context, req *openintentv1.MarkInboxReadRequest,
 ) (*openintentv1.MarkInboxReadResponse, error) {
@@ -38,7 +38,7 @@ func (s *Service) MarkInboxRead(
 	return answer, nil
 }
 
-// firstOfEach leaves of equal texts the first, in their order.
+// firstOfEach returns the different texts, in the order in which each comes first.
 func firstOfEach(texts []string) []string {
 	seen := make(map[string]struct{}, len(texts))
 	var once []string
@@ -51,8 +51,8 @@ func firstOfEach(texts []string) []string {
 	return once
 }
 
-// markInboxRead stores an agent's acknowledgements of messages of any channels, under the locks of all their intents: of
-// all of them or, with the refusal of the first that may not be acknowledged, of none.
+// markInboxRead stores an agent's acknowledgements of messages in any channels, under the locks of all their intents. If
+// the agent may not acknowledge one of them, it stores none and returns the refusal of the first such message.
 func (s *Service) markInboxRead(ctx context.Context, by caller.Caller, agent string, ids []string) (items []inboxItem, err error) {
 	wellFormed := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !message.IsID(id) })
 	var intentNos []int64
@@ -83,7 +83,7 @@ func (s *Service) markInboxRead(ctx context.Context, by caller.Caller, agent str
 	return items, err
 }
 
-// acknowledgeTogether is what markInboxRead does under the locks.
+// acknowledgeTogether does the work of markInboxRead under the locks.
 func (s *Service) acknowledgeTogether(
 	tx *database.Tx, heads intents.Heads, by caller.Caller, agent string, ids, wellFormed []string,
 ) ([]inboxItem, error) {
@@ -130,7 +130,8 @@ func naming(err error, id string) error {
 	return err
 }
 
-// loadByIDs reads messages whole. They may be as large together as a page of an inbox, so that one can be marked at once.
+// loadByIDs reads messages whole. Together they may be as large as a page of an inbox, so that one call can mark a whole
+// page.
 func loadByIDs(tx *database.Tx, agent string, ids []string) ([]*message.Message, error) {
 	whole := &reading.MessagePage{}
 	for limit := reading.FirstChunk; len(ids) > 0; limit = min(2*limit, reading.MaxChunk) {
@@ -146,7 +147,7 @@ func loadByIDs(tx *database.Tx, agent string, ids []string) ([]*message.Message,
 			return nil, err
 		}
 		if whole.Full {
-			return nil, fault.BadField("message_ids", "the messages have more than 3 MiB together; name fewer at once")
+			return nil, fault.BadField("message_ids", "together the messages have more than 3 MiB; name fewer of them in one call")
 		}
 	}
 	return whole.Messages, nil

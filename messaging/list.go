@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	openintentv1 "openintent/gen/openintent/v1"
-
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )
@@ -44,7 +43,7 @@ func (s *Service) ListMessages(
 	return &openintentv1.ListMessagesResponse{Messages: wire, NextSince: &next}, err
 }
 
-// GetMessage gives one message.
+// GetMessage returns one message.
 func (s *Service) GetMessage(ctx context.Context, req *openintentv1.GetMessageRequest) (*openintentv1.Message, error) {
 	c, key, err := s.reading(ctx, req.GetChannelId())
 	if err != nil {
@@ -78,8 +77,8 @@ type listing struct {
 	correlationID string
 }
 
-// list gives the retained messages that the caller may see: those after the cursor, or without one the newest; and the
-// cursor to go on with.
+// list returns the retained messages that the caller may see: those after the cursor or, without one, the newest. It also
+// returns the cursor with which to go on.
 func (s *Service) list(
 	ctx context.Context, key channels.Key, q listing,
 ) (messages []*message.Message, next string, now time.Time, err error) {
@@ -100,8 +99,8 @@ func (s *Service) list(
 	return messages, next, now, err
 }
 
-// next gives the cursor after a page. After an empty one that is the cursor asked with or, without one, the time of the
-// intent's newest position, after which everything lies that is stored later.
+// next returns the cursor after a page. After an empty page that is the cursor that was asked with. Without one it is the
+// time of the intent's newest position: everything that is stored later lies after it.
 func (q listing) next(messages []*message.Message, l reading.Snapshot) string {
 	switch {
 	case len(messages) > 0:
@@ -112,13 +111,13 @@ func (q listing) next(messages []*message.Message, l reading.Snapshot) string {
 	return l.Head.LastAt.Format(time.RFC3339Nano)
 }
 
-// keeps tells whether a message belongs to the list: the viewer may see it and, when a recipient is asked for, that agent
-// receives it.
+// keeps tells whether a message belongs to the list: the viewer may see it and, if the call asks for a recipient, that
+// agent receives it.
 func (q listing) keeps(m *message.Message, l reading.Snapshot, viewer message.Viewer) bool {
 	return message.Listed(m, viewer, l.Now) && (q.recipient == "" || l.IsFor(m, viewer, q.recipient))
 }
 
-// collect gathers the page in chunks until it is full or the channel's end (or floor) is reached.
+// collect gathers the page in chunks, until it is full or the end (or floor) of the channel is reached.
 func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Viewer) ([]*message.Message, error) {
 	after, backwards := l.Count.Floor, q.since == ""
 	if !backwards {
@@ -171,8 +170,9 @@ func (q listing) ordered(messages []*message.Message) []*message.Message {
 	return messages
 }
 
-// cursorOrdinal finds the place after which a list goes on: a message id of this channel or a time. An id that is no
-// longer retained goes on at the oldest retained message; one of another channel, or a malformed one, is refused.
+// cursorOrdinal finds the place after which a list goes on. since is a message id of this channel, or a time. If the
+// message is no longer retained, the list goes on with the oldest retained one. An id of another channel, or a malformed
+// one, is refused.
 func cursorOrdinal(tx *database.Tx, l reading.Snapshot, since string) (int64, error) {
 	if at, err := parseTime(since); err == nil {
 		return ordinalAt(tx, l, at)
@@ -200,8 +200,8 @@ func ordinalAt(tx *database.Tx, l reading.Snapshot, at time.Time) (int64, error)
 	return reading.OrdinalBy(tx, l, "created_at", database.Micros(at))
 }
 
-// parseTime reads an RFC 3339 time, in lower case too; one without a zone is taken as UTC. In a query a bare + means a
-// space, and the offset of a time begins with one.
+// parseTime reads an RFC 3339 time, in lower case too. A time without a zone counts as UTC. In a query a bare + means a
+// space, and the offset of a time begins with a +.
 func parseTime(text string) (time.Time, error) {
 	text = strings.ReplaceAll(strings.ToUpper(text), " ", "+")
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
@@ -210,7 +210,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Parse("2006-01-02T15:04:05.999999999", text)
 }
 
-// get gives one retained message that the caller may see.
+// get returns one retained message that the caller may see.
 func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, id string) (m *message.Message, now time.Time, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{by.Agent})

@@ -19,21 +19,22 @@ import (
 )
 
 const (
-	// maxOffers bounds how many offers may wait to be written: more are dropped. offersTogether is how many one transaction
+	// maxOffers bounds how many offers may wait to be written; more are dropped. offersTogether is how many one transaction
 	// writes.
 	maxOffers      = 65_536
 	offersTogether = 2_048
-	// keptOffers bounds how many offers and marks are remembered as written, so that whoever reads the same again and again
-	// costs no writes.
+	// keptOffers bounds how many offers and marks are cached as written, so that a reader who reads the same messages again
+	// and again costs no writes.
 	keptOffers = 65_536
-	// lastOffers bounds what stopping waits for.
+	// lastOffers bounds how long Stop waits for the last offers.
 	lastOffers = 5 * time.Second
 )
 
-// offers writes down what was handed to recipients' transports: to tell senders, and for nothing else. It never holds up
-// those who read, and it is best effort: what a crash or a crowd loses was received all the same. Messages to an agent or a
-// role have a row for each recipient, of the first offer. Of those to everyone there is one mark for each channel and
-// recipient, which says up to which ordinal they were handed over; it only moves forward.
+// offers records which messages were handed to recipients' transports. The record is there for the senders and for nothing
+// else. Recording never holds up readers, and it is best effort: when a crash or a crowd loses an offer, the message was
+// received all the same. A message to an agent or a role has a row for each recipient, with the first offer. For the
+// messages to everyone there is one mark for each channel and recipient. It says up to which ordinal they were handed over,
+// and it only moves forward.
 type offers struct {
 	db     *database.DB
 	logger *slog.Logger
@@ -69,14 +70,14 @@ type markKey struct {
 	agent string
 }
 
-// mark is up to which message to everyone a channel was handed over, by its ordinal and when it was sent.
+// mark says up to which message to everyone a channel was handed over: the message's ordinal, and when it was sent.
 type mark struct {
 	ordinal int64
 	sentAt  time.Time
 }
 
-// covers tells whether a message lies at the mark or before it. One with a lower ordinal that was sent later does not: the
-// database has lost what the mark was of.
+// covers tells whether a message lies at the mark or before it. A message with a lower ordinal that was sent later does
+// not: the database has lost the message that the mark was set for.
 func (m mark) covers(one offer) bool {
 	return m.ordinal >= one.ordinal && !one.sentAt.After(m.sentAt)
 }
@@ -93,18 +94,18 @@ func newOffers(db *database.DB, logger *slog.Logger, every time.Duration) *offer
 	return o
 }
 
-// stop writes what still waits.
+// stop writes the offers that still wait.
 func (o *offers) stop() {
 	o.loop.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), lastOffers)
 	defer cancel()
 	if err := o.flush(ctx); err != nil {
-		o.logger.Warn("what was offered last is not recorded", "error", err)
+		o.logger.Warn("the last offers are not recorded", "error", err)
 	}
 }
 
-// RecordOffered notes that messages among the entries were handed to a transport of the agent's. It does not block, and
-// what was noted is written soon.
+// RecordOffered notes that the messages among the entries were handed to a transport of the agent. It does not block. What
+// it notes is written soon.
 func (s *Service) RecordOffered(agentID string, entries ...reading.Entry) {
 	messages := make([]*message.Message, 0, len(entries))
 	for _, entry := range entries {
@@ -115,12 +116,12 @@ func (s *Service) RecordOffered(agentID string, entries ...reading.Entry) {
 	s.offers.record(agentID, s.db.Now(), messages...)
 }
 
-// record notes messages that were handed to a transport of an agent's, of which it counts those that the agent receives.
-// The agent could see them, so one to a role that is not its own is to a role that it holds. Only the operator sees what
-// is not for it: that it looked is not recorded.
+// record notes messages that were handed to a transport of an agent. It notes those that the agent receives. The agent
+// could see all of them, so a message to a role was to a role that the agent holds. Only the operator sees messages that
+// are not for it, and what it sees that way is not recorded.
 func (o *offers) record(agent string, at time.Time, messages ...*message.Message) {
 	var noted []offer
-	latest := make(map[channels.Key]int) // which of the noted is a channel's newest to everyone
+	latest := make(map[channels.Key]int) // the index in noted of a channel's newest message to everyone
 	for _, m := range messages {
 		everyone := message.ToEveryone(m.Target)
 		if m.Sender == agent || agent == caller.Operator && m.Target != agent || message.IsAgent(m.Target) && m.Target != agent {
@@ -160,14 +161,14 @@ func (o *offers) take() (noted []offer, dropped int) {
 	return noted, dropped
 }
 
-// flush writes the offers that wait, and does not write again what it has written before. What could not be written waits
+// flush writes the offers that wait, and leaves out those that it has written before. Offers that it could not write wait
 // for the next turn.
 func (o *offers) flush(ctx context.Context) error {
 	o.writing.Lock()
 	defer o.writing.Unlock()
 	noted, dropped := o.take()
 	if dropped > 0 {
-		o.logger.Warn("too much was offered at once; not all of it is recorded", "messages", dropped)
+		o.logger.Warn("too many messages were offered in a short time; some of the offers are not recorded", "messages", dropped)
 	}
 	noted = slices.DeleteFunc(noted, o.known)
 	for len(noted) > 0 {
@@ -203,8 +204,8 @@ func (o *offers) learn(written []offer) {
 	}
 }
 
-// write stores offers in one transaction. It holds no intent's lock, so a message that is deleted at the same moment may
-// leave a row behind; it goes with its channel or intent.
+// write stores offers in one transaction. It holds no intent's lock, so it may leave a row of a message that is deleted at
+// the same moment; that row goes with its channel or intent.
 func (o *offers) write(ctx context.Context, noted []offer) error {
 	return o.db.Write(ctx, func(tx *database.Tx) error {
 		var rows []offer
@@ -223,12 +224,12 @@ func (o *offers) write(ctx context.Context, noted []offer) error {
 	})
 }
 
-// writeOffers stores offers of messages to an agent or a role, as far as the messages are still there.
+// writeOffers stores offers of messages to an agent or a role, unless the messages are gone.
 func writeOffers(tx *database.Tx, rows []offer) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(rows, func(a, b offer) int { // two replicas that write the same do so in one order
+	slices.SortStableFunc(rows, func(a, b offer) int { // so that two replicas that write the same rows do so in the same order
 		return cmp.Or(cmp.Compare(a.intentNo, b.intentNo), cmp.Compare(a.position, b.position), cmp.Compare(a.agent, b.agent))
 	})
 	places := make([]messagePlace, len(rows))
@@ -255,10 +256,10 @@ func writeOffers(tx *database.Tx, rows []offer) error {
 	)...)
 }
 
-// messagePlace names a message in rows.
+// messagePlace is where a message is: its intent and its position.
 type messagePlace struct{ intentNo, position int64 }
 
-// keptAmong gives the targets of those of the messages that are still kept.
+// keptAmong returns the targets of those of the messages that are still kept.
 func keptAmong(tx *database.Tx, places []messagePlace) (map[messagePlace]string, error) {
 	intentNos, positions := make([]int64, len(places)), make([]int64, len(places))
 	for i, place := range places {

@@ -11,8 +11,8 @@ import (
 	"openintent/database"
 )
 
-// writeMarks moves marks forward, of channels that are still there. The rows are made first and locked in order, so that
-// of several replicas the one that is further wins.
+// writeMarks moves the marks of channels that still exist forward. It first makes the rows and locks them in order, so that
+// among several replicas the one that is further wins.
 func writeMarks(tx *database.Tx, marks map[markKey]offer) error {
 	keys, err := standingMarks(tx, slices.Collect(maps.Keys(marks)))
 	if err != nil || len(keys) == 0 {
@@ -50,7 +50,7 @@ func writeMarks(tx *database.Tx, marks map[markKey]offer) error {
 		[]database.Column{{Name: "ordinal", Values: ordinals}, {Name: "offered_at", Values: times}})...)
 }
 
-// standingMarks leaves the marks of channels that are not removed, in their order.
+// standingMarks returns the marks of the channels that are not removed, in order.
 func standingMarks(tx *database.Tx, keys []markKey) ([]markKey, error) {
 	channelKeys := make([]channels.Key, len(keys))
 	for i, key := range keys {
@@ -86,8 +86,8 @@ func forgetMarks(key channels.Key) database.Statement {
 	}
 }
 
-// forgetIntent removes what is still noted of an intent whose messages are all gone: whom it reached and what of it was
-// offered.
+// forgetIntent removes what is still recorded of an intent whose messages are all gone: whom it reached, and what of it was
+// offered or given up.
 func forgetIntent(intentNo int64) []database.Statement {
 	var statements []database.Statement
 	for _, table := range []string{"audiences", "offers", "channel_offers", "dead_letters"} {
@@ -98,7 +98,7 @@ func forgetIntent(intentNo int64) []database.Statement {
 	return statements
 }
 
-// DeadLetter says that a subscription gave a message up.
+// DeadLetter says that a subscription gave up a message.
 type DeadLetter struct {
 	IntentNo, Position int64
 	At                 time.Time
@@ -106,8 +106,9 @@ type DeadLetter struct {
 	Reason string
 }
 
-// RecordDeadLetters notes what subscriptions of the agent's gave up, as far as the messages are still kept and it receives
-// them: the operator sees what is not for it, and that is not recorded. Of several notes on a message the first stays.
+// RecordDeadLetters records what subscriptions of the agent gave up. It leaves out messages that are no longer kept, and
+// messages that the agent does not receive: the operator sees those, but that is not recorded. When there are several
+// records of a message, the first one stays.
 func (s *Service) RecordDeadLetters(tx *database.Tx, agentID string, letters []DeadLetter) error {
 	places := make([]messagePlace, len(letters))
 	for i, letter := range letters {
@@ -135,7 +136,7 @@ func (s *Service) RecordDeadLetters(tx *database.Tx, agentID string, letters []D
 	)...)
 }
 
-// ForgetDeadLetters takes such notes back: the messages are delivered again.
+// ForgetDeadLetters removes such records, because the messages are delivered again.
 func (s *Service) ForgetDeadLetters(tx *database.Tx, agentID string, intentNo int64, positions ...int64) error {
 	in, argument := tx.In("position", positions)
 	return tx.Pipeline(database.Statement{

@@ -15,20 +15,20 @@ import (
 	"openintent/messaging/writing"
 )
 
-// messageStream is a stream of SendMessages. Receiving gives a fault for a message that breaks the rules of its fields; the
-// stream goes on after it.
+// messageStream is a stream of SendMessages. For a message that breaks the rules of its fields, receiving returns a fault,
+// and the stream goes on after it.
 type messageStream = grpc.BidiStreamingServer[openintentv1.SendMessageRequest, openintentv1.SendMessagesResponse]
 
-// SendMessages sends the messages of a stream and answers each, in order. Here messages are answered; beside, the next ones
-// are taken up, so that the writer commits together what comes together.
+// SendMessages sends the messages of a stream and answers each, in order. This goroutine answers messages. Another one
+// takes up the next messages meanwhile, so that the writer commits together what comes together.
 func (s *Service) SendMessages(stream messageStream) error {
 	w := newWindow()
 	ctx := stream.Context()
 	forget := context.AfterFunc(ctx, func() { w.close(context.Cause(ctx)) })
 	defer forget()
-	defer w.close(nil)            // after an answer could not be sent
-	go s.takeUpAll(stream, w)     // ends with the stream, soon after this returned
-	for sent := range w.inOrder { // what was taken up is answered, whatever ended the stream
+	defer w.close(nil)            // for when an answer could not be sent
+	go s.takeUpAll(stream, w)     // it ends with the stream, soon after this function has returned
+	for sent := range w.inOrder { // every message that was taken up is answered, whatever ended the stream
 		if err := stream.Send(s.answer(<-sent.done)); err != nil {
 			return err
 		}
@@ -37,8 +37,8 @@ func (s *Service) SendMessages(stream messageStream) error {
 	return w.reason()
 }
 
-// takeUpAll takes up what the client sends until the window closes. It closes the window when the client has sent everything
-// or cannot be heard any more.
+// takeUpAll takes up what the client sends until the window closes. It closes the window when the client has sent
+// everything or cannot be heard any more.
 func (s *Service) takeUpAll(stream messageStream, w *window) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -62,7 +62,7 @@ func (s *Service) takeUpAll(stream messageStream, w *window) {
 	}
 }
 
-// takeUp hands a message to the writer, unless it is refused before; false means that the window is closed.
+// takeUp hands a message to the writer, unless the message is refused before. It returns false when the window is closed.
 func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendMessageRequest, refused error) bool {
 	var d *writing.Draft
 	if refused == nil {

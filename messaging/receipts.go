@@ -8,12 +8,14 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )
 
 // UpdateMessage marks a message read.
+//
+// This file stores receipts: each says that one recipient has acknowledged one message. MarkInboxRead stores them for several
+// messages (inbox_read.go).
 func (s *Service) UpdateMessage(ctx context.Context, req *openintentv1.UpdateMessageRequest) (*openintentv1.Message, error) {
 	c, key, err := s.reading(ctx, req.GetChannelId())
 	if err != nil {
@@ -30,7 +32,8 @@ func (s *Service) UpdateMessage(ctx context.Context, req *openintentv1.UpdateMes
 	return m.ToWire(now)
 }
 
-// markRead stores a recipient's acknowledgement. The first one sets the message's read_at; repeats change nothing.
+// markRead stores a recipient's acknowledgement. The first recipient to acknowledge sets the message's read_at.
+// Acknowledging again changes nothing.
 func (s *Service) markRead(ctx context.Context, key channels.Key, by caller.Caller, acting, id string) (m *message.Message, now time.Time, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		l, _, err := s.reader.LockedSnapshot(tx, key, []string{acting})
@@ -54,6 +57,7 @@ func (s *Service) markRead(ctx context.Context, key channels.Key, by caller.Call
 	return m, now, err
 }
 
+// mayAcknowledge refuses an acknowledgement of a message that the viewer may not see, has sent itself, or is too late for.
 func mayAcknowledge(m *message.Message, viewer message.Viewer, l reading.Snapshot) error {
 	switch {
 	case m == nil || m.Ordinal <= l.Count.Floor || !message.Visible(m, viewer):
@@ -66,7 +70,7 @@ func mayAcknowledge(m *message.Message, viewer message.Viewer, l reading.Snapsho
 	return nil
 }
 
-// acknowledge writes the agent's receipts and, where they are the first, the messages' read_at.
+// acknowledge writes the agent's receipts. For each message that nobody has acknowledged before, it also writes read_at.
 func acknowledge(tx *database.Tx, agent string, items ...inboxItem) error {
 	var readers []string
 	var intentNos, positions, times []int64

@@ -3,13 +3,12 @@ package messaging
 import (
 	"context"
 
-	"openintent/caller"
-	"openintent/database"
-	openintentv1 "openintent/gen/openintent/v1"
-
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
 )
@@ -34,7 +33,7 @@ func (s *Service) messageOn(ctx context.Context, req *openintentv1.SendMessageRe
 	return d, s.onChannel(ctx, d, req.GetChannelId())
 }
 
-// SendMessageByName sends a message on the intent's channel of a name, which it creates when there is none.
+// SendMessageByName sends a message on the intent's channel with a name. If there is none, it creates one.
 func (s *Service) SendMessageByName(
 	ctx context.Context, req *openintentv1.SendMessageByNameRequest,
 ) (*openintentv1.Message, error) {
@@ -109,7 +108,7 @@ func (s *Service) onChannel(ctx context.Context, d *writing.Draft, channelID str
 	return err
 }
 
-// checked applies the rules that need no state and seals the draft under its idempotency key.
+// checked applies the rules that need no state, and computes the fingerprint that goes with the draft's idempotency key.
 func (s *Service) checked(d *writing.Draft) error {
 	if err := d.Check(s.maxPayloadBytes); err != nil {
 		return err
@@ -117,7 +116,7 @@ func (s *Service) checked(d *writing.Draft) error {
 	return d.Seal()
 }
 
-// send stores a checked draft and gives the message.
+// send stores a checked draft and returns the message.
 func (s *Service) send(ctx context.Context, d *writing.Draft) (*openintentv1.Message, error) {
 	if err := s.checked(d); err != nil {
 		return nil, err

@@ -21,33 +21,35 @@ import (
 	"openintent/messaging/writing"
 )
 
-// Config is what a Service needs. Zero bounds take their defaults.
+// Config is what a Service needs. A bound that is zero takes its default.
 type Config struct {
 	DB       *database.DB
 	Intents  *intents.Service
 	Agents   *agents.Service
 	Channels *channels.Service
-	// Logger is told what could not be done; nil discards.
+	// Logger is told what could not be done. When it is nil, nobody is told.
 	Logger *slog.Logger
-	// MaxPayloadBytes bounds a message's payload and metadata together; 256 KiB when zero.
+	// MaxPayloadBytes bounds a message's payload and metadata together. It is 256 KiB when zero.
 	MaxPayloadBytes int
-	// Retention is how long messages are kept after their intent ended; 24 hours when zero.
+	// Retention is how long messages are kept after their intent has ended. It is 24 hours when zero.
 	Retention time.Duration
-	// LookAgain is how long a waiting party waits at most before it looks without having been woken; 5 seconds when zero.
+	// LookAgain is how long somebody who waits goes at most without looking again, if nothing wakes them. It is 5 seconds
+	// when zero.
 	LookAgain time.Duration
-	// Notifications lets replicas on one database wake each other's waiting parties. Without them a replica hears of the
+	// Notifications lets replicas on one database wake those who wait on the others. Without them a replica hears of the
 	// others' messages when it looks again.
 	Notifications bool
-	// RecordEvery is how often it is written down what readers were handed; 500 milliseconds when zero.
+	// RecordEvery is how often the service writes down what readers were handed. It is 500 milliseconds when zero.
 	RecordEvery time.Duration
-	// Refusal gives the form in which a stream tells of a message that was refused: what the call would have ended with that
-	// sent the message alone.
+	// Refusal returns the form in which a stream tells of a message that was refused: the status with which a call would
+	// have ended that sent the message alone.
 	Refusal func(error) *status.Status
-	// ObserveBatch is told the size of each committed batch and whether it was stored in one round trip, ObserveNotifications how many notifications were sent to or
-	// received from other replicas; nil when nobody counts.
+	// ObserveBatch is told the size of each committed batch, and whether one round trip stored it; nil when nobody counts.
 	ObserveBatch func(size int, atOnce bool)
-	// ObserveRefused is told why a message did not come to the writer's queue; nil when nobody counts.
-	ObserveRefused       func(reason string)
+	// ObserveRefused is told why a message did not get into the writer's queue; nil when nobody counts.
+	ObserveRefused func(reason string)
+	// ObserveNotifications is told how many notifications were sent to other replicas or received from them; nil when nobody
+	// counts.
 	ObserveNotifications func(sent, received int)
 	// Kept, which only tests set, bounds each cache in entries.
 	Kept int
@@ -61,7 +63,7 @@ const (
 	sweepInterval          = time.Second
 )
 
-// Service is the messaging room; make it with New, then Start it.
+// Service is the messaging room. Make it with New, then call Start.
 type Service struct {
 	openintentv1.UnimplementedMessageServiceServer
 
@@ -86,7 +88,7 @@ type Service struct {
 	onPurged    []func(tx *database.Tx, intentNo int64) error
 }
 
-// New makes the room and registers what must happen here when a channel closes, an agent leaves or access changes.
+// New makes the room, and registers what must happen here when a channel closes, an agent leaves or access changes.
 func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -136,7 +138,7 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// keep bounds the caches in entries.
+// keep sets how many entries each cache holds.
 func (s *Service) keep(entries int) {
 	s.offers.written.Resize(entries)
 	s.offers.marked.Resize(entries)
@@ -152,18 +154,18 @@ func orDefault[T comparable](value, fallback T) T {
 }
 
 // AgentFollower streams what reaches an agent, as Subscribe's agent scope does: from after a position, or from now on. It
-// calls admitted once, with the position after which the stream begins, before it sends anything.
+// calls admitted once, before it sends anything, with the position after which the stream begins.
 type AgentFollower func(
 	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
 	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
 ) error
 
-// OnSubscribeAgent sets what streams the agent scope. Its positions are numbers in a log above this room. To be called
-// before Start.
+// OnSubscribeAgent sets the function that streams the agent scope. Its positions are numbers in a log that the room above
+// keeps. Call it before Start.
 func (s *Service) OnSubscribeAgent(fn AgentFollower) { s.followAgent = fn }
 
-// OnPurged registers what must happen in the transaction that removes an ended intent's last messages, with its head locked.
-// To be called before Start.
+// OnPurged registers what must happen in the transaction that removes an ended intent's last messages. The head is locked
+// there. Call it before Start.
 func (s *Service) OnPurged(fn func(tx *database.Tx, intentNo int64) error) {
 	s.onPurged = append(s.onPurged, fn)
 }
@@ -171,7 +173,7 @@ func (s *Service) OnPurged(fn func(tx *database.Tx, intentNo int64) error) {
 // Register adds the room's gRPC service.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterMessageServiceServer(r, s) }
 
-// Start begins writing, and hearing of other replicas. It is called once.
+// Start begins to write, and to hear of other replicas. It is called once.
 func (s *Service) Start() {
 	if s.relay != nil {
 		s.relay.Start()
@@ -180,14 +182,14 @@ func (s *Service) Start() {
 	s.offers.loop.Start()
 }
 
-// Stop refuses further messages and returns when all that were taken are committed. Waits and streams end with their
-// calls' contexts, which the server cancels before.
+// Stop refuses further messages, and returns when all messages that were taken are committed. Waits and streams end with
+// the contexts of their calls, which the server cancels before.
 func (s *Service) Stop() {
 	s.writer.Stop()
 	s.tails.Stop()
 	s.offers.stop()
 	if s.relay != nil {
-		s.relay.Stop() // last: it tells of the last commits
+		s.relay.Stop() // last, because it tells of the last commits
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 	"openintent/messaging/reading"
 )
 
-// PositionHeader is the header with which Subscribe accepts: the position after which the stream begins, in decimal.
+// PositionHeader is the header by which Subscribe says that it accepts. It holds the position after which the stream
+// begins, in decimal.
 const PositionHeader = "openintent-position"
 
 // Subscribe streams a channel, an intent or what reaches an agent.
@@ -51,7 +52,7 @@ func (s *Service) Subscribe(
 	return s.tails.Follow(ctx, asked)
 }
 
-// locateIntent finds an intent by id, to be followed.
+// locateIntent finds the scope of an intent by the intent's id.
 func (s *Service) locateIntent(ctx context.Context, intentID string) (scope following.IntentScope, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		intentNo, err := s.intents.Resolve(tx, intentID)

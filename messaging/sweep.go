@@ -11,18 +11,20 @@ import (
 )
 
 const (
-	// sweepBatch bounds what one transaction of the sweep touches, sweepTurn how many it makes of a kind in one turn.
+	// sweepBatch bounds what one transaction of the sweep touches. sweepTurn is how many transactions it makes of each kind
+	// in one turn.
 	sweepBatch = 500
 	sweepTurn  = 20
 )
 
-// Sweep makes lasting what reading already says, and removes what nobody can see any more: it expires requests whose time
-// ran out, finishes departures and deletions that a crash interrupted, and deletes evicted messages (sweep_eviction.go), messages of
-// intents that ended longer ago than the retention, and idempotency keys past their lifetime. Each step is a bounded
-// transaction; one that fails does not keep the others from their turn.
+// Sweep removes what nobody can see any more; beyond that, the sweep only persists what readers already see. It expires
+// requests whose time ran out (expiry.go). It finishes departures (departure.go) and deletions (removal.go) that a crash
+// interrupted. It deletes evicted messages (sweep_eviction.go), messages of intents that ended longer ago than the
+// retention, and idempotency keys past their lifetime. Each step is a bounded transaction, and a step that fails does not
+// keep the others from their turn.
 func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
-		s.sweepWork(ctx, writing.WorkDeparture, ""), // before what it is to tell of has expired for good
+		s.sweepWork(ctx, writing.WorkDeparture, ""), // first, so that a departure tells of requests before the sweep has expired them
 		s.sweepExpired(ctx),
 		s.sweepWork(ctx, writing.WorkRemoval, ""),
 		s.sweepWork(ctx, writing.WorkEviction, ""),
@@ -114,7 +116,8 @@ func (s *Service) requestsIn(ctx context.Context, table, dueAt string) (due map[
 	return due, found, err
 }
 
-// sweepKeys deletes idempotency keys that are past their lifetime.
+// sweepKeys deletes idempotency keys that are past their lifetime. The writer decides whether a key still holds
+// (writing/idempotency.go), and does not wait for this.
 func (s *Service) sweepKeys(ctx context.Context) error {
 	oldest := database.Micros(s.db.Now().Add(-writing.KeyLifetime))
 	for turn := 0; turn < sweepTurn; turn++ {

@@ -13,29 +13,31 @@ import (
 	"openintent/messaging/writing"
 )
 
-// Eviction moves a channel's floor at once; the rows below it are removed later. Most of them are simply deleted. A request
-// that its asker may still ask for is noted in evicted_requests, and kept with the responses to it until it is due:
+// Eviction is decided when a message is stored or max_messages is lowered: the commit moves the channel's floor
+// (writing/eviction.go), and from then on lists and streams show nothing below it. This file removes the rows below the floor
+// later. Most of them are simply deleted. But a request that its asker may still ask for is noted in evicted_requests, and it is
+// kept, with the responses to it, until it is due:
 //
-//   - One with a deadline, answered or not, is kept until then. A deadline that lies further ahead than an evicted request
-//     may wait is brought forward.
-//   - One without a deadline that nobody has answered gets one: the retention, counted from here. It then expires as any
-//     other does.
-//   - One without a deadline that was answered goes at once.
-//   - One that had a deadline is also kept as long as its idempotency key is remembered, because a repeated Ask looks for
-//     its answer.
+//   - A request with a deadline, answered or not, is kept until the deadline. A deadline that lies further ahead than an evicted
+//     request may wait is brought forward.
+//   - A request without a deadline that nobody has answered gets one: the retention, counted from now. It then expires like any
+//     other request.
+//   - A request without a deadline that was answered goes immediately.
+//   - A request that had a deadline is also kept as long as its idempotency key holds, because a repeated Ask looks for its answer.
 const (
-	// askersPatience is how long a request outlives its deadline, so that an asker whose wait has just ended still finds it;
-	// less if the retention is shorter.
+	// askersPatience is how long a request outlives its deadline, so that an asker whose wait has just ended still finds
+	// it. It is less if the retention is shorter.
 	askersPatience = time.Minute
-	// evictedPatience is the least time that an evicted request may wait for its deadline. A longer retention gives more.
+	// evictedPatience is the least time that an evicted request may have to wait for its deadline. A longer retention gives
+	// it more.
 	evictedPatience = 24 * time.Hour
 )
 
-// evictedMessage is what the fate of a message below the floor hangs on.
+// evictedMessage is what decides the fate of a message below the floor.
 type evictedMessage struct {
 	position, ordinal int64
 	request           bool
-	// answers is the position of a response's request, and kept tells whether that is kept.
+	// answers is the position of the request that a response answers. kept tells whether that request is kept.
 	answers            int64
 	kept               bool
 	createdAt          time.Time
@@ -43,16 +45,17 @@ type evictedMessage struct {
 	open, keyed        bool
 }
 
-// evictionFates is what becomes of a page of evicted messages.
+// evictionFates says what becomes of a page of evicted messages.
 type evictionFates struct {
 	doomed []int64
-	// kept requests go when they are due.
+	// kept are requests that stay until they are due.
 	kept, due []int64
-	// deadlines of requests that had none, or one too far away.
+	// hastened are requests that had no deadline, or one too far ahead; deadlines are their new ones.
 	hastened, deadlines []int64
 }
 
-// judge decides what becomes of evicted messages, in the order of the channel: a request comes before the responses to it.
+// judge decides what becomes of evicted messages. They come in the channel's order, so that a request comes before the
+// responses to it.
 func (s *Service) judge(page []evictedMessage, now time.Time) (fates evictionFates) {
 	kept := make(map[int64]bool)
 	for _, m := range page {
@@ -78,7 +81,7 @@ func (s *Service) judge(page []evictedMessage, now time.Time) (fates evictionFat
 	return fates
 }
 
-// deadlineOf gives the deadline of an evicted request; zero when it has none and needs none.
+// deadlineOf returns the deadline of an evicted request. It is zero when the request has none and needs none.
 func (s *Service) deadlineOf(m evictedMessage, now time.Time) time.Time {
 	switch latest := now.Add(max(s.retention, evictedPatience)); {
 	case !m.endedAt.IsZero():
@@ -91,7 +94,7 @@ func (s *Service) deadlineOf(m evictedMessage, now time.Time) time.Time {
 	return m.expiresAt
 }
 
-// due tells until when a request is kept that has a deadline or has ended; zero for any other.
+// due tells until when a request is kept that has a deadline or has ended. It is zero for any other request.
 func (m evictedMessage) due(deadline time.Time, patience time.Duration) (due time.Time) {
 	if at := message.Earliest(m.endedAt, deadline); !at.IsZero() {
 		due = at.Add(patience)
@@ -103,7 +106,7 @@ func (m evictedMessage) due(deadline time.Time, patience time.Duration) (due tim
 }
 
 // removeEvicted removes a channel's messages below its floor, a bounded number in each transaction, and ends the piece of
-// work with the last. What becomes of each is judged before the intent is locked: what is doomed stays so.
+// work with the last. It judges each message before it locks the intent, because doomed messages stay doomed.
 func (s *Service) removeEvicted(ctx context.Context, w writing.Work, key channels.Key) error {
 	cleared, floor, err := s.evictionProgress(ctx, key)
 	for err == nil && cleared < floor {
@@ -123,7 +126,8 @@ func (s *Service) removeEvicted(ctx context.Context, w writing.Work, key channel
 	return s.db.Write(ctx, w.Done)
 }
 
-// evictionProgress tells up to which ordinal the evicted messages of a channel are settled, and up to which they are evicted.
+// evictionProgress tells up to which ordinal a channel's messages are evicted (floor), and up to which the evicted ones are
+// settled (cleared).
 func (s *Service) evictionProgress(ctx context.Context, key channels.Key) (cleared, floor int64, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{
@@ -174,8 +178,8 @@ func scanEvicted(row database.Row) (m evictedMessage, err error) {
 	return m, err
 }
 
-// settleEvicted does what was decided about a page, under the intent's lock. A new deadline moves the head, by which whoever
-// remembers the request notices that it has changed.
+// settleEvicted does what was decided about a page, under the intent's lock. A new deadline moves the head, so that a
+// writer that has cached the request notices the change.
 func (s *Service) settleEvicted(ctx context.Context, key channels.Key, fates evictionFates, cleared int64) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		heads, err := intents.Lock(tx, key.IntentNo)
@@ -230,7 +234,7 @@ func (s *Service) sweepEvictedRequests(ctx context.Context) error {
 	return nil
 }
 
-// removeRequests removes requests with the responses to them that are evicted too. If there are more of those than one
+// removeRequests removes requests, with the responses to them that are evicted too. If there are more of those than one
 // transaction should touch, the requests wait for another turn.
 func (s *Service) removeRequests(ctx context.Context, intentNo int64, positions []int64) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {

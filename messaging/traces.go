@@ -7,18 +7,18 @@ import (
 	"openintent/messaging/message"
 )
 
-// traces are what recipients have left behind of a message: receipts, answers, offers and dead letters. Each kind is read in
-// the order of the recipients' names, at most so many rows of it.
+// traces are what recipients have left behind of a message: receipts, answers, offers and dead letters. Each kind is read
+// in the order of the recipients' names, and at most so many rows of it as rows says.
 type traces struct {
 	rows    int
 	records map[string]*record
-	// through is the last name up to which every kind was read; empty when each was read to its end.
+	// through is the last name up to which every kind was read. It is empty when each kind was read to its end.
 	through string
 }
 
 func newTraces(rows int) *traces { return &traces{rows: rows, records: make(map[string]*record)} }
 
-// of gives an agent's record, and begins one at its first trace.
+// of returns an agent's record, and begins one at the agent's first trace.
 func (t *traces) of(agent string) *record {
 	if t.records[agent] == nil {
 		t.records[agent] = &record{agent: agent}
@@ -26,7 +26,7 @@ func (t *traces) of(agent string) *record {
 	return t.records[agent]
 }
 
-// statements read the traces of recipients whose names come after one.
+// statements returns the statements that read the traces of recipients whose names come after the given one.
 func (t *traces) statements(m *message.Message, after string) []database.Statement {
 	place := []any{m.IntentNo, m.Position, after}
 	statements := []database.Statement{
@@ -66,7 +66,7 @@ func (t *traces) timed(sql string, arguments []any, set func(r *record, at int64
 	})
 }
 
-// kind reads a kind of trace, and notes how far it came when there may be more.
+// kind reads a kind of trace. When there may be more of it, it notes how far it came.
 func (t *traces) kind(sql string, arguments []any, scan func(row database.Row) (agent string, err error)) database.Statement {
 	read := 0
 	return database.Statement{SQL: sql + " LIMIT ?", Args: append(slices.Clone(arguments), t.rows), Scan: func(row database.Row) error {

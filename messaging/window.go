@@ -6,27 +6,28 @@ import (
 	"openintent/messaging/writing"
 )
 
-// Bounds of what a stream's client may have sent and not heard of. The last message taken up may exceed the bytes.
+// These bound what a stream's client may have sent without having heard of it. The last message taken up may exceed the
+// bytes.
 const (
 	maxUnanswered      = 256
 	maxUnansweredBytes = 4 << 20
 )
 
-// window is what a stream's client has sent and not heard of, in the order of its requests. One goroutine takes messages up,
-// another answers them; whoever closes the window ends both.
+// window is what a stream's client has sent and has not heard of, in the order of its requests. One goroutine takes
+// messages up, and another one answers them. Closing the window ends both.
 type window struct {
-	// inOrder is closed with the window. It has room for whatever the bounds admit.
+	// inOrder is closed with the window. It has room for everything that the bounds admit.
 	inOrder chan *unanswered
 
 	mutex sync.Mutex
-	// room is signalled when there may be some, or when there will never be any more.
+	// room is signalled when there may be room, or when there will never be any more.
 	room            sync.Cond
 	messages, bytes int
 	closed          bool
 	ended           error
 }
 
-// unanswered is a message that its sender has not heard of.
+// unanswered is a message whose sender has not heard of it.
 type unanswered struct {
 	size int // in bytes
 	done chan writing.Outcome
@@ -38,7 +39,7 @@ func newWindow() *window {
 	return w
 }
 
-// awaitRoom waits until one more message may be taken up; false means never.
+// awaitRoom waits until one more message may be taken up. It returns false when that will never be.
 func (w *window) awaitRoom() bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -48,7 +49,7 @@ func (w *window) awaitRoom() bool {
 	return !w.closed
 }
 
-// takeUp puts a message in line for its answer, after awaitRoom; false means that none is taken up any more.
+// takeUp puts a message in line for its answer, after awaitRoom. It returns false when no more messages are taken up.
 func (w *window) takeUp(s *unanswered) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -61,7 +62,7 @@ func (w *window) takeUp(s *unanswered) bool {
 	return true
 }
 
-// answered makes the room of a message free.
+// answered frees the room of a message.
 func (w *window) answered(s *unanswered) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -70,7 +71,7 @@ func (w *window) answered(s *unanswered) {
 	w.room.Signal()
 }
 
-// close lets no more messages in, for a reason that is nil when there are no more. The first reason stays.
+// close lets no more messages in. The reason is nil when the client has no more messages. The first reason stays.
 func (w *window) close(reason error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -82,7 +83,7 @@ func (w *window) close(reason error) {
 	w.room.Signal()
 }
 
-// reason gives why the window was closed.
+// reason returns why the window was closed.
 func (w *window) reason() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

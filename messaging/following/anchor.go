@@ -8,23 +8,23 @@ import (
 	"openintent/messaging/message"
 )
 
-// anchor is the newest item that a tail knows of its scope, by which it tells whether the log is still the one that it has
-// read. A database that loses commits goes back to an earlier end of the log and gives the places beyond it again. A log that
-// ends before what was read shows it; one that has grown as far again meanwhile has another item in the anchor's place. An
-// item that was removed tells nothing.
+// anchor is the newest item that a tail knows of its scope. By it the tail tells whether the log is still the one that it
+// has read. A database that loses commits goes back to an earlier end of the log and gives the places beyond it a second
+// time. If the log now ends before what was read, its end shows that. If it has grown as far again meanwhile, there is
+// another item in the anchor's place. An item that was removed shows nothing.
 type anchor struct {
 	place int64
 	id    string
 }
 
-// losses are what a tail has found lost since it began: how often, and the lowest place that it knows to be another one now.
+// losses are what a tail has found lost since it began: how often, and the lowest place known to hold another item now.
 type losses struct {
 	count int
 	from  int64
 }
 
-// hold finds out whether a look follows on the sight before, whose anchor's place holds what was found. If it does not, the
-// sight begins anew at the end of what there is.
+// hold finds out whether the page follows on the one before, whose anchor's place now holds what was found. If it does not,
+// the page begins anew at the end of what there is.
 func (s *sharedPage) hold(before *sharedPage, found anchor) {
 	s.anchor, s.losses = found, before.losses
 	lost := int64(math.MaxInt64)
@@ -43,11 +43,11 @@ func (s *sharedPage) hold(before *sharedPage, found anchor) {
 		s.after, s.Through, s.sharedSince = s.end(), s.end(), s.Now
 		s.anchor = anchor{}
 	}
-	s.drop()
+	s.setAnchor()
 }
 
-// drop drops the anchor at the newest of the shared items.
-func (s *sharedPage) drop() {
+// setAnchor sets the anchor to the newest of the shared items, if that is newer.
+func (s *sharedPage) setAnchor() {
 	if len(s.Items) == 0 {
 		return
 	}
@@ -61,14 +61,15 @@ func (s *sharedPage) drop() {
 	}
 }
 
-// denies tells whether a message that was stored lately has the place of another one that the sight shares.
+// denies tells whether the page has another message in the place of a message that was stored lately.
 func (s *sharedPage) denies(m *message.Message) bool {
 	shared := s.since(m.Ordinal - 1)
 	return len(shared) > 0 && shared[0].Place == m.Ordinal && shared[0].Message.ID != m.ID
 }
 
-// prepare gives the statements that read what is in the anchor's place, or before it if nothing is there any more, and where
-// they put it. Each query reads some place and id, up to a place. Without an anchor yet the newest item is read.
+// prepare returns the statements that read what is in the anchor's place, or before it if nothing is there any more, and
+// the anchor that they fill. Each query reads a place and an id, up to a place. While there is no anchor yet, the newest
+// item is read.
 func (a anchor) prepare(queries []string, arguments ...any) (found *anchor, statements []database.Statement) {
 	found = new(anchor)
 	through := a.place
@@ -96,8 +97,8 @@ var anchored = []string{
 	"SELECT ordinal, id FROM messages WHERE intent_no = ? AND channel_no = ? AND ordinal <= ? ORDER BY ordinal DESC LIMIT 1",
 }
 
-// anchoredInIntent reads an intent's newest message or event up to a position. The log's copy of a message shares its position
-// and comes after it.
+// anchoredInIntent reads an intent's newest message or event up to a position. The log's copy of a message has the same
+// position as the message and comes after it.
 var anchoredInIntent = []string{
 	"SELECT position, id FROM messages WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",
 	"SELECT position, id FROM events WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",

@@ -11,18 +11,18 @@ import (
 	"openintent/messaging/reading"
 )
 
-// gains are what lets a follower's caller see more of what lies behind its cursor than it did before.
+// gains are what lets a follower's caller see more of what lies behind its cursor than before.
 type gains struct {
-	// role is a role that it holds now and did not hold; empty: none.
+	// role is a role that the caller holds now and did not hold before; empty for none.
 	role string
-	// channelNos are channels of an intent in which it takes part now and did not.
+	// channelNos are channels of an intent in which the caller takes part now and did not before.
 	channelNos []int64
 }
 
 func (g gains) none() bool { return g.role == "" && len(g.channelNos) == 0 }
 
-// gains compares what the caller was at an earlier sight with what it is now.
-func (f *follower) gains(earlier *sharedPage) (gained gains) {
+// gainedSince compares the caller as of an earlier shared page with the caller as of the latest one.
+func (f *follower) gainedSince(earlier *sharedPage) (gained gains) {
 	before, now := earlier.Presences[f.by.Agent], f.seen.Presences[f.by.Agent]
 	if now.HoldsRole(now.RoleID) && !before.HoldsRole(now.RoleID) {
 		gained.role = now.RoleID
@@ -33,7 +33,8 @@ func (f *follower) gains(earlier *sharedPage) (gained gains) {
 	return gained
 }
 
-// backfill delivers the open requests behind the cursor that are visible by what was gained. The cursor stays.
+// backfill delivers the open requests behind the cursor that the caller can see because of its gains. The cursor stays
+// where it is.
 func (f *follower) backfill(ctx context.Context, gained gains) error {
 	limit := reading.FirstChunk
 	for after := int64(0); ; {
@@ -57,7 +58,7 @@ func (f *follower) backfill(ctx context.Context, gained gains) error {
 	}
 }
 
-// openRequests reads open requests by what was gained, after a position and no further than the cursor.
+// openRequests reads the open requests that the gains may show, after a position and no further than the cursor.
 func (f *follower) openRequests(tx *database.Tx, gained gains, after int64, limit int) (*reading.LogPage, error) {
 	condition, arguments := f.gainedRequests(tx, gained)
 	if f.seen.Channel != nil {
@@ -97,8 +98,8 @@ func copiesOf(tx *database.Tx, intentNo int64, messages []*message.Message) (*in
 	return copies, tx.Pipeline(read)
 }
 
-// gainedRequests says in SQL which open requests were gained: those to the role gained, and those to the caller or its role
-// in the channels gained.
+// gainedRequests says in SQL which open requests were gained: those to the gained role, and in the gained channels those to
+// the caller or to its role.
 func (f *follower) gainedRequests(tx *database.Tx, gained gains) (condition string, arguments []any) {
 	var either []string
 	if gained.role != "" {

@@ -15,20 +15,20 @@ import (
 	"openintent/messaging/reading"
 )
 
-// offeredAtOnce is how many messages a follower hands over at most before it records that.
-const offeredAtOnce = 16
+// maxUnrecorded is how many messages a follower hands over at most before it records that.
+const maxUnrecorded = 16
 
-// delivery is what is handed to a follower: an entry, or the mark that it has caught up.
+// delivery is what a follower hands its client: an entry, or the mark that the client has caught up.
 type delivery struct {
 	reading.Entry
 	caughtUp bool
-	// position is the cursor to go on after; a backfilled message carries the cursor reached before it.
+	// position is the cursor after which to go on. A backfilled message carries the cursor reached before it.
 	position int64
 	backfill bool
 }
 
-// follower follows one scope for one caller: a cursor over the scope's items. It sends what the caller may see, in order,
-// and never skips; the caller's rights are those of the latest look.
+// follower follows one scope for one caller, with a cursor over the scope's items. It sends what the caller may see, in
+// order, and skips nothing of that. The latest shared page decides what the caller may see.
 type follower struct {
 	scope  scope
 	tails  *Tails
@@ -37,24 +37,24 @@ type follower struct {
 	filter reading.Filter
 	send   func(delivery) error
 
-	// seen is the sight by which the caller's rights were last decided.
+	// seen is the shared page by which the caller's rights were last decided.
 	seen *sharedPage
-	// viewer is the caller as of that sight in one channel, the last one that was asked for.
+	// viewer is the caller as of that page in one channel, viewing: the last channel that was asked for.
 	viewer  message.Viewer
 	viewing *channels.Rules
-	// cursor and position are the cursor, in the scope and in the intent's log. live is true once it has reached the end:
-	// from there on the follower shares what the tail reads, before that it reads for itself how things are now.
+	// cursor is the place in the scope, position the place in the intent's log. live is true once the cursor has reached
+	// the end. From then on the follower shares what the tail reads; before that it reads for itself how things are now.
 	cursor, position int64
 	live             bool
-	// readUnder is the epoch of the sight by which the latest items were asked for.
+	// readUnder is the epoch of the shared page by which the latest items were asked for.
 	readUnder int64
-	// limit is how many rows the next page of its own may have.
+	// limit is how many rows the next page that the follower reads itself may have.
 	limit int
 	// history is the scope's end, and lastPosition the log's, when the caller was admitted. marked is true once the caller
 	// was told that it has caught up with them.
 	history, lastPosition int64
 	marked                bool
-	// offered are messages that were handed over, until that is recorded.
+	// offered are messages that were handed over and are not recorded yet.
 	offered []*message.Message
 }
 
@@ -63,18 +63,18 @@ type Stream struct {
 	Scope  scope
 	By     caller.Caller
 	Filter reading.Filter
-	// After is the position to go on after; nil: from now on.
+	// After is the position after which to go on. With nil the stream goes on from now.
 	After *int64
 	// Admitted is called once, when the caller may follow and the cursor is good, with the position after which the stream
-	// begins: so a quiet stream is told apart from a refusal, and one that is lost before its first message can be gone on
-	// with.
+	// begins. So a client can tell a quiet stream from a refusal, and can go on with a stream that is lost before its first
+	// message.
 	Admitted func(position int64) error
-	// Server is the gRPC stream that everything is sent on.
+	// Server is the gRPC stream on which everything is sent.
 	Server grpc.ServerStream
 }
 
 // Follow streams until everything is delivered and nothing can follow, the caller loses access, or the context ends. It
-// always returns why.
+// always returns the reason.
 func (t *Tails) Follow(ctx context.Context, asked Stream) error {
 	joined, seen, err := t.join(ctx, asked.Scope, asked.By.Agent)
 	if err != nil {
@@ -82,7 +82,8 @@ func (t *Tails) Follow(ctx context.Context, asked Stream) error {
 	}
 	defer t.leave(joined, asked.By.Agent)
 	f := &follower{
-		tails: t, scope: asked.Scope, tail: joined, by: asked.By, filter: asked.Filter, send: newSender(asked.Server).send, limit: reading.FirstChunk,
+		tails: t, scope: asked.Scope, tail: joined, by: asked.By, filter: asked.Filter,
+		send: newSender(asked.Server).send, limit: reading.FirstChunk,
 	}
 	defer f.recordOffered()
 	if err := f.begin(ctx, seen, asked.After); err != nil {
@@ -94,7 +95,7 @@ func (t *Tails) Follow(ctx context.Context, asked Stream) error {
 	for {
 		err := f.catchUp(ctx)
 		if errors.Is(err, channels.ErrChannelNotFound) {
-			return message.ErrChannelClosed // deleted meanwhile, which closes it
+			return message.ErrChannelClosed // it was deleted meanwhile, which closes it
 		}
 		if err != nil {
 			return err
@@ -129,7 +130,7 @@ func (f *follower) begin(ctx context.Context, seen *sharedPage, after *int64) er
 	})
 }
 
-// decide decides by a sight whether the caller may follow on.
+// decide decides by a shared page whether the caller may go on following.
 func (f *follower) decide(seen *sharedPage) error {
 	if seen.err != nil {
 		return seen.err
@@ -138,8 +139,9 @@ func (f *follower) decide(seen *sharedPage) error {
 	return f.scope.admit(seen, f.by)
 }
 
-// NewViewer gives the caller as the viewer of a channel. In the scope of an intent the rules may be newer than the sight:
-// a channel that the caller came to see since then is backfilled with the next sight, so it is not shown before.
+// viewerIn returns the caller as the viewer of a channel. In the scope of an intent the channel's rules may be newer than
+// the shared page. A channel that the caller came to see since then is backfilled with the next shared page, so it is not
+// shown before.
 func (f *follower) viewerIn(channel *channels.Rules) message.Viewer {
 	if f.viewing != channel {
 		f.viewing, f.viewer = channel, f.seen.ViewerOf(channel, f.by.Agent, f.by.IsOperator)
@@ -151,9 +153,9 @@ func (f *follower) viewerIn(channel *channels.Rules) message.Viewer {
 	return f.viewer
 }
 
-// refresh decides anew if there is a newer sight, and delivers what the caller's gains by then let it see of what lies
-// behind the cursor. With a role gained, what was read before is outdated: which requests were open then says nothing about
-// which are.
+// refresh decides anew if there is a newer shared page, and delivers what the caller has come to see by then of what lies
+// behind the cursor. If the caller gained a role, what was read before is outdated: it shows which requests were open then,
+// and not which are open now.
 func (f *follower) refresh(ctx context.Context) (outdated bool, err error) {
 	select {
 	case <-f.seen.superseded:
@@ -167,7 +169,7 @@ func (f *follower) refresh(ctx context.Context) (outdated bool, err error) {
 	if f.seen.losses.count > before.losses.count && f.cursor >= f.seen.losses.from {
 		return false, message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(f.seen.Head.LastPosition, 10))
 	}
-	gained := f.gains(before)
+	gained := f.gainedSince(before)
 	if gained.none() {
 		return false, nil
 	}
@@ -177,7 +179,7 @@ func (f *follower) refresh(ctx context.Context) (outdated bool, err error) {
 	return outdated, f.backfill(ctx, gained)
 }
 
-// catchUp delivers everything up to the latest sight.
+// catchUp delivers everything up to the end of the latest shared page.
 func (f *follower) catchUp(ctx context.Context) error {
 	if err := f.mark(f.cursor); err != nil {
 		return err
@@ -202,8 +204,8 @@ func (f *follower) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// next gives the items after the cursor, and the place up to which there are no others: those that the tail shares, or a
-// page of the follower's own.
+// next returns the items after the cursor, and the place up to which there are no others. A follower that has fallen behind
+// the shared page reads its own page; any other takes what the tail shares.
 func (f *follower) next(ctx context.Context) (found *reading.LogPage, err error) {
 	f.readUnder = f.seen.Head.Epoch
 	if f.live && f.cursor >= f.seen.after {
@@ -222,10 +224,10 @@ func (f *follower) next(ctx context.Context) (found *reading.LogPage, err error)
 	return found, nil
 }
 
-// deliverAll delivers a section, or a part of it when rules have changed since it was read: the rest is to be read again.
+// deliverAll delivers a log page. It stops when rules have changed since the page was read; the rest is read again.
 func (f *follower) deliverAll(ctx context.Context, found *reading.LogPage) error {
 	for _, it := range found.Items {
-		// A client may have kept the one before waiting for long.
+		// The client may have taken long to accept the entry before.
 		if outdated, err := f.refresh(ctx); err != nil || outdated {
 			return err
 		}
@@ -240,15 +242,16 @@ func (f *follower) deliverAll(ctx context.Context, found *reading.LogPage) error
 	return nil
 }
 
-// pass moves the cursor past what is not there or not the caller's to see.
+// pass moves the cursor past what is not there, and past what the caller may not see.
 func (f *follower) pass(place int64) {
 	f.cursor = max(f.cursor, place)
 	if f.seen.Channel == nil {
-		f.position = f.cursor // the places of an intent are its positions
+		f.position = f.cursor // in an intent, the places are the positions
 	}
 }
 
-// mark tells the caller, once, that everything stored before it was admitted is delivered, when the cursor has come so far.
+// mark tells the caller, once, that everything stored before it was admitted is delivered, when the cursor has come that
+// far.
 func (f *follower) mark(passed int64) error {
 	if f.marked || passed < f.history {
 		return nil
@@ -257,12 +260,12 @@ func (f *follower) mark(passed int64) error {
 	return f.send(delivery{caughtUp: true, position: f.position})
 }
 
-// deliver hands one item on, if the caller may see it, it was not evicted and its time has not run out, and moves the
-// cursor past it. It is outdated when the rules of its channel are not known as of now.
+// deliver hands one item on and moves the cursor past it. It hands the item on if the caller may see it, the item was not
+// evicted and its time has not run out. It returns outdated when it does not know the current rules of the item's channel.
 func (f *follower) deliver(found *reading.LogPage, it reading.Item) (outdated bool, err error) {
 	entry := f.entry(it)
 	if it.Message != nil {
-		in, known := f.talkOf(found, it.Message.ChannelNo)
+		in, known := f.stateOf(found, it.Message.ChannelNo)
 		if !known {
 			return true, nil
 		}
@@ -279,9 +282,9 @@ func (f *follower) deliver(found *reading.LogPage, it reading.Item) (outdated bo
 	return false, f.hand(delivery{Entry: entry, position: entry.Position})
 }
 
-// StateOf gives the state of a section's channel as of the latest sight or, under the same rules, as it was read. Rules that
-// changed since the section was asked for make it outdated, unless it was read under them already.
-func (f *follower) talkOf(found *reading.LogPage, channelNo int64) (reading.ChannelState, bool) {
+// stateOf returns the state of a log page's channel as of the latest shared page or, under the same rules, as it was read.
+// It returns false when the rules have changed since the page was asked for, unless the page was read under them already.
+func (f *follower) stateOf(found *reading.LogPage, channelNo int64) (reading.ChannelState, bool) {
 	if known, ok := f.seen.StateOf(channelNo); ok {
 		return known, true
 	}
@@ -303,7 +306,7 @@ func (f *follower) hand(d delivery) error {
 	if d.Message != nil {
 		f.offered = append(f.offered, d.Message)
 	}
-	if len(f.offered) == offeredAtOnce {
+	if len(f.offered) == maxUnrecorded {
 		f.recordOffered()
 	}
 	return nil
@@ -318,7 +321,7 @@ func (f *follower) recordOffered() {
 	}
 }
 
-// entry gives an item as an entry of now.
+// entry returns an item as an entry of now.
 func (f *follower) entry(it reading.Item) reading.Entry {
 	return reading.Entry{
 		Position: it.Position(), IntentNo: f.seen.Head.IntentNo, IntentID: f.seen.Head.IntentID,
@@ -326,7 +329,7 @@ func (f *follower) entry(it reading.Item) reading.Entry {
 	}
 }
 
-// now is the time for a delivery: that of the sight, or a later one when the client took its time.
+// now is the time for a delivery: that of the shared page, or a later one when the client took its time.
 func (f *follower) now() time.Time {
 	if now := f.tails.DB.Now(); now.After(f.seen.Now) {
 		return now

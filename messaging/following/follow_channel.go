@@ -37,7 +37,7 @@ func (c ChannelScope) look(t *Tails, tx *database.Tx, before *sharedPage, agentI
 	return next, nil
 }
 
-// newer gives the statement that reads what came since a sight; the first sight begins at the channel's end.
+// newer returns the statement that reads what came since a shared page. The first shared page begins at the channel's end.
 func (c ChannelScope) newer(tx *database.Tx, before *sharedPage) (rows *reading.MessagePage, statement []database.Statement) {
 	if before.Channel == nil {
 		return new(reading.MessagePage), nil
@@ -49,8 +49,8 @@ func (c ChannelScope) newer(tx *database.Tx, before *sharedPage) (rows *reading.
 	return rows, []database.Statement{read}
 }
 
-// take follows on a sight under the same rules, if the messages are those after its last one and the caller's right to each
-// of them does not depend on what only a look can tell.
+// take follows on a shared page under the same rules, if the handed-over messages come right after its last one and the
+// handover alone shows who sees them (Snapshot.CanTell).
 func (c ChannelScope) take(t *Tails, before *sharedPage, stored *wake.Handover) *sharedPage {
 	now := stored.Head.At(t.DB.Now())
 	if before.Channel == nil || before.err != nil || !stored.Fresh(now) {
@@ -61,13 +61,13 @@ func (c ChannelScope) take(t *Tails, before *sharedPage, stored *wake.Handover) 
 		if before.denies(stored.Messages[len(stored.Messages)-1]) {
 			return nil
 		}
-		return before // a look has seen it
+		return before // the page has it already
 	}
 	if rows[0].Ordinal != before.Through+1 || stored.Head.Epoch != before.Head.Epoch || !before.CanTell(stored) {
 		return nil
 	}
 	if len(rows) < len(stored.Messages) {
-		return nil // one commit is seen whole or not at all, so the log has lost what was seen and gives its places again
+		return nil // a commit is seen whole or not at all, so the log has lost what was seen and gives its places a second time
 	}
 	next := &sharedPage{LogPage: reading.LogPage{Snapshot: before.Snapshot}, number: before.number}
 	next.Head, next.Count, next.Now = stored.Head, stored.Count, now
@@ -76,12 +76,12 @@ func (c ChannelScope) take(t *Tails, before *sharedPage, stored *wake.Handover) 
 	}
 	next.extend(before, rows)
 	next.anchor, next.losses = before.anchor, before.losses
-	next.drop()
+	next.setAnchor()
 	return next
 }
 
-// extend takes over the messages of the sight before and adds what came since. When the rows leave a gap to those, or the
-// channel has closed, which expires its requests, it begins anew.
+// extend takes over the messages of the shared page before and adds those that came since. It begins anew when the rows
+// leave a gap after those messages, or when the channel has closed, which expires its requests.
 func (s *sharedPage) extend(before *sharedPage, rows []*message.Message) {
 	rows = slices.DeleteFunc(rows, func(m *message.Message) bool { return m.Ordinal <= s.Count.Floor })
 	keep, from, through := !s.stale(before) && !s.Closed(), before.Through, before.Through
@@ -97,7 +97,7 @@ func (s *sharedPage) extend(before *sharedPage, rows []*message.Message) {
 	s.share(before, keep, from, itemsOf(rows), through)
 }
 
-// itemsOf gives a channel's messages as items of its scope.
+// itemsOf returns a channel's messages as items of the channel's scope.
 func itemsOf(messages []*message.Message) []reading.Item {
 	items := make([]reading.Item, len(messages))
 	for i, m := range messages {

@@ -13,12 +13,13 @@ import (
 	"openintent/messaging/wake"
 )
 
-// IntentScope is one intent, by its number: its logged events and the messages of all its channels, by their positions.
+// IntentScope is one intent, by its number. Its items are its logged events and the messages of all its channels, by their
+// positions.
 type IntentScope int64
 
 func (n IntentScope) topics() []any { return []any{wake.FeedTopic(n), wake.IntentTopic(n)} }
 
-// look reads the rows in one round trip and in a second what deciding on them needs.
+// look reads the rows in one round trip, and in a second one what decides who sees them.
 func (n IntentScope) look(t *Tails, tx *database.Tx, before *sharedPage, agentIDs []string) (*sharedPage, error) {
 	r := reading.LogQuery{
 		IntentNo: int64(n), After: before.Through, Through: math.MaxInt64, Everyone: true, Limit: tailPage,
@@ -52,7 +53,7 @@ func (n IntentScope) look(t *Tails, tx *database.Tx, before *sharedPage, agentID
 	return next, nil
 }
 
-// take looks: the logged events are not handed over.
+// take always asks for a look, because the writer does not hand over logged events.
 func (n IntentScope) take(*Tails, *sharedPage, *wake.Handover) *sharedPage { return nil }
 
 func (n IntentScope) admit(seen *sharedPage, by caller.Caller) error {

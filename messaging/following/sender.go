@@ -25,7 +25,7 @@ func (s sender) send(d delivery) error {
 	return s.server.SendMsg(form)
 }
 
-// form gives what the stream takes for a delivery. What is not the same for all followers is made for each.
+// form returns a delivery in the form that the stream takes. What differs from follower to follower is made for each.
 func (s sender) form(d delivery) (form any, err error) {
 	switch {
 	case d.Encodings == nil || d.backfill:

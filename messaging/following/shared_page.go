@@ -10,19 +10,22 @@ import (
 	"openintent/messaging/wake"
 )
 
-// sharedPage is what one look of a tail saw. It is never changed; superseded is closed when there is a newer one.
+// sharedPage is what a tail shares with its followers after one look: the state of the scope and its newest items. It is
+// never changed; superseded is closed when there is a newer one. A follower that has fallen behind the shared page reads
+// its own pages.
 type sharedPage struct {
-	// section's items are all those of the scope with after < place <= through; sharedSince is when the first were read.
+	// The LogPage's items are all items of the scope with after < place <= Through. sharedSince is when the first of them
+	// were read.
 	reading.LogPage
 	after       int64
 	size        int
 	sharedSince time.Time
-	// number counts the tail's looks: one that began later has a higher number. A sight that was handed over has the number
-	// of the look before.
+	// number is the number of the tail's look: a look that began later has a higher number. A page that follows by a
+	// handover keeps the number of the page before.
 	number int64
 	anchor anchor
 	losses losses
-	// exclusions are the intent's for agentIDs, when the scope is one.
+	// exclusions are the intent's exclusions for agentIDs, when the scope is an intent.
 	exclusions *channels.Exclusions
 	agentIDs   []string
 	// err is set when the scope can no longer be looked at.
@@ -30,33 +33,14 @@ type sharedPage struct {
 	superseded chan struct{}
 }
 
-// end is the place of the scope's newest item.
-func (s *sharedPage) end() int64 {
-	if s.Channel != nil {
-		return s.Count.Messages
-	}
-	return s.Head.LastPosition
-}
-
-// ended tells whether nothing can follow any more.
-func (s *sharedPage) ended() bool { return s.Channel != nil && s.Closed() }
-
-// nextChange is when access may change by time alone; zero when nothing is known to.
-func (s *sharedPage) nextChange() time.Time {
-	if s.Access == nil {
-		return time.Time{}
-	}
-	return s.Access.NextChange(s.Now)
-}
-
-// stale tells whether what a sight before shares must be read again by who needs it: when rules have changed, what became
-// of open requests may have changed with them, and after a while statuses have.
+// stale tells whether the page must not take over the items of the page before, so that those who need them read them
+// again. When rules have changed, open requests may have changed with them; after a while, statuses have.
 func (s *sharedPage) stale(before *sharedPage) bool {
-	return before.Head.Epoch != s.Head.Epoch || s.Now.Sub(before.sharedSince).Abs() > wake.SharedFor // Abs: clocks are set back
+	return before.Head.Epoch != s.Head.Epoch || s.Now.Sub(before.sharedSince).Abs() > wake.SharedFor // Abs, because clocks are set back
 }
 
-// share takes over the items that the sight before shares, if keep is set, and adds those that came since: all with places
-// between from and through.
+// share takes over the items of the page before, if keep is set, and adds the items that came since. These are all items
+// with from < place <= through.
 func (s *sharedPage) share(before *sharedPage, keep bool, from int64, items []reading.Item, through int64) {
 	s.Items, s.after, s.Through, s.sharedSince = nil, from, through, s.Now
 	if keep && len(before.Items) > 0 {
@@ -73,8 +57,27 @@ func (s *sharedPage) share(before *sharedPage, keep bool, from int64, items []re
 	}
 }
 
-// since gives those of the shared items that lie after a cursor.
+// since returns the shared items that lie after a cursor.
 func (s *sharedPage) since(cursor int64) []reading.Item {
 	at, _ := slices.BinarySearchFunc(s.Items, cursor+1, func(it reading.Item, place int64) int { return cmp.Compare(it.Place, place) })
 	return s.Items[at:]
+}
+
+// end is the place of the scope's newest item.
+func (s *sharedPage) end() int64 {
+	if s.Channel != nil {
+		return s.Count.Messages
+	}
+	return s.Head.LastPosition
+}
+
+// ended tells whether nothing can follow any more.
+func (s *sharedPage) ended() bool { return s.Channel != nil && s.Closed() }
+
+// nextChange is when access may change by time alone. It is zero when no such time is known.
+func (s *sharedPage) nextChange() time.Time {
+	if s.Access == nil {
+		return time.Time{}
+	}
+	return s.Access.NextChange(s.Now)
 }

@@ -24,13 +24,13 @@ func TestSharedMessagesHaveNoGap(t *testing.T) {
 		}
 		return rows
 	}
-	sightAt := func(count, floor int64) *sharedPage {
+	pageAt := func(count, floor int64) *sharedPage {
 		return &sharedPage{LogPage: reading.LogPage{Snapshot: reading.Snapshot{
 			Head: intents.Head{Epoch: 1}, Channel: &channels.Rules{}, Now: start,
 			Count: channels.Count{Messages: count, Floor: floor},
 		}}}
 	}
-	before := sightAt(3, 0)
+	before := pageAt(3, 0)
 	before.Items, before.after, before.Through, before.sharedSince = itemsOf(rows(1, 2, 3)), 0, 3, start
 	for _, row := range []struct {
 		name           string
@@ -47,7 +47,7 @@ func TestSharedMessagesHaveNoGap(t *testing.T) {
 		{"only evicted requests are left", 900, 898, rows(4, 5), 0, 0, 900, 900},
 		{"everything was removed", 9, 0, nil, 0, 0, 9, 9},
 	} {
-		next := sightAt(row.count, row.floor)
+		next := pageAt(row.count, row.floor)
 		next.extend(before, row.rows)
 		require.Equal(t, row.after, next.after, row.name)
 		require.Equal(t, row.through, next.Through, row.name)
@@ -62,11 +62,11 @@ func TestSharedMessagesHaveNoGap(t *testing.T) {
 		require.Equal(t, next.after+1, next.Items[0].Place, row.name)
 	}
 
-	changed := sightAt(4, 0)
+	changed := pageAt(4, 0)
 	changed.Head.Epoch = 2
 	changed.extend(before, rows(4))
 	require.Equal(t, int64(3), changed.after, "when rules have changed it begins anew")
-	old := sightAt(4, 0)
+	old := pageAt(4, 0)
 	old.Now = start.Add(wake.SharedFor + time.Microsecond)
 	old.extend(before, rows(4))
 	require.Equal(t, int64(3), old.after, "when the messages are old it begins anew")
@@ -105,7 +105,7 @@ func TestSharedMessagesAreBounded(t *testing.T) {
 
 // What a look adds to an intent's shared items joins what was shared, unless rules have changed or it is old.
 func TestSharedItemsOfAnIntent(t *testing.T) {
-	sightAt := func(last int64) *sharedPage {
+	pageAt := func(last int64) *sharedPage {
 		return &sharedPage{LogPage: reading.LogPage{Snapshot: reading.Snapshot{Head: intents.Head{Epoch: 1, LastPosition: last}, Now: start}}}
 	}
 	rows := func(places ...int64) (items []reading.Item) {
@@ -114,20 +114,20 @@ func TestSharedItemsOfAnIntent(t *testing.T) {
 		}
 		return items
 	}
-	first := sightAt(4)
+	first := pageAt(4)
 	first.share(&sharedPage{}, false, 4, nil, 4)
 	require.Empty(t, first.Items)
-	second := sightAt(9)
+	second := pageAt(9)
 	second.share(first, !second.stale(first), first.Through, rows(6, 7), 9)
 	require.Equal(t, [...]int64{4, 9}, [...]int64{second.after, second.Through})
-	third := sightAt(12)
+	third := pageAt(12)
 	third.share(second, !third.stale(second), second.Through, rows(12), 12)
 	require.Equal(t, [...]int64{4, 12}, [...]int64{third.after, third.Through})
 	require.Equal(t, rows(7, 12), third.since(6))
 	require.Equal(t, rows(6, 7, 12), third.since(4))
 	require.Equal(t, rows(12), third.since(9))
 	require.Empty(t, third.since(12))
-	changed := sightAt(13)
+	changed := pageAt(13)
 	changed.Head.Epoch = 2
 	changed.share(third, !changed.stale(third), third.Through, rows(13), 13)
 	require.Equal(t, [...]int64{12, 13}, [...]int64{changed.after, changed.Through})

@@ -19,30 +19,31 @@ import (
 )
 
 const (
-	// tailLength is how many of a scope's newest items its followers share; who is further behind reads pages of its own. A
-	// stalled follower therefore costs a cursor and no memory.
+	// tailLength is how many of a scope's newest items its followers share. A follower that has fallen further behind reads
+	// its own pages, so a stalled follower costs a cursor and no memory.
 	tailLength = 1024
-	// tailBytes bounds them in size.
+	// tailBytes bounds the shared items in size.
 	tailBytes = 2 * reading.MaxPageBytes
-	// tailPage is how many messages, and events, one look of a tail reads.
+	// tailPage is how many messages, and how many events, one look of a tail reads.
 	tailPage = 128
 )
 
-// scope is what streams follow, and how it is read: a channel or an intent. Followers of equal scopes share a tail. Items
-// have a place in their scope; a cursor is the place of the last item that was passed.
+// scope is what a stream follows, and how that is read: a channel or an intent. Followers of equal scopes share a tail.
+// Each item has a place in its scope. A cursor is the place of the last item that was passed.
 type scope interface {
-	// topics are what wakes the tail, beside the followers' agent records.
+	// topics are what wakes the tail, beside changes of the followers' agent records.
 	topics() []any
-	// look reads the scope anew, all but what was seen before. The first sight begins at the scope's end.
+	// look reads the scope's state, and the items that the page before does not have. The first page begins at the scope's
+	// end.
 	look(t *Tails, tx *database.Tx, before *sharedPage, agentIDs []string) (*sharedPage, error)
 	// admit refuses a caller who may not follow the scope.
 	admit(seen *sharedPage, by caller.Caller) error
 	// cursorAt finds the place of the last item up to a position.
 	cursorAt(tx *database.Tx, seen *sharedPage, position int64) (int64, error)
-	// take gives the sight that follows on another by what a commit handed over, and no other: the same when that holds
-	// nothing new, nil when it takes a look.
+	// take returns the page that follows on another one by what a commit handed over. It returns the same page when the
+	// handover holds nothing new, and nil when only a look can tell.
 	take(t *Tails, before *sharedPage, stored *wake.Handover) *sharedPage
-	// read reads what a follower may see after its cursor, up to what the sight knows of.
+	// read reads what a follower may see after its cursor, up to the end of what the shared page knows of.
 	read(t *Tails, tx *database.Tx, f *follower) (*reading.LogPage, error)
 }
 
@@ -54,11 +55,11 @@ type Config struct {
 	Logger *slog.Logger
 	// LookAgain is how long a tail waits at most before it looks without having been woken.
 	LookAgain time.Duration
-	// Offered is told what was handed to an agent, and when.
+	// Offered is told which messages were handed to an agent, and when.
 	Offered func(agent string, at time.Time, messages ...*message.Message)
 }
 
-// Tails are the tails of the scopes that are being followed.
+// Tails are the tails of all scopes that somebody follows.
 type Tails struct {
 	Config
 	mutex   sync.Mutex
@@ -66,8 +67,8 @@ type Tails struct {
 	running sync.WaitGroup
 }
 
-// tail reads a scope once for all its followers: at each wake-up, and now and then without one, it looks at the scope's
-// state, the followers' agent records and what is new, and publishes that as a sight.
+// tail reads a scope once for all its followers. At each wake-up, and now and then without one, it looks at the scope's
+// state, the followers' agent records and what is new, and publishes that as a shared page.
 type tail struct {
 	tails    *Tails
 	scope    scope
@@ -75,18 +76,18 @@ type tail struct {
 	cancel   context.CancelFunc
 
 	mutex     sync.Mutex
-	followers map[string]int // by agent
-	begun     int64          // looks begun
+	followers map[string]int // how many follow, by agent
+	begun     int64          // how many looks have begun
 	latest    *sharedPage
 }
 
-// New makes tails; Stop ends them.
+// New makes tails. Stop ends them.
 func New(cfg Config) *Tails {
 	return &Tails{Config: cfg, byScope: make(map[scope]*tail)}
 }
 
-// join begins following a scope as an agent, and gives the first sight of a look that began afterwards: an earlier one
-// may lack the agent's record, and what the caller knows already. Call leave when done.
+// join begins to follow a scope as an agent. It returns the page of the first look that began afterwards, because an
+// earlier one may lack the agent's record and what the caller knows already. Call leave when done.
 func (t *Tails) join(ctx context.Context, followed scope, agent string) (*tail, *sharedPage, error) {
 	joined, begun := t.enter(followed, agent)
 	joined.listener.Signal()
@@ -125,7 +126,7 @@ func (t *Tails) enter(followed scope, agent string) (joined *tail, begun int64) 
 	return joined, joined.begun
 }
 
-// leave ends an agent's following; the last one ends the tail.
+// leave ends an agent's following. When the last follower leaves, the tail ends.
 func (t *Tails) leave(joined *tail, agent string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -142,7 +143,7 @@ func (t *Tails) leave(joined *tail, agent string) {
 	}
 }
 
-// Looks tells how often a scope was looked at since somebody began to follow it; 0 when nobody does.
+// Looks tells how many looks at a scope have begun since somebody began to follow it. It is 0 when nobody does.
 func (t *Tails) Looks(followed scope) int64 {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -155,7 +156,7 @@ func (t *Tails) Looks(followed scope) int64 {
 	return tail.begun
 }
 
-// Stop waits until no tail runs any more; their followers have gone before.
+// Stop waits until no tail runs any more. The followers must have left before.
 func (t *Tails) Stop() { t.running.Wait() }
 
 func (t *tail) current() *sharedPage {
@@ -164,7 +165,7 @@ func (t *tail) current() *sharedPage {
 	return t.latest
 }
 
-// wait returns when there is a newer sight than the given one.
+// wait returns when there is a newer shared page than the given one.
 func (t *tail) wait(ctx context.Context, seen *sharedPage) error {
 	select {
 	case <-seen.superseded:
@@ -184,10 +185,12 @@ func (t *tail) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.As(err, &refusal):
-			next = &sharedPage{LogPage: reading.LogPage{Snapshot: before.Snapshot, Through: before.Through}, after: before.Through, err: refusal,
-				anchor: before.anchor, losses: before.losses}
+			next = &sharedPage{
+				LogPage: reading.LogPage{Snapshot: before.Snapshot, Through: before.Through}, after: before.Through,
+				anchor: before.anchor, losses: before.losses, err: refusal,
+			}
 		case err != nil:
-			t.tails.Logger.Warn("what is followed could not be read; it is looked at again", "error", err)
+			t.tails.Logger.Warn("a followed scope could not be read; the tail looks again", "error", err)
 			next = before
 		}
 		if next != before {
@@ -209,8 +212,8 @@ func (t *tail) publish(next *sharedPage) {
 	t.latest = next
 }
 
-// pause waits until it is time to look: woken, after a while, or when a rule changes by time. What is handed over meanwhile
-// is published without a look, as far as it follows on what was seen; that puts off no look.
+// pause waits until it is time to look: after a wake-up, after a while, or when a rule changes by time. What is handed over
+// meanwhile is published without a look, as far as it follows on the shared page. That does not put off any look.
 func (t *tail) pause(ctx context.Context, seen *sharedPage) {
 	wait := t.tails.LookAgain
 	if change := seen.nextChange(); !change.IsZero() {
@@ -230,7 +233,7 @@ func (t *tail) pause(ctx context.Context, seen *sharedPage) {
 	}
 }
 
-// take publishes what was handed over to the tail; nil when it is to look.
+// take publishes what was handed over to the tail. It returns nil when the tail has to look.
 func (t *tail) take(seen *sharedPage) *sharedPage {
 	given, look := t.listener.Take()
 	if look {
@@ -245,7 +248,7 @@ func (t *tail) take(seen *sharedPage) *sharedPage {
 		latest = next
 	}
 	if latest != seen {
-		t.publish(latest) // once, so that the followers are not woken for each
+		t.publish(latest) // once, so that not each of them wakes the followers
 	}
 	if look {
 		return nil
@@ -253,7 +256,7 @@ func (t *tail) take(seen *sharedPage) *sharedPage {
 	return latest
 }
 
-// takeOne gives the sight that follows by one handover; nil when the tail is to look.
+// takeOne returns the page that follows by one handover. It returns nil when the tail has to look.
 func (t *tail) takeOne(seen *sharedPage, stored *wake.Handover) (next *sharedPage) {
 	defer func() {
 		if cause := recover(); cause != nil { // nobody above would contain it
@@ -278,7 +281,7 @@ func (t *tail) look(ctx context.Context, before *sharedPage, agentIDs []string) 
 	return next, err
 }
 
-// begin counts a look and names the agents whose records it is to read.
+// begin counts a look, and returns the agents whose records the look must read.
 func (t *tail) begin() (number int64, agentIDs []string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

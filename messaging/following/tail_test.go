@@ -20,9 +20,9 @@ import (
 	"openintent/messaging/writing"
 )
 
-// Where rules are read that are newer than the sight, what the caller gains by them waits for the next sight, which
-// backfills it.
-func TestGainsWaitForTheirSight(t *testing.T) {
+// When a follower reads rules that are newer than its shared page, what the caller gains by them waits for the next shared page,
+// which backfills it.
+func TestGainsWaitForTheirPage(t *testing.T) {
 	channelstest.Each(t, func(t *testing.T, p *channelstest.Place) {
 		id, key := p.Explicit(t, "alice")
 		reader := reading.Reader{Intents: p.Intents, Channels: p.Channels}

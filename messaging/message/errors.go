@@ -6,7 +6,7 @@ import (
 	"openintent/fault"
 )
 
-// Refusals that several paths share. Each is a value; paths add metadata with With.
+// Refusals that several paths share. Each is a value; a path adds metadata with With.
 var (
 	ErrMessageNotFound = fault.New(fault.NotFound, "MESSAGE_NOT_FOUND",
 		"There is no such message for this caller on this channel; check the message id.")
@@ -30,9 +30,9 @@ var (
 		"Only the sender of a request may await its responses; answer it with a reply instead.")
 	ErrOwnMessage = fault.New(fault.Denied, "OWN_MESSAGE",
 		"A message is acknowledged by its recipients, not by its sender.")
-	// ErrCursorBeyondLog ends a stream, or refuses to begin one, after a place that its log does not have.
+	// ErrCursorBeyondLog ends a stream, or refuses to begin one, whose position lies beyond the end of the log.
 	ErrCursorBeyondLog = fault.New(fault.Conflict, "CURSOR_BEYOND_LOG",
-		"The log ends before this stream's position, which was mistaken or is of messages that the database has lost; "+
+		"The log ends before this stream's position: the position is wrong, or the database has lost messages; "+
 			"begin again without a position, and list the messages since a time.")
 	ErrKeyReused = fault.New(fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED",
 		"This idempotency key was used for a different message; use a new key for a new message.")

@@ -8,13 +8,19 @@ import (
 	"openintent/intents"
 )
 
-// ExpireRequests ends open requests of one intent for good, by their positions. The intent's head is locked.
+// ExpireRequests stores that open requests of one intent, named by their positions, have expired. The caller holds the lock of the
+// intent's head.
+//
+// Message.Expired decides, by time and by Abandoned, whether a request has expired, and readers follow that; the functions here
+// write it down. Their callers are the sweep (messaging/expiry.go), a departure (messaging/departure.go), the closing of a channel
+// and an Ask whose time is over (messaging/answers.go).
 func ExpireRequests(tx *database.Tx, head *intents.Head, positions []int64) error {
 	head.Touch()
 	return expireOpen(tx, head.IntentNo, head.Now(), "position", positions)
 }
 
-// ExpireInChannels ends the open requests of channels that close, whatever the cause (RFC-0021 section 7).
+// ExpireInChannels stores that the open requests of channels that close have expired, whatever closes them (RFC-0021
+// section 7).
 func ExpireInChannels(tx *database.Tx, head *intents.Head, closed []*channels.Rules, at time.Time) error {
 	numbers := make([]int64, len(closed))
 	for i, channel := range closed {
@@ -23,7 +29,7 @@ func ExpireInChannels(tx *database.Tx, head *intents.Head, closed []*channels.Ru
 	return expireOpen(tx, head.IntentNo, at, "channel_no", numbers)
 }
 
-// expireOpen stores that requests expired at a time: those that are open and have one of the values in a column.
+// expireOpen stores the time at which requests expired: all open requests whose column has one of the values.
 func expireOpen(tx *database.Tx, intentNo int64, at time.Time, column string, values []int64) error {
 	in, argument := tx.In(column, values)
 	return tx.Pipeline(

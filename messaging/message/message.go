@@ -10,7 +10,7 @@ import (
 	"openintent/jsonvalue"
 )
 
-// Type is what a message is for (RFC-0021 section 2.3).
+// Type says what a message is for (RFC-0021 section 2.3).
 type Type string
 
 // The message types.
@@ -21,7 +21,7 @@ const (
 	TypeBroadcast Type = "broadcast"
 )
 
-// Status is how far a message came (RFC-0021 section 2.5). `pending` is not among them: a message is acknowledged and
+// Status says how far a message has come (RFC-0021 section 2.5). There is no `pending`: a message is acknowledged and
 // visible only once it is stored, and from then on it is delivered.
 type Status string
 
@@ -35,7 +35,7 @@ const (
 // Message is one stored communication. Zero times and empty texts mean unset.
 type Message struct {
 	IntentNo, ChannelNo int64
-	// Position is the place in the intent's log, Ordinal the place in the channel.
+	// Position is the message's place in the intent's log, Ordinal its place in the channel.
 	Position, Ordinal int64
 
 	ID, ChannelID string
@@ -43,42 +43,42 @@ type Message struct {
 	// Target is the address as sent: an agent, role:<role_id>, "*", or empty, which means everyone as "*" does.
 	Target string
 	Type   Type
-	// CorrelationPosition and CorrelationID name a response's request.
+	// CorrelationPosition and CorrelationID name the request that a response answers.
 	CorrelationPosition int64
 	CorrelationID       string
 	Payload, Metadata   jsonvalue.Object
 
 	CreatedAt, ExpiresAt time.Time
-	// ReadAt is the first acknowledgement by any recipient.
+	// ReadAt is when the first of the recipients acknowledged the message.
 	ReadAt time.Time
-	// EndedAt is set once expiry was made lasting.
+	// EndedAt is set once the message's expiry is stored (expiry.go).
 	EndedAt time.Time
-	// Open is true for a request that is neither answered nor expired for good.
+	// Open is true for a request that nobody has answered and whose expiry is not stored.
 	Open bool
-	// AnsweredAt is when a request to a role was first answered; zero for one that was not, and for any other message.
+	// AnsweredAt is when a request to a role got its first answer. It is zero without an answer, and for any other message.
 	AnsweredAt time.Time
-	// Abandoned is true for an open request whose addressee left after it was sent, or whose channel has closed: it counts
-	// as expired, whether or not the departure's work or the channel's sweep has reached it.
+	// Abandoned is true for an open request whose addressee left after it was sent, or whose channel has closed. It counts
+	// as expired even before the departure's work or the sweep has stored that.
 	Abandoned bool
 
 	// ReadByViewer tells whether the viewer for whom the message was loaded has acknowledged it.
 	ReadByViewer bool
-	// AnsweredByViewer tells of a request to a role whether that viewer has answered it.
+	// AnsweredByViewer tells whether that viewer has answered the message, if it is a request to a role.
 	AnsweredByViewer bool
 }
 
-// ForAnother gives the message as it is for somebody else than whom it was loaded for.
+// ForAnother returns the message without what is true only of the viewer for whom it was loaded.
 func (m *Message) ForAnother() *Message {
 	other := *m
 	other.ReadByViewer, other.AnsweredByViewer = false, false
 	return &other
 }
 
-// Size is how much of a page the message takes up, in bytes.
+// Size is how many bytes of a page the message takes up.
 func (m *Message) Size() int { return len(m.Payload) + len(m.Metadata) }
 
-// Expired tells whether the message's time ran out before it was read (a request's: answered), judged by time and not
-// by whether a sweeper came by.
+// Expired tells whether the message's time ran out before anybody read it or, if it is a request, before anybody answered
+// it. It judges by time: it does not matter whether the sweep has stored the expiry yet.
 func (m *Message) Expired(now time.Time) bool {
 	switch {
 	case !m.EndedAt.IsZero() || m.Abandoned:
@@ -91,7 +91,7 @@ func (m *Message) Expired(now time.Time) bool {
 	return m.ReadAt.IsZero()
 }
 
-// Status gives the status at a time.
+// Status returns the message's status at a time.
 func (m *Message) Status(now time.Time) Status {
 	switch {
 	case m.Expired(now):
@@ -102,23 +102,25 @@ func (m *Message) Status(now time.Time) Status {
 	return StatusDelivered
 }
 
-// Answerable tells whether a reply may still be stored. After expires_at it may not, even to an answered request.
+// Answerable tells whether a reply to the message may still be stored. After expires_at it may not, even if the request was
+// answered before.
 func (m *Message) Answerable(now time.Time) bool {
 	return !m.Expired(now) && !m.PastExpiry(now)
 }
 
-// AbandonedBy tells whether an open request is to an agent that has departed since it was sent: nobody can answer it then
-// (RFC-0021 section 7.2).
+// AbandonedBy tells whether an open request is addressed to an agent that has departed since the request was sent: then
+// nobody can answer it (RFC-0021 section 7.2). This is where the rule is decided, so readers see it immediately. It is
+// written by the departure's work (messaging/departure.go).
 func (m *Message) AbandonedBy(addressee agents.Presence) bool {
 	return m.Open && IsAgent(m.Target) && !m.CreatedAt.After(addressee.DepartedAt)
 }
 
-// PastExpiry tells whether the message's time has run out, whatever became of it before.
+// PastExpiry tells whether the message's expires_at has passed, whether or not it was read or answered before.
 func (m *Message) PastExpiry(now time.Time) bool {
 	return !m.ExpiresAt.IsZero() && !now.Before(m.ExpiresAt)
 }
 
-// Key gives the key of the message's channel.
+// Key returns the key of the message's channel.
 func (m *Message) Key() channels.Key {
 	return channels.Key{IntentNo: m.IntentNo, ChannelNo: m.ChannelNo}
 }
@@ -126,7 +128,7 @@ func (m *Message) Key() channels.Key {
 // ToEveryone tells whether an address means every participant of the channel.
 func ToEveryone(target string) bool { return target == "" || target == caller.Broadcast }
 
-// RoleOf gives the role of a role address, or "" for any other address.
+// RoleOf returns the role of a role address, or "" for any other address.
 func RoleOf(target string) string {
 	role, ok := strings.CutPrefix(target, caller.RolePrefix)
 	if !ok {

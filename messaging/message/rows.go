@@ -6,8 +6,8 @@ import (
 	"openintent/database"
 )
 
-// Columns of a message as scan reads them. The viewer's receipt and answer are parameters of the query: begin its arguments
-// with ViewedBy.
+// The columns of a message as ScanFacts and Scan read them. The query takes the viewer twice as an argument, for its
+// receipt and for its answer: begin the arguments with ViewedBy.
 const (
 	FactColumns = `m.intent_no, m.position, m.channel_no, m.ordinal, m.id, m.sender, m.target, m.message_type,
 		m.correlation_position, m.correlation_id, m.created_at, m.expires_at, m.read_at, m.ended_at,
@@ -20,13 +20,13 @@ const (
 		CASE WHEN m.message_type = 'request' AND m.target LIKE 'role:%' THEN (SELECT a.created_at FROM messages a
 			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position ORDER BY a.position LIMIT 1) END`
 	Columns = FactColumns + `, m.payload, m.metadata`
-	// OneByOne ends a query inside EXISTS that is to be asked for each row by its key. Without it PostgreSQL reads the whole
-	// table once instead when it expects many rows.
+	// OneByOne ends a query inside EXISTS that the database should run for each row by its key. Without it PostgreSQL reads
+	// the whole table once instead when it expects many rows.
 	OneByOne = " LIMIT 1 OFFSET 0"
 )
 
-// ViewedBy gives the arguments with which a query of the columns begins: for whom it reads, an agent or nobody (""), and
-// what follows them.
+// ViewedBy returns the arguments of a query for the columns: the agent for whom it reads, or "" for nobody, and then the
+// further ones.
 func ViewedBy(agent string, further ...any) []any {
 	return append([]any{agent, agent}, further...)
 }
@@ -58,7 +58,7 @@ func ScanFacts(row database.Row) (*Message, error) {
 	return r.finish(), nil
 }
 
-// Scan reads a whole message; its ChannelID is the caller's to fill in.
+// Scan reads a whole message. The caller fills in the ChannelID.
 func Scan(row database.Row) (*Message, error) {
 	var r messageRow
 	if err := row.Scan(append(r.facts(), &r.payload, &r.metadata)...); err != nil {

@@ -2,7 +2,7 @@ package message
 
 import "time"
 
-// Earliest gives the earliest of the times that are not zero.
+// Earliest returns the earliest of the times that are not zero.
 func Earliest(times ...time.Time) (first time.Time) {
 	for _, at := range times {
 		if first.IsZero() || !at.IsZero() && at.Before(first) {
@@ -12,7 +12,7 @@ func Earliest(times ...time.Time) (first time.Time) {
 	return first
 }
 
-// Later gives the later of two times.
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b

@@ -9,26 +9,26 @@ import (
 	"openintent/intents"
 )
 
-// Viewer is who looks at a channel, as of one look: roles and membership are those of that moment, and so is which requests
-// are still open.
+// Viewer is the agent that looks at a channel, as of one snapshot: its roles and memberships are those of that moment, and
+// so are the requests that are still open.
 type Viewer struct {
-	// Agent is the looking agent.
+	// Agent is the agent that looks.
 	Agent string
-	// Operator is true for the operator acting under its own name: it sees everything.
+	// Operator is true for the operator when it acts under its own name: it sees everything.
 	Operator bool
-	// Participates tells whether the agent may take part in the channel: access to the intent and, on an explicit
+	// Participates tells whether the agent may take part in the channel. It needs access to the intent and, on an explicit
 	// channel, membership.
 	Participates bool
-	// HistoryFloor is the ordinal up to which what others sent is not the viewer's to see, because it was said before the
+	// HistoryFloor is an ordinal. The viewer does not see what others sent up to there, because they sent it before the
 	// channel was opened, or before the viewer joined.
 	HistoryFloor int64
-	// Presence is the agent's record; the zero value for an unregistered one.
+	// Presence is the agent's record; it is zero for an agent that is not registered.
 	Presence agents.Presence
-	// Now is the time of the look.
+	// Now is the time of the snapshot.
 	Now time.Time
 }
 
-// NewViewer gives the viewer of a channel for an agent's record, by the rules as of a time.
+// NewViewer returns the viewer of a channel for an agent's record, by the rules as of a time.
 func NewViewer(
 	channel *channels.Rules, presence agents.Presence, operator bool, access *intents.Rules, now time.Time,
 ) Viewer {
@@ -43,8 +43,8 @@ func NewViewer(
 	return viewer
 }
 
-// RequireParticipation refuses a viewer that may not take part in the channel: for want of access to the intent or, with that, of
-// membership.
+// RequireParticipation refuses a viewer that may not take part in the channel, because it has no access to the intent or
+// because it has access but is no member.
 func (v Viewer) RequireParticipation(by caller.Caller, access *intents.Rules) error {
 	if v.Participates {
 		return nil

@@ -2,8 +2,9 @@ package message
 
 import "time"
 
-// Receives tells whether the viewer is a recipient of the message: its addressee, a holder of the addressed role, or a
-// participant when it goes to everyone. Nobody is a recipient of their own message, or of one from before they were let in.
+// Receives tells whether the viewer is a recipient of the message: its addressee, a holder of the addressed role, or any
+// participant when it goes to everyone. No agent is a recipient of its own message, or of one that was sent before it was
+// let in.
 func (v Viewer) Receives(m *Message) bool {
 	if !v.Participates || m.Sender == v.Agent || m.Ordinal <= v.HistoryFloor {
 		return false
@@ -17,9 +18,10 @@ func (v Viewer) Receives(m *Message) bool {
 	return v.Presence.HoldsRole(RoleOf(m.Target)) && v.receivesByRole(m)
 }
 
-// receivesByRole tells whether a message to the viewer's role is for the viewer: when it was sent after the viewer took the
-// role, and of what was sent before (or at the same moment) when it is a request that was still open then and has not expired
-// since, or when the viewer has read or answered it itself. What was said among those who held the role before stays with them.
+// receivesByRole tells whether a message to the viewer's role reaches this viewer. A message that was sent after the viewer
+// took the role does. An earlier one, or one of the same moment, does in two cases: it is a request that was still open
+// when the viewer took the role and has not expired since, or the viewer has read or answered it itself. What earlier
+// holders of the role said among themselves stays with them.
 func (v Viewer) receivesByRole(m *Message) bool {
 	since := v.Presence.RoleSinceIn(m.IntentNo)
 	open := m.Type == TypeRequest && (m.Open || m.AnsweredAt.After(since)) && !m.Expired(v.Now)
@@ -27,19 +29,19 @@ func (v Viewer) receivesByRole(m *Message) bool {
 }
 
 // Visible is the one rule of who may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the
-// operator. Every path that hands out a message asks it; queries only pre-filter.
+// operator. Every path that hands out a message asks it; queries only narrow down beforehand.
 func Visible(m *Message, v Viewer) bool {
 	return v.Operator || v.Participates && m.Sender == v.Agent || v.Receives(m)
 }
 
-// Listed tells whether a visible message is shown in lists and streams at a time. Its sender and the operator always
-// see it; recipients no longer see a request that expired unanswered, nor anything else whose time ran out before they
-// read it.
+// Listed tells whether the viewer may see a message and lists and streams still show it at a time. The sender and the
+// operator always see it. Recipients no longer see a request that expired without an answer, nor any other message whose
+// time ran out before they read it.
 func Listed(m *Message, v Viewer, now time.Time) bool {
 	return Visible(m, v) && Timely(m, v, now)
 }
 
-// Timely tells of a visible message whether it is still shown at a time.
+// Timely tells whether lists and streams still show a message at a time to a viewer that may see it.
 func Timely(m *Message, v Viewer, now time.Time) bool {
 	switch {
 	case v.Operator || m.Sender == v.Agent:

@@ -23,7 +23,7 @@ var statusesOnTheWire = map[Status]openintentv1.MessageStatus{
 	StatusExpired:   openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED,
 }
 
-// TypeFrom gives the type that a request names; unset gives the fallback.
+// TypeFrom returns the type that a request names, or the fallback when it names none.
 func TypeFrom(wire openintentv1.MessageType, fallback Type) Type {
 	for word, value := range typesOnTheWire {
 		if value == wire {
@@ -33,10 +33,10 @@ func TypeFrom(wire openintentv1.MessageType, fallback Type) Type {
 	return fallback
 }
 
-// ToWire gives the type as clients know it.
+// ToWire returns the type as clients know it.
 func (t Type) ToWire() openintentv1.MessageType { return typesOnTheWire[t] }
 
-// ToWire gives a message as clients see it at a time.
+// ToWire returns the message as clients see it at a time.
 func (m *Message) ToWire(now time.Time) (*openintentv1.Message, error) {
 	payload, err := m.Payload.OrEmpty().Struct()
 	if err != nil {
@@ -49,10 +49,10 @@ func (m *Message) ToWire(now time.Time) (*openintentv1.Message, error) {
 	return m.WireWith(Content{payload, metadata}, now), nil
 }
 
-// Content is a message's content as gRPC has it.
+// Content is a message's payload and metadata as gRPC carries them.
 type Content struct{ Payload, Metadata *structpb.Struct }
 
-// WireWith is ToWire with content that is the message's.
+// WireWith is ToWire for a caller that has the message's content already.
 func (m *Message) WireWith(content Content, now time.Time) *openintentv1.Message {
 	return &openintentv1.Message{
 		Id:            m.ID,
@@ -70,7 +70,7 @@ func (m *Message) WireWith(content Content, now time.Time) *openintentv1.Message
 	}
 }
 
-// ToWire gives messages as clients see them at a time.
+// ToWire returns messages as clients see them at a time.
 func ToWire(messages []*Message, now time.Time) ([]*openintentv1.Message, error) {
 	wire := make([]*openintentv1.Message, len(messages))
 	for i, m := range messages {
@@ -82,7 +82,7 @@ func ToWire(messages []*Message, now time.Time) ([]*openintentv1.Message, error)
 	return wire, nil
 }
 
-// TextOrNil gives an optional field; an empty text leaves it unset.
+// TextOrNil returns an optional field; an empty text leaves it unset.
 func TextOrNil(text string) *string {
 	if text == "" {
 		return nil
@@ -90,7 +90,7 @@ func TextOrNil(text string) *string {
 	return &text
 }
 
-// TimestampOrNil gives an optional field; a zero time leaves it unset.
+// TimestampOrNil returns an optional field; a zero time leaves it unset.
 func TimestampOrNil(at time.Time) *timestamppb.Timestamp {
 	if at.IsZero() {
 		return nil
@@ -98,7 +98,8 @@ func TimestampOrNil(at time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(at)
 }
 
-// TimeFrom reads an optional time, in the store's precision. The years 1 to 9999 are those that RFC 3339 can say.
+// TimeFrom reads an optional time in the store's precision. It takes the years 1 to 9999, which are all that RFC 3339 can
+// express.
 func TimeFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
 	if at == nil {
 		return time.Time{}, nil

@@ -9,17 +9,18 @@ import (
 	"openintent/messaging/message"
 )
 
-// Encodings are an entry as streams send it. Followers share the entries that their tail reads, and with them these: the
-// first follower to send an entry makes its encoding, and the others use that for as long as the message's status stays.
+// Encodings keeps an entry in the forms in which streams send it. Followers share the entries that their tail reads, and
+// with them the encodings: the first follower that sends an entry makes the form it needs, and the others use that for as
+// long as the message's status stays.
 type Encodings struct {
 	mutex  sync.Mutex
 	status message.Status
-	// network is for streams over the network, local for those within the process. Neither is ever changed.
+	// network is for streams over the network, local for streams within the process. Neither is changed once it is made.
 	network *grpc.PreparedMsg
 	local   *openintentv1.SubscribeResponse
 }
 
-// OverNetwork gives what streams over the network send.
+// OverNetwork returns what streams over the network send.
 func (n *Encodings) OverNetwork(e Entry, encode func() (*grpc.PreparedMsg, error)) (*grpc.PreparedMsg, error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -31,7 +32,7 @@ func (n *Encodings) OverNetwork(e Entry, encode func() (*grpc.PreparedMsg, error
 	return n.network, err
 }
 
-// InProcess gives what streams within the process send.
+// InProcess returns what streams within the process send.
 func (n *Encodings) InProcess(
 	e Entry, form func() (*openintentv1.SubscribeResponse, error),
 ) (*openintentv1.SubscribeResponse, error) {
@@ -45,7 +46,7 @@ func (n *Encodings) InProcess(
 	return n.local, err
 }
 
-// keepIfCurrent drops the encodings when the message's status is another one by now.
+// keepIfCurrent drops the forms when the message has another status by now.
 func (n *Encodings) keepIfCurrent(e Entry) {
 	if e.Message == nil {
 		return

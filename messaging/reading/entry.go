@@ -15,28 +15,28 @@ type Entry struct {
 	Position int64
 	IntentNo int64
 	IntentID string
-	// ChannelNo, ChannelID and ChannelName are a message's.
+	// ChannelNo, ChannelID and ChannelName are set for a message.
 	ChannelNo              int64
 	ChannelID, ChannelName string
-	// Message or Event is set. Audit is the log's copy of an audited message.
+	// Either Message or Event is set. Audit is the log's copy of an audited message.
 	Message *message.Message
 	Event   *intents.Event
 	Audit   *intents.Event
-	// Now is the time by which the entry was judged; a message's status is the one of that time.
+	// Now is the time by which the entry was judged. A message's status is the one at that time.
 	Now time.Time
 
 	// Encodings are set when several followers may share the entry.
 	Encodings *Encodings
 }
 
-// In gives a message's entry with its channel.
+// In returns a message's entry with its channel filled in.
 func (e Entry) In(channel *channels.Rules) Entry {
 	e.ChannelNo, e.ChannelID, e.ChannelName = channel.ChannelNo, channel.ID, channel.Name
 	return e
 }
 
-// At gives the entry as of a later time, without reading it again, and tells whether its reader is still shown it then: its
-// time may have run out since.
+// At returns the entry as of a later time, without reading it again. It tells whether the reader is still shown the entry
+// then: its time may have run out since.
 func (e Entry) At(now time.Time, by caller.Caller) (later Entry, shown bool) {
 	if now.After(e.Now) {
 		e.Now = now
@@ -44,7 +44,7 @@ func (e Entry) At(now time.Time, by caller.Caller) (later Entry, shown bool) {
 	return e, e.Message == nil || message.Timely(e.Message, message.Viewer{Agent: by.Agent, Operator: by.IsOperator}, e.Now)
 }
 
-// ToWire gives the entry as clients see it: a message, with the log's copy if it has one, or an event.
+// ToWire returns the entry as clients see it: a message, with the log's copy if it has one, or an event.
 func (e Entry) ToWire() (message *openintentv1.Message, event, audit *openintentv1.Event, err error) {
 	if e.Event != nil {
 		event, err = e.Event.ToWire()

@@ -8,16 +8,17 @@ import (
 	"openintent/messaging/message"
 )
 
-// Filter narrows what a feed gives. Its zero value narrows nothing.
+// Filter narrows what a reader is given of a log. Its zero value narrows nothing.
 type Filter struct {
-	// EventTypes are the types wanted: of logged events, and channel_message for messages. Empty: all.
+	// EventTypes are the wanted types: those of logged events, and channel_message for messages. When it is empty all types
+	// are wanted.
 	EventTypes []string
-	// MessageType and CorrelationID, when set, leave only such messages and no logged events.
+	// MessageType and CorrelationID, when they are set, leave only messages that have them, and no logged events.
 	MessageType   message.Type
 	CorrelationID string
 }
 
-// FilterFrom gives the filter that a request asks for, checked; unset values narrow nothing.
+// FilterFrom checks and returns the filter that a request asks for. Unset values narrow nothing.
 func FilterFrom(
 	eventTypes []string, messageType openintentv1.MessageType, correlationID string,
 ) (Filter, error) {
@@ -25,7 +26,7 @@ func FilterFrom(
 	return filter, filter.Check()
 }
 
-// Check refuses a filter that cannot be asked of every database.
+// Check refuses a filter with text that some database cannot take.
 func (f Filter) Check() error {
 	for _, eventType := range f.EventTypes {
 		if err := caller.CheckText("event_types", eventType); err != nil {
@@ -45,8 +46,8 @@ func (f Filter) wants(eventType string) bool {
 // wantsMessages tells whether the filter leaves any messages.
 func (f Filter) wantsMessages() bool { return f.wants(MessageEventType) }
 
-// loggedTypes gives the types of the logged events that the filter leaves, and of the copies that come with messages; none:
-// all.
+// loggedTypes returns the types of the logged events that the filter leaves, and of the copies that come with messages.
+// When there are none, all types are wanted.
 func (f Filter) loggedTypes() []string {
 	if f.onlyMessages() {
 		return []string{MessageEventType}

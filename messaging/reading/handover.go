@@ -8,8 +8,9 @@ import (
 	"openintent/messaging/wake"
 )
 
-// HandoverSnapshot gives what a look for some agents would have at a time, as far as it is at hand: it is not when rules have changed
-// and nobody has read them since, or when the agents' records decide and were not read.
+// HandoverSnapshot returns what a snapshot for some agents would hold at a time, from what is at hand. It returns false
+// when that is not enough: the rules have changed and nobody has read them since, or the agents' records matter and were
+// not read.
 func (r Reader) HandoverSnapshot(h *wake.Handover, now time.Time, agentIDs ...string) (l Snapshot, known bool) {
 	access, known := r.Intents.KeptRules(h.Key.IntentNo, h.Head.Epoch)
 	if !known {
@@ -29,9 +30,10 @@ func (r Reader) HandoverSnapshot(h *wake.Handover, now time.Time, agentIDs ...st
 	}, true
 }
 
-// CanTell tells whether who may see the messages of a handover does not depend on records of agents that may have changed since a look. Of
-// messages to one agent it is known who sees them, besides the operator: sender and addressee, whose records were read
-// under the lock. Membership of an explicit channel hangs on departures, and a role on who holds it: that takes a look.
+// CanTell tells whether the handover alone shows who may see its messages: that must not depend on records of agents that
+// may have changed since the snapshot. For a message to one agent it is known who sees it, besides the operator: the sender
+// and the addressee, whose records were read under the lock. Membership of an explicit channel depends on departures, and a
+// role on its holders; those need a new snapshot.
 func (l Snapshot) CanTell(h *wake.Handover) bool {
 	for _, m := range h.Messages {
 		switch {
@@ -48,7 +50,7 @@ func (l Snapshot) CanTell(h *wake.Handover) bool {
 	return true
 }
 
-// agreesWith tells whether the look knows an agent's record as it was under the lock, or does not need it.
+// agreesWith tells whether the snapshot has an agent's record as it was under the lock, or does not need it.
 func (l Snapshot) agreesWith(h *wake.Handover, agent string) bool {
 	seen, needed := l.Presences[agent]
 	if !needed {
@@ -58,7 +60,8 @@ func (l Snapshot) agreesWith(h *wake.Handover, agent string) bool {
 	return known && read == seen
 }
 
-// AnswersIn gives a request as it became, and the messages that answer it, as a selection of the caller's own.
+// AnswersIn returns a request as the handover left it, and the messages that answer it. The page and its messages are the
+// caller's own.
 func AnswersIn(h *wake.Handover, request *message.Message) *MessagePage {
 	answered := *request
 	answered.Open = false

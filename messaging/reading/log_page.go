@@ -9,12 +9,12 @@ import (
 	"openintent/messaging/message"
 )
 
-// MessageEventType names messages among an intent's events, in filters and wherever an event's type is told. Logged events
-// of this type are the log's copies of audited messages: they are given with their message or not at all.
+// MessageEventType is the event type that stands for messages, in filters and wherever an entry's type is named. Logged
+// events of this type are the log's copies of audited messages; a copy comes with its message or not at all.
 const MessageEventType = "channel_message"
 
-// Item is a message, or a logged event, in its place: the position in the intent's log or, among the messages of one
-// channel, the ordinal.
+// Item is a message or a logged event in its place. The place is the position in the intent's log or, among the messages of
+// one channel, the ordinal.
 type Item struct {
 	Place   int64
 	Message *message.Message
@@ -45,33 +45,34 @@ func (it Item) Size() int {
 	return size
 }
 
-// LogQuery is what is asked of an intent's log.
+// LogQuery says which part of an intent's log is wanted.
 type LogQuery struct {
 	IntentNo int64
-	// After and through bound the positions: after < position <= through. At, when it is not nil, names them instead.
+	// After and Through bound the positions: After < position <= Through. At, when it is not nil, names the positions
+	// instead.
 	After, Through int64
 	At             []int64
 	// ChannelNo, when it is set, leaves only this channel's messages, and no events.
 	ChannelNo int64
-	// Agent is whose receipts and messages are wanted; everyone is true when everybody's messages are.
+	// Agent is the agent whose receipts and messages are wanted. Everyone is true when everybody's messages are.
 	Agent    string
 	Everyone bool
 	Filter   Filter
-	// Limit is how many rows the page may have at most, of messages and of events each; 0: none are read.
+	// Limit is how many messages, and how many events, the page may have at most. With 0 none are read.
 	Limit int
 }
 
-// LogPage is a part of an intent's log as one snapshot had it.
+// LogPage is a part of an intent's log, as one snapshot had it.
 type LogPage struct {
-	// look is the intent's; its channel is set when the section is of that channel alone.
+	// Snapshot is the intent's. Its channel is set when the page is of that channel alone.
 	Snapshot
-	// Items are in order of their places, without the messages of deleted channels.
+	// Items are in the order of their places, without the messages of deleted channels.
 	Items []Item
-	// Through is the place up to which there are no others.
+	// Through is the place up to which there are no other items.
 	Through int64
-	// States are the channels of the items' messages.
+	// States are the states of the items' channels, by the channels' numbers.
 	States map[int64]ChannelState
-	// Cut is true when there was more than the page may hold. The next one may then have the following number of rows.
+	// Cut is true when there was more than the page may hold. Then the next page may have NextLimit rows.
 	Cut       bool
 	NextLimit int
 }
@@ -82,7 +83,7 @@ type ChannelState struct {
 	Count   channels.Count
 }
 
-// StateOf gives the state of a channel, if the section has it.
+// StateOf returns the state of a channel, if the page has it.
 func (s *LogPage) StateOf(channelNo int64) (ChannelState, bool) {
 	if s.Channel != nil {
 		return ChannelState{s.Channel, s.Count}, true
@@ -91,8 +92,8 @@ func (s *LogPage) StateOf(channelNo int64) (ChannelState, bool) {
 	return found, ok
 }
 
-// ReadLog reads a part of an intent's log, the agents' records and whatever the further statements read, in two round
-// trips: the rows, and what deciding on them needs.
+// ReadLog reads a part of an intent's log, the agents' records and whatever the further statements read. It takes two round
+// trips: one for the rows, one for what decides who sees them.
 func (r Reader) ReadLog(
 	tx *database.Tx, q LogQuery, agentIDs []string, further ...database.Statement,
 ) (*LogPage, error) {
@@ -111,7 +112,8 @@ func (r Reader) ReadLog(
 	return found, found.Resolve(tx, r)
 }
 
-// prepare gives the statements that read the rows. The queries narrow to what may be wanted; it is decided later.
+// prepare returns the statements that read the rows. They leave out what is certainly not wanted; the rest is decided
+// later.
 func (q LogQuery) prepare(tx *database.Tx) (messages *MessagePage, events *intents.SectionEvents, statements []database.Statement) {
 	messages, events = &MessagePage{}, &intents.SectionEvents{}
 	if q.Limit > 0 && q.Filter.wantsMessages() {
@@ -134,7 +136,8 @@ func (q LogQuery) prepare(tx *database.Tx) (messages *MessagePage, events *inten
 	return messages, events, statements
 }
 
-// Merge interleaves messages and events by their positions, as far as both are known, and puts each copy with its message.
+// Merge puts messages and events in the order of their positions, as far as both are known, and puts each copy with its
+// message.
 func (s *LogPage) Merge(q LogQuery, messages *MessagePage, events *intents.SectionEvents) {
 	s.Through = min(q.Through, s.Head.LastPosition)
 	if q.At != nil {
@@ -167,7 +170,8 @@ func (s *LogPage) Merge(q LogQuery, messages *MessagePage, events *intents.Secti
 	}
 }
 
-// add adds an item, unless what precedes it is unknown or it is the copy of a message that is not there.
+// add adds an item. It leaves out items beyond the place up to which everything is known, and copies whose message is not
+// there.
 func (s *LogPage) add(it Item) {
 	if it.Place > s.Through || it.Event != nil && it.Event.Type == MessageEventType {
 		return
@@ -175,7 +179,8 @@ func (s *LogPage) add(it Item) {
 	s.Items = append(s.Items, it)
 }
 
-// Resolve reads the channels of the messages, drops those of deleted ones, and finds out which requests are abandoned.
+// Resolve reads the channels of the messages, drops the messages of deleted channels, and finds out which requests are
+// abandoned.
 func (s *LogPage) Resolve(tx *database.Tx, r Reader) error {
 	var messages []*message.Message
 	for _, it := range s.Items {

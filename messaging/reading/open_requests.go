@@ -2,11 +2,11 @@ package reading
 
 import "openintent/database"
 
-// maxOpenRequests bounds how many open requests are looked for at once; the oldest come first.
+// maxOpenRequests bounds how many open requests one call finds. The oldest come first.
 const maxOpenRequests = 10_000
 
-// OpenRequestsTo gives the places of the open requests in some intents to one of the targets, agents or role:<role_id>, by
-// intent. Whether anybody may see them is for the reading to decide.
+// OpenRequestsTo returns the places of the open requests in some intents that are addressed to one of the targets, which
+// are agents or role:<role_id>. It does not decide whether anybody may see them: that is decided when they are read.
 func OpenRequestsTo(tx *database.Tx, targets []string, intentNos []int64) (map[int64][]int64, error) {
 	places := make(map[int64][]int64)
 	among, names := tx.In("target", targets)

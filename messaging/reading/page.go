@@ -2,47 +2,56 @@ package reading
 
 import (
 	"openintent/database"
-
 	"openintent/messaging/message"
 )
 
+// These bound what one reading holds and looks at.
 const (
-	// MaxPage bounds the messages of a list.
-	MaxPage = 1000
-	// MaxPageBytes bounds the payloads of a page.
+	// MaxPage bounds how many messages a list has, MaxPageBytes their payloads.
+	MaxPage      = 1000
 	MaxPageBytes = 3 << 20
-	// FirstChunk is how many rows the first statement of a page reads: few, because messages may be large.
+	// FirstChunk and MaxChunk bound the rows that one statement reads. Reading begins with small chunks, because messages
+	// may be large.
 	FirstChunk = 64
-	// MaxChunk is how many rows one statement reads at most.
-	MaxChunk = 512
-	// MaxSpan bounds the positions of a log that one reading covers. A reader who sees little of it reads many small pages
-	// instead of a long one.
+	MaxChunk   = 512
+	// MaxSpan bounds how many positions of a log one reading looks at. A reader that may see little of it reads many small
+	// pages instead of a long one.
 	MaxSpan = 16_384
 )
 
-// MessageQuery is a part of the messages of a channel, by their ordinals, or of an intent, by their positions: those the query
-// asked for, in rising order.
+// MessageQuery says which messages of a channel are wanted, by their ordinals, or which messages of an intent, by their
+// positions. A page of them is in rising order unless NewestFirst is set.
 type MessageQuery struct {
 	IntentNo int64
-	// ChannelNo and ChannelID leave one channel's; the messages of several lack their channel's id.
+	// ChannelNo and ChannelID leave one channel's messages. Messages of several channels come without their channel's id.
 	ChannelNo int64
 	ChannelID string
-	// byPosition makes positions what bounds and orders, and not ordinals.
+	// byPosition is true when positions, and not ordinals, bound and order the messages.
 	byPosition bool
-	// After and through bound the page: after < place <= through. At, when it is not nil, names the places instead.
+	// After and Through bound the places: After < place <= Through. at, when it is not nil, names the places instead.
 	After, Through int64
 	at             []int64
-	// Agent is whose receipts and messages are wanted; everyone is true for the operator, who sees all.
+	// Agent is the agent whose receipts and messages are wanted. Everyone is true for the operator, who sees all.
 	Agent    string
 	Everyone bool
-	// MessageType and CorrelationID narrow the page further when they are set.
+	// MessageType and CorrelationID narrow the page further, when they are set.
 	MessageType   message.Type
 	CorrelationID string
 	NewestFirst   bool
 	Limit         int
 }
 
-// Load reads a page in the snapshot of a look.
+// MessagePage holds the messages that a statement found, up to MaxPageBytes of content. So no reading holds more than that,
+// however large messages are.
+type MessagePage struct {
+	channelID string
+	Messages  []*message.Message
+	bytes     int
+	// Full is true when there was more than fits.
+	Full bool
+}
+
+// Load reads a page in a snapshot's transaction, and marks its abandoned requests.
 func (p MessageQuery) Load(tx *database.Tx, l Snapshot) (*MessagePage, error) {
 	rows, statement := p.Prepare(tx)
 	if err := tx.Pipeline(statement); err != nil {
@@ -51,8 +60,8 @@ func (p MessageQuery) Load(tx *database.Tx, l Snapshot) (*MessagePage, error) {
 	return rows, l.MarkAbandoned(tx, rows.Messages)
 }
 
-// Prepare gives the statement that reads a page, as the query orders it, and where it puts the rows. The query narrows to
-// what the agent may possibly see; visible decides.
+// Prepare returns the statement that reads a page, in the query's order, and the page that it fills. The statement narrows
+// the rows to those that the agent may possibly see; message.Visible decides.
 func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement database.Statement) {
 	place := "m.ordinal"
 	if p.byPosition {
@@ -92,16 +101,7 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 	return PrepareMessages(p.ChannelID, query, append(arguments, p.Limit)...)
 }
 
-// MessagePage is what a statement found, up to MaxPageBytes of content: however large messages are, no reading holds more.
-type MessagePage struct {
-	channelID string
-	Messages  []*message.Message
-	bytes     int
-	// Full is true when there was more than fits.
-	Full bool
-}
-
-// PrepareMessages gives a statement for whole messages of one channel and where it puts them.
+// PrepareMessages returns a statement for whole messages of one channel, and the page that it fills.
 func PrepareMessages(channelID, query string, arguments ...any) (rows *MessagePage, statement database.Statement) {
 	rows = &MessagePage{channelID: channelID}
 	return rows, database.Statement{SQL: query, Args: arguments, Scan: rows.Scan}
@@ -126,8 +126,11 @@ func (f *MessagePage) Scan(row database.Row) error {
 	return nil
 }
 
-// NextLimit gives the limit for the next page: a page that ended by its bytes tells how many rows are worth asking for,
-// and one that did not doubles them.
+// Complete tells whether the statement found everything there was.
+func (f *MessagePage) Complete(limit int) bool { return !f.Full && len(f.Messages) < limit }
+
+// NextLimit returns the limit for the next page. After a page that ended because of its bytes, that is the number of rows
+// worth asking for. Otherwise the limit doubles.
 func (f *MessagePage) NextLimit(limit int) int {
 	if f.Full {
 		return len(f.Messages) + 1
@@ -135,10 +138,8 @@ func (f *MessagePage) NextLimit(limit int) int {
 	return min(2*limit, MaxChunk)
 }
 
-// Complete tells whether the statement found all there was.
-func (f *MessagePage) Complete(limit int) bool { return !f.Full && len(f.Messages) < limit }
-
-// OrdinalBy finds the last ordinal whose column, which rises with ordinals, is at most a value; it halves the range.
+// OrdinalBy finds the last ordinal whose column is at most a value. The column must rise with the ordinals, so that the
+// search can halve the range.
 func OrdinalBy(tx *database.Tx, l Snapshot, column string, most int64) (int64, error) {
 	low, high := l.Count.Floor, l.Count.Messages
 	for low < high {

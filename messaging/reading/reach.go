@@ -11,9 +11,9 @@ import (
 	"openintent/intents"
 )
 
-// ReachingIntents gives the intents from which something may reach an agent, lowest first: those that have named it, that
-// list it in a channel, where it has sent, or where it or the role that it holds was addressed. Pass no role for an agent
-// that holds none. Whether anything does reach it is for each message to be decided. Intents that were purged are left out.
+// ReachingIntents returns the intents from which something may reach an agent, lowest first: intents that have named it,
+// that list it in a channel, where it has sent, or where it or its role was addressed. Pass no role for an agent that holds
+// none. Whether something does reach the agent is decided for each message. Intents that were purged are left out.
 func ReachingIntents(tx *database.Tx, agentID, roleID string) ([]int64, error) {
 	reached, statements := PrepareReach(tx, agentID, roleID)
 	if err := tx.Pipeline(statements...); err != nil {
@@ -22,8 +22,8 @@ func ReachingIntents(tx *database.Tx, agentID, roleID string) ([]int64, error) {
 	return reached.Intents(), nil
 }
 
-// ReachedBy is ReachingIntents the other way round: it calls a function for each name, an agent or role:<role_id>, that
-// something may reach in some intents. Of the agents that intents name or list, only those of ruled intents are read.
+// ReachedBy is ReachingIntents the other way round: it calls the function for each name that something may reach in some
+// intents, an agent or role:<role_id>. Agents that an intent names or lists are read only for the ruled intents.
 func ReachedBy(tx *database.Tx, intentNos, ruled []int64, reached func(intentNo int64, name string)) error {
 	in, argument := tx.In("intent_no", intentNos)
 	statements := []database.Statement{{
@@ -43,14 +43,14 @@ func ReachedBy(tx *database.Tx, intentNos, ruled []int64, reached func(intentNo 
 	return tx.Pipeline(statements...)
 }
 
-// Reach is where an agent may be reached, and what is known of that before looking into the intents.
+// Reach says where something may reach an agent, and what is known about that without reading the intents.
 type Reach struct {
-	naming *[]int64            // intents that have ever named it
-	Listed map[int64]time.Time // when a channel of the intent last came to list it
-	Spoken map[int64]bool      // intents where it or its role was addressed; true where it has sent
+	naming *[]int64            // intents that have ever named the agent
+	Listed map[int64]time.Time // when a channel of the intent last began to list the agent
+	Spoken map[int64]bool      // intents where the agent or its role was addressed; true where the agent has sent
 }
 
-// PrepareReach gives the statements that read an agent's reach, and where they put it.
+// PrepareReach returns the statements that read an agent's reach, and the Reach that they fill.
 func PrepareReach(tx *database.Tx, agentID, roleID string) (Reach, []database.Statement) {
 	r := Reach{Spoken: make(map[int64]bool)}
 	var naming, listings database.Statement
@@ -74,20 +74,20 @@ func PrepareReach(tx *database.Tx, agentID, roleID string) (Reach, []database.St
 	}}
 }
 
-// Intents gives the intents where the agent may be reached, lowest first.
+// Intents returns the intents from which something may reach the agent, lowest first.
 func (r Reach) Intents() []int64 {
 	all := slices.Concat(*r.naming, slices.Collect(maps.Keys(r.Listed)), slices.Collect(maps.Keys(r.Spoken)))
 	return database.Distinct(all)
 }
 
-// TakesPart tells whether what is said to everyone in an intent is said to the agent too: the intent names it, a channel
+// TakesPart tells whether what is sent to everyone in an intent is sent to the agent too: the intent names it, a channel
 // lists it, or it has sent there.
 func (r Reach) TakesPart(intentNo int64, rules *intents.Rules, agentID string, departedAt, now time.Time) bool {
 	return r.Spoken[intentNo] || r.Listed[intentNo].After(departedAt) || rules.Names(agentID, now)
 }
 
-// AheadOf gives, of the intents in which a role was addressed, those whose newest place lies after a time, the latest first,
-// with the times of these places.
+// AheadOf returns those of the intents in which a role was addressed whose newest place lies after a time, the latest
+// first, with the times of these places.
 func AheadOf(tx *database.Tx, roleID string, after time.Time, limit int) (map[int64]time.Time, error) {
 	ahead := make(map[int64]time.Time)
 	return ahead, tx.Pipeline(database.Statement{
@@ -103,8 +103,8 @@ func AheadOf(tx *database.Tx, roleID string, after time.Time, limit int) (map[in
 	})
 }
 
-// PrepareReachIn gives the statements that read what decides, in one intent, whether an agent takes part, and where they
-// put it.
+// PrepareReachIn returns the statements that read what decides whether an agent takes part in one intent, and the Reach
+// that they fill.
 func PrepareReachIn(intentNo int64, agentID string) (Reach, []database.Statement) {
 	r := Reach{Spoken: make(map[int64]bool)}
 	var listing database.Statement

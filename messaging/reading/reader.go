@@ -5,7 +5,7 @@ import (
 	"openintent/intents"
 )
 
-// Reader reads the log through the rules of intents and channels.
+// Reader reads the log by the rules of intents and channels.
 type Reader struct {
 	Intents  *intents.Service
 	Channels *channels.Service

@@ -11,19 +11,20 @@ import (
 	"openintent/messaging/message"
 )
 
-// Snapshot is what every reading of a channel begins with: its state and its intent's in one snapshot.
+// Snapshot is the state of a channel and of its intent at one moment. Every reading of a channel begins with one.
 type Snapshot struct {
 	Head    intents.Head
 	Access  *intents.Rules
 	Channel *channels.Rules
 	Count   channels.Count
-	// Presences hold the records of the agents that were asked for; an unregistered one's is empty but for its id.
+	// Presences hold the records of the agents that were asked for. The record of an agent that is not registered is empty
+	// but for its id.
 	Presences map[string]agents.Presence
 	Now       time.Time
 }
 
-// Snapshot reads the snapshot, with the agents' records and whatever the further statements read, in one round trip. A channel
-// that is deleted or absent is CHANNEL_NOT_FOUND.
+// Snapshot reads the state, the agents' records and whatever the further statements read, in one round trip. For a channel
+// that is deleted or absent it fails with CHANNEL_NOT_FOUND.
 func (r Reader) Snapshot(tx *database.Tx, key channels.Key, agentIDs []string, further ...database.Statement) (Snapshot, error) {
 	headStatement, head := intents.PrepareHead(tx, key.IntentNo)
 	l, err := r.snapshotWith(tx, key, agentIDs, append(further, headStatement), func() (*intents.Head, error) {
@@ -33,7 +34,7 @@ func (r Reader) Snapshot(tx *database.Tx, key channels.Key, agentIDs []string, f
 	return l, err
 }
 
-// LockedSnapshot is look under the lock of the intent's head, which is taken in the same round trip.
+// LockedSnapshot is Snapshot under the lock of the intent's head, which it takes in the same round trip.
 func (r Reader) LockedSnapshot(tx *database.Tx, key channels.Key, agentIDs []string, further ...database.Statement) (Snapshot, *intents.Head, error) {
 	lock, heads := intents.PrepareLock(tx, []int64{key.IntentNo}, false)
 	var locked *intents.Head
@@ -63,7 +64,7 @@ func (r Reader) snapshotWith(
 	return l, nil
 }
 
-// IntentSnapshot runs the statements, of which some lead to the head, and gives what a look has before its channel.
+// IntentSnapshot runs the statements, some of which lead to the head, and returns a snapshot that has no channel yet.
 func (r Reader) IntentSnapshot(
 	tx *database.Tx, agentIDs []string, statements []database.Statement, head func() (*intents.Head, error),
 ) (Snapshot, error) {
@@ -85,39 +86,39 @@ func (r Reader) IntentSnapshot(
 	return l, err
 }
 
-// Viewer gives the viewer for an agent whose record the look has.
+// Viewer returns the viewer for an agent whose record the snapshot has.
 func (l Snapshot) Viewer(agent string, operator bool) message.Viewer {
 	return l.ViewerOf(l.Channel, agent, operator)
 }
 
-// ViewerOf is viewer for some channel of the look's intent.
+// ViewerOf is Viewer for any channel of the snapshot's intent.
 func (l Snapshot) ViewerOf(channel *channels.Rules, agent string, operator bool) message.Viewer {
 	presence := l.Presences[agent]
 	presence.AgentID = agent
 	return message.NewViewer(channel, presence, operator, l.Access, l.Now)
 }
 
-// AdmitViewer gives the viewer for the acting agent, or refuses one that may not see the channel's messages at all: without
-// access to the intent or, on an explicit channel, without membership.
+// AdmitViewer returns the viewer for the acting agent. It refuses an agent that may not see the channel's messages at all,
+// because it has no access to the intent or, on an explicit channel, no membership.
 func (l Snapshot) AdmitViewer(by caller.Caller, acting string) (message.Viewer, error) {
 	viewer := l.Viewer(acting, message.ActsAsOperator(by, acting))
 	return viewer, viewer.RequireParticipation(by, l.Access)
 }
 
-// Closed tells whether the channel is closed at the time of the look.
+// Closed tells whether the channel is closed at the time of the snapshot.
 func (l Snapshot) Closed() bool {
 	_, closed := l.Channel.ClosedBy(l.Count, &l.Head, l.Now)
 	return closed
 }
 
 // MarkAbandoned marks the open requests that nobody can answer any more: those whose addressee left after they were sent,
-// and all of a closed channel.
+// and all those of a closed channel.
 func (l Snapshot) MarkAbandoned(tx *database.Tx, messages []*message.Message) error {
 	closed := l.Closed()
 	return l.markAbandonedIn(tx, messages, func(*message.Message) bool { return closed })
 }
 
-// markAbandonedIn is MarkAbandoned for messages of several channels; closed tells whether a message's channel is.
+// markAbandonedIn is MarkAbandoned for messages of several channels. closed tells whether a message's channel is closed.
 func (l Snapshot) markAbandonedIn(tx *database.Tx, messages []*message.Message, closed func(m *message.Message) bool) error {
 	var unknown []string
 	for _, m := range messages {
@@ -139,7 +140,7 @@ func (l Snapshot) markAbandonedIn(tx *database.Tx, messages []*message.Message, 
 	return nil
 }
 
-// load runs a query for whole messages of the look's channel.
+// load runs a query for whole messages of the snapshot's channel.
 func (l Snapshot) load(tx *database.Tx, query string, arguments ...any) (*MessagePage, error) {
 	rows, statement := PrepareMessages(l.Channel.ID, query, arguments...)
 	if err := tx.Pipeline(statement); err != nil {
@@ -148,7 +149,8 @@ func (l Snapshot) load(tx *database.Tx, query string, arguments ...any) (*Messag
 	return rows, l.MarkAbandoned(tx, rows.Messages)
 }
 
-// Find reads one message of the look's channel by id, evicted or not; nil when there is none.
+// Find reads one message of the snapshot's channel by its id, whether or not it was evicted. It returns nil when there is
+// none.
 func (l Snapshot) Find(tx *database.Tx, agent, id string) (*message.Message, error) {
 	if !message.IsID(id) {
 		return nil, nil
@@ -162,8 +164,8 @@ func (l Snapshot) Find(tx *database.Tx, agent, id string) (*message.Message, err
 	return found.Messages[0], nil
 }
 
-// IsFor tells of a message that a viewer sees whether an agent receives it. What another than the viewer has read or answered
-// itself is not known.
+// IsFor tells whether an agent receives a message that the viewer sees. For an agent other than the viewer it is not known
+// what that agent has read or answered itself.
 func (l Snapshot) IsFor(m *message.Message, viewer message.Viewer, recipient string) bool {
 	if recipient != viewer.Agent {
 		m = m.ForAnother()

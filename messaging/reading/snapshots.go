@@ -8,7 +8,8 @@ import (
 	"openintent/messaging/message"
 )
 
-// Snapshots is a look at several channels of several intents at once, in a few statements however many they are.
+// Snapshots holds the snapshots of several channels of several intents, all of one moment. It takes a few statements,
+// however many channels there are.
 type Snapshots struct {
 	reader    Reader
 	Tx        *database.Tx
@@ -18,7 +19,8 @@ type Snapshots struct {
 	byChannel map[channels.Key]*Snapshot
 }
 
-// Snapshots begins one with the heads, as they are in the transaction's snapshot or locked by it, and the agents' records.
+// Snapshots begins with the heads, as they are in the transaction's snapshot or as it has locked them, and with the agents'
+// records.
 func (r Reader) Snapshots(tx *database.Tx, heads intents.Heads, presences map[string]agents.Presence) (*Snapshots, error) {
 	access, err := r.Intents.AllRules(tx, heads)
 	return &Snapshots{
@@ -26,8 +28,8 @@ func (r Reader) Snapshots(tx *database.Tx, heads intents.Heads, presences map[st
 	}, err
 }
 
-// Include looks at the channels of the messages, as far as they are not in the survey yet, and completes the messages with
-// what follows from their channels. Deleted channels, and those of intents outside of the survey, have no look.
+// Include takes the snapshots of the messages' channels, unless it has them, and completes the messages with what follows
+// from their channels. Deleted channels, and channels of intents whose heads were not given, have no snapshot.
 func (v *Snapshots) Include(messages []*message.Message) error {
 	var keys []channels.Key
 	for _, m := range messages {
@@ -65,7 +67,7 @@ func (v *Snapshots) Include(messages []*message.Message) error {
 	return Snapshot{Presences: v.Presences}.markAbandonedIn(v.Tx, known, func(m *message.Message) bool { return v.Of(m).Closed() })
 }
 
-// Of gives the look at a message's channel; nil when there is none, or no message.
+// Of returns the snapshot of a message's channel. It is nil when there is none, and for no message.
 func (v *Snapshots) Of(m *message.Message) *Snapshot {
 	if m == nil {
 		return nil

@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// maxHandovers and maxHandedBytes bound what waits for one listener. Who is given more looks for itself.
+	// maxHandovers and maxHandedBytes bound what waits for one listener. A listener that is given more looks for itself.
 	maxHandovers   = 16
 	maxHandedBytes = 3 << 20
-	// SharedFor is how old what is shared among readers may become: a handover, or what the followers of a scope share.
-	// Older things are read again, because statuses change.
+	// SharedFor is how old something that readers share may become: a handover, or the page that the followers of a scope
+	// share. Readers read older things again, because statuses change.
 	SharedFor = time.Second
 )
 
-// Handover is what one commit of this replica stored in one channel: given to those here who wait for it, so that they need
-// not read what was in the writer's hands a moment ago. It is what a look would have seen at the commit, as far as it goes,
-// and never more than that: whoever cannot tell from it alone what to do looks. It is never changed.
+// Handover is what one commit of this replica stored in one channel. Those who wait for it here are given it, so that they
+// need not read what the writer had in its hands a moment ago. As far as it goes, it is what a snapshot at the commit would
+// have shown, and never more. Whoever cannot tell from it alone what to do reads a snapshot. A handover is never changed.
 type Handover struct {
 	Key channels.Key
-	// Head and count are as the commit left them.
+	// Head and Count are as the commit left them.
 	Head  intents.Head
 	Count channels.Count
-	// Messages are all that the commit stored in the channel, in order: the last one is the channel's newest.
+	// Messages are all messages that the commit stored in the channel, in order. The last one is the channel's newest.
 	Messages []*message.Message
 	bytes    int
-	// Presences are the records of agents as they were read under the head's lock; an unregistered one's is empty but for
-	// its id. Whoever is missing was not asked for.
+	// Presences are the agents' records as they were read under the head's lock. The record of an agent that is not
+	// registered is empty but for its id. An agent that is missing was not asked for.
 	Presences map[string]agents.Presence
-	// Answered are the requests to which the messages hold the first responses.
+	// Answered are the ids of the requests to which the messages are the first responses.
 	Answered map[string]struct{}
-	// At is when the commit was known.
+	// At is when the commit became known.
 	At time.Time
 }
 
@@ -46,10 +46,10 @@ func (h *Handover) Add(m *message.Message) {
 	h.bytes += m.Size()
 }
 
-// Fresh tells whether the handover may still stand for a look.
+// Fresh tells whether the handover is new enough to stand for a snapshot.
 func (h *Handover) Fresh(now time.Time) bool { return now.Sub(h.At) <= SharedFor }
 
-// After gives those of the messages whose ordinals lie above one.
+// After returns the messages whose ordinals are higher than the given one.
 func (h *Handover) After(ordinal int64) []*message.Message {
 	at := slices.IndexFunc(h.Messages, func(m *message.Message) bool { return m.Ordinal > ordinal })
 	if at < 0 {
@@ -58,16 +58,16 @@ func (h *Handover) After(ordinal int64) []*message.Message {
 	return h.Messages[at:]
 }
 
-// hands are a listener's: what it was given and has not taken.
+// hands are what a listener was given and has not taken yet.
 type hands struct {
 	mutex sync.Mutex
 	given []*Handover
 	bytes int
-	// look is true when it was woken without being given anything, or cannot hold it.
+	// look is true when the listener was woken without being given anything, or could not hold what it was given.
 	look bool
 }
 
-// put adds a handover; nil, or one too many: whose hands these are is to look.
+// put adds a handover. After nil, or after more than fits, the listener has to look for itself.
 func (h *hands) put(stored *Handover) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -79,7 +79,7 @@ func (h *hands) put(stored *Handover) {
 	}
 }
 
-// take empties the hands, and tells whether a look is due, which sees what was given too.
+// take empties the hands, and tells whether the listener has to look. If it has, the look shows what was given too.
 func (h *hands) take() (given []*Handover, look bool) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

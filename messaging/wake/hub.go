@@ -7,47 +7,48 @@ import (
 	"openintent/channels"
 )
 
-// Hub wakes whoever waits for something to happen. A wake-up carries no truth: it says "look again", and looking reads
-// the store, unless what was stored was handed over with it (handover.go). A lost wake-up therefore delays and never loses;
-// whoever waits also looks again after a while without one.
+// Hub wakes those who wait for something to happen. A wake-up carries no truth: it says "look again", and whoever looks
+// reads the store, unless what was stored was handed over with the wake-up (handover.go). So a lost wake-up delays but
+// loses nothing, because everyone who waits also looks again after a while without one.
 //
-// Waiting parties listen under topics: followers of a channel under its key, askers under their request's id. An asker
-// is woken by answers to its own request only, so that a busy channel does not wake all its askers.
+// Those who wait listen under topics: the followers of a channel under its key, an asker under its request's id. Only
+// answers to its own request wake an asker, so a busy channel does not wake all its askers.
 type Hub struct {
-	// tell tells the other replicas of topics; nil when there are none, or they are not told. It is set before the first
-	// wake-up and does not block.
+	// tell passes topics to the other replicas. It is nil when there are none, or when they are not told. It is set before
+	// the first wake-up, and it does not block.
 	tell func(topics []any)
 
 	mutex     sync.Mutex
 	listeners map[any]map[*Listener]struct{}
 }
 
-// Listener is one waiting party. Wakes that come while it is not waiting merge into one.
+// Listener is one party that waits. Wake-ups that come while it is not waiting merge into one.
 type Listener struct {
 	hub    *Hub
 	topics []any
 	wake   chan struct{}
-	// calls, when set, is called instead. It holds up all wake-ups, so it does not block, and it calls nothing of the hub.
+	// calls, when it is set, is called instead of filling the channel. All other wake-ups wait for it, so it does not
+	// block, and it calls nothing of the hub.
 	calls func()
 
-	// agent is for whom an answer is awaited; empty for other parties.
+	// agent is the agent that awaits an answer; it is empty for other parties.
 	agent string
 	hands hands
 }
 
-// The topics, beside a channel's key (channels.Key), under which its followers listen.
+// These are the topics beside a channel's key (channels.Key), under which the channel's followers listen.
 type (
-	// RequestTopic is a request's id: an answer was stored.
+	// RequestTopic is a request's id: an answer to it was stored.
 	RequestTopic string
 	// ClosingTopic is a channel's key: the channel was changed or closed.
 	ClosingTopic channels.Key
-	// IntentTopic is an intent's number: access, or another rule of the intent, changed.
+	// IntentTopic is an intent's number: access to the intent, or another of its rules, changed.
 	IntentTopic int64
-	// FeedTopic is an intent's number: something was stored in its log.
+	// FeedTopic is an intent's number: something was stored in the intent's log.
 	FeedTopic int64
-	// AgentTopic is an agent's id: its role or status changed.
+	// AgentTopic is an agent's id: the agent's role or status changed.
 	AgentTopic string
-	// AudienceTopic is an agent or role:<role_id>: an intent began to reach it.
+	// AudienceTopic is an agent or role:<role_id>: a further intent began to reach it.
 	AudienceTopic string
 	// SubscriptionTopic is the number of a subscription of the room above: what waits in it, or who receives it, changed.
 	SubscriptionTopic int64
@@ -56,19 +57,19 @@ type (
 // NewHub makes a hub that nobody listens to yet.
 func NewHub() *Hub { return &Hub{listeners: make(map[any]map[*Listener]struct{})} }
 
-// Listen begins listening under the topics; a topic may be listened for before the thing it names exists. Call close
-// when done.
+// Listen begins to listen under the topics. One can listen for a thing before it exists. Call Close when done.
 func (h *Hub) Listen(topics ...any) *Listener { return h.ListenFor("", topics...) }
 
-// ListenCalling is listen for who has very many listeners: instead of filling a channel, for which somebody would have to
-// wait, each wake-up calls a function. It holds up other wake-ups, so it must not block, and it must not use the hub.
+// ListenCalling is Listen for a party that has very many listeners. Each wake-up calls the function, instead of filling a
+// channel on which a goroutine would have to wait. All other wake-ups wait for the function, so it must not block, and it
+// must not use the hub.
 func (h *Hub) ListenCalling(woken func(), topics ...any) *Listener {
 	l := &Listener{hub: h, calls: woken}
 	l.Also(topics...)
 	return l
 }
 
-// ListenFor is listen for an agent's sake, whose record may be needed to hand it what comes.
+// ListenFor is Listen on behalf of an agent. The hub's users may need the agent's record to hand over what comes.
 func (h *Hub) ListenFor(agent string, topics ...any) *Listener {
 	l := &Listener{hub: h, agent: agent, wake: make(chan struct{}, 1)}
 	l.Also(topics...)
@@ -88,7 +89,7 @@ func (l *Listener) Also(topics ...any) {
 	l.topics = append(l.topics, topics...)
 }
 
-// Forget ends listening under some of the topics.
+// Forget stops listening under some of the topics.
 func (l *Listener) Forget(topics ...any) {
 	l.hub.mutex.Lock()
 	defer l.hub.mutex.Unlock()
@@ -103,7 +104,7 @@ func (l *Listener) Forget(topics ...any) {
 	})
 }
 
-// Close ends listening.
+// Close stops listening.
 func (l *Listener) Close() {
 	l.hub.mutex.Lock()
 	defer l.hub.mutex.Unlock()
@@ -120,8 +121,8 @@ func (l *Listener) leave(topics []any) {
 	}
 }
 
-// WakeUp asks everyone who listens under the topics, here and on other replicas, to look again. Call it after the commit
-// of what there is to see.
+// WakeUp asks everyone who listens under the topics, here and on other replicas, to look again. Call it after the commit of
+// what there is to see.
 func (h *Hub) WakeUp(topics ...any) {
 	h.wakeHere(topics...)
 	if h.tell != nil {
@@ -129,11 +130,11 @@ func (h *Hub) WakeUp(topics ...any) {
 	}
 }
 
-// WakeWith is WakeUp for what a transaction of this replica has certainly committed. Those who listen here are handed over
-// what it stored: stored gives that for those of the topics that somebody listens under. A topic without any is woken all
-// the same.
+// WakeWith is WakeUp for what a transaction of this replica has certainly committed. It hands those who listen here what
+// the transaction stored: the function stored is asked for the topics that somebody listens under, and returns a handover
+// for each. A topic for which it returns none is woken all the same.
 func (h *Hub) WakeWith(stored func(heard []any) map[any]*Handover, topics ...any) {
-	if heard := h.Heard(topics); len(heard) > 0 { // who begins to listen from here on has yet to look
+	if heard := h.Heard(topics); len(heard) > 0 { // whoever begins to listen after this has yet to look
 		given := stored(heard)
 		h.mutex.Lock()
 		for _, topic := range heard {
@@ -148,7 +149,7 @@ func (h *Hub) WakeWith(stored func(heard []any) map[any]*Handover, topics ...any
 	}
 }
 
-// WaitingFor gives the agents for whom what the topic names is awaited here.
+// WaitingFor returns the agents for which listeners here await what the topic names.
 func (h *Hub) WaitingFor(topic any) (agentIDs []string) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -160,7 +161,7 @@ func (h *Hub) WaitingFor(topic any) (agentIDs []string) {
 	return agentIDs
 }
 
-// Heard gives those of the topics that somebody here listens under.
+// Heard returns the topics that somebody here listens under.
 func (h *Hub) Heard(topics []any) (heard []any) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -172,7 +173,7 @@ func (h *Hub) Heard(topics []any) (heard []any) {
 	return heard
 }
 
-// WakeNamed asks those to look again who wait for what reaches the agents.
+// WakeNamed asks everyone who waits for what reaches these agents to look again.
 func (h *Hub) WakeNamed(agentIDs []string) {
 	topics := make([]any, len(agentIDs))
 	for i, agentID := range agentIDs {
@@ -181,7 +182,7 @@ func (h *Hub) WakeNamed(agentIDs []string) {
 	h.WakeUp(topics...)
 }
 
-// wakeAll asks everyone here to look again.
+// wakeAll asks every listener here to look again.
 func (h *Hub) wakeAll() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -203,16 +204,17 @@ func (h *Hub) wakeHere(topics ...any) {
 	}
 }
 
-// Woken gives the channel on which wake-ups arrive.
+// Woken returns the channel on which wake-ups arrive.
 func (l *Listener) Woken() <-chan struct{} { return l.wake }
 
-// Take gives what was handed to the listener since the last time, and tells whether it is to look, which sees that too.
+// Take returns what the listener was handed since the last time, and tells whether it has to look. If it has, the look
+// shows what it was handed too.
 func (l *Listener) Take() (given []*Handover, look bool) { return l.hands.take() }
 
 // Signal asks the listener to look again.
 func (l *Listener) Signal() { l.give(nil) }
 
-// give wakes the listener with what was stored; nil: it is to look for itself.
+// give wakes the listener with what was stored; nil means that it has to look for itself.
 func (l *Listener) give(stored *Handover) {
 	if l.calls != nil {
 		l.calls()

@@ -10,11 +10,11 @@ import (
 	"openintent/database"
 )
 
-// relayChannel is what the replicas on one database notify one another on.
+// relayChannel is the channel on which the replicas on one database notify one another.
 const relayChannel = "openintent_wakes"
 
-// NewRelay carries wake-ups between the replicas on one database: the hub's own to the others, theirs to the hub. What it
-// loses costs those who wait there one turn of their slow timer.
+// NewRelay carries wake-ups between the replicas on one database: it tells the others of this hub's wake-ups, and the hub
+// of theirs. When it loses one, those who wait for it look again at the next turn of their slow timer.
 func NewRelay(db *database.DB, logger *slog.Logger, observe func(sent, received int), h *Hub) *database.Notifier {
 	relay := db.Notifier(database.NotifierConfig{
 		Channel: relayChannel,
@@ -27,8 +27,8 @@ func NewRelay(db *database.DB, logger *slog.Logger, observe func(sent, received 
 	return relay
 }
 
-// The kinds of topics, each the first letter of its notices. Numbers follow in base 36, names as they are. A replica of
-// another version may send kinds that this one does not know: nobody here listens to those.
+// These are the kinds of topics; each is the first letter of its notices. Numbers follow in base 36, names as they are. A
+// replica of another version may send kinds that this one does not know: nobody here listens for those.
 const (
 	channelNotice      = 'c'
 	closingNotice      = 'x'
@@ -48,7 +48,7 @@ func noticesOf(topics []any) []string {
 	return notices
 }
 
-// noticeOf writes a topic down. Every type of topic has its notice, so that all wake-ups travel.
+// noticeOf writes a topic as text. Every type of topic has a notice, so that all wake-ups travel.
 func noticeOf(topic any) string {
 	switch topic := topic.(type) {
 	case channels.Key:
@@ -82,7 +82,7 @@ func keyNotice(kind byte, key channels.Key) string {
 	return string(strconv.AppendInt(append(text, '.'), key.ChannelNo, noticeBase))
 }
 
-// topicsOf reads notices. It leaves out what is none.
+// topicsOf reads notices, and leaves out those that it does not know.
 func topicsOf(notices []string) []any {
 	topics := make([]any, 0, len(notices))
 	for _, notice := range notices {
@@ -93,7 +93,7 @@ func topicsOf(notices []string) []any {
 	return topics
 }
 
-// topicOf is noticeOf's reverse; nil when the notice is of no known kind.
+// topicOf is the reverse of noticeOf. It returns nil for a notice of an unknown kind.
 func topicOf(notice string) any {
 	if notice == "" {
 		return nil
@@ -130,7 +130,7 @@ func topicOf(notice string) any {
 	return nil
 }
 
-// noticeNumber reads a number, all of which are above 0; 0 when it is none.
+// noticeNumber reads a number. All numbers are above 0, so it returns 0 for a text that is none.
 func noticeNumber(text string) int64 {
 	number, err := strconv.ParseInt(text, noticeBase, 64)
 	if err != nil || number < 0 {

@@ -10,21 +10,22 @@ import (
 	"openintent/messaging/message"
 )
 
-// situation is what a draft is judged by: the state under the intent's lock.
+// situation is the state by which a draft is judged, as it stands under the intent's lock.
 type situation struct {
 	head    *intents.Head
 	access  *intents.Rules
 	channel *channels.Rules
 	count   channels.Count
-	// presences hold the sender's and the addressee's agent records, where they have one.
+	// presences hold the agent records of the sender and the addressee, where they have one.
 	presences map[string]agents.Presence
-	// request is what a response's correlation id names, as its sender sees it; nil when there is no such message.
+	// request is the message that a response's correlation id names, as the response's sender sees it. It is nil when there
+	// is no such message.
 	request *message.Message
 	now     time.Time
 }
 
-// admit decides whether a draft may be stored, in this order: may the sender take part at all, is the channel open, is
-// the message itself in order. It changes nothing but the draft's target, which a response takes from its request.
+// admit decides whether a draft may be stored. It asks in this order: may the sender take part at all, is the channel open,
+// is the message itself in order. It changes nothing but the draft's target, which a response takes from its request.
 func admit(d *Draft, s situation) error {
 	viewer := s.viewer(d)
 	if err := viewer.RequireParticipation(d.By, s.access); err != nil {
@@ -46,8 +47,8 @@ func admit(d *Draft, s situation) error {
 	return s.targetHasAccess(d)
 }
 
-// targetHasAccess refuses to address an agent that could not see the message, because it has no access to the intent. A
-// role and everyone are addressed whoever they turn out to be.
+// targetHasAccess refuses to address an agent that has no access to the intent and so could not see the message. A role and
+// everyone may be addressed, whoever they turn out to be.
 func (s situation) targetHasAccess(d *Draft) error {
 	if message.IsAgent(d.Target) && s.access.Level(d.Target, false, s.now) < intents.PermissionRead {
 		return message.ErrTargetWithoutAccess
@@ -68,8 +69,8 @@ func admitExpiry(d *Draft, now time.Time) error {
 	return nil
 }
 
-// admitResponse applies the rules of an answer: to a request of this channel that the sender received and that can still
-// be answered.
+// admitResponse applies the rules of an answer: it answers a request of this channel that the sender received and that can
+// still be answered.
 func admitResponse(d *Draft, s situation, viewer message.Viewer) error {
 	request := s.request
 	if request == nil || request.ChannelNo != s.channel.ChannelNo || request.IntentNo != s.channel.IntentNo ||

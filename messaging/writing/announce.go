@@ -11,7 +11,9 @@ import (
 )
 
 // AnnounceDeparture sends the server's notification that an agent left to those of the channels that are open (RFC-0021
-// section 7.2). The intent's head is locked.
+// section 7.2). The caller holds the lock of the intent's head. It is the departure's work that calls this
+// (messaging/departure.go); readers need not wait for it, because message.Message.AbandonedBy and channels.Rules compare
+// with the time of the departure.
 func (w *Writer) AnnounceDeparture(tx *database.Tx, head *intents.Head, agent string, keys []channels.Key) error {
 	if len(keys) == 0 {
 		return nil
@@ -42,7 +44,7 @@ func (w *Writer) AnnounceDeparture(tx *database.Tx, head *intents.Head, agent st
 	return nil
 }
 
-// departureDraft is the server's word to a channel that an agent left (RFC-0021 section 7.2).
+// departureDraft is the message by which the server tells a channel that an agent left.
 func departureDraft(agent string) *Draft {
 	var payload jsonvalue.Builder
 	return &Draft{

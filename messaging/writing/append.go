@@ -10,21 +10,22 @@ import (
 	"openintent/messaging/message"
 )
 
-// appender stores messages: it is the only code that does. Messages are added one by one, each getting its place under
-// the intent's lock, and written together by a few set-based statements. The writer and the lifecycle hooks share it.
+// appender stores messages: it is the only code that does. It takes messages one by one, gives each its place under the
+// intent's lock, and writes them together with a few set-based statements. The writer and the server's own notifications
+// (announce.go) share it.
 type appender struct {
 	tx     *database.Tx
 	rows   messageBatch
 	open   openRequestBatch
 	keys   keyBatch
 	counts map[channels.Key]*channels.Count
-	// changed are those of the counts that are to be stored; only the locks of these are certain to be held.
+	// changed are the counts that have to be stored. The transaction is certain to hold the locks of these only.
 	changed map[channels.Key]*channels.Count
-	// answered holds the requests that got an answer, evicting the channels whose evicted messages are to be removed.
+	// answered are the requests that got an answer; evicting are the channels with evicted messages to remove.
 	answered  []answeredRequest
 	evicting  evictionBatch
 	forgotten []keyPlace
-	// audiences are the known ones, reached those that the messages add to them.
+	// audiences are the cached ones; reached are those that the messages add.
 	audiences audiences
 	reached   audienceBatch
 }
@@ -79,7 +80,7 @@ func (a *appender) answers(request *message.Message) bool {
 	return slices.Contains(a.answered, answeredRequest{request.IntentNo, request.Position})
 }
 
-// expiry gives the deadline of a draft that is stored at a time of the clock.
+// expiry returns the deadline of a draft that is stored at a time of the clock.
 func (d *Draft) expiry(now time.Time) time.Time {
 	if d.Timeout > 0 {
 		return now.Add(d.Timeout)

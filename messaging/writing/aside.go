@@ -7,42 +7,42 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// How long drafts stay aside until their senders hear that it cannot be done now, in general and once the server stops.
-// The first is longer than a frozen replica keeps a lock (database.Lane).
+// These say how long drafts stay aside until their senders hear that they cannot be stored now: in general, and once the
+// server stops. The first is longer than a frozen replica keeps a lock (database.Lane).
 const (
 	asidePatience = 15 * time.Second
 	stopPatience  = 3 * time.Second
 )
 
-// Pauses before an intent is tried again. They grow slowly: where another replica writes to the intent all the time, each
-// try is a chance, and tries are small.
+// These are the pauses before an intent is tried again. They grow slowly: when another replica writes to the intent all the
+// time, each try is a chance, and a try costs little.
 const (
 	firstPause  = 2 * time.Millisecond
 	longerBy    = 1.2
 	longestRest = 250 * time.Millisecond
 )
 
-// aside keeps the drafts of intents that cannot be written to at the moment, because another replica holds the intent's lock
-// or may still hold it. Each intent has a timer of its own, and all others go on. Drafts of an intent that come later stay
-// behind those that are here.
+// aside keeps the drafts of intents that cannot be written to at the moment, because another replica holds the intent's
+// lock or may still hold it. Each intent has a timer of its own, and the other intents go on. Later drafts of an intent
+// line up behind those that are here.
 type aside struct {
 	intents map[int64]*held
-	// trying are the intents of the batch under way.
+	// trying are the intents of the batch that the writer is working on.
 	trying []*held
 }
 
-// held is an intent that cannot be written to. The drafts of each key have a line of their own, as in the queue.
+// held is an intent that cannot be written to. Each key has a line for its drafts, as in the queue.
 type held struct {
-	lines  []*heldLine // in the order of their turns
+	lines  []*heldLine // in the order in which their turns come
 	pauses *backoff.ExponentialBackOff
 	due    time.Time
-	// alone is true when it is tried without others, because it may hold them up.
+	// alone is true when the intent is tried without others, because it may hold them up.
 	alone bool
-	// again is true when the batch under way has come back without it.
+	// again is true when the writer could not write to the intent in the batch that it has just worked on.
 	again bool
 }
 
-// heldLine is never empty.
+// heldLine is the line of one key's drafts. It is never empty.
 type heldLine struct {
 	key    string
 	drafts []*submission
@@ -50,8 +50,8 @@ type heldLine struct {
 
 func newAside() aside { return aside{intents: make(map[int64]*held)} }
 
-// put keeps drafts of the batch that was under way, in front of those of their intents that are here. The other intents of
-// the batch can be written to.
+// put takes drafts of the last batch back, and puts them in front of the drafts of their intents that are here. The other
+// intents of that batch can be written to.
 func (a *aside) put(again []*submission, now time.Time) {
 	for _, s := range slices.Backward(again) {
 		if s.asideAt.IsZero() {
@@ -69,7 +69,7 @@ func (a *aside) put(again []*submission, now time.Time) {
 		line.drafts, h.alone = slices.Insert(line.drafts, 0, s), s.alone
 	}
 	for _, h := range a.trying {
-		if !h.again { // it could be written to; the rest of its drafts are next
+		if !h.again { // it could be written to; the rest of its drafts come next
 			h.due, h.pauses = now, newPauses()
 		}
 	}
@@ -87,7 +87,7 @@ func newPauses() *backoff.ExponentialBackOff {
 	return pauses
 }
 
-// follow keeps a draft behind others of its intent; false means that there are none.
+// follow puts a draft behind others of its intent. It returns false when there are none.
 func (a *aside) follow(s *submission, now time.Time) bool {
 	if len(a.intents) == 0 {
 		return false
@@ -102,7 +102,7 @@ func (a *aside) follow(s *submission, now time.Time) bool {
 	return true
 }
 
-// line finds a draft's line, and begins it where there is none.
+// line finds the line for a draft, and begins one where there is none.
 func (h *held) line(s *submission) *heldLine {
 	for _, line := range h.lines {
 		if line.key == s.draft.By.KeyID {
@@ -114,7 +114,7 @@ func (h *held) line(s *submission) *heldLine {
 	return line
 }
 
-// next takes a draft from the first line, which is the last one then; nil when nothing is left.
+// next takes a draft from the first line, and moves that line to the end. It returns nil when nothing is left.
 func (h *held) next() *submission {
 	if len(h.lines) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (h *held) next() *submission {
 	return s
 }
 
-// expire takes the drafts that have been here for longer than a time.
+// expire takes the drafts that have been here for longer than the patience allows.
 func (h *held) expire(now time.Time, patience time.Duration) (overdue []*submission) {
 	for _, line := range h.lines {
 		for len(line.drafts) > 0 && now.Sub(line.drafts[0].asideAt) > patience {
@@ -139,14 +139,14 @@ func (h *held) expire(now time.Time, patience time.Duration) (overdue []*submiss
 	return overdue
 }
 
-// take removes a batch of drafts that are due, and those that have been here for too long. While several keys send, no key
-// has more than its share of the batch, as in the queue: whoever comes next waits for the whole of it.
+// take removes a batch of drafts that are due, and the drafts that have been here for too long. While several keys send, no
+// key has more than its share of the batch, as in the queue, because whoever comes next waits for the whole batch.
 func (a *aside) take(now time.Time, stopping, shared bool) (batch, overdue []*submission) {
 	patience := asidePatience
 	if stopping {
 		patience = stopPatience
 	}
-	drafts, bytes := maxBatchDrafts, maxBatchBytes // that there is room for
+	drafts, bytes := maxBatchDrafts, maxBatchBytes // how much there is room for
 	if shared {
 		drafts, bytes = maxShareDrafts, maxShareBytes
 	}
@@ -171,7 +171,7 @@ func (a *aside) take(now time.Time, stopping, shared bool) (batch, overdue []*su
 	return batch, overdue
 }
 
-// due is when the next intent is worth trying; zero when nothing is aside.
+// due is when the next intent is worth trying. It is zero when nothing is aside.
 func (a *aside) due() (next time.Time) {
 	for _, h := range a.intents {
 		if next.IsZero() || h.due.Before(next) {

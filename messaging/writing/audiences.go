@@ -13,14 +13,14 @@ import (
 	"openintent/messaging/wake"
 )
 
-// How many rows of audiences are remembered as stored, and of how many intents; what falls out is written again, which changes
-// nothing.
+// These say how many rows of audiences are cached as stored, and of how many intents. A row that falls out of the cache is
+// written again, which changes nothing.
 const (
 	keptAudiences       = 65_536
 	keptAudienceIntents = 16_384
 )
 
-// audience says that something may reach a name in an intent: the name was addressed there, or is an agent that has sent
+// audience says that something may reach a name in an intent: the name was addressed there, or it is an agent that has sent
 // there and so takes part.
 type audience struct {
 	name     string
@@ -28,30 +28,30 @@ type audience struct {
 	sent     bool
 }
 
-// audiences remembers which of them are stored, so that a message between parties that have spoken before costs no
-// statement. It learns after the commit alone: of a row that is not stored it must never be said that it is. They go with
-// the last messages of an ended intent, which takes no more.
+// audiences caches which rows of that kind are stored, so that a message between parties that have spoken before costs no
+// statement. It learns only after the commit, because it must never say of a row that it is stored when it is not. The rows
+// are removed with the last messages of an ended intent, which takes no more.
 //
 // A database that loses commits loses rows that were stored. So each transaction that adds rows of an intent draws a tag,
-// which the intent's head keeps: what is remembered as of a tag is stored wherever the head has that tag. When the head has
-// another one, because another replica added rows or because commits were lost, what is remembered of the intent is in doubt,
-// and what is of interest is read (batch.settleAudiences). Rows are added seldom, so that is seldom too.
+// and the intent's head keeps it. Rows that were cached under a tag are stored wherever the head has that tag. The head has
+// another tag when another replica added rows or when commits were lost. Then what is cached of the intent is in doubt, and
+// the batch reads the rows that it needs (batch.settleAudiences). Rows are added seldom, so this is seldom too.
 type audiences struct {
-	stored      *lru.Cache[audience, int64] // the life of its intent in which the row was seen
+	stored      *lru.Cache[audience, int64] // by the generation of the intent in which the row was seen
 	generations *lru.Cache[int64, *audienceGeneration]
-	begun       *atomic.Int64 // lives
+	begun       *atomic.Int64 // generations
 }
 
-// audienceGeneration is the time in which nobody else has added to an intent's audiences.
+// audienceGeneration is a span of time in which nobody else has added to an intent's audiences.
 type audienceGeneration struct{ tag, generation int64 }
 
 func newAudiences() audiences {
 	stored, _ := lru.New[audience, int64](keptAudiences) // fails only for a size that is not positive
-	lives, _ := lru.New[int64, *audienceGeneration](keptAudienceIntents)
-	return audiences{stored, lives, new(atomic.Int64)}
+	generations, _ := lru.New[int64, *audienceGeneration](keptAudienceIntents)
+	return audiences{stored, generations, new(atomic.Int64)}
 }
 
-// keep bounds what is remembered in entries.
+// keep sets how many entries are cached.
 func (a audiences) keep(entries int) {
 	a.stored.Resize(entries)
 	a.generations.Resize(entries)
@@ -67,10 +67,10 @@ func (a audiences) knows(one audience, head *intents.Head) bool {
 	return known && current.tag == head.AudienceTag && current.generation == seen
 }
 
-// doubts tells whether a row that it does not know was stored before.
+// doubts tells whether a row that is not certain to be stored was cached before.
 func (a audiences) doubts(one audience) bool { return a.stored.Contains(one) }
 
-// learn is told what a commit has certainly left stored, with the heads as it found and left them.
+// learn is told which rows a commit has certainly left stored, with the heads as the batch found them and as it left them.
 func (a audiences) learn(heads intents.Heads, began map[int64]intents.Head, stored ...audienceBatch) {
 	for _, head := range heads {
 		current, known := a.generations.Get(head.IntentNo)
@@ -88,10 +88,10 @@ func (a audiences) learn(heads intents.Heads, began map[int64]intents.Head, stor
 	}
 }
 
-// audienceBatch is what a transaction has to store of them.
+// audienceBatch holds the rows of audiences that a transaction has to store.
 type audienceBatch map[audience]struct{}
 
-// add notes whom a message concerns, as far as that is not known to be stored.
+// add notes those whom a message concerns, unless they are known to be stored.
 func (b audienceBatch) add(m *message.Message, head *intents.Head, known audiences) {
 	if m.Sender != caller.System {
 		b.note(audience{m.Sender, m.IntentNo, true}, head, known)
@@ -107,7 +107,7 @@ func (b audienceBatch) note(one audience, head *intents.Head, known audiences) {
 	}
 }
 
-// topics are those of the names that begin to be reached.
+// topics returns the wake-up topics of the names that an intent begins to reach.
 func (b audienceBatch) topics() []any {
 	var topics []any
 	for one := range b {
@@ -116,7 +116,7 @@ func (b audienceBatch) topics() []any {
 	return topics
 }
 
-// stored gives the statement that reads which of some are stored, and where it puts them.
+// stored returns the statement that reads which of the rows are stored, and the map that it fills.
 func (b audienceBatch) stored(tx *database.Tx) (found audienceBatch, statement database.Statement) {
 	found = make(audienceBatch)
 	names, intentNos, _ := b.columns()
@@ -149,8 +149,9 @@ func (b audienceBatch) columns() (names, intentNos, sent database.Column) {
 		database.Column{Name: "sent", Values: ofSent}
 }
 
-// settleAudiences decides which rows the batch adds, and lets the heads of their intents note it. It reads which of those in
-// doubt are stored, so that two replicas that write to one intent do not add the same again and again.
+// settleAudiences decides which rows the batch adds, and lets the heads of their intents note that rows are added. It first
+// reads which of the rows in doubt are stored, so that two replicas that write to one intent do not add the same rows again
+// and again.
 func (b *batch) settleAudiences() error {
 	reached, doubtful := b.appender.reached, make(audienceBatch)
 	for one := range reached {

@@ -7,8 +7,8 @@ import (
 	"openintent/messaging/message"
 )
 
-// auditEvent is a message's copy for the intent's event log (RFC-0021 section 6). The trace of the message's metadata
-// goes before the call's (RFC-0020).
+// auditEvent is a message's copy for the intent's event log (RFC-0021 section 6). A trace id in the message's metadata
+// takes precedence over the call's (RFC-0020).
 func auditEvent(channel *channels.Rules, m *message.Message, callTrace string) intents.EventDraft {
 	draft := intents.EventDraft{
 		Type: "channel_message", Actor: m.Sender, Payload: auditPayload(channel, m), TraceID: callTrace,

@@ -16,14 +16,14 @@ import (
 )
 
 var (
-	// errRefusedAtOnce means that by what is remembered one of the drafts is refused.
-	errRefusedAtOnce = errors.New("a batch with a refusal is not stored at once")
-	// errDoubtful means that not all is remembered, though the heads are.
-	errDoubtful = errors.New("a batch whose audiences are in doubt is not stored at once")
+	// errRefusedAtOnce means that one of the drafts is refused by what is cached.
+	errRefusedAtOnce = errors.New("a batch with a refusal is not stored in one round trip")
+	// errDoubtful means that the heads are cached, but not all that is needed beside them is certain.
+	errDoubtful = errors.New("a batch whose audiences are in doubt is not stored in one round trip")
 )
 
-// batch is one transaction of the writer. It takes one round trip when the writer remembers what the drafts are decided by,
-// and two otherwise: lock and read, then decide and write.
+// batch is one transaction of the writer. It takes one round trip when everything that decides the drafts is cached.
+// Otherwise it takes two: lock and read, then decide and write.
 type batch struct {
 	*Writer
 	tx          *database.Tx
@@ -34,20 +34,20 @@ type batch struct {
 	began     map[int64]intents.Head
 	counts    map[channels.Key]*channels.Count
 	presences map[string]agents.Presence
-	// decidedBy are the agents whose presences, or lack of one, the drafts are decided by.
+	// decidedBy are the agents whose presences, or lack of one, decide the drafts.
 	decidedBy []string
 	requests  map[string]*message.Message
-	// handled are the requests to a role, by their ids, that an agent has read or answered which took the role later.
+	// handled are requests to a role that an agent has read or answered although it took the role later.
 	handled map[handling]struct{}
 	keys    map[keyPlace]keyRecord
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*message.Message
-	// reached are audiences of the messages that were read as stored.
+	// reached are those of the messages' audiences that were read and are stored.
 	reached audienceBatch
-	// existing are the intents that are there; nil when that is not asked.
+	// existing are the intents that exist. It is nil when nobody has asked for that.
 	existing *[]intents.State
 
-	// atOnce is true when the batch is decided by what the writer remembers.
+	// atOnce is true when the batch is decided by the cache and takes one round trip.
 	atOnce     bool
 	appender   *appender
 	outcomes   []Outcome
@@ -64,7 +64,7 @@ func newBatch(w *Writer, tx *database.Tx, submissions []*submission) *batch {
 	}
 }
 
-// run reads what the drafts are decided by, under the locks of their intents, decides and stores.
+// run locks the intents, reads what decides the drafts, decides and stores.
 func (b *batch) run(w wants) error {
 	if err := b.read(w); err != nil {
 		return err
@@ -77,8 +77,8 @@ func (b *batch) run(w wants) error {
 	return nil
 }
 
-// runAtOnce decides by what the writer remembers, and stores what was decided if it is still true. It stores every draft or
-// none: a refusal must not rest on something that was true.
+// runAtOnce decides by what is cached and, in one round trip, stores what was decided if that is still true. It stores
+// every draft or none: no draft may be refused because of something that is no longer true.
 func (b *batch) runAtOnce(recalled cachedState) error {
 	b.atOnce = true
 	b.counts, b.requests = recalled.counts, recalled.requests
@@ -92,12 +92,13 @@ func (b *batch) runAtOnce(recalled cachedState) error {
 			return errRefusedAtOnce
 		}
 	}
-	b.tx.SendWithCommit(b.heads.Statements()...) // first, because it takes the locks
+	b.tx.SendWithCommit(b.heads.Statements()...) // first, because this takes the locks
 	b.tx.SendWithCommit(agents.RefuseChanged(b.tx, b.decidedBy, b.presences)...)
 	b.tx.SendWithCommit(b.appender.statements()...)
 	return nil
 }
 
+// decideAll decides every draft whose intent is locked, and notes whom the batch affects.
 func (b *batch) decideAll() error {
 	for _, head := range b.heads {
 		b.began[head.IntentNo] = head.Copy()
@@ -128,16 +129,16 @@ func (b *batch) decideAll() error {
 	return nil
 }
 
-// mayExist tells whether an intent whose lock was not to be had may be held by another replica.
+// mayExist tells whether an intent that could not be locked may exist and be held by another replica.
 func (b *batch) mayExist(intentNo int64) bool {
 	return b.existing == nil ||
 		slices.ContainsFunc(*b.existing, func(state intents.State) bool { return state.IntentNo == intentNo })
 }
 
-// topics are those of whom the batch concerns.
+// topics returns the wake-up topics of everyone this batch affects.
 func (b *batch) topics() []any { return slices.Collect(maps.Keys(b.wakes)) }
 
-// deliver tells the senders, after the commit.
+// deliver tells the senders what became of their drafts, after the commit.
 func (b *batch) deliver() {
 	b.audiences.learn(b.heads, b.began, b.appender.reached, b.reached)
 	b.cache.learn(b)
@@ -151,7 +152,7 @@ func (b *batch) deliver() {
 	}
 }
 
-// decide brings one draft to its outcome. The returned error is the transaction's; a refusal is an outcome.
+// decide brings one draft to its outcome. The error it returns fails the transaction; a refusal is an outcome.
 func (b *batch) decide(head *intents.Head, d *Draft) (Outcome, error) {
 	m, replayed, err := b.place(head, d)
 	var refusal *fault.Fault
@@ -166,7 +167,8 @@ func (b *batch) decide(head *intents.Head, d *Draft) (Outcome, error) {
 	return Outcome{Message: m, replayed: replayed}, nil
 }
 
-// place stores the draft, or finds what was stored for it before.
+// place stores the draft, or finds what was stored for it before: by an attempt whose outcome was unknown, or under the
+// same idempotency key (idempotency.go).
 func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replayed bool, err error) {
 	if m := b.found[d.Id]; m != nil {
 		m.ChannelID, err = b.channelID(head, m.ChannelNo)
@@ -186,7 +188,7 @@ func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replaye
 		b.appender.forget(place)
 	}
 	if d.MessageType == message.TypeRequest {
-		head.Follow(b.presences[d.Target].DepartedAt) // what the departure does not end has a time after it
+		head.Follow(b.presences[d.Target].DepartedAt) // a request that the departure does not end has a time after it
 	}
 	m, err = b.appender.add(head, channel, b.request(d), d)
 	if err == nil && d.Key != "" {
@@ -214,8 +216,8 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 	return s.channel, admit(d, s)
 }
 
-// channelByName finds the intent's open channel of the draft's name, or makes it (RFC-0021 section 1.4). It is made last,
-// so that a refused message makes none.
+// channelByName finds the intent's open channel with the draft's name, or creates it (RFC-0021 section 1.4). It creates it
+// last, so that a refused message creates none.
 func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	if err := s.access.Require(d.By, d.Sender, intents.PermissionRead, s.now); err != nil {
 		return nil, err
@@ -243,7 +245,7 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	return channel, err
 }
 
-// asSeen gives what the draft's correlation id names as the draft's sender sees it.
+// asSeen returns the message that the draft's correlation id names, as the draft's sender sees it.
 func (b *batch) asSeen(d *Draft) *message.Message {
 	m := b.request(d)
 	if _, handled := b.handled[handling{d.CorrelationID, d.Sender}]; handled {
@@ -254,7 +256,7 @@ func (b *batch) asSeen(d *Draft) *message.Message {
 	return m
 }
 
-// request gives what the draft's correlation id names.
+// request returns the message that the draft's correlation id names.
 func (b *batch) request(d *Draft) *message.Message {
 	m := b.requests[d.CorrelationID]
 	if m != nil {
@@ -271,7 +273,7 @@ func (b *batch) channelID(head *intents.Head, channelNo int64) (string, error) {
 	return channel.ID, nil
 }
 
-// wake notes whom the message concerns: followers of its channel and, for a response, who waits for it.
+// wake notes whom the message affects: the followers of its channel and, for a response, whoever waits for it.
 func (b *batch) wake(m *message.Message) {
 	b.wakes[channels.Key{IntentNo: m.IntentNo, ChannelNo: m.ChannelNo}] = struct{}{}
 	if m.CorrelationID != "" {

@@ -12,13 +12,13 @@ import (
 	"openintent/messaging/wake"
 )
 
-// wants is what a batch's drafts are decided by, each listed once.
+// wants lists what decides a batch's drafts, each thing once.
 type wants struct {
 	intentNos           []int64
 	channels            []channels.Key
 	names, correlations []string
-	// byName is true when a draft names its channel, which is to be found; uncertain, when one may be stored already;
-	// passedOver, when the intents' locks were not to be had before.
+	// byName is true when a draft names its channel, which has to be found. uncertain is true when a draft may be stored
+	// already. passedOver is true when an intent could not be locked before.
 	byName, uncertain, passedOver bool
 }
 
@@ -50,7 +50,7 @@ func (w *Writer) wants(submissions []*submission) wants {
 	return all
 }
 
-// read locks the heads and, in later statements of the same round trip, reads what the drafts are decided by. It leaves out
+// read locks the heads and, in later statements of the same round trip, reads what decides the drafts. It leaves out
 // intents that another replica holds.
 func (b *batch) read(w wants) error {
 	lock, heads := intents.PrepareLock(b.tx, w.intentNos, true)
@@ -79,8 +79,8 @@ func (b *batch) read(w wants) error {
 	return b.readHandled()
 }
 
-// readAddressees reads the records of open requests' addressees that are not among those decided by already: when a request
-// to one agent is answered by another, the operator.
+// readAddressees reads the records of the addressees of open requests, unless they are read already. They are missing when
+// the operator answers a request to an agent.
 func (b *batch) readAddressees() error {
 	names := addressees(b.requests, b.decidedBy)
 	presences, err := agents.LoadPresences(b.tx, names)
@@ -89,7 +89,7 @@ func (b *batch) readAddressees() error {
 	return err
 }
 
-// addressees are the agents with open requests to them that are not among the others.
+// addressees returns the agents to which requests are open, except for the others.
 func addressees(requests map[string]*message.Message, others []string) []string {
 	var names []string
 	for _, m := range requests {
@@ -118,7 +118,7 @@ func (b *batch) readRequests(ids []string) []database.Statement {
 	}}
 }
 
-// readFound looks for the batch's own messages of which an attempt with an unknown outcome may have stored some.
+// readFound looks for the batch's own messages that an attempt with an unknown outcome may have stored.
 func (b *batch) readFound() []database.Statement {
 	var ids []string
 	for _, s := range b.submissions {
@@ -143,8 +143,8 @@ func (b *batch) readFound() []database.Statement {
 	}}
 }
 
-// readExisting finds out which of the intents exist, when some were left out before: one may be held, or may be gone with a
-// database that was restored.
+// readExisting finds out which of the intents exist, when some could not be locked before. Another replica may hold such an
+// intent, or the intent may be gone because the database was restored.
 func (b *batch) readExisting(w wants) []database.Statement {
 	if !w.passedOver {
 		return nil

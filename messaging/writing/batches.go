@@ -6,7 +6,7 @@ import (
 	"openintent/messaging/message"
 )
 
-// The batches gather rows column by column, the form in which one statement writes them all.
+// The batches gather rows column by column. In that form one statement writes them all.
 
 type messageBatch struct {
 	intentNo, position, channelNo, ordinal []int64
@@ -80,7 +80,7 @@ func (b *openRequestBatch) statements(tx *database.Tx) []database.Statement {
 	)
 }
 
-// statements are all writes of what was added, without the heads', which flush themselves.
+// statements returns all statements that write what was added, except for those of the heads.
 func (a *appender) statements() []database.Statement {
 	statements := a.forgetStatements()
 	statements = append(statements, a.rows.statements(a.tx)...)
@@ -92,7 +92,8 @@ func (a *appender) statements() []database.Statement {
 	return append(statements, channels.CountStatements(a.tx, a.changed)...)
 }
 
-// answeredStatements close the requests that got an answer; one that is closed already stays so.
+// answeredStatements returns the statements that close the requests that got an answer. A request that is closed already
+// stays so.
 func (a *appender) answeredStatements() []database.Statement {
 	if len(a.answered) == 0 {
 		return nil

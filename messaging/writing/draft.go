@@ -15,36 +15,37 @@ import (
 	"openintent/messaging/message"
 )
 
-// Draft is a message that somebody wants stored, before anything about its channel was looked at.
+// Draft is a message that somebody wants stored, before anybody has looked at the state of its channel.
 type Draft struct {
-	// Id is made beforehand, so that after a lost commit acknowledgement the message can be looked for.
+	// Id is made beforehand, so that the message can be looked for when the commit's acknowledgement is lost.
 	Id string
-	// Sender acts; privileged is true when that is the operator under its own name, for whom access and membership are
-	// not asked.
+	// Sender is the agent that acts. Privileged is true when that is the operator under its own name, who needs neither
+	// access nor membership.
 	Sender     string
 	Privileged bool
-	// By is the call's caller, for the refusal of access.
+	// By is the call's caller, for whom access is decided.
 	By      caller.Caller
 	TraceID string
 
 	IntentNo int64
-	// Channel and ChannelID are set when the channel is known, name when it is to be found or created by name.
+	// Channel and ChannelID are set when the channel is known. Name is set when the channel has to be found or created by
+	// its name.
 	Channel   channels.Key
 	ChannelID string
 	Name      string
 
 	Target      string
 	MessageType message.Type
-	// CorrelationID names the request of a response; replying is true when it came as a path of the reply call, where an
+	// CorrelationID names the request of a response. Replying is true when the reply call named it in its path: then an
 	// unknown request is NOT_FOUND instead of a bad field.
 	CorrelationID string
 	Replying      bool
 
 	payload, metadata jsonvalue.Object
-	// Given are payload and metadata as they came over gRPC, which are the same when they go back.
+	// Given are payload and metadata as they came over gRPC. They go back in the same form.
 	Given     message.Content
 	ExpiresAt time.Time
-	// Timeout, for Ask, sets ExpiresAt from the time of storing.
+	// Timeout, for Ask, sets ExpiresAt, counted from the time of storing.
 	Timeout time.Duration
 
 	Key         string
@@ -67,7 +68,7 @@ func (d *Draft) SetContent(payload, metadata *structpb.Struct) (err error) {
 // Size is what the draft counts for in the bounded queue.
 func (d *Draft) Size() int { return d.contentBytes() + 256 }
 
-// contentBytes is what its sender's quota counts.
+// contentBytes is what the draft counts for in its sender's quota.
 func (d *Draft) contentBytes() int { return len(d.payload) + len(d.metadata) }
 
 // Check decides what can be decided from the draft alone: the rules of RFC-0021 section 2.3 and the bounds.
@@ -101,7 +102,7 @@ func (d *Draft) Check(maxPayloadBytes int) error {
 	return nil
 }
 
-// checkSender refuses a name that no agent can have; only the operator can have given one.
+// checkSender refuses a name that no agent can have; only the operator can have named such a sender.
 func (d *Draft) checkSender() error {
 	if d.Sender == d.By.Agent {
 		return nil
@@ -114,7 +115,7 @@ func (d *Draft) checkTarget() error {
 	case message.ToEveryone(d.Target):
 		return nil
 	case d.MessageType == message.TypeResponse:
-		return nil // compared with the request's sender, which need not be a plain agent's name
+		return nil // it is compared with the request's sender, which need not be a plain agent's name
 	case d.Target == d.Sender:
 		return fault.BadField("to", "a sender is never a recipient of its own message; name another agent")
 	case d.Target == caller.RolePrefix:

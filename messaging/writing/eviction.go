@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// evictionStep is how many messages pass below a channel's floor before their removal is due at once.
+	// evictionStep is how many messages pass below a channel's floor before their removal is due immediately.
 	evictionStep = 128
-	// evictionSpan is how often the removal of fewer is scheduled at most.
+	// evictionSpan is the span of time in which the removal of fewer messages is scheduled once at most.
 	evictionSpan = time.Minute
 )
 
-// evict moves the channel's floor, so that at most max_messages are listed, and schedules the removal of what lies below:
-// at once when a whole step of messages has passed the floor, and a little later for what comes between the steps.
+// evict decides what is evicted: it moves the channel's floor, so that at most max_messages are listed. From the commit on, lists
+// and streams compare with the floor and show nothing below it. What lies below is removed later, and what an asker may still
+// ask for is kept for a while (messaging/sweep_eviction.go). evict schedules that removal: immediately when a whole step of
+// messages has passed the floor, and a little later for the messages between the steps.
 func (a *appender) evict(channel *channels.Rules, count *channels.Count, before channels.Count) {
 	floor := count.Messages - channel.MaxMessages
 	if floor <= count.Floor {
@@ -32,7 +34,7 @@ func (a *appender) evict(channel *channels.Rules, count *channels.Count, before 
 	count.Floor = floor
 }
 
-// evictionBatch holds channels whose evicted messages are to be removed.
+// evictionBatch holds the channels with evicted messages to remove.
 type evictionBatch struct {
 	intentNos, times []int64
 	kinds, keys      []string
@@ -41,7 +43,7 @@ type evictionBatch struct {
 // add schedules the removal of what is evicted by now.
 func (b *evictionBatch) add(key channels.Key) { b.schedule(key, "", 0) }
 
-// addLater schedules the removal of what a span of time evicts, for when no commit of that span can be under way any more.
+// addLater schedules the removal of what is evicted in a span of time, for when no commit of that span can still be running.
 func (b *evictionBatch) addLater(key channels.Key, span time.Time) {
 	b.schedule(key, spanMark+strconv.FormatInt(span.Unix(), 10), database.Micros(span.Add(2*evictionSpan)))
 }
@@ -52,7 +54,7 @@ func (b *evictionBatch) schedule(key channels.Key, suffix string, due int64) {
 	b.intentNos, b.times = append(b.intentNos, key.IntentNo), append(b.times, due)
 }
 
-// statements leave the removal to the sweep.
+// statements returns the statements that leave the removal to the sweep.
 func (b *evictionBatch) statements(tx *database.Tx) []database.Statement {
 	return tx.InsertIgnore("pending_work",
 		database.Column{Name: "kind", Values: b.kinds},
@@ -62,7 +64,8 @@ func (b *evictionBatch) statements(tx *database.Tx) []database.Statement {
 	)
 }
 
-// ScheduleEviction leaves the messages below a channel's raised floor to be removed.
+// ScheduleEviction leaves the messages below a channel's raised floor to the sweep. The floor rises without a message when
+// somebody lowers max_messages.
 func ScheduleEviction(tx *database.Tx, key channels.Key) error {
 	var raised evictionBatch
 	raised.add(key)

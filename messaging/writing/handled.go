@@ -2,16 +2,15 @@ package writing
 
 import (
 	"openintent/database"
-
 	"openintent/messaging/message"
 )
 
-// handling is an agent's reading or answering of a request.
+// handling says that an agent has read or answered a request.
 type handling struct{ requestID, agent string }
 
-// readHandled finds out which of the requests that drafts answer their senders have handled before, where they may see
-// them by that alone: requests to a role that were sent before the sender took it. There are few, so it costs nothing
-// otherwise.
+// readHandled finds out which of the requests that drafts answer their senders have read or answered before. It asks only
+// where the sender may see the request for that reason alone: it is a request to a role, and was sent before the sender
+// took the role. There are few of these, so usually this costs nothing.
 func (b *batch) readHandled() error {
 	b.handled = make(map[handling]struct{})
 	var statements []database.Statement

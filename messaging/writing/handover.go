@@ -10,10 +10,11 @@ import (
 	"openintent/messaging/wake"
 )
 
-// wakeReaders wakes whom the batch concerns, once its commit is certain.
+// wakeReaders wakes everyone the batch affects, once its commit is certain. It hands them what the batch stored
+// (wake.Handover), so that they need not read it.
 func (b *batch) wakeReaders() { b.hub.WakeWith(b.handovers, b.topics()...) }
 
-// handovers gives what the batch stored, by those of its topics that are listened for here.
+// handovers returns what the batch stored, by those of its topics that somebody here listens under.
 func (b *batch) handovers(heard []any) map[any]*wake.Handover {
 	listened := make(map[any]struct{}, len(heard))
 	for _, topic := range heard {
@@ -52,7 +53,7 @@ func (b *batch) eachStored(fn func(m *message.Message)) {
 	}
 }
 
-// handover begins what is handed over of a channel.
+// handover begins the handover of a channel.
 func (b *batch) handover(key channels.Key) *wake.Handover {
 	return &wake.Handover{
 		Key: key, Head: b.heads.Get(key.IntentNo).Copy(), Count: *b.counts[key], At: b.db.Now(),
@@ -73,7 +74,7 @@ func (b *batch) hand(h *wake.Handover, m *message.Message) {
 	}
 }
 
-// presence gives an agent's record, if the batch has decided by it. The operator has none.
+// presence returns an agent's record, if the batch was decided by it. The operator has none.
 func (b *batch) presence(agent string) (presence agents.Presence, known bool) {
 	if presence, known = b.presences[agent]; known {
 		return presence, true

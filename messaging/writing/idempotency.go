@@ -14,7 +14,12 @@ import (
 	"openintent/messaging/message"
 )
 
-// KeyLifetime is how long idempotency keys are remembered.
+// KeyLifetime is how long an idempotency key holds.
+//
+// A message that comes again under the same key is not stored again: its sender gets the message that was stored first. A
+// key is unique for one sender in one channel, and a different message under the same key is refused. batch.place decides
+// whether a key still holds, and that alone counts; the sweep (messaging/sweep.go, sweepKeys) only removes the rows of keys
+// that hold no more.
 const KeyLifetime = 24 * time.Hour
 
 // keyPlace is where an idempotency key is unique.
@@ -23,7 +28,7 @@ type keyPlace struct {
 	sender, scope, key string
 }
 
-// keyRecord is what is remembered of the message first sent under a key.
+// keyRecord is what the database keeps of the message that was first sent under a key.
 type keyRecord struct {
 	fingerprint []byte
 	position    int64
@@ -33,36 +38,7 @@ type keyRecord struct {
 	createdAt   time.Time
 }
 
-func recordOf(d *Draft, m *message.Message) keyRecord {
-	return keyRecord{
-		fingerprint: d.fingerprint[:], position: m.Position, channelID: m.ChannelID,
-		messageID: m.ID, target: m.Target, createdAt: m.CreatedAt,
-	}
-}
-
-// replay gives the message that was first sent under the draft's key, as it was answered then: the retry carries the same
-// content, so nothing of it need be kept.
-func (b *batch) replay(head *intents.Head, d *Draft, record keyRecord) (*message.Message, error) {
-	if !bytes.Equal(record.fingerprint, d.fingerprint[:]) {
-		return nil, message.ErrKeyReused
-	}
-	return &message.Message{
-		IntentNo: head.IntentNo, Position: record.position,
-		ID: record.messageID, ChannelID: record.channelID, Sender: d.Sender, Target: record.target, Type: d.MessageType,
-		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
-		CreatedAt: record.createdAt, ExpiresAt: d.expiry(record.createdAt), Open: d.MessageType == message.TypeRequest,
-	}, nil
-}
-
-// scope is what an idempotency key is unique in, beside intent and sender.
-func (d *Draft) scope() string {
-	if d.Name != "" {
-		return "name:" + d.Name
-	}
-	return "channel:" + d.ChannelID
-}
-
-// Seal computes the fingerprint by which a repeated idempotency key is told from a reused one.
+// Seal computes the fingerprint by which the writer tells a repeated message from a different one under the same key.
 func (d *Draft) Seal() error {
 	if d.Key == "" {
 		return nil
@@ -88,7 +64,7 @@ func (d *Draft) Seal() error {
 	return nil
 }
 
-// writeField adds a field with its length, so that no two lists of fields hash alike.
+// writeField adds a field with its length, so that no two lists of fields have the same hash by accident.
 func writeField(sum hash.Hash, field []byte) {
 	var length [8]byte
 	binary.BigEndian.PutUint64(length[:], uint64(len(field)))
@@ -96,8 +72,17 @@ func writeField(sum hash.Hash, field []byte) {
 	sum.Write(field)
 }
 
-// readKeys reads what is known of the drafts' idempotency keys. The sets are wider than the wanted combinations; the map
-// is asked for those.
+// scope is where an idempotency key is unique, beside its intent and its sender: the channel, or the name under which the
+// draft asks for one.
+func (d *Draft) scope() string {
+	if d.Name != "" {
+		return "name:" + d.Name
+	}
+	return "channel:" + d.ChannelID
+}
+
+// readKeys reads the records of the drafts' idempotency keys. The statement reads all combinations of their columns; only
+// the wanted ones are looked up in the map.
 func (b *batch) readKeys(intentNos []int64) []database.Statement {
 	var senders, scopes, keys []string
 	for _, s := range b.submissions {
@@ -136,6 +121,41 @@ func (b *batch) scanKey(row database.Row) error {
 	return nil
 }
 
+// replay returns the message that was first sent under the draft's key, as its sender got it then. The repeated draft
+// carries the same content, so the record need not keep any.
+func (b *batch) replay(head *intents.Head, d *Draft, record keyRecord) (*message.Message, error) {
+	if !bytes.Equal(record.fingerprint, d.fingerprint[:]) {
+		return nil, message.ErrKeyReused
+	}
+	return &message.Message{
+		IntentNo: head.IntentNo, Position: record.position,
+		ID: record.messageID, ChannelID: record.channelID, Sender: d.Sender, Target: record.target, Type: d.MessageType,
+		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
+		CreatedAt: record.createdAt, ExpiresAt: d.expiry(record.createdAt), Open: d.MessageType == message.TypeRequest,
+	}, nil
+}
+
+// forget removes an idempotency key that holds no more and is about to be used again.
+func (a *appender) forget(place keyPlace) { a.forgotten = append(a.forgotten, place) }
+
+func (a *appender) forgetStatements() []database.Statement {
+	statements := make([]database.Statement, 0, len(a.forgotten))
+	for _, place := range a.forgotten {
+		statements = append(statements, database.Statement{
+			SQL:  "DELETE FROM idempotency_keys WHERE intent_no = ? AND sender = ? AND scope = ? AND key = ?",
+			Args: []any{place.intentNo, place.sender, place.scope, place.key},
+		})
+	}
+	return statements
+}
+
+func recordOf(d *Draft, m *message.Message) keyRecord {
+	return keyRecord{
+		fingerprint: d.fingerprint[:], position: m.Position, channelID: m.ChannelID,
+		messageID: m.ID, target: m.Target, createdAt: m.CreatedAt,
+	}
+}
+
 type keyBatch struct {
 	intentNo, position, createdAt            []int64
 	sender, scope, key, channelID, messageID []string
@@ -170,17 +190,3 @@ func (b *keyBatch) statements(tx *database.Tx) []database.Statement {
 		database.Column{Name: "created_at", Values: b.createdAt},
 	)
 }
-
-func (a *appender) forgetStatements() []database.Statement {
-	statements := make([]database.Statement, 0, len(a.forgotten))
-	for _, place := range a.forgotten {
-		statements = append(statements, database.Statement{
-			SQL:  "DELETE FROM idempotency_keys WHERE intent_no = ? AND sender = ? AND scope = ? AND key = ?",
-			Args: []any{place.intentNo, place.sender, place.scope, place.key},
-		})
-	}
-	return statements
-}
-
-// forget removes an idempotency key that is past its lifetime and about to be used anew.
-func (a *appender) forget(place keyPlace) { a.forgotten = append(a.forgotten, place) }

@@ -9,21 +9,21 @@ import (
 	"openintent/messaging/message"
 )
 
-// Bounds of the queue.
+// These bound the queue.
 const (
 	// maxQueueDrafts and maxQueueBytes bound all that waits. One API key may have as much waiting as it leaves free for
-	// others: half of all when it is alone.
+	// others, which is half of all when no other key sends.
 	maxQueueDrafts = 16384
 	maxQueueBytes  = 256 << 20
-	// maxStreamedDrafts and maxStreamedBytes are what a key has waiting when its streams of messages pause. It is enough for
-	// the next batches, and more would only wait here instead of at the client.
+	// maxStreamedDrafts and maxStreamedBytes are what a key may have waiting before its streams of messages pause. It is
+	// enough for the next batches; more would only wait here instead of at the client.
 	maxStreamedDrafts = 1024
 	maxStreamedBytes  = 16 << 20
 )
 
-// Bounds of a batch: in all, and of one key's drafts in it while several keys send. A draft waits for the batch before its
-// own, whoever filled that, and what a batch wakes competes with it for the processors; so the shares are small. A key that
-// sends alone has whole batches. It has been alone once so many batches went by without another's draft.
+// These bound a batch: in all, and one key's drafts in it while several keys send. A draft waits for the batch before its
+// own, whoever filled that, and those whom a batch wakes compete with it for the processors; so the shares are small. A key
+// that sends alone gets whole batches. It counts as alone after aloneAfter batches in which no other key's draft came.
 const (
 	maxBatchDrafts = 512
 	maxBatchBytes  = 8 << 20
@@ -32,18 +32,18 @@ const (
 	aloneAfter     = 256
 )
 
-// queue holds the drafts that wait for the writer, those of each API key apart. A batch takes them from the keys in turn,
-// one by one, so that nobody's flood makes another key wait; those of one key leave in the order in which they came. Drafts
-// of intents that another replica holds are put aside (aside.go).
+// queue holds the drafts that wait for the writer, and keeps those of each API key apart. A batch takes them from the keys
+// in turn, one by one, so that a flood from one key does not make another key wait. The drafts of one key leave in the
+// order in which they came. Drafts of intents that another replica holds are put aside (aside.go).
 type queue struct {
 	mutex         sync.Mutex
 	keys          map[string]*keyQueue
-	turns         turns // of the keys of which drafts wait
-	drafts, bytes int   // that wait, and that are put aside
+	turns         turns // of the keys whose drafts wait
+	drafts, bytes int   // that wait or are put aside
 	aside         aside
 	batches       int // that were taken
-	// latest is the key of the draft that came last, and sharedIn the batch before which the last one came of another key
-	// than the one before it.
+	// latest is the key of the draft that came last. sharedIn is how many batches had been taken when a draft last came from
+	// another key than the draft before it.
 	latest   string
 	sharedIn int
 	stopping bool
@@ -54,9 +54,9 @@ type queue struct {
 type keyQueue struct {
 	id            string
 	waiting       []*submission
-	drafts, bytes int          // that wait, and that are put aside
+	drafts, bytes int          // that wait or are put aside
 	streamed      []*forStream // what streams have received and found no place for
-	// share is what the key has in the batch with the number.
+	// share is what the key has had of the batch with this number.
 	share struct{ batch, drafts, bytes int }
 
 	inTurns bool
@@ -86,7 +86,7 @@ func (q *queue) add(s *submission) error {
 	return nil
 }
 
-// addInTurn is add for a stream of messages, which waits until its key has fewer drafts waiting.
+// addInTurn is add for a stream of messages: it waits until the stream's key has fewer drafts waiting.
 func (q *queue) addInTurn(ctx context.Context, s *submission) error {
 	q.mutex.Lock()
 	k := q.keyOf(s)
@@ -114,7 +114,7 @@ func (q *queue) addInTurn(ctx context.Context, s *submission) error {
 	}
 }
 
-// giveUp takes back a draft that waits for a place, unless it got one meanwhile.
+// giveUp takes a draft back that waits for a place, unless it has got one meanwhile.
 func (q *queue) giveUp(ctx context.Context, k *keyQueue, place *forStream) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -145,7 +145,7 @@ func (k *keyQueue) takesStreamed() bool {
 	return k.drafts < maxStreamedDrafts && k.bytes < maxStreamedBytes
 }
 
-// keyOf finds what waits of a draft's key, and begins it where nothing does.
+// keyOf finds what waits of a draft's key, and begins it where nothing waits.
 func (q *queue) keyOf(s *submission) *keyQueue {
 	id := s.draft.By.KeyID
 	k := q.keys[id]
@@ -156,7 +156,7 @@ func (q *queue) keyOf(s *submission) *keyQueue {
 	return k
 }
 
-// forget drops a key of which nothing waits.
+// forget drops a key that has nothing waiting.
 func (q *queue) forget(k *keyQueue) {
 	if k.drafts == 0 && len(k.streamed) == 0 {
 		delete(q.keys, k.id)
@@ -177,14 +177,14 @@ func (q *queue) append(k *keyQueue, s *submission) {
 	q.signal()
 }
 
-// count counts a draft that comes (1) or leaves (-1).
+// count adds a draft that comes (1) to the counts, or takes one that leaves (-1) off.
 func (q *queue) count(k *keyQueue, s *submission, sign int) {
 	size := sign * s.draft.Size()
 	q.drafts, q.bytes = q.drafts+sign, q.bytes+size
 	k.drafts, k.bytes = k.drafts+sign, k.bytes+size
 }
 
-// leave counts drafts off that leave the queue, and lets streams have their places.
+// leave takes drafts that leave the queue off the counts, and gives their places to streams that wait.
 func (q *queue) leave(left []*submission) {
 	for _, s := range left {
 		k := q.keyOf(s)
@@ -223,8 +223,8 @@ func (q *queue) stop() {
 	q.signal()
 }
 
-// taken is what the writer does next. With nothing in it the writer waits: for drafts to arrive, or until the moment at
-// which an intent is worth trying again, if there is one.
+// taken says what the writer does next. When there is nothing to do, the writer waits for drafts to arrive or, if some
+// intent is held, until it is worth trying again.
 type taken struct {
 	batch []*submission
 	// overdue are drafts whose intents were held for too long.
@@ -234,7 +234,8 @@ type taken struct {
 	finished bool
 }
 
-// take removes the next batch: drafts that were put aside and are due, and next time what waits in the keys' lines.
+// take removes the next batch. It takes by turns drafts that were put aside and are due, and drafts that wait in the keys'
+// lines.
 func (q *queue) take(now time.Time) taken {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -253,11 +254,11 @@ func (q *queue) take(now time.Time) taken {
 	return t
 }
 
-// gather takes drafts from the keys' lines, in turn. What is larger than the room that is left waits for the next batch,
-// with all that is behind it.
+// gather takes drafts from the keys' lines, in turn. A draft that does not fit into the batch any more waits for the next
+// one, with all that is behind it.
 func (q *queue) gather(now time.Time) (batch []*submission) {
 	bytes := 0
-	var spent turns // keys with all that they may have in this batch
+	var spent turns // keys that have had all of their share in this batch
 	for len(batch) < maxBatchDrafts {
 		k := q.turns.pop()
 		if k == nil {
@@ -287,7 +288,7 @@ func (q *queue) gather(now time.Time) (batch []*submission) {
 	return batch
 }
 
-// firstOf gives the first draft of a key's line, after putting those aside that belong behind others.
+// firstOf returns the first draft of a key's line, after it has put those aside that belong behind others.
 func (q *queue) firstOf(k *keyQueue, now time.Time) *submission {
 	for len(k.waiting) > 0 {
 		s := k.waiting[0]
@@ -303,7 +304,7 @@ func (q *queue) firstOf(k *keyQueue, now time.Time) *submission {
 // shared tells whether several keys send.
 func (q *queue) shared() bool { return q.batches-q.sharedIn <= aloneAfter }
 
-// takeShare gives a key room for a draft in a batch, if it has not had its share of it.
+// takeShare gives a draft room in a batch, unless its key has had its share of that batch.
 func (k *keyQueue) takeShare(batch, size int) bool {
 	if k.share.batch != batch {
 		k.share.batch, k.share.drafts, k.share.bytes = batch, 0, 0
@@ -316,7 +317,7 @@ func (k *keyQueue) takeShare(batch, size int) bool {
 	return true
 }
 
-// putAside returns drafts of the last batch whose intents are held, and ends that batch.
+// putAside puts drafts of the last batch aside, because their intents are held, and ends that batch.
 func (q *queue) putAside(again []*submission, now time.Time) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()

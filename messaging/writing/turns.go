@@ -1,9 +1,10 @@
 package writing
 
-// turns is the order in which keys come next: a line without ends of its own, so that taking a turn allocates nothing.
+// turns is the order in which the keys have their turns. The line links the keys themselves, so that taking a turn
+// allocates nothing.
 type turns struct{ first, last *keyQueue }
 
-// add puts a key at the end, unless it is in line.
+// add puts a key at the end, unless it is in the line already.
 func (t *turns) add(k *keyQueue) {
 	if k.inTurns {
 		return
@@ -17,7 +18,7 @@ func (t *turns) add(k *keyQueue) {
 	t.last = k
 }
 
-// pop takes the first key out, or gives nil.
+// pop takes the first key out, or returns nil.
 func (t *turns) pop() *keyQueue {
 	k := t.first
 	if k == nil {
@@ -30,7 +31,7 @@ func (t *turns) pop() *keyQueue {
 	return k
 }
 
-// unpop puts a key that was popped first again.
+// unpop puts a key that was popped back in front.
 func (t *turns) unpop(k *keyQueue) {
 	k.inTurns, k.next = true, t.first
 	if t.first = k; t.last == nil {

@@ -9,14 +9,14 @@ import (
 	"openintent/database"
 )
 
-// Kinds of work that a committed cause leaves behind, finished intent by intent.
+// These are the kinds of work that a commit leaves to do afterwards. The work is done intent by intent.
 const (
 	WorkDeparture = "departure" // key: the agent
-	WorkRemoval   = "removal"   // key: the deleted channel's number
-	WorkEviction  = "eviction"  // key: the channel's number, and the span of time that evicted; due at the time of the work
+	WorkRemoval   = "removal"   // key: the number of the deleted channel
+	WorkEviction  = "eviction"  // key: the channel's number, maybe with the span of time of the eviction; due at created_at
 	WorkPurge     = "purge"     // key: empty; due when the retention has passed
 
-	spanMark = "/" // before the span in a key
+	spanMark = "/" // stands before the span in a key
 )
 
 // Work is one piece of pending work.
@@ -25,7 +25,7 @@ type Work struct {
 	IntentNo  int64
 }
 
-// ScheduleWork leaves a piece of work for each intent. One that is there already stays.
+// ScheduleWork leaves a piece of work for each intent. A piece that is there already stays.
 func ScheduleWork(tx *database.Tx, kind, key string, at time.Time, intentNos ...int64) error {
 	n := len(intentNos)
 	kinds, keys, times := make([]string, n), make([]string, n), make([]int64, n)
@@ -40,7 +40,7 @@ func ScheduleWork(tx *database.Tx, kind, key string, at time.Time, intentNos ...
 	)...)
 }
 
-// Done removes the piece of work in the transaction that finished it.
+// Done removes the piece of work, in the transaction that finishes it.
 func (w Work) Done(tx *database.Tx) error {
 	return tx.Pipeline(database.Statement{
 		SQL:  "DELETE FROM pending_work WHERE kind = ? AND key = ? AND intent_no = ?",
@@ -48,7 +48,7 @@ func (w Work) Done(tx *database.Tx) error {
 	})
 }
 
-// Channel gives the channel of a piece of work whose key begins with a channel's number.
+// Channel returns the channel of a piece of work whose key begins with a channel's number.
 func (w Work) Channel() (channels.Key, error) {
 	number, _, _ := strings.Cut(w.Key, spanMark)
 	channelNo, err := strconv.ParseInt(number, 10, 64)

@@ -15,19 +15,19 @@ import (
 	"openintent/messaging/wake"
 )
 
-// batchTimeout bounds one transaction of the writer; no caller's context does.
+// batchTimeout bounds one transaction of the writer. No caller's context ends it.
 const batchTimeout = 30 * time.Second
 
-// Writer commits drafts in groups: it takes those that wait, never delaying one for others, and stores them in one
+// Writer commits drafts in groups. It takes the drafts that wait, without delaying one for others, and stores them in one
 // transaction. While it commits, the next group gathers. Its one goroutine never waits for an intent's lock.
 type Writer struct {
-	// db's lane takes the writer's transactions, so that nobody else's hold them up.
+	// db has a lane for the writer's transactions, so that no other transaction holds them up.
 	db        *database.DB
 	intents   *intents.Service
 	channels  *channels.Service
 	hub       *wake.Hub
 	audiences audiences
-	// cache is the writer's goroutine's own.
+	// cache belongs to the writer's goroutine alone.
 	cache   *optimisticCache
 	logger  *slog.Logger
 	observe func(size int, atOnce bool)
@@ -47,22 +47,22 @@ type Config struct {
 	Channels *channels.Service
 	Hub      *wake.Hub
 	Logger   *slog.Logger
-	// ObserveBatch is told the size of each committed batch and whether it was stored in one round trip, ObserveRefused why
-	// a message did not come to the queue.
+	// ObserveBatch is told the size of each committed batch, and whether one round trip stored it. ObserveRefused is told
+	// why a message did not get into the queue.
 	ObserveBatch   func(size int, atOnce bool)
 	ObserveRefused func(reason string)
 }
 
-// submission is a draft in the queue and what became of it.
+// submission is a draft in the queue, and the channel on which its sender hears what became of it.
 type submission struct {
 	draft *Draft
 	done  chan Outcome
-	// asideAt is when the draft was first put aside; zero before. alone is true once it is tried with its intent alone,
-	// because something of it held up the others of its batch.
+	// asideAt is when the draft was first put aside; it is zero before. alone is true once the draft is tried with its
+	// intent alone, because something about it held up the others of its batch.
 	asideAt time.Time
 	alone   bool
-	// uncertain is true once the draft may have been stored without anybody hearing of it; from then on its message is
-	// looked for before anything is decided anew.
+	// uncertain is true once the draft may have been stored without anybody hearing of it. From then on the writer looks
+	// for its message before it decides anything anew.
 	uncertain bool
 }
 
@@ -74,7 +74,7 @@ func (s *submission) fail(err error) {
 	s.done <- Outcome{Err: err}
 }
 
-// Outcome is the stored message, or why there is none. replayed is true when the message was stored earlier under the same
+// Outcome is the stored message, or why there is none. replayed is true when the message was stored earlier, under the same
 // idempotency key.
 type Outcome struct {
 	Message  *message.Message
@@ -82,7 +82,7 @@ type Outcome struct {
 	Err      error
 }
 
-// New makes a writer; it writes between Start and Stop.
+// New makes a writer. It writes between Start and Stop.
 func New(cfg Config) *Writer {
 	return &Writer{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: cfg.Hub, logger: cfg.Logger,
@@ -91,7 +91,7 @@ func New(cfg Config) *Writer {
 	}
 }
 
-// Keep bounds what is remembered of each kind in entries.
+// Keep sets how many entries of each kind are cached.
 func (w *Writer) Keep(entries int) {
 	w.audiences.keep(entries)
 	w.cache.keep(entries)
@@ -100,8 +100,8 @@ func (w *Writer) Keep(entries int) {
 // Waiting counts the drafts that wait, and the intents of which some are put aside.
 func (w *Writer) Waiting() (drafts, intents int) { return w.queue.waits() }
 
-// Submit queues a draft and waits until it is committed or refused. When the context ends first the draft is stored or
-// refused all the same; only nobody hears of it.
+// Submit queues a draft and waits until it is committed or refused. When the context ends first, the draft is still stored
+// or refused, but nobody hears of it.
 func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, error) {
 	s := &submission{draft: d, done: make(chan Outcome, 1)}
 	err := d.By.Quota.Take(d.contentBytes())
@@ -120,8 +120,8 @@ func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, 
 	}
 }
 
-// SubmitInTurn queues a draft of a stream of messages, once its key's quota and places allow for it. What becomes of it goes
-// to done, which has room for it; after an error nothing does.
+// SubmitInTurn queues a draft of a stream of messages, once the quota of its key and the places in the queue allow it. What
+// becomes of the draft goes to done, which must have room for it. After an error nothing goes there.
 func (w *Writer) SubmitInTurn(ctx context.Context, d *Draft, done chan Outcome) error {
 	err := d.By.Quota.Await(ctx, d.contentBytes())
 	if err == nil {
@@ -138,7 +138,7 @@ func (w *Writer) noteRefusal(err error) {
 	}
 }
 
-// Start begins committing, unless stop came first.
+// Start begins to commit, unless Stop came first.
 func (w *Writer) Start() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -148,7 +148,7 @@ func (w *Writer) Start() {
 	}
 }
 
-// run commits batches until stop was called and the queue is empty.
+// run commits batches until Stop was called and the queue is empty.
 func (w *Writer) run() {
 	defer close(w.finished)
 	for {
@@ -167,7 +167,7 @@ func (w *Writer) run() {
 	}
 }
 
-// rest waits for drafts to arrive or, unless it is zero, until a moment.
+// rest waits for drafts to arrive and, if a time is given, no longer than until then.
 func (w *Writer) rest(until time.Time) {
 	if until.IsZero() {
 		<-w.queue.arrived
@@ -181,10 +181,10 @@ func (w *Writer) rest(until time.Time) {
 	}
 }
 
-// processTime is the process's own: how long drafts stay aside is no time of the domain.
+// processTime is the time of the process: how long drafts stay aside is no matter of the domain's clock.
 func processTime() time.Time { return time.Now() } //nolint:forbidigo // see above
 
-// Stop refuses further drafts, commits those that wait, and returns when that is done.
+// Stop refuses further drafts, commits those that wait, and then returns.
 func (w *Writer) Stop() {
 	w.mutex.Lock()
 	w.stopped = true
@@ -196,9 +196,9 @@ func (w *Writer) Stop() {
 	}
 }
 
-// commit brings the drafts of the batch to an outcome, and gives back those that are to be put aside. One refused draft
-// does not touch its neighbours; an error that some row caused reruns the drafts singly, so that it falls on that row's
-// draft alone.
+// commit brings the drafts of the batch to an outcome, and returns those that have to be put aside. A refused draft does
+// not affect the others. When the data of some row caused an error, the drafts run again one by one, so that only that
+// row's draft fails.
 func (w *Writer) commit(batch []*submission) (again []*submission) {
 	b, err := w.transact(batch)
 	switch {
@@ -208,7 +208,7 @@ func (w *Writer) commit(batch []*submission) (again []*submission) {
 		b.deliver()
 		return b.passedOver
 	case database.IsCommitUnknown(err):
-		// The lost transaction may hold its locks for a while. Once they are to be had, each message is looked for.
+		// The lost transaction may hold its locks for a while. Once the writer gets them, it looks for each message.
 		for _, s := range batch {
 			s.uncertain = true
 		}
@@ -220,13 +220,13 @@ func (w *Writer) commit(batch []*submission) (again []*submission) {
 		}
 		return batch
 	case database.IsData(err) && len(batch) > 1:
-		w.logger.Warn("a batch was refused by the database; its messages are stored one by one", "error", err)
+		w.logger.Warn("the database refused a batch; its messages are stored one by one", "error", err)
 		return w.commitSingly(batch)
 	}
 	return w.fail(batch, err)
 }
 
-// commitSingly commits each draft by itself. What follows one that is put aside in its intent is put aside with it.
+// commitSingly commits each draft by itself. When a draft is put aside, the later ones of its intent are put aside with it.
 func (w *Writer) commitSingly(batch []*submission) (again []*submission) {
 	behind := make(map[int64]bool)
 	for _, s := range batch {
@@ -242,8 +242,8 @@ func (w *Writer) commitSingly(batch []*submission) (again []*submission) {
 	return again
 }
 
-// fail tells the senders, except for those of messages that may be stored: their outcome is looked into for a while when
-// the database is away.
+// fail tells the senders that their messages could not be stored. It keeps those that may be stored after all when the
+// database is away: the writer goes on looking for their outcome for a while.
 func (w *Writer) fail(batch []*submission, err error) (again []*submission) {
 	w.logger.Error("messages could not be stored", "messages", len(batch), "error", err)
 	for _, s := range batch {
@@ -280,8 +280,8 @@ func (w *Writer) transact(submissions []*submission) (b *batch, err error) {
 	return b, err
 }
 
-// transactAtOnce stores the batch by what is remembered. After any error but that of an unknown outcome nothing of it is
-// stored, and reading tells what is right.
+// transactAtOnce stores the batch in one round trip, by what is cached. After an error nothing of the batch is stored,
+// unless the outcome is unknown, and the batch is read and decided anew.
 func (w *Writer) transactAtOnce(ctx context.Context, submissions []*submission, recalled cachedState) (b *batch, err error) {
 	err = w.db.Lane().WriteAtOnce(ctx, func(tx *database.Tx) error {
 		b = newBatch(w, tx, submissions)

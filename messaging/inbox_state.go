@@ -12,24 +12,24 @@ import (
 	"openintent/messaging/wake"
 )
 
-// inboxSight is what an inbox depends on apart from its messages, as one look saw it. Nothing enters an inbox by the passing
-// of time, so while the sight stays the same only new messages do.
-type inboxSight struct {
+// inboxState is what an inbox depends on apart from its messages, as one snapshot had it. Nothing enters an inbox by the
+// passing of time, so while the state stays the same, only new messages enter it.
+type inboxState struct {
 	presence agents.Presence
-	intents  map[int64]intentSight
+	intents  map[int64]intentState
 }
 
-// intentSight is one of the intents that may reach the agent.
-type intentSight struct {
+// intentState is the part of the state that belongs to one of the intents that may reach the agent.
+type intentState struct {
 	epoch, lastPosition int64
 	sent                bool
 	listedAt            time.Time
 }
 
-// inboxSight reads the sight, the heads of the intents in it, and the agent's reach: of the intents that may reach the
-// agent, those that keep messages or may still get some.
-func (s *Service) inboxSight(tx *database.Tx, agent string) (inboxSight, intents.Heads, reading.Reach, error) {
-	seen := inboxSight{intents: make(map[int64]intentSight)}
+// inboxState reads the state, the heads of the intents in it, and the agent's reach. Of the intents that may reach the
+// agent it takes those that keep messages or may still get some.
+func (s *Service) inboxState(tx *database.Tx, agent string) (inboxState, intents.Heads, reading.Reach, error) {
+	seen := inboxState{intents: make(map[int64]intentState)}
 	var err error
 	if seen.presence, err = presenceOf(tx, agent); err != nil {
 		return seen, nil, reading.Reach{}, err
@@ -60,12 +60,12 @@ func (s *Service) inboxSight(tx *database.Tx, agent string) (inboxSight, intents
 	}
 	for _, head := range heads() {
 		no := head.IntentNo
-		seen.intents[no] = intentSight{head.Epoch, head.LastPosition, reached.Spoken[no], reached.Listed[no]}
+		seen.intents[no] = intentState{head.Epoch, head.LastPosition, reached.Spoken[no], reached.Listed[no]}
 	}
 	return seen, heads(), reached, nil
 }
 
-// presenceOf reads an agent's record; an unregistered one's is empty but for its id.
+// presenceOf reads an agent's record. The record of an agent that is not registered is empty but for its id.
 func presenceOf(tx *database.Tx, agent string) (agents.Presence, error) {
 	presences, err := agents.LoadPresences(tx, []string{agent})
 	presence := presences[agent]
@@ -73,16 +73,16 @@ func presenceOf(tx *database.Tx, agent string) (agents.Presence, error) {
 	return presence, err
 }
 
-// role gives the role that the agent holds, or none.
-func (s inboxSight) role() string {
+// role returns the role that the agent holds, or "".
+func (s inboxState) role() string {
 	if s.presence.HoldsRole(s.presence.RoleID) {
 		return s.presence.RoleID
 	}
 	return ""
 }
 
-// names are those under which the agent is addressed.
-func (s inboxSight) names() []string {
+// names returns the addresses under which messages are sent to the agent.
+func (s inboxState) names() []string {
 	names := []string{s.presence.AgentID}
 	if role := s.role(); role != "" {
 		names = append(names, caller.RolePrefix+role)
@@ -90,8 +90,8 @@ func (s inboxSight) names() []string {
 	return names
 }
 
-// topics are those under which the inbox's changes are told.
-func (s inboxSight) topics() []any {
+// topics returns the topics under which changes of the inbox wake.
+func (s inboxState) topics() []any {
 	topics := []any{wake.AgentTopic(s.presence.AgentID)}
 	for _, name := range s.names() {
 		topics = append(topics, wake.AudienceTopic(name))
@@ -102,10 +102,10 @@ func (s inboxSight) topics() []any {
 	return topics
 }
 
-// mayDiffer tells whether an inbox that was empty as of one sight may hold something as of a later one: when rules changed,
-// a log went back (see anchor), or a message was stored that is addressed to the agent or to everyone. Messages between others cost the waiting call no
-// more than this.
-func (s inboxSight) mayDiffer(tx *database.Tx, later inboxSight) (bool, error) {
+// mayDiffer tells whether an inbox that was empty in one state may hold something in a later one. It may when rules
+// changed, when a log went back (because the database lost commits), or when a message was stored that is addressed to the
+// agent or to everyone. So messages between others cost a call that waits no more than this question.
+func (s inboxState) mayDiffer(tx *database.Tx, later inboxState) (bool, error) {
 	const probes = 64
 	if s.presence != later.presence {
 		return true, nil
@@ -114,7 +114,7 @@ func (s inboxSight) mayDiffer(tx *database.Tx, later inboxSight) (bool, error) {
 	var statements []database.Statement
 	for intentNo, now := range later.intents {
 		before, known := s.intents[intentNo]
-		grown := intentSight{before.epoch, now.lastPosition, before.sent, before.listedAt}
+		grown := intentState{before.epoch, now.lastPosition, before.sent, before.listedAt}
 		if !known || now.lastPosition < before.lastPosition || now != grown || len(statements) > probes {
 			return true, nil
 		}
@@ -126,7 +126,8 @@ func (s inboxSight) mayDiffer(tx *database.Tx, later inboxSight) (bool, error) {
 	return found, err
 }
 
-// addressedAfter gives the statement that tells whether a message after a position is for one of the names or for everyone.
+// addressedAfter returns the statement that tells whether a message after a position is for one of the names or for
+// everyone.
 func addressedAfter(tx *database.Tx, intentNo, after int64, names []string, found *bool) database.Statement {
 	in, argument := tx.In("target", names)
 	return database.Statement{
@@ -141,13 +142,14 @@ func addressedAfter(tx *database.Tx, intentNo, after int64, names []string, foun
 	}
 }
 
-// candidates is a statement for messages that may wait for an agent, without their content, and where it puts them.
+// candidates is a statement for messages that may wait for an agent, without their content, and the slice that it fills.
 type candidates struct {
 	statement database.Statement
 	messages  *[]*message.Message
 }
 
-// candidates completes a query whose WHERE clause narrows messages m down: to what comes after a place, in the inbox's order.
+// candidates completes a query whose WHERE clause narrows down messages m. It adds the messages' place, which comes after
+// the given one, and the inbox's order.
 func (r *inboxReader) candidates(from, condition string, arguments []any, after inboxPlace, limit int) candidates {
 	found := new([]*message.Message)
 	arguments = message.ViewedBy(r.agent, append(arguments, after.createdAt, after.intentNo, after.position, limit)...)
@@ -163,11 +165,11 @@ func (r *inboxReader) candidates(from, condition string, arguments []any, after 
 	}}
 }
 
-// openRequests gives the requests to the agent that nobody has answered.
+// openRequests finds the requests to the agent that nobody has answered.
 func (r *inboxReader) openRequests(after inboxPlace, limit int) candidates {
 	in, names := r.Tx.In("q.target", r.names)
-	// The page is cut before the messages are read, and with what it is cut by, so that no more of them are: a plan cannot
-	// begin with the messages, however many of all requests are the agent's.
+	// The subquery cuts the page before the messages are read, by all that decides the page, so that no more messages are
+	// read than it holds. No plan can begin with the messages, however many of all requests are the agent's.
 	return r.candidates("(SELECT q.intent_no, q.position FROM open_requests q WHERE "+in+
 		" AND (q.expires_at IS NULL OR q.expires_at > ?) AND (q.created_at, q.intent_no, q.position) > (?, ?, ?)"+
 		" ORDER BY q.created_at, q.intent_no, q.position LIMIT ?) AS q"+
@@ -175,7 +177,7 @@ func (r *inboxReader) openRequests(after inboxPlace, limit int) candidates {
 		[]any{names, r.now(), after.createdAt, after.intentNo, after.position, limit}, after, limit)
 }
 
-// unreadMessages gives what else is kept that the agent may receive and has not read.
+// unreadMessages finds the other messages that are kept, that the agent may receive and that it has not read.
 func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 	var readable, part []int64
 	for intentNo, takesPart := range r.part {
@@ -206,7 +208,8 @@ func (r *inboxReader) unreadMessages(after inboxPlace, limit int) candidates {
 		condition, arguments, after, limit)
 }
 
-// addressed says in SQL which messages, other than requests, are sent to the agent or, since it holds its role, to that.
+// addressed says in SQL which messages, other than requests, are sent to the agent or, since it holds its role, to the
+// role.
 func (r *inboxReader) addressed() (condition string, arguments []any) {
 	condition, arguments = "m.target = ?", []any{r.agent}
 	for _, role := range r.names[1:] {
@@ -216,10 +219,10 @@ func (r *inboxReader) addressed() (condition string, arguments []any) {
 	return condition, arguments
 }
 
-// now is the earliest time by which an intent's messages are judged.
+// now is the earliest of the times by which the intents' messages are judged.
 func (r *inboxReader) now() int64 { return database.Micros(r.Tx.Now()) }
 
-// contents gives the statement that reads messages whole, in the inbox's order.
+// contents returns the statement that reads messages whole, in the inbox's order.
 func (r *inboxReader) contents(whole *reading.MessagePage, wanted []*message.Message) database.Statement {
 	n := len(wanted)
 	intentNos, positions := make([]int64, n), make([]int64, n)
