@@ -44,13 +44,13 @@ type answers struct {
 // ask sends a request and waits for its responses. minimum says how many are enough; with 0 it waits the whole time. If
 // fewer have come by the deadline, it returns those.
 func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answers, error) {
-	listening := s.hub.ListenFor(d.Sender, wake.RequestTopic(d.Id), wake.ClosingTopic(d.Channel), wake.IntentTopic(d.IntentNo))
+	listening := s.hub.ListenFor(d.Sender, wake.RequestTopic(d.ID), wake.ClosingTopic(d.Channel), wake.IntentTopic(d.IntentNo))
 	defer listening.Close()
 	request, replayed, err := s.writer.Submit(ctx, d)
 	if err != nil {
 		return answers{}, err
 	}
-	if replayed && request.ID != d.Id {
+	if replayed && request.ID != d.ID {
 		listening.Also(wake.RequestTopic(request.ID))
 	}
 	q := question{

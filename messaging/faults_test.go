@@ -178,7 +178,7 @@ func TestLostAcknowledgementOfABatch(t *testing.T) {
 		for _, s := range batch {
 			out := <-s.done
 			require.NoError(t, out.Err)
-			require.Equal(t, s.draft.Id, out.Message.ID)
+			require.Equal(t, s.draft.ID, out.Message.ID)
 			ids[out.Message.ID] = true
 		}
 		require.ErrorIs(t, (<-refused.done).Err, message.ErrNotMember)
@@ -217,7 +217,7 @@ func TestPoisonedDraftHurtsNoNeighbour(t *testing.T) {
 		<-waiting
 		before := h.submit(t, id, "alice", "before")
 		d := h.draftFor(t, id, "alice", "poisoned")
-		d.Id = taken.GetId()
+		d.ID = taken.GetId()
 		poisoned := h.enqueue(t, d)
 		after, elsewhere := h.submit(t, id, "alice", "after"), h.submit(t, other, "alice", "elsewhere")
 		release()
@@ -321,7 +321,7 @@ func TestPassedOverMessageStaysUncertain(t *testing.T) {
 	letGo()
 	out := <-two.done
 	require.NoError(t, out.Err)
-	require.Equal(t, two.draft.Id, out.Message.ID)
+	require.Equal(t, two.draft.ID, out.Message.ID)
 	require.Equal(t, int64(1), h.channel(t, busy).GetMessageCount())
 	require.Equal(t, int64(1), h.channel(t, free).GetMessageCount())
 }

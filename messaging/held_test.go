@@ -69,7 +69,7 @@ func TestAnUncertainMessageHoldsUpNoOther(t *testing.T) {
 	letGo()
 	out := <-uncertain.done
 	require.NoError(t, out.Err)
-	require.Equal(t, uncertain.draft.Id, out.Message.ID)
+	require.Equal(t, uncertain.draft.ID, out.Message.ID)
 	require.Equal(t, int64(1), h.channel(t, held).GetMessageCount())
 }
 

@@ -88,7 +88,7 @@ func (s *Service) draft(ctx context.Context, req sending) (*writing.Draft, error
 		return nil, err
 	}
 	d := &writing.Draft{
-		Id: message.NewID(), By: c, Sender: sender, Privileged: message.ActsAsOperator(c, sender), TraceID: c.TraceID,
+		ID: message.NewID(), By: c, Sender: sender, Privileged: message.ActsAsOperator(c, sender), TraceID: c.TraceID,
 		Key: req.GetIdempotencyKey(),
 	}
 	if timed, ok := req.(interface {

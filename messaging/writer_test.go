@@ -24,7 +24,7 @@ import (
 func (h *house) draftFor(t require.TestingT, channelID, sender, text string) *writing.Draft {
 	key := h.key(t, channelID)
 	d := &writing.Draft{
-		Id: message.NewID(), Sender: sender, By: caller.Caller{Agent: sender}, MessageType: message.TypeNotify,
+		ID: message.NewID(), Sender: sender, By: caller.Caller{Agent: sender}, MessageType: message.TypeNotify,
 		Channel: key, ChannelID: channelID, IntentNo: key.IntentNo,
 	}
 	require.NoError(t, d.SetContent(content(text), nil))

@@ -80,7 +80,7 @@ func (w *writes) overhear(t *testing.T, channelID string, key channels.Key, text
 	listening := w.hub.Listen(key)
 	defer listening.Close()
 	d := &writing.Draft{
-		Id: message.NewID(), Sender: "ann", By: caller.Caller{Agent: "ann", KeyID: "key"}, MessageType: message.TypeNotify,
+		ID: message.NewID(), Sender: "ann", By: caller.Caller{Agent: "ann", KeyID: "key"}, MessageType: message.TypeNotify,
 		IntentNo: key.IntentNo, Channel: key, ChannelID: channelID,
 	}
 	payload := &structpb.Struct{Fields: map[string]*structpb.Value{"text": structpb.NewStringValue(text)}}

@@ -48,7 +48,7 @@ func (w *Writer) AnnounceDeparture(tx *database.Tx, head *intents.Head, agent st
 func departureDraft(agent string) *Draft {
 	var payload jsonvalue.Builder
 	return &Draft{
-		Id: message.NewID(), Sender: caller.System, MessageType: message.TypeNotify, Target: caller.Broadcast,
+		ID: message.NewID(), Sender: caller.System, MessageType: message.TypeNotify, Target: caller.Broadcast,
 		payload: payload.String("event", "agent_departed").String("agent_id", agent).Object(),
 	}
 }

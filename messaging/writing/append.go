@@ -52,7 +52,7 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *mes
 	m := &message.Message{
 		IntentNo: head.IntentNo, ChannelNo: channel.ChannelNo,
 		Position: position, Ordinal: count.Messages,
-		ID: d.Id, ChannelID: channel.ID, Sender: d.Sender, Target: d.Target, Type: d.MessageType,
+		ID: d.ID, ChannelID: channel.ID, Sender: d.Sender, Target: d.Target, Type: d.MessageType,
 		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
 		CreatedAt: at, ExpiresAt: d.expiry(now), Open: d.MessageType == message.TypeRequest,
 	}

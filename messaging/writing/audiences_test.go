@@ -32,7 +32,7 @@ func TestKnownAudiencesAreNotWrittenAgain(t *testing.T) {
 		defer w.Stop()
 		send := func(sender, target string) {
 			d := draftBy(sender)
-			d.Id, d.IntentNo, d.Channel, d.ChannelID, d.Target = message.NewID(), key.IntentNo, key, id, target
+			d.ID, d.IntentNo, d.Channel, d.ChannelID, d.Target = message.NewID(), key.IntentNo, key, id, target
 			_, _, err := w.Submit(t.Context(), d)
 			require.NoError(t, err)
 		}
@@ -47,7 +47,7 @@ func TestKnownAudiencesAreNotWrittenAgain(t *testing.T) {
 				require.NoError(t, err)
 				appended := newAppender(tx, counts, w.audiences)
 				_, err = appended.add(head, rules, nil, &Draft{
-					Id: message.NewID(), Sender: sender, Target: target, MessageType: message.TypeNotify,
+					ID: message.NewID(), Sender: sender, Target: target, MessageType: message.TypeNotify,
 				})
 				require.NoError(t, err)
 				for _, statement := range appended.statements() {

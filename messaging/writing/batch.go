@@ -170,7 +170,7 @@ func (b *batch) decide(head *intents.Head, d *Draft) (Outcome, error) {
 // place stores the draft, or finds what was stored for it before: by an attempt whose outcome was unknown, or under the
 // same idempotency key (idempotency.go).
 func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replayed bool, err error) {
-	if m := b.found[d.Id]; m != nil {
+	if m := b.found[d.ID]; m != nil {
 		m.ChannelID, err = b.channelID(head, m.ChannelNo)
 		return m, false, err
 	}

@@ -123,7 +123,7 @@ func (b *batch) readFound() []database.Statement {
 	var ids []string
 	for _, s := range b.submissions {
 		if s.uncertain {
-			ids = append(ids, s.draft.Id)
+			ids = append(ids, s.draft.ID)
 		}
 	}
 	if len(ids) == 0 {

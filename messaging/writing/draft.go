@@ -17,8 +17,8 @@ import (
 
 // Draft is a message that somebody wants stored, before anybody has looked at the state of its channel.
 type Draft struct {
-	// Id is made beforehand, so that the message can be looked for when the commit's acknowledgement is lost.
-	Id string
+	// ID is made beforehand, so that the message can be looked for when the commit's acknowledgement is lost.
+	ID string
 	// Sender is the agent that acts. Privileged is true when that is the operator under its own name, who needs neither
 	// access nor membership.
 	Sender     string

@@ -120,7 +120,7 @@ func TestIdempotencyKeyIsText(t *testing.T) {
 
 func sealed(t require.TestingT, change func(*Draft)) [sha256.Size]byte {
 	d := &Draft{
-		Id: message.NewID(), MessageType: message.TypeRequest, Target: "bob", Key: "k", Sender: "alice",
+		ID: message.NewID(), MessageType: message.TypeRequest, Target: "bob", Key: "k", Sender: "alice",
 		payload: jsonvalue.Object(`{"a":1}`), metadata: jsonvalue.Object(`{"b":2}`),
 	}
 	change(d)
@@ -155,7 +155,7 @@ func TestFingerprintTellsMessagesApart(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Draft){
 		"another order of keys":   func(d *Draft) { d.payload = jsonvalue.Object(`{"a":1.0}`) },
-		"another id":              func(d *Draft) { d.Id = message.NewID() },
+		"another id":              func(d *Draft) { d.ID = message.NewID() },
 		"by reply":                func(d *Draft) { d.Replying = true },
 		"from another connection": func(d *Draft) { d.TraceID, d.By = "t", caller.Caller{Agent: "alice", KeyID: "other"} },
 	} {

@@ -47,7 +47,7 @@ func (b *batch) handovers(heard []any) map[any]*wake.Handover {
 func (b *batch) eachStored(fn func(m *message.Message)) {
 	for i, s := range b.submissions {
 		out := b.outcomes[i]
-		if out.Message != nil && !out.replayed && b.found[s.draft.Id] == nil {
+		if out.Message != nil && !out.replayed && b.found[s.draft.ID] == nil {
 			fn(out.Message)
 		}
 	}
