@@ -163,7 +163,7 @@ func TestCopyAndMessageCommitTogether(t *testing.T) {
 		h.submit(t, id, "alice", "held")
 		<-waiting
 		d := h.draftFor(t, id, "alice", "poisoned")
-		d.Id = h.list(t, "bob", &listRequest{ChannelId: id})[0].GetId()
+		d.ID = h.list(t, "bob", &listRequest{ChannelId: id})[0].GetId()
 		poisoned, good := h.enqueue(t, d), h.submit(t, id, "alice", "good")
 		release()
 		require.Error(t, (<-poisoned.done).Err)
