@@ -195,6 +195,7 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 		h.send(t, "ann", channel, "bob", "one")
 		require.Equal(t, "1:one", describe(first.next(t)))
 		h.acknowledge(t, sub, 1)
+		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 0 }, "the stream does not come back from sending")
 		for range 5 {
 			h.clock.Advance(consumerPatience - time.Second)
 			require.NoError(t, h.subscriptions.renew(context.Background()))
