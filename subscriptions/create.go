@@ -147,7 +147,7 @@ func (s *Service) store(ctx context.Context, draft *subscription) error {
 			return err
 		}
 		if draft.posted() {
-			tx.AfterCommit(func() { s.poster.follow(draft.no, draft.subscriber) })
+			tx.AfterCommit(func() { s.poster.follow(postedSubscription{draft.no, draft.subscriber, draft.wide()}) })
 		}
 		return s.begin(tx, draft)
 	})

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"openintent/database"
+	"openintent/intents"
 )
 
 const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,
@@ -150,6 +151,23 @@ func preparePosition(no, intentNo int64) (*int64, database.Statement) {
 			" LEFT JOIN subscription_positions p ON p.subscription_no = ? AND p.intent_no = h.intent_no WHERE h.intent_no = ?",
 		Args: []any{no, intentNo},
 		Scan: func(row database.Row) error { return row.Scan(position) },
+	}
+}
+
+// prepareFollowed gives the statement that reads how far the only intent has come that a subscription follows, and where it
+// puts that: nothing for one to whatever reaches the subscriber.
+func prepareFollowed(no int64) (map[int64]intents.State, database.Statement) {
+	found := make(map[int64]intents.State)
+	return found, database.Statement{
+		SQL: "SELECT h.intent_no, h.last_position, h.epoch FROM subscriptions s JOIN intent_heads h ON h.intent_no = s.intent_no" +
+			" WHERE s.subscription_no = ?",
+		Args: []any{no},
+		Scan: func(row database.Row) error {
+			var state intents.State
+			err := row.Scan(&state.IntentNo, &state.LastPosition, &state.Epoch)
+			found[state.IntentNo] = state
+			return err
+		},
 	}
 }
 

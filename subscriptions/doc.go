@@ -25,8 +25,8 @@
 // what is due while nobody streams. Each attempt is counted before the delivery goes out (a post's, when it has failed);
 // what is not acknowledged in time is due again, and after the last attempt a dead letter.
 //
-// A subscription whose deliveries are posted is examined by the poster of any replica (posting.go): when a wake-up tells of
-// something new, when a post is due, and seldom without either. What is due waits in a lane of its endpoint; the turn takes the
+// A subscription whose deliveries are posted is examined by the poster of any replica (posting.go): when a wake-up or the monitor
+// tells of something new, when a post is due, and seldom without either. What is due waits in a lane of its endpoint; the turn takes the
 // subscription as its consumer, posts of each channel one delivery after the other and of several channels beside each other,
 // and notes what was delivered. A failure is due again after a while that grows, and is a dead letter after the last attempt
 // or when the endpoint says that it is gone. While the endpoint's circuit is open nothing is attempted.
@@ -36,18 +36,23 @@
 // goes on with that. The log knows no filter: each stream has its own. When the agent gains sight, its streams deliver the open
 // requests behind the log that are not in it, without a number of their own (backfill.go).
 //
-// A stream of it that nothing wakes does not look: the lookout does for all of a replica (lookout.go). It asks, at the pace of the
-// slow timer, for the heads that changed since the last time, and wakes the streams that saw them as they were before and those
-// that such an intent reaches and that do not know it; and it reads all their agents' records and numbers together. An idle
-// stream so costs two keys to be read, in how many intents its agent may be named, and each change of a head once for all. Each
-// stream still looks for itself after some minutes.
+// A stream of it that nothing wakes does not look, nor does the poster look at a subscription that rests: the monitor does it for
+// all of a replica (monitor.go). At the pace of the slow timer it asks for the heads that changed since the last time. It wakes
+// the streams and posted subscriptions that saw such a head in another state, and those that such an intent has begun to reach.
+// For the streams it also reads all their agents' records and numbers together. An idle stream so costs two keys to be read, an
+// idle posted subscription none, and each change of a head costs once for all. Each of them still looks for itself after some
+// minutes.
 //
-//	heads by when they changed ──> lookout ──┬──> who saw less: look
-//	                                         └──> whom they reach anew: look
+//	heads by when they changed ──> monitor ──┬──> those that saw another state: look
+//	                                         └──> those that an intent newly reaches: look
 //
 // When a head changed is known by spans of ten seconds, so that a busy head's updates leave the index alone. The time is the
-// one of the transaction's decision, before its commit, and heads do not commit in its order: so each survey goes back a minute
-// further than the last one's time, longer than a transaction lasts, and passes over what is as it was then.
+// one of the transaction's decision, before its commit, and heads do not commit in its order. So each poll goes back a minute
+// further than the time of the poll before, longer than a transaction lasts, and passes over the heads that are as they were then.
+// It reads a head once more when it leaves this minute, because a change may have been lost with its commit.
+//
+// What the poster has to examine at a certain time waits in its schedule, a heap ordered by time (posting_schedule.go). So a
+// wake-up costs the subscriptions that it concerns, however many others rest.
 //
 // # What holds
 //

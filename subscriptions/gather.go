@@ -54,7 +54,7 @@ type sight struct {
 	// missing there is not gathered at all yet.
 	intents   []int64
 	positions map[int64]int64
-	// states are how far these have come, of a subscription to whatever reaches the subscriber.
+	// states are how far these have come.
 	states map[int64]intents.State
 	// news are the intents whose logs have grown beyond what was gathered.
 	news []news
@@ -82,12 +82,13 @@ func (g *gatherer) look(ctx context.Context, subscriber string) (*sight, error) 
 		load, loaded := prepareLoad(g.no)
 		read, presences := agents.PreparePresences(tx, []string{subscriber})
 		positions, readPositions := preparePositions(g.no)
+		followed, readFollowed := prepareFollowed(g.no)
 		count := database.Statement{
 			SQL:  "SELECT COUNT(*) FROM subscription_deliveries d WHERE " + live,
 			Args: []any{g.no},
 			Scan: func(row database.Row) error { return row.Scan(&seen.live) },
 		}
-		if err := tx.Pipeline(load, read, readPositions, count); err != nil {
+		if err := tx.Pipeline(load, read, readPositions, readFollowed, count); err != nil {
 			return err
 		}
 		var err error
@@ -101,7 +102,7 @@ func (g *gatherer) look(ctx context.Context, subscriber string) (*sight, error) 
 		if !seen.sub.active(seen.now) {
 			return errEnded
 		}
-		seen.positions = positions
+		seen.positions, seen.states = positions, followed
 		return g.findNews(tx, seen)
 	})
 	if err != nil {
@@ -117,6 +118,7 @@ func (g *gatherer) look(ctx context.Context, subscriber string) (*sight, error) 
 func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 	if !seen.sub.wide() { // its log is always read: that tells of lost access and of the end, too
 		no := seen.sub.intentNo
+		g.noteLosses(seen.states)
 		seen.intents, seen.news = []int64{no}, []news{{intentNo: no, stored: seen.positions[no], through: math.MaxInt64}}
 		return nil
 	}
@@ -129,13 +131,12 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 	if err := tx.Pipeline(read); err != nil {
 		return err
 	}
-	seen.states = make(map[int64]intents.State, len(seen.intents))
-	g.forget(seen.intents)
 	for _, head := range *states {
 		seen.states[head.IntentNo] = head
-		if g.looked[head.IntentNo] > head.LastPosition { // the log went back: see message.ErrCursorBeyondLog
-			delete(g.looked, head.IntentNo)
-		}
+	}
+	g.forget(seen.intents)
+	g.noteLosses(seen.states)
+	for _, head := range *states {
 		one := news{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
 		if epoch, refused := g.refused[one.intentNo]; refused && epoch == one.epoch {
 			continue
@@ -145,6 +146,14 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 		}
 	}
 	return nil
+}
+
+// noteLosses forgets how far it looked at logs that went back: see message.ErrCursorBeyondLog.
+func (g *gatherer) noteLosses(states map[int64]intents.State) {
+	maps.DeleteFunc(g.looked, func(intentNo, looked int64) bool {
+		state, there := states[intentNo]
+		return there && looked > state.LastPosition
+	})
 }
 
 // forget drops what is known of intents that reach the subscriber no more. They come rising.

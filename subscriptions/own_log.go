@@ -23,8 +23,7 @@ const (
 	// freshFor is how long what was read may wait for a slow client; what waited longer is read again. What expires meanwhile
 	// is not handed on.
 	freshFor = time.Second
-	// idleTurns is how many times longer than others a stream waits at most until it looks without a wake-up: the lookout looks
-	// for it.
+	// idleTurns is how many times longer than others a stream waits at most until it looks without a wake-up: the monitor wakes it.
 	idleTurns = 60
 )
 
@@ -46,12 +45,12 @@ func (s *Service) followAgent(
 			return err
 		}
 		f.receiver = s.newReceiver(own)
-		f.watcher = s.lookout.enter(f.receiver)
+		f.observer = s.monitor.add(ownLogObserver(f.receiver))
 		return f.begin(ctx, after)
 	})
 	if f.receiver != nil {
 		defer f.close()
-		defer s.lookout.leave(f.watcher)
+		defer s.monitor.remove(f.observer)
 	}
 	if err != nil {
 		return err
@@ -65,6 +64,11 @@ func (s *Service) followAgent(
 		}
 	}
 	return f.run(ctx)
+}
+
+// ownLogObserver lets the monitor wake a stream.
+func ownLogObserver(r *receiver) *observer {
+	return &observer{watch: r.watch, no: r.sub.no, agentID: r.sub.subscriber, wide: true, ownLog: true}
 }
 
 func mayFollow(by caller.Caller, agentID string) error {
@@ -99,9 +103,9 @@ func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, er
 // follower is one stream of an agent's own log.
 type follower struct {
 	*receiver
-	watcher *watcher
-	filter  reading.Filter
-	send    func(*openintentv1.SubscribeResponse) error
+	observer *observer
+	filter   reading.Filter
+	send     func(*openintentv1.SubscribeResponse) error
 	// number is the cursor.
 	number   int64
 	caughtUp bool
@@ -170,14 +174,14 @@ func (f *follower) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		f.service.lookout.reached(f.watcher, f.number)
+		f.service.monitor.advance(f.observer, f.number)
 		if _, err := f.wait(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// look looks, and lets the lookout know what it saw. A log that lacks the cursor's place, or is not there any more, has lost what
+// look looks, and lets the monitor know what it saw. A log that lacks the cursor's place, or is not there any more, has lost what
 // the stream has handed on.
 func (f *follower) look(ctx context.Context) (*sight, error) {
 	seen, err := f.receiver.look(ctx)
@@ -189,7 +193,7 @@ func (f *follower) look(ctx context.Context) (*sight, error) {
 	case f.number > seen.sub.lastNumber:
 		return nil, beyondLog(seen)
 	}
-	f.service.lookout.note(f.watcher, seen)
+	f.service.monitor.update(f.observer, seen)
 	return seen, nil
 }
 

@@ -2,12 +2,12 @@ package subscriptions
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"openintent/intents"
 	"openintent/messaging"
 	"openintent/webhooks"
 )
@@ -15,56 +15,62 @@ import (
 const (
 	// examiners is how many subscriptions are examined at once. They ask the database only, so endpoints cannot hold them up.
 	examiners = 4
-	// idleLook is after how long a subscription is examined although nothing asked for it, in case a wake-up was lost that the
-	// survey cannot make good.
-	idleLook = 5 * time.Minute
-	// idleLooks bounds how many of these there are in one survey.
-	idleLooks = 500
+	// idleCheck is after how long at least a subscription is examined although nothing asked for it, in case a wake-up was lost
+	// that the monitor cannot make good.
+	idleCheck = 5 * time.Minute
 )
 
 // poster is the consumer of the subscriptions whose deliveries are posted. Every replica has one; the lease on a subscription
 // decides which of them posts.
 //
-//	wake-ups, survey ──> examine: gather, find what is due ──> lane of the endpoint ──> turn: take, post, settle, leave
+//	wake-ups, monitor, schedule ──> examine: gather, find what is due ──> lane of the endpoint ──> turn: take, post, settle, leave
 //
-// A subscription at rest costs a watch and no goroutine. What is due is posted in lanes, one for each endpoint, so that one
-// that hangs holds up nothing but itself.
+// A subscription at rest costs a watch, a place in the schedule, and no goroutine. What is due is posted in lanes, one for each
+// endpoint, so that one that hangs holds up nothing but itself.
 type poster struct {
 	service *Service
 	encode  func(proto.Message) ([]byte, error)
-	poke    chan struct{}
-	ctx     context.Context
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+	// rescheduled tells that something is to be examined earlier than everything else.
+	rescheduled chan struct{}
+	ctx         context.Context
+	cancel      context.CancelFunc
+	running     sync.WaitGroup
 
 	mutex     sync.Mutex
 	stopped   bool
 	followed  map[int64]*followed
-	byIntent  map[int64]map[*followed]struct{}
+	schedule  schedule
 	queue     []*followed
 	examining int
 	lanes     map[string]*lane
-	// heads are how the followed intents' heads stood at the last survey, or when they came to be followed.
-	heads map[int64]intents.State
 }
 
-// followed is a subscription whose deliveries are posted. What is below busy belongs to who is busy with it.
+// postedSubscription is a subscription whose deliveries are posted, as it is stored.
+type postedSubscription struct {
+	no         int64
+	subscriber string
+	// wide is true when it follows whatever reaches the subscriber.
+	wide bool
+}
+
+// followed is what the poster keeps of a posted subscription. The gatherer, the watch and the observer belong to whoever is
+// busy with it, the rest is guarded by the poster's mutex.
 type followed struct {
-	no int64
+	postedSubscription
 	// busy is true from when it is queued to be examined until it rests again; again, when it was woken meanwhile.
 	busy, again bool
-	// at is when it is examined without being woken; zero: at the next survey that finds it idle for long.
-	at time.Time
-	// restedAt is when it was last found to have nothing to be posted.
-	restedAt time.Time
+	// at is when it is examined without being woken, and index its place in the schedule, from 1; 0 while it does not rest.
+	at    time.Time
+	index int
 	// heldUntil is until when its endpoint takes nothing, so that examining is of no use.
 	heldUntil time.Time
 
-	subscriber string
-	gatherer   *gatherer
-	watch      *messaging.Watch
-	intents    map[int64]struct{}
+	gatherer *gatherer
+	watch    *messaging.Watch
+	observer *observer
 }
+
+func (f *followed) scheduled() bool { return f.index > 0 }
 
 // lane is what waits for one endpoint.
 type lane struct {
@@ -81,9 +87,8 @@ type job struct {
 
 func newPoster(s *Service, encode func(proto.Message) ([]byte, error)) *poster {
 	p := &poster{
-		service: s, encode: encode, poke: make(chan struct{}, 1),
-		followed: make(map[int64]*followed), byIntent: make(map[int64]map[*followed]struct{}), lanes: make(map[string]*lane),
-		heads: make(map[int64]intents.State),
+		service: s, encode: encode, rescheduled: make(chan struct{}, 1),
+		followed: make(map[int64]*followed), lanes: make(map[string]*lane),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
@@ -99,81 +104,64 @@ func (p *poster) stop() {
 	p.mutex.Unlock()
 	p.running.Wait()
 	for _, f := range p.followed {
-		if f.watch != nil {
-			f.watch.Close()
-		}
+		p.unwatch(f)
 	}
 	clear(p.followed)
 }
 
-// run surveys now and then, and examines each subscription when its time has come.
+// run examines each resting subscription when its time has come. The time may come earlier than it seemed, when the clock is
+// set, so it is compared with the clock at the pace of the slow timer.
 func (p *poster) run() {
-	surveys := time.NewTicker(p.service.lookAgain)
-	defer surveys.Stop()
-	p.surveyOnce()
 	for {
 		timer := time.NewTimer(p.untilNext())
 		select {
 		case <-p.ctx.Done():
 			timer.Stop()
 			return
-		case <-surveys.C:
-			p.surveyOnce()
 		case <-timer.C:
-		case <-p.poke:
+		case <-p.rescheduled:
 			timer.Stop()
 		}
 		p.examineDue()
 	}
 }
 
-func (p *poster) surveyOnce() {
-	if err := p.survey(p.ctx); err != nil && p.ctx.Err() == nil {
-		p.service.logger.Warn("the webhook subscriptions could not be looked through; it is tried again", "error", err)
-	}
-}
-
-// untilNext is how long until a resting subscription is to be examined.
+// untilNext is how long to wait for the next subscription that is to be examined.
 func (p *poster) untilNext() time.Duration {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	var next time.Time
-	for _, f := range p.followed {
-		if !f.busy && !f.at.IsZero() && (next.IsZero() || f.at.Before(next)) {
-			next = f.at
-		}
-	}
-	if next.IsZero() {
+	next := p.schedule.next()
+	if next == nil {
 		return p.service.lookAgain
 	}
-	return max(next.Sub(p.service.db.Now()), time.Millisecond)
+	return min(max(next.at.Sub(p.service.db.Now()), time.Millisecond), p.service.lookAgain)
 }
 
 func (p *poster) examineDue() {
 	now := p.service.db.Now()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for _, f := range p.followed {
-		if !f.busy && !f.at.IsZero() && !f.at.After(now) {
-			p.enqueue(f, now)
-		}
+	for next := p.schedule.next(); next != nil && !p.stopped && !next.at.After(now); next = p.schedule.next() {
+		p.enqueue(next, now)
 	}
 }
 
-// follow begins to care for a subscription, if that is not done yet, and examines it.
-func (p *poster) follow(no int64, subscriber string) {
+// follow begins to care for the subscriptions that it does not care for yet, and examines them.
+func (p *poster) follow(subscriptions ...postedSubscription) {
 	now := p.service.db.Now()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.stopped || p.followed[no] != nil {
-		return
+	for _, one := range subscriptions {
+		if p.stopped || p.followed[one.no] != nil {
+			continue
+		}
+		f := &followed{postedSubscription: one, gatherer: p.service.newGatherer(one.no)}
+		p.followed[one.no] = f
+		p.enqueue(f, now)
 	}
-	f := &followed{no: no, subscriber: subscriber, gatherer: p.service.newGatherer(no), intents: make(map[int64]struct{})}
-	p.followed[no] = f
-	p.enqueue(f, now)
 }
 
-// woken asks for a subscription to be examined; one whose deliveries are not posted is none of ours.
+// woken asks for a subscription to be examined. It ignores one whose deliveries are not posted.
 func (p *poster) woken(no int64) {
 	now := p.service.db.Now()
 	p.mutex.Lock()
@@ -191,9 +179,10 @@ func (p *poster) enqueue(f *followed, now time.Time) {
 	case f.busy:
 		f.again = true
 	case f.heldUntil.After(now):
-		f.at = f.heldUntil
+		p.restUntil(f, f.heldUntil)
 	default:
-		f.busy, f.again, f.at = true, false, time.Time{}
+		p.schedule.remove(f)
+		f.busy, f.again = true, false
 		p.queue = append(p.queue, f)
 		if p.examining < examiners {
 			p.examining++
@@ -242,18 +231,29 @@ func (p *poster) fail(f *followed, err error) {
 	p.rest(f, p.service.db.Now().Add(p.service.lookAgain))
 }
 
-// rest ends being busy with a subscription, until a time or, with none, until it is woken.
+// rest ends being busy with a subscription, until a time or, with none, until it is woken or was idle for long. A random part
+// of that time keeps very many from being examined at once.
 func (p *poster) rest(f *followed, at time.Time) {
 	now := p.service.db.Now()
+	if at.IsZero() {
+		at = now.Add(idleCheck + rand.N(idleCheck))
+	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	f.busy, f.at, f.restedAt = false, at, now
-	if f.again {
+	f.busy = false
+	if f.again && !p.stopped {
 		p.enqueue(f, now)
+		return
 	}
-	if !f.busy && !f.at.IsZero() {
+	p.restUntil(f, at)
+}
+
+// restUntil schedules a subscription. The mutex is held.
+func (p *poster) restUntil(f *followed, at time.Time) {
+	p.schedule.add(f, at)
+	if p.schedule.next() == f {
 		select {
-		case p.poke <- struct{}{}:
+		case p.rescheduled <- struct{}{}:
 		default:
 		}
 	}
@@ -261,21 +261,18 @@ func (p *poster) rest(f *followed, at time.Time) {
 
 // unfollow ends caring for a subscription that is over.
 func (p *poster) unfollow(f *followed) {
-	if f.watch != nil {
-		f.watch.Close()
-	}
+	p.unwatch(f)
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	p.schedule.remove(f)
 	delete(p.followed, f.no)
-	for intentNo := range f.intents {
-		p.forgetIntent(f, intentNo)
-	}
 }
 
-func (p *poster) forgetIntent(f *followed, intentNo int64) {
-	delete(p.byIntent[intentNo], f)
-	if len(p.byIntent[intentNo]) == 0 {
-		delete(p.byIntent, intentNo)
+// unwatch ends what may still wake a subscription.
+func (p *poster) unwatch(f *followed) {
+	if f.watch != nil {
+		f.watch.Close()
+		p.service.monitor.remove(f.observer)
 	}
 }
 

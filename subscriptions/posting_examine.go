@@ -65,11 +65,12 @@ func (p *poster) examine(ctx context.Context, f *followed) (finding, error) {
 	return finding{job: &job{f, seen.sub, url}}, nil
 }
 
-// look looks at a subscription and lets its watch follow what it found to be of interest.
+// look looks at a subscription. It lets the watch follow what it found to be of interest, and the monitor know what it saw.
 func (p *poster) look(ctx context.Context, f *followed) (*sight, error) {
 	if f.watch == nil {
 		f.watch = p.service.messaging.WatchIntentsCalling(f.subscriber, func() { p.woken(f.no) })
 		f.watch.Subscription(f.no)
+		f.observer = p.service.monitor.add(&observer{watch: f.watch, no: f.no, agentID: f.subscriber, wide: f.wide})
 	}
 	seen, err := f.gatherer.look(ctx, f.subscriber)
 	if err != nil {
@@ -80,33 +81,8 @@ func (p *poster) look(ctx context.Context, f *followed) (*sight, error) {
 			return nil, err
 		}
 	}
-	p.index(f, seen.intents)
-	return seen, p.noteHeads(ctx, seen.intents)
-}
-
-// index notes which intents a subscription follows, for the survey.
-func (p *poster) index(f *followed, intentNos []int64) {
-	wanted := make(map[int64]struct{}, len(intentNos))
-	for _, intentNo := range intentNos {
-		wanted[intentNo] = struct{}{}
-	}
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	for intentNo := range wanted {
-		if _, indexed := f.intents[intentNo]; indexed {
-			continue
-		}
-		if p.byIntent[intentNo] == nil {
-			p.byIntent[intentNo] = make(map[*followed]struct{})
-		}
-		p.byIntent[intentNo][f] = struct{}{}
-	}
-	for intentNo := range f.intents {
-		if _, still := wanted[intentNo]; !still {
-			p.forgetIntent(f, intentNo)
-		}
-	}
-	f.intents = wanted
+	p.service.monitor.update(f.observer, seen)
+	return seen, nil
 }
 
 // destination is where a subscription's deliveries are posted to; empty while its agent has registered no endpoint.

@@ -10,21 +10,20 @@ import (
 // posted is the condition of subscriptions whose deliveries are posted; it is the one of an index.
 const posted = "(webhook_url IS NOT NULL OR use_endpoint) AND ended_at IS NULL AND deleted_at IS NULL"
 
-// postedSubscriptions reads the subscriptions whose deliveries are posted, with their subscribers, and which of them have
-// something to be posted now.
-func (s *Service) postedSubscriptions(ctx context.Context) (subscribers map[int64]string, due []int64, err error) {
+// postedSubscriptions reads the subscriptions whose deliveries are posted, and the numbers of those that have something to be
+// posted now.
+func (s *Service) postedSubscriptions(ctx context.Context) (found []postedSubscription, due []int64, err error) {
 	now := database.Micros(s.db.Now())
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		subscribers, due = make(map[int64]string), nil
+		found, due = nil, nil
 		return tx.Pipeline(database.Statement{
-			SQL: "SELECT subscription_no, subscriber_id FROM subscriptions WHERE " + posted +
+			SQL: "SELECT subscription_no, subscriber_id, intent_no IS NULL FROM subscriptions WHERE " + posted +
 				" AND (expires_at IS NULL OR expires_at > ?)",
 			Args: []any{now},
 			Scan: func(row database.Row) error {
-				var no int64
-				var subscriber string
-				err := row.Scan(&no, &subscriber)
-				subscribers[no] = subscriber
+				var one postedSubscription
+				err := row.Scan(&one.no, &one.subscriber, &one.wide)
+				found = append(found, one)
 				return err
 			},
 		}, database.Statement{
@@ -38,7 +37,7 @@ func (s *Service) postedSubscriptions(ctx context.Context) (subscribers map[int6
 			},
 		})
 	})
-	return subscribers, due, err
+	return found, due, err
 }
 
 // dueQuery finds subscriptions with something to be posted by a time.

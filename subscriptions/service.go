@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -56,8 +57,8 @@ type Service struct {
 	consumers consumers
 	renewing  *loop.Loop
 	poster    *poster
-	lookout   *lookout
-	surveying *loop.Loop
+	monitor   *monitor
+	polling   *loop.Loop
 }
 
 // New makes the room, and registers that a departed agent's subscriptions end and that streams of what reaches an agent are
@@ -72,8 +73,8 @@ func New(cfg Config) *Service {
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
 	}
 	s.poster = newPoster(s, cfg.Encode)
-	s.lookout = newLookout(s)
-	s.surveying = loop.New("survey of agents' streams", s.lookAgain, cfg.Logger, s.lookout.survey)
+	s.monitor = newMonitor(s)
+	s.polling = loop.New("poll for what no wake-up told of", s.lookAgain, cfg.Logger, s.poll)
 	s.renewing = loop.New("consumers of subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
@@ -94,16 +95,22 @@ func (s *Service) Start() {
 		}
 	}
 	s.renewing.Start()
-	s.surveying.Start()
 	s.poster.start()
+	s.polling.Start()
+	s.polling.Wake() // what is posted is known from the store alone
 }
 
 // Stop ends the room's own work: posts that are under way are given up and made again later. Streams and waits end with
 // their calls' contexts, which the server cancels before.
 func (s *Service) Stop() {
+	s.polling.Stop()
 	s.poster.stop()
-	s.surveying.Stop()
 	s.renewing.Stop()
+}
+
+// poll finds what no wake-up told of.
+func (s *Service) poll(ctx context.Context) error {
+	return errors.Join(s.poster.discover(ctx), s.monitor.poll(ctx))
 }
 
 // find gives a subscription of the caller's; another agent's, and an agent's own log, is errNotFound.
