@@ -41,11 +41,11 @@ func (s *Service) FetchDeliveries(
 
 // fetch takes what is due, up to a limit and to what one answer holds.
 func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.SubscriptionDelivery, wait time.Duration, err error) {
-	seen, err := r.look(ctx)
+	seen, err := r.refresh(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	if seen.sub.held("", seen.now) {
+	if seen.sub.leasedByOther("", seen.now) {
 		return nil, 0, errInUse
 	}
 	for size := 0; len(found) < limit && size < pageBytes; {

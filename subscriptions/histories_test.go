@@ -68,7 +68,7 @@ func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 			require.NoError(t, err)
 			g := h.subscriptions.newGatherer(sub.no)
 			gather := func() {
-				seen, err := g.look(t.Context(), "bob")
+				seen, err := g.readProgress(t.Context(), "bob")
 				require.NoError(t, err)
 				_, err = g.gather(t.Context(), seen)
 				require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 				h.send(t, "ann", talk, "bob", "not asked for")
 			}
 			gather()
-			require.Len(t, g.looked, 1)
+			require.Len(t, g.scanned, 1)
 			past.PutBack(t)
 			h.asks(t, "ann", talk, "bob", "asked for")
 			gather()

@@ -93,7 +93,7 @@ func (m *monitor) remove(o *observer) {
 
 // update notes what an observer saw. A poll that ran while it looked did not know what it was looking at, so the observer is
 // woken if that poll found more.
-func (m *monitor) update(o *observer, seen *sight) {
+func (m *monitor) update(o *observer, seen *progress) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.setRole(o, heldRole(seen.presence))

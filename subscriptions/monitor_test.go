@@ -29,7 +29,7 @@ func (r rooms) deaf(t *testing.T, agent string) deaf {
 }
 
 func (d deaf) looks(t *testing.T) {
-	seen, err := d.look(as(d.sub.subscriber))
+	seen, err := d.refresh(as(d.sub.subscriber))
 	require.NoError(t, err)
 	d.watch.Close()
 	d.service.monitor.update(d.observer, seen)
@@ -148,7 +148,7 @@ func TestThePollDuringAFirstLookIsNotMissed(t *testing.T) {
 		defer r.close()
 		o := h.subscriptions.monitor.add(&observer{watch: r.watch, no: sub.no, agentID: "bob"})
 		defer h.subscriptions.monitor.remove(o)
-		seen, err := r.look(t.Context())
+		seen, err := r.refresh(t.Context())
 		require.NoError(t, err)
 		r.watch.Close() // no wake-up reaches it
 		h.send(t, "ann", talk, "bob", "after it looked")
@@ -158,7 +158,7 @@ func TestThePollDuringAFirstLookIsNotMissed(t *testing.T) {
 		require.Len(t, r.watch.C(), 1)
 
 		<-r.watch.C()
-		seen, err = r.look(t.Context())
+		seen, err = r.refresh(t.Context())
 		require.NoError(t, err)
 		h.subscriptions.monitor.update(o, seen)
 		require.NoError(t, h.subscriptions.monitor.poll(t.Context()))

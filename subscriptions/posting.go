@@ -13,24 +13,26 @@ import (
 )
 
 const (
-	// examiners is how many subscriptions are examined at once. They ask the database only, so endpoints cannot hold them up.
+	// examiners is how many subscriptions are examined at the same time. That only asks the database, so no endpoint can hold it
+	// up.
 	examiners = 4
-	// idleCheck is after how long at least a subscription is examined although nothing asked for it, in case a wake-up was lost
-	// that the monitor cannot make good.
-	idleCheck = 5 * time.Minute
+	// idleRecheck is the shortest time after which a subscription is examined although nothing asked for it. A wake-up may have
+	// been lost that the monitor cannot replace.
+	idleRecheck = 5 * time.Minute
 )
 
 // poster is the consumer of the subscriptions whose deliveries are posted. Every replica has one; the lease on a subscription
 // decides which of them posts.
 //
-//	wake-ups, monitor, schedule ──> examine: gather, find what is due ──> lane of the endpoint ──> turn: take, post, settle, leave
+//	wake-ups, monitor, schedule ──> examine: gather, find what is due
+//	                                   └──> queue of the endpoint ──> dispatch: acquire, post, note, release
 //
-// A subscription at rest costs a watch, a place in the schedule, and no goroutine. What is due is posted in lanes, one for each
-// endpoint, so that one that hangs holds up nothing but itself.
+// A subscription at rest costs a watch and a place in the schedule, but no goroutine. Each endpoint has a queue of its own, so
+// an endpoint that hangs holds up no other.
 type poster struct {
 	service *Service
 	encode  func(proto.Message) ([]byte, error)
-	// rescheduled tells that something is to be examined earlier than everything else.
+	// rescheduled tells run that the earliest time in the schedule has changed.
 	rescheduled chan struct{}
 	ctx         context.Context
 	cancel      context.CancelFunc
@@ -42,7 +44,7 @@ type poster struct {
 	schedule  schedule
 	queue     []*followed
 	examining int
-	lanes     map[string]*lane
+	endpoints map[string]*endpointQueue
 }
 
 // postedSubscription is a subscription whose deliveries are posted, as it is stored.
@@ -57,12 +59,12 @@ type postedSubscription struct {
 // busy with it, the rest is guarded by the poster's mutex.
 type followed struct {
 	postedSubscription
-	// busy is true from when it is queued to be examined until it rests again; again, when it was woken meanwhile.
+	// busy is true from when it is queued to be examined until it rests again. again is true when it was woken meanwhile.
 	busy, again bool
 	// at is when it is examined without being woken, and index its place in the schedule, from 1; 0 while it does not rest.
 	at    time.Time
 	index int
-	// heldUntil is until when its endpoint takes nothing, so that examining is of no use.
+	// heldUntil is until when its endpoint accepts nothing, so that examining it is of no use.
 	heldUntil time.Time
 
 	gatherer *gatherer
@@ -72,8 +74,8 @@ type followed struct {
 
 func (f *followed) scheduled() bool { return f.index > 0 }
 
-// lane is what waits for one endpoint.
-type lane struct {
+// endpointQueue holds the jobs of one endpoint.
+type endpointQueue struct {
 	waiting []job
 	running int
 }
@@ -88,7 +90,7 @@ type job struct {
 func newPoster(s *Service, encode func(proto.Message) ([]byte, error)) *poster {
 	p := &poster{
 		service: s, encode: encode, rescheduled: make(chan struct{}, 1),
-		followed: make(map[int64]*followed), lanes: make(map[string]*lane),
+		followed: make(map[int64]*followed), endpoints: make(map[string]*endpointQueue),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
@@ -109,8 +111,8 @@ func (p *poster) stop() {
 	clear(p.followed)
 }
 
-// run examines each resting subscription when its time has come. The time may come earlier than it seemed, when the clock is
-// set, so it is compared with the clock at the pace of the slow timer.
+// run examines each resting subscription when its time has come. The clock may be set meanwhile, so run looks at it at least at
+// the pace of the slow timer.
 func (p *poster) run() {
 	for {
 		timer := time.NewTimer(p.untilNext())
@@ -126,7 +128,7 @@ func (p *poster) run() {
 	}
 }
 
-// untilNext is how long to wait for the next subscription that is to be examined.
+// untilNext returns how long to wait for the next subscription that is to be examined.
 func (p *poster) untilNext() time.Duration {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -146,7 +148,7 @@ func (p *poster) examineDue() {
 	}
 }
 
-// follow begins to care for the subscriptions that it does not care for yet, and examines them.
+// follow begins to follow the subscriptions that the poster does not know yet, and examines them.
 func (p *poster) follow(subscriptions ...postedSubscription) {
 	now := p.service.db.Now()
 	p.mutex.Lock()
@@ -161,7 +163,7 @@ func (p *poster) follow(subscriptions ...postedSubscription) {
 	}
 }
 
-// woken asks for a subscription to be examined. It ignores one whose deliveries are not posted.
+// woken asks for a subscription to be examined. It ignores subscriptions that the poster does not follow.
 func (p *poster) woken(no int64) {
 	now := p.service.db.Now()
 	p.mutex.Lock()
@@ -171,8 +173,8 @@ func (p *poster) woken(no int64) {
 	}
 }
 
-// enqueue asks for a subscription to be examined: once more if somebody is busy with it, and when its endpoint takes posts
-// again if it does not now. The mutex is held.
+// enqueue asks for a subscription to be examined. If somebody is busy with it, it is examined once more afterwards; if its
+// endpoint accepts nothing now, when it does again. The caller holds the mutex.
 func (p *poster) enqueue(f *followed, now time.Time) {
 	switch {
 	case p.stopped:
@@ -191,7 +193,7 @@ func (p *poster) enqueue(f *followed, now time.Time) {
 	}
 }
 
-// examineQueue examines what is queued until nothing is.
+// examineQueue examines subscriptions until the queue is empty.
 func (p *poster) examineQueue() {
 	for {
 		p.mutex.Lock()
@@ -223,7 +225,7 @@ func (p *poster) examineOne(f *followed) {
 	}
 }
 
-// fail lets a subscription rest that could not be dealt with.
+// fail lets a subscription rest after an error.
 func (p *poster) fail(f *followed, err error) {
 	if p.ctx.Err() == nil {
 		p.service.logger.Warn("a webhook subscription could not be dealt with; it is tried again", "error", err)
@@ -231,12 +233,12 @@ func (p *poster) fail(f *followed, err error) {
 	p.rest(f, p.service.db.Now().Add(p.service.lookAgain))
 }
 
-// rest ends being busy with a subscription, until a time or, with none, until it is woken or was idle for long. A random part
-// of that time keeps very many from being examined at once.
+// rest lets a subscription rest until a time. Without one it rests until it is woken or has been idle for long. A random part of
+// that time keeps very many subscriptions from being examined together.
 func (p *poster) rest(f *followed, at time.Time) {
 	now := p.service.db.Now()
 	if at.IsZero() {
-		at = now.Add(idleCheck + rand.N(idleCheck))
+		at = now.Add(idleRecheck + rand.N(idleRecheck))
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -248,7 +250,7 @@ func (p *poster) rest(f *followed, at time.Time) {
 	p.restUntil(f, at)
 }
 
-// restUntil schedules a subscription. The mutex is held.
+// restUntil schedules a subscription. The caller holds the mutex.
 func (p *poster) restUntil(f *followed, at time.Time) {
 	p.schedule.add(f, at)
 	if p.schedule.next() == f {
@@ -259,7 +261,7 @@ func (p *poster) restUntil(f *followed, at time.Time) {
 	}
 }
 
-// unfollow ends caring for a subscription that is over.
+// unfollow forgets a subscription that has ended.
 func (p *poster) unfollow(f *followed) {
 	p.unwatch(f)
 	p.mutex.Lock()
@@ -268,7 +270,7 @@ func (p *poster) unfollow(f *followed) {
 	delete(p.followed, f.no)
 }
 
-// unwatch ends what may still wake a subscription.
+// unwatch ends everything that may still wake a subscription.
 func (p *poster) unwatch(f *followed) {
 	if f.watch != nil {
 		f.watch.Close()
@@ -276,7 +278,8 @@ func (p *poster) unwatch(f *followed) {
 	}
 }
 
-// queueJob puts a subscription into its endpoint's lane, on which as many run at once as the endpoint takes posts.
+// queueJob puts a subscription into the queue of its endpoint, which is worked through by as many goroutines as the endpoint
+// may have posts under way.
 func (p *poster) queueJob(j job) {
 	name := p.service.webhooks.Endpoint(j.url)
 	p.mutex.Lock()
@@ -284,24 +287,24 @@ func (p *poster) queueJob(j job) {
 	if p.stopped {
 		return
 	}
-	l := p.lanes[name]
+	l := p.endpoints[name]
 	if l == nil {
-		l = new(lane)
-		p.lanes[name] = l
+		l = new(endpointQueue)
+		p.endpoints[name] = l
 	}
 	l.waiting = append(l.waiting, j)
 	if l.running < webhooks.Concurrency {
 		l.running++
-		p.running.Go(func() { p.runLane(name, l) })
+		p.running.Go(func() { p.runQueue(name, l) })
 	}
 }
 
-func (p *poster) runLane(name string, l *lane) {
+func (p *poster) runQueue(name string, l *endpointQueue) {
 	for {
 		p.mutex.Lock()
 		if len(l.waiting) == 0 || p.stopped {
 			if l.running--; l.running == 0 {
-				delete(p.lanes, name)
+				delete(p.endpoints, name)
 			}
 			p.mutex.Unlock()
 			return
@@ -309,6 +312,6 @@ func (p *poster) runLane(name string, l *lane) {
 		j := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		p.mutex.Unlock()
-		p.turn(p.ctx, j)
+		p.dispatch(p.ctx, j)
 	}
 }

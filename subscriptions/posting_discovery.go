@@ -2,8 +2,8 @@ package subscriptions
 
 import "context"
 
-// discover finds what only the store tells: subscriptions that were made at other replicas, and posts that are due, also those
-// that a dead replica left. It takes a few statements however many subscriptions rest.
+// discover finds what only the database tells: subscriptions that were created at other replicas, and posts that are due, also
+// those that a dead replica left. It takes two statements however many subscriptions there are.
 func (p *poster) discover(ctx context.Context) error {
 	found, due, err := p.service.postedSubscriptions(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestASilentReplicaIsReplaced(t *testing.T) {
 		require.NoError(t, err)
 		dead := h.subscriptions.newConsumer(taken.no)
 		eventually(t, func() bool {
-			ours, _, err := dead.take(context.Background(), taken, h.clock.Now())
+			ours, _, err := dead.acquire(context.Background(), taken, h.clock.Now())
 			return err == nil && ours
 		}, "the subscription is not free")
 		h.subscriptions.consumers.remove(dead)

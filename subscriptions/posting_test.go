@@ -250,7 +250,7 @@ func TestDeliveriesGoToTheAgentsEndpoint(t *testing.T) {
 
 		_, err := h.agents.UpsertAgent(as("b"), &openintentv1.RegisterAgentRequest{AgentId: ptr("b"), Endpoint: &endpoint.URL})
 		require.NoError(t, err)
-		h.clock.Advance(endpointLook)
+		h.clock.Advance(endpointRecheck)
 		assert.Equal(t, []string{"to its endpoint"}, endpoint.await(t, 1))
 		assert.Equal(t, "news", endpoint.all()[0].Event.Payload.ChannelName)
 		assert.Nil(t, h.settled(t, sub, 1).LastError)
