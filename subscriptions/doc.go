@@ -45,7 +45,7 @@
 // replica together (monitor.go). At the pace of the slow timer it reads the heads that changed since the last time. It wakes the
 // observers that saw such a head in another state, and those that such an intent has begun to reach. For the streams it also reads
 // their agents' records and the numbers of their logs. So an idle stream costs two keys to be read, an idle posted subscription
-// nothing here, and a changed head is read once for all. Each of them still looks for itself after some minutes.
+// its row in the list of all of them, and a changed head is read once for all. Each of them still looks for itself after some minutes.
 //
 //	heads by when they changed ──> monitor ──┬──> observers that saw another state
 //	                                         └──> observers that the intent newly reaches

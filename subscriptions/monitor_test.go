@@ -39,7 +39,7 @@ func (d deaf) looks(t *testing.T) {
 	}
 }
 
-// isWoken tells whether a survey wakes the stream, which then looks.
+// isWoken tells whether a poll wakes the stream, which then looks.
 func (d deaf) isWoken(t *testing.T) bool {
 	require.NoError(t, d.service.monitor.poll(t.Context()))
 	woken := len(d.watch.C()) > 0
@@ -93,7 +93,7 @@ func TestTheMonitorFindsWhatNoWakeUpToldOf(t *testing.T) {
 	})
 }
 
-// What is committed after a survey may have been decided before it.
+// What is committed after a poll may have been decided before it.
 func TestTheMonitorFindsWhatWasCommittedLate(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk := h.open(t, h.intent(t), "talk")
