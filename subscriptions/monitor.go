@@ -37,7 +37,9 @@ type monitor struct {
 	// found are the heads that the latest poll found, complete or not.
 	found map[int64]intents.State
 
-	// known are the heads that the latest complete poll found. Only poll uses them.
+	// polling lets one poll run at a time. It comes before mutex.
+	polling sync.Mutex
+	// known are the heads that the latest complete poll found. The mutex polling guards them.
 	known map[int64]intents.State
 }
 
@@ -151,6 +153,8 @@ func drop[K comparable](index map[K]map[*observer]struct{}, key K, o *observer) 
 // poll wakes the observers that may have missed something. If it fails, it has woken some of them, and the next poll asks
 // from the same time on.
 func (m *monitor) poll(ctx context.Context) error {
+	m.polling.Lock()
+	defer m.polling.Unlock()
 	ownLogs, observed := m.observed()
 	if !observed {
 		m.known = nil
