@@ -12,7 +12,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// deaf is a stream of an agent's own log that no wake-up reaches any more, but for the lookout's.
+// deaf is a stream of an agent's own log that no wake-up reaches any more, but for the monitor's.
 type deaf struct {
 	*receiver
 	observer *observer
