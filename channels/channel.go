@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"openintent/intents"
 )
 
 // Key names a channel in rows: its intent's number and its own number within the intent. Neither ever changes.
@@ -106,39 +104,6 @@ func newRules(rules Rules, members []member) *Rules {
 	return &rules
 }
 
-// ClosedBy tells whether the channel is closed at the given time, and since when: by its stored closing, by the end of
-// its intent, or because its time to live has run out. That time runs from the last message (or the creation), stands
-// still while the intent is suspended and starts afresh when it resumes. The head and the count must be of the same
-// snapshot, or read under the same lock, as the rules.
-func (r *Rules) ClosedBy(count Count, head *intents.Head, now time.Time) (closedAt time.Time, closed bool) {
-	if !r.ClosedAt.IsZero() {
-		return r.ClosedAt, true
-	}
-	if head.Ended() {
-		now = head.EndedAt
-	}
-	if deadline, lapsed := r.lapsedBy(count, head, now); lapsed {
-		return deadline, true
-	}
-	return head.EndedAt, head.Ended()
-}
-
-// lapsedBy tells whether the time to live of a channel that nobody has closed ran out by the given time, and when.
-func (r *Rules) lapsedBy(count Count, head *intents.Head, now time.Time) (deadline time.Time, lapsed bool) {
-	if r.TTL == 0 || head.Status == intents.StatusSuspended {
-		return time.Time{}, false
-	}
-	start := r.CreatedAt
-	if count.LastMessageAt.After(start) {
-		start = count.LastMessageAt
-	}
-	if head.ResumedAt.After(start) {
-		start = head.ResumedAt
-	}
-	deadline = start.Add(r.TTL)
-	return deadline, !now.Before(deadline)
-}
-
 // Members gives the listed agents in the order they were added, departed ones included: ask Lists.
 func (r *Rules) Members() []string {
 	agents := make([]string, len(r.members))
@@ -146,41 +111,4 @@ func (r *Rules) Members() []string {
 		agents[i] = m.agent
 	}
 	return agents
-}
-
-// Lists tells whether the agent is on the member list. departedAt is the agent's last departure, zero when there was
-// none: a departure ends every membership begun before it, or at the same instant, even if the agent has registered
-// again.
-func (r *Rules) Lists(agent string, departedAt time.Time) bool {
-	m, listed := r.listed[agent]
-	return listed && outlasts(m.addedAt, departedAt)
-}
-
-// outlasts tells whether a membership begun at a time lasts beyond an agent's last departure.
-func outlasts(addedAt, departedAt time.Time) bool {
-	return departedAt.IsZero() || addedAt.After(departedAt)
-}
-
-// Participates tells whether the agent may see and post: with read access to the intent and, under the explicit policy,
-// as a listed member. The operator always may.
-func (r *Rules) Participates(agent string, operator bool, access *intents.Rules, departedAt, now time.Time) bool {
-	if operator {
-		return true
-	}
-	if access.Level(agent, false, now) < intents.PermissionRead {
-		return false
-	}
-	return r.Policy == PolicyIntent || r.Lists(agent, departedAt)
-}
-
-// Manages tells whether the acting agent may change, close and delete the channel: its creator or the intent's
-// coordinator, with read access to the intent, or the operator. Being admin of the intent does not suffice.
-func (r *Rules) Manages(acting string, operator bool, access *intents.Rules, now time.Time) bool {
-	if operator {
-		return true
-	}
-	if access.Level(acting, false, now) < intents.PermissionRead {
-		return false
-	}
-	return acting == r.CreatedBy || access.Coordinates(acting, now)
 }

@@ -105,34 +105,3 @@ func (s *Service) makeLasting(tx *database.Tx, subject *subject, closedAt time.T
 	}
 	return s.close(tx, subject.head, []closing{{rules: subject.rules, at: closedAt}})
 }
-
-// FindOpenByName gives the intent's open channel of that name, or nil. Where the head is locked, a channel that has the
-// name but lapsed is closed for good on the way, so that the name can be taken. It is decided by the given counts, which
-// may know of messages that are not stored yet; the count of a channel that is not among them is read into them.
-func (s *Service) FindOpenByName(
-	tx *database.Tx, head *intents.Head, name string, counts map[Key]*Count,
-) (*Rules, error) {
-	key, found, err := openByName(tx, head.IntentNo, name)
-	if err != nil || !found {
-		return nil, err
-	}
-	rules, err := s.Rules(tx, key, head.Epoch)
-	if err != nil {
-		return nil, err
-	}
-	if counts[key] == nil {
-		count, err := LoadCount(tx, key)
-		if err != nil {
-			return nil, err
-		}
-		counts[key] = &count
-	}
-	closedAt, closed := rules.ClosedBy(*counts[key], head, head.Now())
-	switch {
-	case !closed:
-		return rules, nil
-	case !head.Locked():
-		return nil, nil
-	}
-	return nil, s.close(tx, head, []closing{{rules: rules, at: closedAt}})
-}

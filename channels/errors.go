@@ -1,11 +1,7 @@
 package channels
 
 import (
-	"time"
-
-	"openintent/caller"
 	"openintent/fault"
-	"openintent/intents"
 )
 
 // Refusals of this room. Those with metadata still match these by errors.Is.
@@ -22,19 +18,3 @@ var (
 	ErrTaskEnded = fault.New(fault.Conflict, "TASK_ENDED",
 		"The task has ended and takes no new channels; choose another task or none.")
 )
-
-// requireManager refuses whoever does not manage the channel: without read access to the intent as any call on it is
-// refused, and otherwise in the same form, since no level of access makes a manager.
-func (r *Rules) requireManager(c caller.Caller, access *intents.Rules, now time.Time) error {
-	if err := access.Require(c, c.Agent, intents.PermissionRead, now); err != nil {
-		return err
-	}
-	if r.Manages(c.Agent, c.IsOperator, access, now) {
-		return nil
-	}
-	return fault.New(fault.Denied, "FORBIDDEN",
-		"Only the channel's creator, the intent's coordinator and the operator may change this channel.").
-		With("required_permission", "channel_manager").
-		With("current_permission", access.Level(c.Agent, false, now).String()).
-		With("access_request_url", "/v1/intents/"+r.IntentID+"/access-requests")
-}

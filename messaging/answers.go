@@ -166,7 +166,7 @@ func (s *Service) answersHanded(given []*wake.Handover, q question) (seen answer
 }
 
 // settle decides a question under the lock, at its deadline or once its addressee has left. What was stored before counts,
-// and nothing is stored afterwards. It stores that a request without an answer has expired (message/expiry.go). A request
+// and nothing is stored afterwards. It stores that a request without an answer has expired (message/expiry_store.go). A request
 // whose addressee left is left to the departure's work, which also tells the channel (departure.go).
 func (s *Service) settle(ctx context.Context, q question) (seen answers, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {

@@ -17,7 +17,7 @@ import (
 // When an agent departs, its memberships and the unanswered requests to it end (RFC-0021 section 7.2). Readers see that immediately,
 // because they compare with the time of the departure: message.Message.AbandonedBy decides it for requests, and channels.Rules
 // for memberships. This file does the work that remains in each intent: it stores what readers see already, and has the writer
-// tell the channels (writing/announce.go).
+// tell the channels (writing/departure_notice.go).
 
 // latestTie returns the time of the latest membership of an agent, or of the latest unanswered request to it, because its
 // departure ends both. It is zero when there is neither.
@@ -70,7 +70,7 @@ func (s *Service) finishDeparture(ctx context.Context, agentID string) {
 }
 
 // depart finishes a departure in one intent. It takes the agent off the member lists, stores that unanswered requests to it
-// have expired, and tells each open channel concerned (writing/announce.go).
+// have expired, and tells each open channel concerned (writing/departure_notice.go).
 func (s *Service) depart(ctx context.Context, w writing.Work) error {
 	concerned := make(map[channels.Key]struct{})
 	return s.db.Write(ctx, func(tx *database.Tx) error {

@@ -28,7 +28,7 @@
 //
 // An inbox (inbox.go, inbox_state.go) is a state and not a cursor: what waits for an agent now, in every intent that may reach
 // the agent. Which intents these are follows from what names the agent and from the audiences that the writer notes
-// (writing/audiences.go). Most of what wakes a call that waits for an inbox is between other agents, so the call first finds out
+// (writing/audience_cache.go). Most of what wakes a call that waits for an inbox is between other agents, so the call first finds out
 // whether anything for its agent may have come.
 //
 // What readers were handed is recorded beside the reading (offers.go). It is noted in memory and written together now and then;

@@ -11,7 +11,7 @@ import (
 
 // sweepExpired stores the expiry of requests whose time ran out.
 //
-// Readers do not wait for it: message.Message.Expired decides by time, and message/expiry.go writes the rows. The other ends of
+// Readers do not wait for it: message.Message.Expired decides by time, and message/expiry_store.go writes the rows. The other ends of
 // requests are stored where they happen: by a departure (departure.go), by the closing of a channel (message.ExpireInChannels),
 // and by an Ask whose time is over (answers.go).
 func (s *Service) sweepExpired(ctx context.Context) error {

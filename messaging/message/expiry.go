@@ -3,44 +3,48 @@ package message
 import (
 	"time"
 
-	"openintent/channels"
-	"openintent/database"
-	"openintent/intents"
+	"openintent/agents"
 )
 
-// ExpireRequests stores that open requests of one intent, named by their positions, have expired. The caller holds the lock of the
-// intent's head.
-//
-// Message.Expired decides, by time and by Abandoned, whether a request has expired, and readers follow that; the functions here
-// write it down. Their callers are the sweep (messaging/expiry.go), a departure (messaging/departure.go), the closing of a channel
-// and an Ask whose time is over (messaging/answers.go).
-func ExpireRequests(tx *database.Tx, head *intents.Head, positions []int64) error {
-	head.Touch()
-	return expireOpen(tx, head.IntentNo, head.Now(), "position", positions)
-}
-
-// ExpireInChannels stores that the open requests of channels that close have expired, whatever closes them (RFC-0021
-// section 7).
-func ExpireInChannels(tx *database.Tx, head *intents.Head, closed []*channels.Rules, at time.Time) error {
-	numbers := make([]int64, len(closed))
-	for i, channel := range closed {
-		numbers[i] = channel.ChannelNo
+// Expired tells whether the message's time ran out before anybody read it or, if it is a request, before anybody answered
+// it. It judges by time: it does not matter whether the sweep has stored the expiry yet.
+func (m *Message) Expired(now time.Time) bool {
+	switch {
+	case !m.EndedAt.IsZero() || m.Abandoned:
+		return true
+	case !m.PastExpiry(now):
+		return false
+	case m.Type == TypeRequest:
+		return m.Open
 	}
-	return expireOpen(tx, head.IntentNo, at, "channel_no", numbers)
+	return m.ReadAt.IsZero()
 }
 
-// expireOpen stores the time at which requests expired: all open requests whose column has one of the values.
-func expireOpen(tx *database.Tx, intentNo int64, at time.Time, column string, values []int64) error {
-	in, argument := tx.In(column, values)
-	return tx.Pipeline(
-		database.Statement{
-			SQL: "UPDATE messages SET ended_at = ? WHERE intent_no = ? AND position IN" +
-				" (SELECT position FROM open_requests WHERE intent_no = ? AND " + in + ")",
-			Args: []any{database.Micros(at), intentNo, intentNo, argument},
-		},
-		database.Statement{
-			SQL:  "DELETE FROM open_requests WHERE intent_no = ? AND " + in,
-			Args: []any{intentNo, argument},
-		},
-	)
+// PastExpiry tells whether the message's expires_at has passed, whether or not it was read or answered before.
+func (m *Message) PastExpiry(now time.Time) bool {
+	return !m.ExpiresAt.IsZero() && !now.Before(m.ExpiresAt)
+}
+
+// Answerable tells whether a reply to the message may still be stored. After expires_at it may not, even if the request was
+// answered before.
+func (m *Message) Answerable(now time.Time) bool {
+	return !m.Expired(now) && !m.PastExpiry(now)
+}
+
+// AbandonedBy tells whether an open request is addressed to an agent that has departed since the request was sent: then
+// nobody can answer it (RFC-0021 section 7.2). This is where the rule is decided, so readers see it immediately. It is
+// written by the departure's work (messaging/departure.go).
+func (m *Message) AbandonedBy(addressee agents.Presence) bool {
+	return m.Open && IsAgent(m.Target) && !m.CreatedAt.After(addressee.DepartedAt)
+}
+
+// Timely tells whether lists and streams still show a message at a time to a viewer that may see it.
+func Timely(m *Message, v Viewer, now time.Time) bool {
+	switch {
+	case v.Operator || m.Sender == v.Agent:
+		return true
+	case m.Type == TypeRequest:
+		return !m.Expired(now)
+	}
+	return m.EndedAt.IsZero() && (!m.PastExpiry(now) || m.ReadByViewer)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"openintent/agents"
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/jsonvalue"
@@ -51,7 +50,7 @@ type Message struct {
 	CreatedAt, ExpiresAt time.Time
 	// ReadAt is when the first of the recipients acknowledged the message.
 	ReadAt time.Time
-	// EndedAt is set once the message's expiry is stored (expiry.go).
+	// EndedAt is set once the message's expiry is stored (expiry_store.go).
 	EndedAt time.Time
 	// Open is true for a request that nobody has answered and whose expiry is not stored.
 	Open bool
@@ -77,20 +76,6 @@ func (m *Message) ForAnother() *Message {
 // Size is how many bytes of a page the message takes up.
 func (m *Message) Size() int { return len(m.Payload) + len(m.Metadata) }
 
-// Expired tells whether the message's time ran out before anybody read it or, if it is a request, before anybody answered
-// it. It judges by time: it does not matter whether the sweep has stored the expiry yet.
-func (m *Message) Expired(now time.Time) bool {
-	switch {
-	case !m.EndedAt.IsZero() || m.Abandoned:
-		return true
-	case !m.PastExpiry(now):
-		return false
-	case m.Type == TypeRequest:
-		return m.Open
-	}
-	return m.ReadAt.IsZero()
-}
-
 // Status returns the message's status at a time.
 func (m *Message) Status(now time.Time) Status {
 	switch {
@@ -100,24 +85,6 @@ func (m *Message) Status(now time.Time) Status {
 		return StatusRead
 	}
 	return StatusDelivered
-}
-
-// Answerable tells whether a reply to the message may still be stored. After expires_at it may not, even if the request was
-// answered before.
-func (m *Message) Answerable(now time.Time) bool {
-	return !m.Expired(now) && !m.PastExpiry(now)
-}
-
-// AbandonedBy tells whether an open request is addressed to an agent that has departed since the request was sent: then
-// nobody can answer it (RFC-0021 section 7.2). This is where the rule is decided, so readers see it immediately. It is
-// written by the departure's work (messaging/departure.go).
-func (m *Message) AbandonedBy(addressee agents.Presence) bool {
-	return m.Open && IsAgent(m.Target) && !m.CreatedAt.After(addressee.DepartedAt)
-}
-
-// PastExpiry tells whether the message's expires_at has passed, whether or not it was read or answered before.
-func (m *Message) PastExpiry(now time.Time) bool {
-	return !m.ExpiresAt.IsZero() && !now.Before(m.ExpiresAt)
 }
 
 // Key returns the key of the message's channel.

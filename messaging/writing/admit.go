@@ -40,20 +40,7 @@ func admit(d *Draft, s situation) error {
 	if d.MessageType == message.TypeResponse {
 		return admitResponse(d, s, viewer)
 	}
-	if s.channel.Policy == channels.PolicyExplicit && message.IsAgent(d.Target) &&
-		!s.channel.Lists(d.Target, s.presences[d.Target].DepartedAt) {
-		return message.ErrTargetNotMember
-	}
-	return s.targetHasAccess(d)
-}
-
-// targetHasAccess refuses to address an agent that has no access to the intent and so could not see the message. A role and
-// everyone may be addressed, whoever they turn out to be.
-func (s situation) targetHasAccess(d *Draft) error {
-	if message.IsAgent(d.Target) && s.access.Level(d.Target, false, s.now) < intents.PermissionRead {
-		return message.ErrTargetWithoutAccess
-	}
-	return nil
+	return s.admitTarget(d)
 }
 
 func (s situation) viewer(d *Draft) message.Viewer {
@@ -84,11 +71,8 @@ func admitResponse(d *Draft, s situation, viewer message.Viewer) error {
 		return message.ErrOwnRequest
 	case !request.Answerable(s.now):
 		return message.ErrMessageExpired.With("message_id", request.ID)
-	case d.Target != "" && d.Target != request.Sender:
-		return fault.BadField("to", "a response goes to the sender of its request; leave it out")
 	}
-	d.Target = request.Sender
-	return nil
+	return d.answerTo(request)
 }
 
 func (d *Draft) unknownRequest() error {

@@ -1,9 +1,7 @@
 package writing
 
 import (
-	"cmp"
 	"errors"
-	"maps"
 	"slices"
 
 	"openintent/agents"
@@ -12,7 +10,6 @@ import (
 	"openintent/fault"
 	"openintent/intents"
 	"openintent/messaging/message"
-	"openintent/messaging/wake"
 )
 
 var (
@@ -135,9 +132,6 @@ func (b *batch) mayExist(intentNo int64) bool {
 		slices.ContainsFunc(*b.existing, func(state intents.State) bool { return state.IntentNo == intentNo })
 }
 
-// topics returns the wake-up topics of everyone this batch affects.
-func (b *batch) topics() []any { return slices.Collect(maps.Keys(b.wakes)) }
-
 // deliver tells the senders what became of their drafts, after the commit.
 func (b *batch) deliver() {
 	b.audiences.learn(b.heads, b.began, b.appender.reached, b.reached)
@@ -216,35 +210,6 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 	return s.channel, admit(d, s)
 }
 
-// channelByName finds the intent's open channel with the draft's name, or creates it (RFC-0021 section 1.4). It creates it
-// last, so that a refused message creates none.
-func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
-	if err := s.access.Require(d.By, d.Sender, intents.PermissionRead, s.now); err != nil {
-		return nil, err
-	}
-	if s.head.Ended() {
-		return nil, message.ErrIntentEnded
-	}
-	channel, err := b.channels.FindOpenByName(b.tx, s.head, d.Name, b.counts)
-	if err != nil {
-		return nil, err
-	}
-	if channel != nil {
-		return channel, nil
-	}
-	if d.MessageType == message.TypeResponse {
-		return nil, d.unknownRequest()
-	}
-	if err := cmp.Or(admitExpiry(d, s.now), s.targetHasAccess(d)); err != nil {
-		return nil, err
-	}
-	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, d.Sender)
-	if err == nil {
-		b.counts[channel.Key] = &channels.Count{}
-	}
-	return channel, err
-}
-
 // asSeen returns the message that the draft's correlation id names, as the draft's sender sees it.
 func (b *batch) asSeen(d *Draft) *message.Message {
 	m := b.request(d)
@@ -271,12 +236,4 @@ func (b *batch) channelID(head *intents.Head, channelNo int64) (string, error) {
 		return "", err
 	}
 	return channel.ID, nil
-}
-
-// wake notes whom the message affects: the followers of its channel and, for a response, whoever waits for it.
-func (b *batch) wake(m *message.Message) {
-	b.wakes[channels.Key{IntentNo: m.IntentNo, ChannelNo: m.ChannelNo}] = struct{}{}
-	if m.CorrelationID != "" {
-		b.wakes[wake.RequestTopic(m.CorrelationID)] = struct{}{}
-	}
 }

@@ -22,7 +22,7 @@
 //
 // A refused draft affects no other. A sender hears of its message only after the commit. Messages get their place under the
 // head's lock, which is held until the commit, so their order is the order of commits. appender (append.go) is the only code
-// that stores messages; the writer and the server's own notifications (announce.go) share it.
+// that stores messages; the writer and the server's own notifications (departure_notice.go) share it.
 //
 // # Fairness
 //
@@ -49,7 +49,7 @@
 // key (idempotency.go).
 //
 // When the database loses commits under a running server, it gives places in the logs a second time. What the writer has cached
-// of the lost commits does not count, because heads are compared by their tags. The same holds for audiences (audiences.go), for
+// of the lost commits does not count, because heads are compared by their tags. The same holds for audiences (audience_cache.go), for
 // which the head keeps a separate tag, and for rules, because an epoch never comes again.
 //
 // # What a commit leaves to do

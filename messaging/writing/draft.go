@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/agents"
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/fault"
@@ -84,22 +83,10 @@ func (d *Draft) Check(maxPayloadBytes int) error {
 	if d.MessageType != message.TypeResponse && d.CorrelationID != "" {
 		return fault.BadField("correlation_id", "only a response has one; leave it out or send message_type response")
 	}
-	switch d.MessageType {
-	case message.TypeRequest:
-		if message.ToEveryone(d.Target) {
-			return fault.BadField("to", "a request must name an agent or role:<role_id>")
-		}
-	case message.TypeBroadcast:
-		if !message.ToEveryone(d.Target) {
-			return fault.BadField("to", "a broadcast goes to everyone; leave it out, give *, or send a notify")
-		}
-		d.Target = caller.Broadcast
-	case message.TypeResponse:
-		if d.CorrelationID == "" {
-			return fault.BadField("correlation_id", "a response must name the request that it answers")
-		}
+	if d.MessageType == message.TypeResponse && d.CorrelationID == "" {
+		return fault.BadField("correlation_id", "a response must name the request that it answers")
 	}
-	return nil
+	return d.checkTargetOfType()
 }
 
 // checkSender refuses a name that no agent can have; only the operator can have named such a sender.
@@ -108,20 +95,4 @@ func (d *Draft) checkSender() error {
 		return nil
 	}
 	return caller.CheckName("sender", d.Sender)
-}
-
-func (d *Draft) checkTarget() error {
-	switch {
-	case message.ToEveryone(d.Target):
-		return nil
-	case d.MessageType == message.TypeResponse:
-		return nil // it is compared with the request's sender, which need not be a plain agent's name
-	case d.Target == d.Sender:
-		return fault.BadField("to", "a sender is never a recipient of its own message; name another agent")
-	case d.Target == caller.RolePrefix:
-		return fault.BadField("to", "a role address is role:<role_id>, with the role's id after the colon")
-	case message.IsAgent(d.Target):
-		return caller.CheckName("to", d.Target)
-	}
-	return agents.CheckRole("to", message.RoleOf(d.Target))
 }

@@ -10,10 +10,6 @@ import (
 	"openintent/messaging/wake"
 )
 
-// wakeReaders wakes everyone the batch affects, once its commit is certain. It hands them what the batch stored
-// (wake.Handover), so that they need not read it.
-func (b *batch) wakeReaders() { b.hub.WakeWith(b.handovers, b.topics()...) }
-
 // handovers returns what the batch stored, by those of its topics that somebody here listens under.
 func (b *batch) handovers(heard []any) map[any]*wake.Handover {
 	listened := make(map[any]struct{}, len(heard))
