@@ -20,15 +20,16 @@ import (
 )
 
 const (
-	// freshFor is how long what was read may wait for a slow client. What waited longer is read again. What expires meanwhile is
-	// not sent.
+	// freshFor is how long what was read may wait for a slow client; what waited longer is read again. What expires meanwhile
+	// is not handed on.
 	freshFor = time.Second
-	// idleFactor is how many times longer than others a stream waits at most for a wake-up, because the monitor wakes it, too.
-	idleFactor = 60
+	// idleTurns is how many times longer than others a stream waits at most until it looks without a wake-up: the lookout looks
+	// for it.
+	idleTurns = 60
 )
 
-// followAgent streams what reaches an agent: its own log after a number, or from now on. The stream that looks first, on any
-// replica, numbers what is new. Each stream is a cursor over the numbers.
+// followAgent streams what reaches an agent: its own log after a number, or from now on. Whichever of the agent's streams
+// looks first, on whatever replica, numbers what is new; each is a cursor over the numbers.
 func (s *Service) followAgent(
 	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
 	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
@@ -36,39 +37,34 @@ func (s *Service) followAgent(
 	if err := mayFollow(by, agentID); err != nil {
 		return err
 	}
-	st := &ownLogStream{
-		filter: filter, send: func(response *openintentv1.SubscribeResponse) error { return asSendError(send(response)) },
+	f := &follower{
+		filter: filter, send: func(response *openintentv1.SubscribeResponse) error { return sending(send(response)) },
 	}
-	err := onOwnGoroutine(func() error {
+	err := apart(func() error {
 		own, err := s.ownLog(ctx, agentID)
 		if err != nil {
 			return err
 		}
-		st.receiver = s.newReceiver(own)
-		st.observer = s.monitor.add(ownLogObserver(st.receiver))
-		return st.begin(ctx, after)
+		f.receiver = s.newReceiver(own)
+		f.watcher = s.lookout.enter(f.receiver)
+		return f.begin(ctx, after)
 	})
-	if st.receiver != nil {
-		defer st.close()
-		defer s.monitor.remove(st.observer)
+	if f.receiver != nil {
+		defer f.close()
+		defer s.lookout.leave(f.watcher)
 	}
 	if err != nil {
 		return err
 	}
-	if err := admitted(st.number); err != nil {
+	if err := admitted(f.number); err != nil {
 		return err
 	}
-	if st.caughtUp = after == nil; st.caughtUp {
-		if err := st.sayCaughtUp(); err != nil {
+	if f.caughtUp = after == nil; f.caughtUp {
+		if err := f.sayCaughtUp(); err != nil {
 			return err
 		}
 	}
-	return st.run(ctx)
-}
-
-// ownLogObserver returns the observer through which the monitor wakes a stream.
-func ownLogObserver(r *receiver) *observer {
-	return &observer{watch: r.watch, no: r.sub.no, agentID: r.sub.subscriber, wide: true, ownLog: true}
+	return f.run(ctx)
 }
 
 func mayFollow(by caller.Caller, agentID string) error {
@@ -80,7 +76,7 @@ func mayFollow(by caller.Caller, agentID string) error {
 	return by.CheckOwns(agentID)
 }
 
-// ownLog returns an agent's own log. It creates the log at first use.
+// ownLog gives an agent's own log, and makes it at first use.
 func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, error) {
 	read := func() (own *subscription, err error) {
 		err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
@@ -100,23 +96,23 @@ func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, er
 	return read()
 }
 
-// ownLogStream is one stream of an agent's own log.
-type ownLogStream struct {
+// follower is one stream of an agent's own log.
+type follower struct {
 	*receiver
-	observer *observer
-	filter   reading.Filter
-	send     func(*openintentv1.SubscribeResponse) error
+	watcher *watcher
+	filter  reading.Filter
+	send    func(*openintentv1.SubscribeResponse) error
 	// number is the cursor.
 	number   int64
 	caughtUp bool
-	visible  visibility
-	// numbered are entries that this stream has just numbered, so it need not read them again.
+	gains    gains
+	// numbered are entries that this stream has just numbered itself and need not read again.
 	numbered map[int64]reading.Entry
 }
 
-// onOwnGoroutine calls a function on a new goroutine and waits for it. The function needs a large stack, which would otherwise stay
-// with each of very many streams while they wait.
-func onOwnGoroutine(do func() error) error {
+// apart does something deep on a goroutine of its own and waits for it: the stack that it needs goes with it, instead of
+// staying with each of very many streams that then wait for long.
+func apart(do func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -129,10 +125,10 @@ func onOwnGoroutine(do func() error) error {
 	return <-done
 }
 
-// begin finds the cursor's place. "From now on" means after everything that is stored by now. That is numbered first, because the
+// begin finds the cursor's place. From now on means after everything that is stored by now: it is numbered first, for the
 // agent's other streams may not have seen it.
-func (st *ownLogStream) begin(ctx context.Context, after *int64) error {
-	seen, err := st.refresh(ctx)
+func (f *follower) begin(ctx context.Context, after *int64) error {
+	seen, err := f.look(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,124 +136,123 @@ func (st *ownLogStream) begin(ctx context.Context, after *int64) error {
 		if *after > seen.sub.lastNumber {
 			return beyondLog(seen)
 		}
-		st.number = *after
+		f.number = *after
 		return nil
 	}
-	for i := range seen.backlogs {
+	for i := range seen.news {
 		for done := false; !done; {
-			if _, done, _, err = st.gatherer.step(ctx, seen.sub, &seen.backlogs[i], gatherPage); err != nil {
+			if _, done, _, err = f.gatherer.step(ctx, seen.sub, &seen.news[i], gatherPage); err != nil {
 				return err
 			}
 		}
 	}
-	return st.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		own, err := findNamed(tx, st.sub.subscriber, ownName)
+	return f.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		own, err := findNamed(tx, f.sub.subscriber, ownName)
 		if err == nil {
-			st.number = own.lastNumber
+			f.number = own.lastNumber
 		}
 		return err
 	})
 }
 
 // run delivers until the context ends or the stream breaks.
-func (st *ownLogStream) run(ctx context.Context) error {
+func (f *follower) run(ctx context.Context) error {
 	for {
-		err := onOwnGoroutine(func() error { return st.catchUp(ctx) })
-		most := idleFactor * st.service.lookAgain
-		wait := most/2 + rand.N(most/2) // so that very many do not look together
+		err := apart(func() error { return f.turn(ctx) })
+		most := idleTurns * f.service.lookAgain
+		wait := most/2 + rand.N(most/2) // so that not all of very many look at once
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isTransient(err):
-			st.service.logger.Debug("an agent's log could not be read; it is looked at again", "error", err)
-			wait = st.service.lookAgain
+		case passes(err):
+			f.service.logger.Debug("an agent's log could not be read; it is looked at again", "error", err)
+			wait = f.service.lookAgain
 		case err != nil:
 			return err
 		}
-		st.service.monitor.advance(st.observer, st.number)
-		if _, err := st.wait(ctx, wait); err != nil {
+		f.service.lookout.reached(f.watcher, f.number)
+		if _, err := f.wait(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// refresh reads the log's progress and tells the monitor what was seen. A log that ends before the cursor's place, or does not
-// exist any more, has lost what the stream has sent.
-func (st *ownLogStream) refresh(ctx context.Context) (*progress, error) {
-	seen, err := st.receiver.refresh(ctx)
+// look looks, and lets the lookout know what it saw. A log that lacks the cursor's place, or is not there any more, has lost what
+// the stream has handed on.
+func (f *follower) look(ctx context.Context) (*sight, error) {
+	seen, err := f.receiver.look(ctx)
 	switch {
 	case errors.Is(err, errNotFound):
 		return nil, message.ErrCursorBeyondLog
 	case err != nil:
 		return nil, err
-	case st.number > seen.sub.lastNumber:
+	case f.number > seen.sub.lastNumber:
 		return nil, beyondLog(seen)
 	}
-	st.service.monitor.update(st.observer, seen)
+	f.service.lookout.note(f.watcher, seen)
 	return seen, nil
 }
 
-func beyondLog(seen *progress) error {
+func beyondLog(seen *sight) error {
 	return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.sub.lastNumber, 10))
 }
 
-// catchUp numbers what is new, page by page, and delivers each page. After the first time the stream has caught up with everything
-// that was stored before it was accepted.
-func (st *ownLogStream) catchUp(ctx context.Context) error {
-	seen, err := st.refresh(ctx)
+// turn numbers what is new, page by page, and delivers as it goes. After the first whole turn the stream has caught up with
+// everything that was stored before it was accepted.
+func (f *follower) turn(ctx context.Context) error {
+	seen, err := f.look(ctx)
 	if err != nil {
 		return err
 	}
-	if err := st.backfill(ctx, seen); err != nil {
+	if err := f.backfill(ctx, seen); err != nil {
 		return err
 	}
-	for i := range seen.backlogs {
+	for i := range seen.news {
 		for done := false; !done; {
 			var found []numbered
-			if found, done, _, err = st.gatherer.step(ctx, seen.sub, &seen.backlogs[i], gatherPage); err != nil {
+			if found, done, _, err = f.gatherer.step(ctx, seen.sub, &seen.news[i], gatherPage); err != nil {
 				return err
 			}
-			st.remember(found)
-			if err := st.deliver(ctx); err != nil {
+			f.remember(found)
+			if err := f.deliver(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	if err := st.deliver(ctx); err != nil {
+	if err := f.deliver(ctx); err != nil {
 		return err
 	}
-	if st.caughtUp {
+	if f.caughtUp {
 		return nil
 	}
-	st.caughtUp = true
-	return st.sayCaughtUp()
+	f.caughtUp = true
+	return f.sayCaughtUp()
 }
 
-func (st *ownLogStream) sayCaughtUp() error {
-	return st.send(&openintentv1.SubscribeResponse{Position: st.number, CaughtUp: true})
+func (f *follower) sayCaughtUp() error {
+	return f.send(&openintentv1.SubscribeResponse{Position: f.number, CaughtUp: true})
 }
 
-// remember keeps what was just numbered until it is delivered, unless the stream has a filter of its own, which the database
-// applies.
-func (st *ownLogStream) remember(found []numbered) {
-	clear(st.numbered)
-	if len(st.filter.EventTypes) > 0 || st.filter.MessageType != "" || st.filter.CorrelationID != "" {
+// remember keeps what was just numbered for its delivery, unless the stream's own filter has to look at it.
+func (f *follower) remember(found []numbered) {
+	clear(f.numbered)
+	if len(f.filter.EventTypes) > 0 || f.filter.MessageType != "" || f.filter.CorrelationID != "" {
 		return
 	}
-	if st.numbered == nil {
-		st.numbered = make(map[int64]reading.Entry)
+	if f.numbered == nil {
+		f.numbered = make(map[int64]reading.Entry)
 	}
 	for _, n := range found {
-		st.numbered[n.number] = n.entry
+		f.numbered[n.number] = n.entry
 	}
 }
 
 // deliver delivers everything after the cursor.
-func (st *ownLogStream) deliver(ctx context.Context) error {
+func (f *follower) deliver(ctx context.Context) error {
 	for {
 		var rows []delivery
-		err := st.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-			rows, err = deliveriesAfter(tx, st.sub.no, st.number, offerPage)
+		err := f.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+			rows, err = deliveriesAfter(tx, f.sub.no, f.number, offerPage)
 			return err
 		})
 		if err != nil {
@@ -265,53 +260,53 @@ func (st *ownLogStream) deliver(ctx context.Context) error {
 		}
 		whole := len(rows) < offerPage
 		for len(rows) > 0 {
-			if rows, err = st.deliverFresh(ctx, rows); err != nil {
+			if rows, err = f.deliverFresh(ctx, rows); err != nil {
 				return err
 			}
 		}
 		if whole {
-			clear(st.numbered)
+			clear(f.numbered)
 			return nil
 		}
 	}
 }
 
-// deliverFresh reads the contents of rows and delivers them for as long as they are fresh. It returns the remaining rows.
-func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left []delivery, err error) {
-	readAt := st.service.db.Now()
-	found, err := st.read(ctx, rows, readAt)
+// deliverFresh reads the contents of rows and delivers them for as long as they are fresh. It gives the rows that are left.
+func (f *follower) deliverFresh(ctx context.Context, rows []delivery) (left []delivery, err error) {
+	readAt := f.service.db.Now()
+	found, err := f.read(ctx, rows, readAt)
 	if err != nil {
 		return nil, err
 	}
 	for i, d := range rows {
-		if i > 0 && st.service.db.Now().Sub(readAt) > freshFor {
+		if i > 0 && f.service.db.Now().Sub(readAt) > freshFor {
 			return rows[i:], nil
 		}
 		if entry, there := found[d.number]; there {
-			if err := st.hand(entry, d.number, false); err != nil {
+			if err := f.hand(entry, d.number, false); err != nil {
 				return nil, err
 			}
 		}
-		st.number = d.number
+		f.number = d.number
 	}
 	return nil, nil
 }
 
-// read returns the contents of rows. Entries that were just numbered are as they were then, the others as they are now.
-func (st *ownLogStream) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]reading.Entry, error) {
+// read gives the contents of rows: those just numbered as they were then, the others as they are now.
+func (f *follower) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]reading.Entry, error) {
 	var missing []delivery
 	for _, d := range rows {
-		if entry, known := st.numbered[d.number]; !known || now.Sub(entry.Now) > freshFor {
+		if entry, known := f.numbered[d.number]; !known || now.Sub(entry.Now) > freshFor {
 			missing = append(missing, d)
-			delete(st.numbered, d.number)
+			delete(f.numbered, d.number)
 		}
 	}
-	found, err := st.service.contents(ctx, st.sub, st.filter, missing, true)
+	found, err := f.service.contents(ctx, f.sub, f.filter, missing, true)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range rows {
-		if entry, known := st.numbered[d.number]; known {
+		if entry, known := f.numbered[d.number]; known {
 			found[d.number] = entry
 		}
 	}
@@ -319,8 +314,8 @@ func (st *ownLogStream) read(ctx context.Context, rows []delivery, now time.Time
 }
 
 // hand sends one entry at a position of the agent's log, unless it has expired since it was read.
-func (st *ownLogStream) hand(entry reading.Entry, position int64, backfill bool) error {
-	entry, shown := entry.At(st.service.db.Now(), st.sub.reader())
+func (f *follower) hand(entry reading.Entry, position int64, backfill bool) error {
+	entry, shown := entry.At(f.service.db.Now(), f.sub.reader())
 	if !shown {
 		return nil
 	}
@@ -328,12 +323,12 @@ func (st *ownLogStream) hand(entry reading.Entry, position int64, backfill bool)
 	if err != nil {
 		return err
 	}
-	err = st.send(&openintentv1.SubscribeResponse{
+	err = f.send(&openintentv1.SubscribeResponse{
 		Position: position, IntentId: entry.IntentID, ChannelName: entry.ChannelName, Message: message, Event: event,
 		Backfill: backfill,
 	})
 	if err == nil {
-		st.service.messaging.RecordOffered(st.sub.subscriber, entry)
+		f.service.messaging.RecordOffered(f.sub.subscriber, entry)
 	}
 	return err
 }
