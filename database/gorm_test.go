@@ -22,7 +22,7 @@ func TestOneSQLiteIsLinked(t *testing.T) {
 	require.Equal(t, []string{"sqlite"}, drivers)
 }
 
-// What rooms do with gorm gives the same on both engines.
+// Both engines give the same for everything that rooms do with gorm.
 func TestGormIsAlikeOnBothEngines(t *testing.T) {
 	numbers := func(t *testing.T, query *gorm.DB) (ids []int64) {
 		t.Helper()

@@ -60,7 +60,6 @@ const (
 	defaultRetention       = 24 * time.Hour
 	defaultLookAgain       = 5 * time.Second
 	defaultRecordEvery     = 500 * time.Millisecond
-	sweepInterval          = time.Second
 )
 
 // Service is the messaging room. Make it with New, then call Start.
