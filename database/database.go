@@ -133,6 +133,7 @@ func (db *DB) startClock(ctx context.Context, log *slog.Logger) error {
 		db.clock = time.Now
 		return nil
 	}
+	db.clock = time.Now // for the reads that ask for the database's time; they decide nothing
 	db.onClock = true
 	var clock serverClock
 	measure := func(ctx context.Context) error { return clock.measure(ctx, db.askClock) }

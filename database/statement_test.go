@@ -241,6 +241,29 @@ func TestClockOfATransaction(t *testing.T) {
 	})
 }
 
+// A reader that is held up after its snapshot must not judge the past by the present: it would find that a deadline has
+// passed and not see what met it.
+func TestAReaderDecidesByTheTimeBeforeItsSnapshot(t *testing.T) {
+	clock := databasetest.NewClock()
+	each(t, func(cfg *database.Config) { cfg.Clock = clock.Now }, func(t *testing.T, db *database.DB) {
+		for name, read := range map[string]func(fn func(tx *database.Tx) error) error{
+			"Read":          func(fn func(tx *database.Tx) error) error { return db.Read(t.Context(), fn) },
+			"ReadStatement": func(fn func(tx *database.Tx) error) error { return db.ReadStatement(t.Context(), fn) },
+			"ReadHeavy":     func(fn func(tx *database.Tx) error) error { return db.ReadHeavy(t.Context(), "me", fn) },
+		} {
+			before := db.Now()
+			require.NoError(t, read(func(tx *database.Tx) error {
+				clock.Advance(time.Second)
+				var inPipeline time.Time
+				require.NoError(t, tx.Pipeline(database.Statement{SQL: "SELECT 1"}, tx.Clock(&inPipeline)))
+				require.Equal(t, before, tx.Now(), name)
+				require.Equal(t, before, inPipeline, name)
+				return nil
+			}))
+		}
+	})
+}
+
 func TestProductionClock(t *testing.T) {
 	each(t, nil, func(t *testing.T, db *database.DB) {
 		near := func(now time.Time) {

@@ -19,6 +19,8 @@ type Tx struct {
 	mode mode
 	conn connection
 	gorm *gorm.DB
+	// readAt is the time by which a reader decides. It was read before the first statement.
+	readAt time.Time
 
 	begin        string // the statement that still has to open the transaction; "" once it was sent, or if none is needed
 	begun        bool
@@ -139,7 +141,11 @@ func (db *DB) take(ctx context.Context, mode mode) (*Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tx{db: db, ctx: ctx, mode: mode, conn: conn, begin: db.dialect.begin(mode)}, nil
+	tx := &Tx{db: db, ctx: ctx, mode: mode, conn: conn, begin: db.dialect.begin(mode)}
+	if !mode.writes() {
+		tx.readAt = db.Now()
+	}
+	return tx, nil
 }
 
 // commit runs what was registered for the end of the transaction, and commits.
@@ -207,11 +213,20 @@ func (tx *Tx) Engine() Engine { return tx.db.Engine() }
 // meanwhile, except for rows that it has locked.
 func (tx *Tx) Snapshot() bool { return tx.mode == reading || tx.mode == readingHeavily }
 
-// Now is the time for decisions of this transaction. In a Write on PostgreSQL it is read from the database at each
-// call: call it after locking, once. Otherwise, and in WriteAtOnce, it is DB.Now. If the clock cannot be read, the transaction fails.
+// Now is the time for decisions of this transaction. If the clock cannot be read, the transaction fails.
+//
+// A reader gets the time just before its snapshot. The snapshot then holds everything that was stored by that time. With a
+// later time, a reader that was held up after its snapshot would find that a deadline had passed, although something that it
+// does not see had moved the deadline or met it.
+//
+// In a Write on PostgreSQL, Now reads the database's clock at each call: call it once, after locking. In other writes, and
+// in WriteAtOnce, it is DB.Now.
 func (tx *Tx) Now() time.Time {
+	if !tx.mode.writes() {
+		return tx.readAt
+	}
 	now := tx.db.Now()
-	if tx.mode.writes() && tx.db.onClock && !tx.atOnce {
+	if tx.db.onClock && !tx.atOnce {
 		_ = tx.Pipeline(tx.Clock(&now)) // a failure dooms the transaction
 	}
 	return now
@@ -222,7 +237,7 @@ func (tx *Tx) Clock(now *time.Time) Statement {
 	if tx.mode.writes() && tx.db.onClock {
 		return clockStatement(tx.db.dialect, now)
 	}
-	return Statement{local: func() { *now = tx.db.Now() }}
+	return Statement{local: func() { *now = tx.Now() }}
 }
 
 func clockStatement(d dialect, now *time.Time) Statement {

@@ -2,11 +2,15 @@ package messaging
 
 import (
 	"context"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/caller"
+	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -272,4 +276,35 @@ func TestSecondsAreNeverLostToPrecision(t *testing.T) {
 	require.Equal(t, time.Microsecond, seconds(1e-9))
 	require.Equal(t, 1500*time.Millisecond, seconds(1.5))
 	require.Equal(t, 600*time.Second, seconds(600))
+}
+
+// A look may be held up between its snapshot and its judgement. If it then took the present time, it would find the channel
+// closed by its time to live, and would not see the reply that came meanwhile.
+func TestALookThatIsHeldUpMissesNoAnswer(t *testing.T) {
+	held, release := make(chan struct{}), make(chan struct{})
+	var armed atomic.Bool
+	statement := func(ctx context.Context, sql string) (row func()) {
+		if c, _ := caller.From(ctx); c.Agent != "alice" || !strings.HasSuffix(sql, "WHERE m.id = ? AND m.intent_no = ?") {
+			return nil
+		}
+		return func() {
+			if armed.CompareAndSwap(true, false) {
+				held <- struct{}{}
+				<-release
+			}
+		}
+	}
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, &createRequest{Options: &openintentv1.ChannelOptions{TtlSeconds: ptr(int64(30))}})
+		ended := h.askAllMeanwhile("alice", &askAllRequest{ChannelId: id, To: "bob", TimeoutSeconds: ptr(60.0)})
+		question := h.awaitRequest(t, id)
+		armed.Store(true)
+		<-held
+		reply := h.reply(t, "bob", id, question.GetId(), "in time")
+		h.clock.Set(reply.GetCreatedAt().AsTime().Add(30 * time.Second))
+		release <- struct{}{}
+		out := within(t, ended)
+		require.NoError(t, out.err)
+		require.Equal(t, []string{reply.GetId()}, idsOf(out.responses))
+	}, restless, withHooks(database.Hooks{Statement: statement}))
 }
