@@ -18,16 +18,6 @@ func (v Viewer) Receives(m *Message) bool {
 	return v.Presence.HoldsRole(RoleOf(m.Target)) && v.receivesByRole(m)
 }
 
-// receivesByRole tells whether a message to the viewer's role reaches this viewer. A message that was sent after the viewer
-// took the role does. An earlier one, or one of the same moment, does in two cases: it is a request that was still open
-// when the viewer took the role and has not expired since, or the viewer has read or answered it itself. What earlier
-// holders of the role said among themselves stays with them.
-func (v Viewer) receivesByRole(m *Message) bool {
-	since := v.Presence.RoleSinceIn(m.IntentNo)
-	open := m.Type == TypeRequest && (m.Open || m.AnsweredAt.After(since)) && !m.Expired(v.Now)
-	return m.CreatedAt.After(since) || open || m.ReadByViewer || m.AnsweredByViewer
-}
-
 // Visible is the one rule of who may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the
 // operator. Every path that hands out a message asks it; queries only narrow down beforehand.
 func Visible(m *Message, v Viewer) bool {
@@ -39,4 +29,15 @@ func Visible(m *Message, v Viewer) bool {
 // time ran out before they read it.
 func Listed(m *Message, v Viewer, now time.Time) bool {
 	return Visible(m, v) && Timely(m, v, now)
+}
+
+// Timely tells whether lists and streams still show a message at a time to a viewer that may see it.
+func Timely(m *Message, v Viewer, now time.Time) bool {
+	switch {
+	case v.Operator || m.Sender == v.Agent:
+		return true
+	case m.Type == TypeRequest:
+		return !m.Expired(now)
+	}
+	return m.EndedAt.IsZero() && (!m.PastExpiry(now) || m.ReadByViewer)
 }
