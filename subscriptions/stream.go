@@ -77,8 +77,10 @@ type streaming struct {
 	consumer       *consumer
 	send           func(*openintentv1.SubscriptionDelivery) error
 	maxOutstanding int
-	// announces says to tell the client whenever the stream becomes active.
+	// announces says to tell the client whenever the stream becomes active, or stands by.
 	announces, active bool
+	// standsBy is what the client was last told.
+	standsBy bool
 }
 
 // run streams until the subscription ends or the context does. Which of the streams is active is decided anew whenever one
@@ -123,10 +125,10 @@ func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
 			return 0, err
 		}
 		if !ours {
-			return st.standBy(seen, until), nil
+			return st.standBy(seen, until), st.announce(true)
 		}
 		st.active = true
-		if err := st.announce(); err != nil {
+		if err := st.announce(false); err != nil {
 			return 0, err
 		}
 	}
@@ -142,13 +144,15 @@ func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
 	return wait, nil
 }
 
-// announce tells a client that asked for it that the stream is active from now on.
-func (st *streaming) announce() error {
-	if !st.announces {
+// announce tells a client that asked for it that the stream stands by, or that it is active from now on. It says only once
+// in a row that the stream stands by.
+func (st *streaming) announce(standsBy bool) error {
+	if !st.announces || standsBy && st.standsBy {
 		return nil
 	}
+	st.standsBy = standsBy
 	return st.consumer.handing(func() error {
-		return sending(st.send(&openintentv1.SubscriptionDelivery{SubscriptionId: st.sub.id}))
+		return sending(st.send(&openintentv1.SubscriptionDelivery{SubscriptionId: st.sub.id, StandingBy: standsBy}))
 	})
 }
 

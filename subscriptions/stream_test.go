@@ -111,28 +111,32 @@ func TestFurtherStreamsStandBy(t *testing.T) {
 	})
 }
 
-// Whoever asks for it is told when it becomes the active one, so that it leaves alone until then what the other may be doing.
-func TestAStreamTellsWhenItBecomesActive(t *testing.T) {
+// A client that asks for it is told whether its stream is active or stands by. Until it is active, it leaves alone what the
+// client of the active stream may be doing.
+func TestAStreamTellsWhetherItIsActive(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
 		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
 		announcing := &openintentv1.StreamDeliveriesRequest{AnnounceActive: ptr(true)}
-		announced := func(s *stream[wireDelivery]) {
-			require.True(t, proto.Equal(&openintentv1.SubscriptionDelivery{SubscriptionId: sub.GetId()}, s.next(t)))
+		announced := func(s *stream[wireDelivery], standingBy bool) {
+			t.Helper()
+			expected := &openintentv1.SubscriptionDelivery{SubscriptionId: sub.GetId(), StandingBy: standingBy}
+			require.True(t, proto.Equal(expected, s.next(t)))
 		}
 		first := h.stream(t, sub, announcing)
-		announced(first)
+		announced(first, false)
 		second := h.stream(t, sub, announcing)
+		announced(second, true)
 		h.send(t, "ann", channel, "bob", "one")
 		require.Equal(t, "1:one", describe(first.next(t)))
 		select {
 		case d := <-second.deliveries:
-			require.Fail(t, "it stands by", "%v", d)
+			require.Fail(t, "it stands by, and has said so", "%v", d)
 		default:
 		}
 		first.cancel()
 		require.ErrorIs(t, first.end(t), context.Canceled)
-		announced(second)
+		announced(second, false)
 		require.Equal(t, "1:one", describe(second.next(t)))
 	})
 }

@@ -272,6 +272,9 @@ func (r *receiver) receive(stream deliveries) {
 // take hands a delivery to the handlers, unless it is not for them or is a repetition. The number 0 says that this process now
 // handles what follows, and the inbox.
 func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
+	if delivery.GetStandingBy() {
+		return
+	}
 	if delivery.GetNumber() == 0 {
 		r.tookOver.Store(true)
 		r.enqueue(takeOver)

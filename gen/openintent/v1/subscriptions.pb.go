@@ -691,7 +691,9 @@ type SubscriptionDelivery struct {
 	// The message; null when the delivery is an event.
 	Message *Message `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// The logged event; null when the delivery is a message.
-	Event         *Event `protobuf:"bytes,8,opt,name=event,proto3" json:"event,omitempty"`
+	Event *Event `protobuf:"bytes,8,opt,name=event,proto3" json:"event,omitempty"`
+	// With the number 0: the stream stands by, because another one is active. Otherwise such a delivery says that the stream is active.
+	StandingBy    bool `protobuf:"varint,9,opt,name=standing_by,json=standingBy,proto3" json:"standing_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -782,6 +784,13 @@ func (x *SubscriptionDelivery) GetEvent() *Event {
 	return nil
 }
 
+func (x *SubscriptionDelivery) GetStandingBy() bool {
+	if x != nil {
+		return x.StandingBy
+	}
+	return false
+}
+
 // StreamDeliveriesRequest opens a stream of deliveries.
 type StreamDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -793,7 +802,8 @@ type StreamDeliveriesRequest struct {
 	// beyond the last one is FAILED_PRECONDITION with the reason CURSOR_BEYOND_LOG.
 	AcknowledgedThrough *int64 `protobuf:"varint,3,opt,name=acknowledged_through,json=acknowledgedThrough,proto3,oneof" json:"acknowledged_through,omitempty"`
 	// Say when the stream becomes the active one, at its beginning or later: with a delivery of number 0, without message and event, before
-	// the others. Nobody acknowledges it. Not over REST.
+	// the others. A stream that is not active says so in the same way, with `standing_by`: at its beginning, and when another stream has
+	// taken its place. Nobody acknowledges these deliveries. Not over REST.
 	AnnounceActive *bool `protobuf:"varint,4,opt,name=announce_active,json=announceActive,proto3,oneof" json:"announce_active,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1377,7 +1387,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"]\n" +
 	"\x1aDeleteSubscriptionResponse\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\"\xab\x02\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"\xcc\x02\n" +
 	"\x14SubscriptionDelivery\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x18\n" +
@@ -1386,7 +1396,9 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\bposition\x18\x05 \x01(\x03R\bposition\x12!\n" +
 	"\fchannel_name\x18\x06 \x01(\tR\vchannelName\x120\n" +
 	"\amessage\x18\a \x01(\v2\x16.openintent.v1.MessageR\amessage\x12*\n" +
-	"\x05event\x18\b \x01(\v2\x14.openintent.v1.EventR\x05event\"\xb1\x02\n" +
+	"\x05event\x18\b \x01(\v2\x14.openintent.v1.EventR\x05event\x12\x1f\n" +
+	"\vstanding_by\x18\t \x01(\bR\n" +
+	"standingBy\"\xb1\x02\n" +
 	"\x17StreamDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x128\n" +
 	"\x0fmax_outstanding\x18\x02 \x01(\x05B\n" +

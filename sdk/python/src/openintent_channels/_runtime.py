@@ -124,6 +124,8 @@ class Runtime:
                     waits.succeeded()
                     self._receiving.set()
                 while (delivery := await self._connection.perform(Receive(stream))) is not None:
+                    if delivery.standing_by:
+                        continue
                     if delivery.number == 0:
                         await self._take_over()
                     else:

@@ -96,6 +96,9 @@ export class Receiving {
       try {
         for await (const delivery of this.#deliveries(subscription.id, signal)) {
           failures = 0;
+          if (delivery.standingBy) {
+            continue;
+          }
           if (delivery.number === 0) {
             await this.#takeOver(subscription, signal);
           } else {

@@ -14,8 +14,10 @@ export interface Received {
 
 /** One delivery of a subscription. */
 export interface Delivery {
-  /** Names it when it is acknowledged. 0 is not a delivery: it says that this is now the stream that receives. */
+  /** Names it when it is acknowledged. 0 is not a delivery: it says that this is now the stream that receives, or stands by. */
   readonly number: number;
+  /** Tells that another stream receives. The number is 0 then. */
+  readonly standingBy: boolean;
   /** Null when the delivery is not a message. */
   readonly received: Received | null;
 }

@@ -89,7 +89,7 @@ export class GrpcAgentServer implements AgentServer {
       ),
     );
     for await (const delivery of stream) {
-      yield { number: Number(delivery.number), received: receivedBy(delivery) };
+      yield { number: Number(delivery.number), standingBy: delivery.standingBy, received: receivedBy(delivery) };
     }
   }
 

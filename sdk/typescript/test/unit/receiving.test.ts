@@ -15,6 +15,7 @@ function received(id: string, fields: Partial<Message> = {}): Received {
 
 const delivery = (number: number, id: string, fields: Partial<Message> = {}): Delivery => ({
   number,
+  standingBy: false,
   received: received(id, fields),
 });
 
@@ -53,7 +54,7 @@ class FakeServer implements AgentServer {
     this.opened.push(id);
     accepted();
     await this.taken;
-    yield { number: 0, received: null };
+    yield { number: 0, standingBy: false, received: null };
     for (const item of this.streams.shift() ?? []) {
       if (item instanceof Error) {
         throw item;
@@ -119,7 +120,7 @@ test("each message is handled once, and every delivery of it acknowledged", asyn
 
 test("responses, the agent's own messages and events are acknowledged unhandled", async () => {
   const server = new FakeServer([
-    [delivery(1, "r", { messageType: "response" }), delivery(2, "o", { sender: "me" }), { number: 3, received: null }],
+    [delivery(1, "r", { messageType: "response" }), delivery(2, "o", { sender: "me" }), { number: 3, standingBy: false, received: null }],
   ]);
   await play(server, async () => assert.fail("nothing must be handled"));
   assert.deepEqual(server.acknowledged, [1, 2, 3]);

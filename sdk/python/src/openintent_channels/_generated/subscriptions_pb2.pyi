@@ -126,7 +126,7 @@ class DeleteSubscriptionResponse(_message.Message):
     def __init__(self, subscription_id: _Optional[str] = ..., status: _Optional[str] = ...) -> None: ...
 
 class SubscriptionDelivery(_message.Message):
-    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event")
+    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -135,6 +135,7 @@ class SubscriptionDelivery(_message.Message):
     CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     EVENT_FIELD_NUMBER: _ClassVar[int]
+    STANDING_BY_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     number: int
     attempt: int
@@ -143,7 +144,8 @@ class SubscriptionDelivery(_message.Message):
     channel_name: str
     message: _messages_pb2.Message
     event: _events_pb2.Event
-    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ...) -> None: ...
+    standing_by: bool
+    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ...) -> None: ...
 
 class StreamDeliveriesRequest(_message.Message):
     __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active")
