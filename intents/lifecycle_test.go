@@ -266,7 +266,7 @@ func TestAnEndedIntentTakesNoMoreChanges(t *testing.T) {
 	})
 }
 
-// TestOfACompletedIntentEveryPartIsCompleted lets the completion of an intent race with new parts of it.
+// TestOfACompletedIntentEveryPartIsCompleted lets the completion of an intent race with the creation of new parts.
 func TestOfACompletedIntentEveryPartIsCompleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		for range 5 {
