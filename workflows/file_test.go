@@ -92,7 +92,7 @@ func TestParseTakes(t *testing.T) {
 	}
 }
 
-// begin is a header in one line, so that what follows begins on line 2.
+// begin is a header in one line, so the text after it begins on line 2.
 const begin = "version: '1.0'\n"
 
 func TestParseNamesEachMistakeWithItsPlace(t *testing.T) {
@@ -242,7 +242,7 @@ func TestParseNamesAHundredMistakesAndCountsTheRest(t *testing.T) {
 	require.Equal(t, "w.yaml:103:17: there are 50 more problems from here on.", strings.Split(err.Error(), "\n")[100])
 }
 
-// FuzzParse: whatever a file holds, it is read or refused with places within it.
+// FuzzParse checks that every file is read, or refused with places within the file.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"rfc-0021.yaml", "phases.yaml"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
