@@ -225,7 +225,7 @@ func TestDeregistrationRunsItsHooks(t *testing.T) {
 
 		h.clock.Advance(second)
 		_, err = h.DeregisterAgent(as("a"), deregister)
-		require.NoError(t, err, "again is harmless")
+		require.NoError(t, err, "deregistering again is harmless")
 		again, _ := h.presence(t, "a")
 		require.Equal(t, p, again)
 		require.Len(t, inside, 1)

@@ -28,11 +28,11 @@ func Reserved(name string) bool {
 	return name == Operator || name == System || name == Broadcast || strings.HasPrefix(name, RolePrefix)
 }
 
-// Caller is who a call proved to be.
+// Caller is the proved identity behind a call.
 type Caller struct {
 	// Agent is the acting agent's id; Operator when the operator acts without naming an agent.
 	Agent string
-	// IsOperator is true for an unbound key that names no agent: it may do whatever anyone may.
+	// IsOperator is true for an unbound key that names no agent; the operator may do everything that any caller may.
 	IsOperator bool
 	// KeyID identifies the API key without revealing it; equal for calls with the same key.
 	KeyID string

@@ -183,7 +183,7 @@ func TestNamesAreUniqueAmongOpenChannels(t *testing.T) {
 		requireFault(t, err, fault.AlreadyExists, "CHANNEL_NAME_TAKEN")
 		h.clock.Set(deadline)
 		h.create(t, "bob", &createRequest{IntentId: intentID, Name: "n"})
-		require.Equal(t, deadline, h.stored(t, third.GetId()).ClosedAt, "creating the next one closed it for good")
+		require.Equal(t, deadline, h.stored(t, third.GetId()).ClosedAt, "creating the next channel closed the third for good")
 		require.Equal(t, []observedClosing{{ids: []string{third.GetId()}, at: deadline}}, h.takeClosings())
 	})
 }

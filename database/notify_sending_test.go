@@ -233,7 +233,7 @@ func TestReceivedPayloads(t *testing.T) {
 	require.Equal(t, 3, received)
 }
 
-// A replica that has counted no others sends nothing, until another one may have come.
+// A replica that has counted no other listeners sends nothing until another one may have come.
 func TestWhoIsAloneTellsNothing(t *testing.T) {
 	s, n := onStage(t)
 	s.mutex.Lock()

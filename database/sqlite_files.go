@@ -101,8 +101,8 @@ func lockFile(path string) (*fileLock, error) {
 	return lock, nil
 }
 
-// stands reports whether the lock's file is still the one under its name, because a process that could not open the database
-// removes the lock file that it made.
+// stands reports whether the lock's file is still the one under its name. It may not be, because a process that could not open
+// the database removes the lock file that it made.
 func (l *fileLock) stands() bool {
 	locked, err := l.file.Stat()
 	if err != nil {

@@ -208,9 +208,8 @@ func (tx *Tx) Engine() Engine { return tx.db.Engine() }
 // commit meanwhile, except in rows that it has locked.
 func (tx *Tx) Snapshot() bool { return tx.mode == reading || tx.mode == readingHeavily }
 
-// Now returns the time for decisions of this transaction. In a Write on PostgreSQL, each call reads the time from the database,
-// so call it once, after locking. Otherwise, and in WriteAtOnce, it is DB.Now. If the clock cannot be read, the transaction
-// fails.
+// Now is the time for decisions of this transaction. In a Write on PostgreSQL it is read from the database at each
+// call: call it after locking, once. Otherwise, and in WriteAtOnce, it is DB.Now. If the clock cannot be read, the transaction fails.
 func (tx *Tx) Now() time.Time {
 	now := tx.db.Now()
 	if tx.mode.writes() && tx.db.onClock && !tx.atOnce {

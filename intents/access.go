@@ -50,7 +50,7 @@ func parsePermission(stored string) Permission {
 	return PermissionNone
 }
 
-// Policy says what callers may do that no entry of an intent's access control list names.
+// Policy says what callers may do if no entry of an intent's access control list names them.
 type Policy string
 
 // The policies. An intent without a list has no policy; Config.DefaultAccess then says what everyone may do.
@@ -96,7 +96,7 @@ type Rules struct {
 	closedWithoutList bool
 	entries           map[string][]AccessEntry
 	assigned          map[string]struct{}
-	coordinators      []Coordinator // those whose stored status is not an ended one
+	coordinators      []Coordinator // without those whose stored status is failed over or completed
 }
 
 // IntentID returns the id of the intent that the rules belong to.
@@ -187,7 +187,7 @@ func (r *Rules) RequireGiven(c caller.Caller, acting string, need Permission, no
 	return nil
 }
 
-// refusal returns a refusal that names both levels, in its sentence and as metadata.
+// refusal returns a fault that names both levels, in its sentence and as metadata.
 func (r *Rules) refusal(need, has Permission, sentence string) error {
 	return fault.New(fault.Denied, "FORBIDDEN", sentence, need, has).
 		With("required_permission", need.String()).

@@ -80,7 +80,7 @@ func TestOpennessGivesNoAdmin(t *testing.T) {
 				_, err := h.CreateIntent(ctx, &openintentv1.CreateIntentRequest{Title: "Part", ParentIntentId: &id})
 				return err
 			},
-			"tell that it was granted admin": func(ctx context.Context) error {
+			"log that it was granted admin": func(ctx context.Context) error {
 				_, err := h.AppendEvent(ctx, &openintentv1.AppendEventRequest{IntentId: id, EventType: "access_granted"})
 				return err
 			},

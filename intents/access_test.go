@@ -44,7 +44,7 @@ func TestLevelIsDecidedInOrder(t *testing.T) {
 		"stranger, closed without a list": {
 			Rules{creator: "ann", closedWithoutList: true}, "bob", false, PermissionNone, PermissionNone,
 		},
-		"stranger under an open list, others closed": {
+		"stranger under an open list where intents without a list are closed": {
 			Rules{policy: PolicyOpen, closedWithoutList: true}, "bob", false, PermissionRead, PermissionNone,
 		},
 		"coordinator without a list": {

@@ -87,7 +87,7 @@ func listCoordinators(tx *database.Tx, page *pages.Page, head *Head, after place
 	return selectCoordinators(tx.Gorm().Where(condition, args...).Order(order).Limit(fit), head)
 }
 
-// liveCoordinators reads those of an intent's coordinators whose stored status is not an ended one, oldest first.
+// liveCoordinators reads an intent's coordinators, oldest first, except those whose stored status is failed over or completed.
 func liveCoordinators(tx *database.Tx, head *Head) ([]*Coordinator, error) {
 	return selectCoordinators(tx.Gorm().
 		Where("intent_no = ? AND status NOT IN ('failed_over', 'completed')", head.IntentNo).Order("granted_at, id"), head)

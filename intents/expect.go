@@ -6,10 +6,10 @@ import (
 	"openintent/database"
 )
 
-// mark identifies one state of a head: a transaction that changes anything under an intent's lock that others decide by also
-// changes one of these values. Each change draws a new tag. Without the tag, a head of another history of the database could
-// have the same mark: both histories may continue with the same number of messages, and while the intent's time is ahead of
-// the clock, these get the same times.
+// mark identifies one state of a head. If a transaction changes something under an intent's lock that other transactions decide
+// by, it also changes one of these values. Each change draws a new tag. Without the tag, a head of another history of the
+// database could have the same mark: both histories may continue with the same number of messages, and while the intent's time
+// is ahead of the clock, these messages get the same times.
 type mark struct {
 	position, epoch, tag int64
 	at                   time.Time
@@ -27,7 +27,7 @@ func (h *Head) Same(other Head) bool { return h.mark() == other.mark() }
 func Expect(tx *database.Tx, left ...Head) Heads {
 	held := ledgerOf(tx)
 	if held.begun || len(held.heads) > 0 {
-		panic("intents: all heads of a transaction are locked at once")
+		panic("intents: a transaction locks all its heads in one statement")
 	}
 	held.begun = true
 	intentNos := make([]int64, len(left))

@@ -296,7 +296,7 @@ func TestOfACompletedIntentEveryPartIsCompleted(t *testing.T) {
 				}
 			}
 			if head.Ended() {
-				require.Equal(t, 1, succeeded, "only the completion itself")
+				require.Equal(t, 1, succeeded, "only the completion itself succeeded")
 			} else {
 				require.Equal(t, 3, succeeded)
 			}

@@ -77,7 +77,7 @@ func PrepareLock(
 ) (statement database.Statement, heads func() (Heads, error)) {
 	held := ledgerOf(tx)
 	if held.begun || len(held.heads) > 0 {
-		panic("intents: all heads of a transaction are locked at once")
+		panic("intents: a transaction locks all its heads in one statement")
 	}
 	held.begun = true
 	wanted := distinct(intentNos)

@@ -132,7 +132,7 @@ func scanRight(row database.Row) (c Coordinator, err error) {
 	return c, err
 }
 
-// reader says for whom, and as of when, a list of intents, or of events across intents, is read.
+// reader is the agent for which a list of intents, or of events across intents, is read, and the time of reading.
 type reader struct {
 	agent    string
 	operator bool

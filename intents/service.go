@@ -98,8 +98,8 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterCoordinatorServiceServer(r, s)
 }
 
-// OnTerminal adds a hook that runs in the transaction in which an intent is completed or abandoned. The intent's head is locked
-// and its status is changed by then; an error of the hook undoes everything. Add hooks before serving.
+// OnTerminal adds a hook that runs in the transaction in which an intent is completed or abandoned, after its head is locked
+// and its status is changed. An error of the hook undoes everything. Add hooks before serving.
 func (s *Service) OnTerminal(fn func(tx *database.Tx, head *Head, at time.Time) error) {
 	s.onTerminal = append(s.onTerminal, fn)
 }

@@ -338,7 +338,7 @@ func tooDeep() *Violation {
 }
 
 func repeated(key []byte) *Violation {
-	return refuse("the key %s stands twice in one object; a key may stand once.", quoteKey(key))
+	return refuse("the key %s appears twice in one object; a key may appear only once.", quoteKey(key))
 }
 
 func zeroCharacter() *Violation { return refuse("the character U+0000 is not allowed.") }

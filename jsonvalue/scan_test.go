@@ -30,7 +30,7 @@ func TestCheckAccepts(t *testing.T) {
 func TestCheckRefuses(t *testing.T) {
 	const integer, tooLarge, tooSmall = "±(2^53−1)", "too large", "too small"
 	const early, unexpected, zero, utf = "ends too early", "not expected", "U+0000", "UTF-8"
-	const surrogate, twice, deep = "stands alone", "stands twice", "nested at most 64"
+	const surrogate, twice, deep = "stands alone", "appears twice", "nested at most 64"
 	for _, c := range []struct{ text, path, reason string }{
 		// Where the one value is broken, missing or not alone.
 		{``, `payload`, early},
@@ -96,7 +96,7 @@ func TestCheckRefuses(t *testing.T) {
 		{`["\`, `payload[0]`, early},
 		// Keys.
 		{`{"a":1,"a":1}`, `payload`, twice},
-		{`{"x":[{"a":1,"b":2,"\u0061":3}]}`, `payload.x[0]`, `the key "a" stands twice`},
+		{`{"x":[{"a":1,"b":2,"\u0061":3}]}`, `payload.x[0]`, `the key "a" appears twice`},
 		{`{"😀":1,"\ud83d\uDE00":3}`, `payload`, twice},
 		{`{"a b":{"a.b":1e309}}`, `payload["a b"]["a.b"]`, tooLarge},
 		{`{"":1e309}`, `payload[""]`, tooLarge},
@@ -123,7 +123,7 @@ func TestRepeatedKeysAreFoundAmongMany(t *testing.T) {
 		for i := range count {
 			more := append(members, fmt.Sprintf(`"\u006bey %d":0`, i))
 			err := Check([]byte("{"+strings.Join(more, ",")+"}"), "")
-			require.ErrorContains(t, err, fmt.Sprintf(`the key "key %d" stands twice`, i))
+			require.ErrorContains(t, err, fmt.Sprintf(`the key "key %d" appears twice`, i))
 		}
 	}
 }

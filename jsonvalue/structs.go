@@ -85,7 +85,7 @@ func (w *structReader) value(value *structpb.Value, depth int) *Violation {
 	case *structpb.Value_ListValue:
 		return w.list(kind.ListValue, depth)
 	default:
-		return refuse("the value has no kind; null is a kind of its own.")
+		return refuse("the value has no kind; send null as a null value.")
 	}
 	return nil
 }

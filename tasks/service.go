@@ -42,8 +42,8 @@ func New(cfg Config) *Service {
 // Register adds the service to a gRPC server.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterTaskServiceServer(r, s) }
 
-// OnEnded adds a hook that runs in the transaction in which a task is completed, cancelled, skipped, or failed for good. The
-// intent's head is locked and the task is stored by then; an error of the hook undoes everything. Add hooks before serving.
+// OnEnded adds a hook that runs in the transaction in which a task is completed, cancelled, skipped, or failed for good, after
+// the intent's head is locked and the task is stored. An error of the hook undoes everything. Add hooks before serving.
 func (s *Service) OnEnded(fn func(tx *database.Tx, head *intents.Head, taskID string) error) {
 	s.onEnded = append(s.onEnded, fn)
 }

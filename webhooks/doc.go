@@ -15,7 +15,7 @@
 //   - Post does not connect to an address in a private, loopback, link-local or otherwise reserved network unless the
 //     configuration allows that network. The guard judges the address of every connection attempt after names are resolved, so
 //     it does not help an attacker if a name resolves to another address the next time. Check only tells the owner of a plainly
-//     forbidden address immediately.
+//     forbidden address so immediately.
 //   - Post uses no proxy, follows no redirects and keeps no cookies. It reads a few KiB of an answer's body and drops them.
 //   - Every post ends within Config.Timeout, whatever the other side does.
 //   - At most Concurrency posts to one endpoint (a URL) are under way. After several failures in a row the endpoint's circuit

@@ -101,7 +101,7 @@ func TestPostsToOneEndpointAreBounded(t *testing.T) {
 	assert.EqualValues(t, Concurrency, most.Load())
 }
 
-// The body is made when it is about to be sent; by then there may be nothing to post.
+// Post makes the body right before it sends the request, and there may be nothing to post at that time.
 func TestABodyIsMadeWhenThereIsAPlace(t *testing.T) {
 	arrived, proceed := make(chan struct{}, Concurrency+1), make(chan struct{})
 	server := serve(t, func(http.ResponseWriter, *http.Request) {

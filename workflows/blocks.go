@@ -107,7 +107,7 @@ func (r *reader) members(e entry) (members []string) {
 		}
 		at := position(item)
 		if first, repeated := lines[name]; repeated {
-			r.problem(at, "the member %s stands here a second time, after line %d; keep one.", quoted(name), first)
+			r.problem(at, "the member %s appears here a second time, after line %d; keep one.", quoted(name), first)
 			continue
 		}
 		lines[name] = at.Line
@@ -121,7 +121,7 @@ func (r *reader) members(e entry) (members []string) {
 func (r *reader) agentID(at Position, what, id string) {
 	if err := caller.CheckName(what, id); err != nil {
 		for _, field := range fault.From(err).Fields {
-			r.problem(at, "%s cannot be: %s", field.Path, field.Description)
+			r.problem(at, "%s is not possible: %s", field.Path, field.Description)
 		}
 	}
 }

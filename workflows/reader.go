@@ -85,7 +85,7 @@ func (r *reader) merged(node *yaml.Node, allowed keys, known map[string]bool, op
 			continue
 		}
 		if first, repeated := own[key.Value]; repeated {
-			r.problem(at, "%s stands here a second time, after line %d; keep one.", quoted(key.Value), first.Line)
+			r.problem(at, "%s appears here a second time, after line %d; keep one.", quoted(key.Value), first.Line)
 			continue
 		}
 		own[key.Value] = at
