@@ -6,12 +6,12 @@ import (
 	"openintent/jsonvalue"
 )
 
-// Status is where an agent stands in its lifecycle; see the package comment for the transitions.
+// Status is an agent's state in its lifecycle; see the package comment for the transitions.
 type Status string
 
 // The statuses.
 const (
-	// StatusRegistering is in the protocol's vocabulary, but no stored record is ever in it.
+	// StatusRegistering is in the protocol's vocabulary, but no stored record ever has it.
 	StatusRegistering  Status = "registering"
 	StatusActive       Status = "active"
 	StatusDraining     Status = "draining"
@@ -20,12 +20,12 @@ const (
 	StatusDeregistered Status = "deregistered"
 )
 
-// Present tells whether an agent in this status takes part: it holds its role, and its id is taken.
+// Present reports whether an agent in this status takes part. Such an agent holds its role, and its id is taken.
 func (s Status) Present() bool {
 	return s == StatusActive || s == StatusDraining || s == StatusUnhealthy
 }
 
-// mayBecome tells whether a change of status is legal that is asked for by name. Becoming deregistered always is.
+// mayBecome reports whether a caller may ask for a change from s to next. Deregistering is always legal.
 func (s Status) mayBecome(next Status) bool {
 	switch next {
 	case StatusDeregistered:
@@ -56,33 +56,34 @@ const (
 // Agent is one agent's record.
 type Agent struct {
 	ID string
-	// RoleID is the role it holds; empty for none.
+	// RoleID is the role that the agent holds; empty for none.
 	RoleID string
-	// RoleSince is since when it holds the role; zero without one. In some intents that is later (see Presence.RoleSinceIn).
+	// RoleSince is when the agent took the role; zero without one. In some intents it holds the role only from a later time
+	// on (see Presence.RoleSinceIn).
 	RoleSince time.Time
 	roleAhead string
-	// Name and Endpoint are for others to use; empty when not given.
+	// Name and Endpoint are for other agents to use; empty when not given.
 	Name, Endpoint string
 	// Capabilities is never nil, so that it is stored as a list.
 	Capabilities []string
-	// MaxConcurrentTasks and CurrentLoad are the agent's own word; nothing enforces them.
+	// MaxConcurrentTasks and CurrentLoad are what the agent reports; nothing enforces them.
 	MaxConcurrentTasks, CurrentLoad int64
 	Status                          Status
 	Silence                         Silence
 	Metadata                        jsonvalue.Object
 	RegisteredAt, LastHeartbeatAt   time.Time
-	// DrainingSince is zero unless it drains.
+	// DrainingSince is zero unless the agent is draining.
 	DrainingSince time.Time
 	// DrainTimeoutSeconds is nil for an agent that drains without a limit.
 	DrainTimeoutSeconds *int64
-	// DepartedAt is the last deregistration, zero before the first; it is kept through a new registration.
+	// DepartedAt is the time of the last deregistration, zero before the first. A new registration keeps it.
 	DepartedAt time.Time
-	// KeyID says which API key registered it; it is never shown.
+	// KeyID identifies the API key that registered the agent; clients never see it.
 	KeyID   string
 	Version int64
 }
 
-// Silence is how an agent's silence is judged, in seconds.
+// Silence holds the thresholds for an agent's silence, in seconds.
 type Silence struct {
 	// Interval is how often the agent promises a heartbeat.
 	Interval int64
@@ -98,7 +99,8 @@ const (
 	defaultMaxConcurrentTasks = 5
 )
 
-// newAgent is the record of a new registration before what the agent says about itself is applied to it.
+// newAgent makes the record of a new registration with default values. The caller then applies what the agent says about
+// itself.
 func newAgent(id, keyID string, now time.Time) *Agent {
 	return &Agent{
 		ID:                 id,
@@ -114,11 +116,11 @@ func newAgent(id, keyID string, now time.Time) *Agent {
 	}
 }
 
-// become changes the status; the caller has decided that it may.
+// become changes the status; the caller has checked that the change is legal.
 func (a *Agent) become(next Status, now time.Time) {
 	a.Status = next
 	a.Version++
-	if next != StatusDead { // a dead one that was draining drains again if it comes back
+	if next != StatusDead { // a dead agent that was draining drains again if it comes back
 		a.DrainingSince = time.Time{}
 	}
 	switch next {
@@ -131,7 +133,8 @@ func (a *Agent) become(next Status, now time.Time) {
 	}
 }
 
-// revive brings an agent back that counted as dead: as draining if it was draining when it fell silent, else as active.
+// revive brings back an agent that counted as dead. It becomes draining if it was draining when it fell silent, and active
+// otherwise.
 func (a *Agent) revive(now time.Time) {
 	if since := a.DrainingSince; !since.IsZero() {
 		a.become(StatusDraining, since)
@@ -140,11 +143,11 @@ func (a *Agent) revive(now time.Time) {
 	a.become(StatusActive, now)
 }
 
-// heard notes a sign of life. The agent is locked, so a time before the last one means that the clock was set back: then
-// silence counts from the clock's present time, or it would not begin before the clock is where it was.
+// heard notes a sign of life. The agent is locked, so a time before the last one means that the clock was set back. Silence
+// then counts from the clock's present time; otherwise it would not begin until the clock reached the old time again.
 func (a *Agent) heard(now time.Time) { a.LastHeartbeatAt = now }
 
-// due tells which status time has brought, if it is another than the agent's.
+// due returns the status that the agent should have by now, with the reason; due is false if it has that status already.
 func (a *Agent) due(h hearing) (next Status, reason string, due bool) {
 	switch {
 	case a.Status == StatusActive && a.silentFor(h, a.Silence.UnhealthyAfter):
@@ -163,8 +166,8 @@ func (a *Agent) silentFor(h hearing, thresholdSeconds int64) bool {
 	return h.now.Sub(later(a.LastHeartbeatAt, h.since)) > seconds(thresholdSeconds)
 }
 
-// setBack moves times that lie ahead of the clock to its present, because the clock was set back since they were noted. It
-// tells whether there were any.
+// setBack moves times that lie ahead of the clock to the present time, because the clock was set back after they were noted.
+// It reports whether there were any.
 func (a *Agent) setBack(now time.Time) (changed bool) {
 	for _, at := range []*time.Time{&a.LastHeartbeatAt, &a.DrainingSince} {
 		if at.Sub(now) > clockSkew {
@@ -178,7 +181,7 @@ func (a *Agent) drained(now time.Time) bool {
 	return a.DrainTimeoutSeconds != nil && now.Sub(a.DrainingSince) >= seconds(*a.DrainTimeoutSeconds)
 }
 
-// canAny tells whether the agent has at least one of the capabilities; asked for none, it has.
+// canAny reports whether the agent has at least one of the capabilities. It is true if the list is empty.
 func (a *Agent) canAny(capabilities []string) bool {
 	for _, wanted := range capabilities {
 		for _, has := range a.Capabilities {
@@ -190,7 +193,7 @@ func (a *Agent) canAny(capabilities []string) bool {
 	return len(capabilities) == 0
 }
 
-// presence is what others judge the agent by.
+// presence returns the part of the record that other rooms judge the agent by.
 func (a *Agent) presence() Presence {
 	return Presence{
 		AgentID: a.ID, RoleID: a.RoleID, RoleSince: a.RoleSince, roleAhead: a.roleAhead,

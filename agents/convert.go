@@ -18,7 +18,7 @@ var statusMessages = map[Status]openintentv1.AgentStatus{
 	StatusDeregistered: openintentv1.AgentStatus_AGENT_STATUS_DEREGISTERED,
 }
 
-// statusOf gives the domain's word; what the protocol does not define has none.
+// statusOf returns the domain's word for a status; it is empty for a value that the protocol does not define.
 func statusOf(message openintentv1.AgentStatus) Status {
 	for status, candidate := range statusMessages {
 		if candidate == message {
@@ -28,7 +28,7 @@ func statusOf(message openintentv1.AgentStatus) Status {
 	return ""
 }
 
-// message gives the record as clients see it; the key that registered it stays hidden.
+// message returns the record as clients see it; the key that registered the agent stays hidden.
 func message(a *Agent) (*openintentv1.Agent, error) {
 	metadata, err := a.Metadata.Struct()
 	if err != nil {
@@ -58,7 +58,7 @@ func message(a *Agent) (*openintentv1.Agent, error) {
 	}, nil
 }
 
-// reply is message for the end of a handler.
+// reply turns a handler's result into its answer.
 func reply(a *Agent, err error) (*openintentv1.Agent, error) {
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func reply(a *Agent, err error) (*openintentv1.Agent, error) {
 	return message(a)
 }
 
-// narrow gives a number that was an int32 when it came in.
+// narrow converts a number back to int32, which it was in the request.
 func narrow(n *int64) *int32 {
 	if n == nil {
 		return nil

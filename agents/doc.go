@@ -16,48 +16,50 @@
 //	every status ----> deregistered
 //	draining, dead, deregistered ----> active, by registering
 //
-// Silence makes an active agent unhealthy and an unhealthy one dead; it is judged by the server's clock alone, and only
-// when it lasted longer than the agent's own threshold. A draining agent is deregistered when its drain timeout has run
-// out; one that named no timeout drains until it says that it is done, or counts as dead once it fell silent.
-// A heartbeat leaves it draining; one that comes back registers.
+// Silence makes an active agent unhealthy and an unhealthy agent dead. Only the server's clock measures it, and it counts
+// only once it has lasted longer than the agent's own threshold. A draining agent is deregistered when its drain timeout has
+// run out. A draining agent without a timeout drains until it deregisters, and counts as dead once it has been silent for too
+// long. A heartbeat leaves an agent draining; an agent that wants to come back registers.
 //
-// Time in which nobody could be heard is no silence: while the server was stopped or frozen, or the database away. The sweep
-// tells by the gaps between its turns (hearing.go), so silence counts from the end of the last gap at the earliest. Drain
-// timeouts are deadlines and run on meanwhile.
+// Time in which the server could not hear anybody is no silence: the server may have been stopped or frozen, or the database
+// may have been away. The sweep notices this by the gaps between its turns (hearing.go), so silence counts from the end of
+// the last gap at the earliest. Drain timeouts are deadlines and keep running during a gap.
 //
-// An agent that counts as dead and is heard was not dead: its heartbeat revives it with the record it had, as draining if it
-// was draining. Its id, under a key that may speak for it, is all that tells one instance from another; a key that may not
-// take the record's role does not get it back either. Who deregistered has left and registers anew.
+// If an agent that counts as dead sends a heartbeat, it was not dead: the heartbeat revives it with the record it had, as
+// draining if it was draining. The server tells one instance from another only by the agent's id, under a key that may speak
+// for it. A key that may not take the record's role cannot get it back this way either. An agent that deregistered has left
+// and must register anew.
 //
 // # What holds
 //
-// The stored status is the truth for every reader, roles included: the sweep makes silence lasting, and nothing is
-// derived from time on the way. Rows are never deleted. A record's version starts at 1 with each registration and grows
-// with each change of the record or its status (heartbeats alone do not count), so a new registration can repeat an old
-// version: readers that watch an agent compare whole presences.
+// Every reader takes the stored status, and with it the role, as the truth: the sweep stores what silence has changed, and no
+// reader derives a status from the time. Rows are never deleted. A record's version starts at 1 with each registration and
+// grows with each change of the record or its status (heartbeats alone do not count). A new registration can therefore repeat
+// an old version, and readers that watch an agent compare whole presences.
 //
-// Times follow the clock, also when it is set back: a sign of life from a clock that was ahead counts as one of now. Only a
-// departure never gets an earlier time than one before it, nor than what it ends in the rooms above (OnDeparting).
+// Times follow the clock, even when it is set back: a sign of life from a clock that was ahead counts as one from now. Only a
+// departure never gets an earlier time than the departure before it, or than what it ends in the rooms above (OnDeparting).
 //
-// A record says since when its agent holds its role, by the database's clock: what was sent to the role before is not for it.
-// Registering again with the same role keeps that time, from every status but deregistered. Intents keep their own time, which
-// may be ahead of the clock; where it is when the role is taken, the place is the intent's newest (role.go). Replicas agree on
-// the time within a round trip, and so does who sees a message that is sent at the moment when a role is taken.
+// A record says since when its agent has held its role, by the database's clock: messages that were sent to the role earlier
+// are not for this agent. Registering again with the same role keeps that time, unless the agent was deregistered. Intents keep
+// their own time, which may be ahead of the clock. In such an intent the agent holds the role from the newest place that the
+// intent has when the agent takes the role (role.go). Replicas agree on the time to within one round trip. For a message that
+// is sent in the moment when a role is taken, they agree to the same extent on who sees it.
 //
-// The last departure (departed_at) outlives a new registration, because memberships and requests from before it are
-// void. What else a deregistration causes belongs to the rooms above: they register OnDeparted hooks, which run in the
-// transaction of the deregistration and do no more than note pending work, and AfterDeparted hooks, which do that work
-// before the call answers. An agent's row is locked while the hooks run, so they must not lock the head of an intent:
-// heads come first, before any other row.
+// The last departure (departed_at) outlives a new registration, because it makes earlier memberships and requests void. All
+// other effects of a deregistration belong to the rooms above, which register two kinds of hooks. OnDeparted hooks run in the
+// transaction of the deregistration and only note pending work; AfterDeparted hooks do that work before the call answers.
+// OnDeparted hooks run while the agent's row is locked, so they must not lock the head of an intent: every transaction locks
+// heads first, before any other row.
 //
 // # What happens on failure
 //
-// A hook that fails in the transaction undoes the deregistration. A crash after the commit leaves the noted work to the
-// sweeper of the room that noted it. A sweep that fails half-way has made some agents' statuses lasting; the next one
-// goes on.
+// A hook that fails in the transaction undoes the deregistration. After a crash that follows the commit, the sweeper of the
+// room that noted the work does it. A sweep that fails half-way has stored the new statuses of some agents; the next sweep
+// handles the others.
 //
 // # Left out
 //
-// RFC-0016 writes agent.lifecycle events to a log of the system; there is no such log here, only the server's own.
-// Commands to agents (pending_commands) and the tasks that a heartbeat names are not kept either.
+// RFC-0016 writes agent.lifecycle events to a log of the system. There is no such log here; the server writes only its own
+// log. It does not keep commands to agents (pending_commands) or the tasks that a heartbeat names either.
 package agents

@@ -2,7 +2,7 @@ package agents
 
 import "openintent/database"
 
-// Endpoint reads the address that an agent registered for others to reach it at; empty when it has none, or is not
+// Endpoint reads the address at which other agents can reach an agent. It is empty if the agent registered none, or is not
 // registered.
 func Endpoint(tx *database.Tx, agentID string) (endpoint string, err error) {
 	err = tx.Pipeline(database.Statement{

@@ -6,14 +6,14 @@ import (
 	"openintent/fault"
 )
 
-// The refusals that have a name of their own.
+// The refusals of this room.
 var (
-	// ErrNotFound means that no agent of that id ever registered.
+	// ErrNotFound means that no agent with that id ever registered.
 	ErrNotFound = fault.New(fault.NotFound, "AGENT_NOT_FOUND", "No agent of that id is registered.")
 	// ErrExists refuses to register an agent that is present already.
 	ErrExists = fault.New(fault.AlreadyExists, "AGENT_EXISTS",
 		"The agent is registered already; it must deregister, or update its record, before it can register anew.")
-	// ErrGone refuses the heartbeat of an agent that left.
+	// ErrGone refuses the heartbeat of an agent that has left.
 	ErrGone = fault.New(fault.Gone, "AGENT_GONE", "The agent is deregistered; register it again.")
 
 	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "The key does not list this role; register without it, or have the role listed with the key.")

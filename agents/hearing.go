@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// sweepGap is how far two sweeps may lie apart at most for the time between them to count as time in which heartbeats
-	// could be heard.
+	// sweepGap is the longest time between two sweeps that still counts as time in which the server could hear heartbeats.
 	sweepGap = 10 * time.Second
-	// clockSkew is how far a stored time may lie ahead of the clock for other reasons than that the clock was set back.
+	// clockSkew is how far a stored time may lie ahead of the clock before we conclude that the clock was set back.
 	clockSkew = time.Second
 )
 
-// hearing is what silence is judged by: the time of a sweep, and since when without a gap heartbeats could be heard.
+// hearing is what a sweep judges silence by: the time of the sweep, and since when the server could hear heartbeats without
+// a gap.
 type hearing struct{ now, since time.Time }
 
-// attention knows since when this replica has been sweeping without a gap. Whatever keeps the sweep from its turns keeps
-// agents from being heard as well, as far as this replica can tell: the server was stopped or frozen, the database was away,
-// the clock was set on. None of it is silence. A replica that takes the sweep over from another begins anew, which puts
-// judgement off by an agent's own threshold at most.
+// attention knows since when this replica has been sweeping without a gap. A gap between sweeps means that the server was
+// stopped or frozen, that the database was away, or that the clock was set forward. As far as this replica can tell, nobody
+// could hear the agents meanwhile, so a gap is not silence. A replica that takes over the sweep from another begins anew,
+// which delays a judgement by the agent's own threshold at most.
 type attention struct {
 	mutex          sync.Mutex
 	since, sweptAt time.Time
@@ -35,7 +35,7 @@ func (a *attention) begin(now time.Time) hearing {
 	return hearing{now: now, since: a.since}
 }
 
-// end notes that a sweep reached the database. What happened since it began is for the next one to judge.
+// end notes that a sweep reached the database. The next sweep judges what happened after this one began.
 func (a *attention) end(h hearing) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

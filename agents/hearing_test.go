@@ -15,7 +15,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// restart puts another server on the house's database, which begins to sweep now.
+// restart replaces the house's server by a new one on the same database, which begins to sweep now.
 func (h *house) restart() { h.Service = New(Config{DB: h.db}) }
 
 func (h *house) beat(agent string) (*openintentv1.HeartbeatResponse, error) {
@@ -31,7 +31,7 @@ func TestDowntimeIsNotSilence(t *testing.T) {
 		require.Equal(t, StatusActive, h.status(t, "a"))
 		h.pass(t, 90*second)
 		h.sweep(t)
-		require.Equal(t, StatusActive, h.status(t, "a"), "since the start it was silent for no more than 90 s")
+		require.Equal(t, StatusActive, h.status(t, "a"), "since the start the agent was silent for no more than 90 s")
 		h.clock.Advance(time.Microsecond)
 		h.sweep(t)
 		require.Equal(t, StatusUnhealthy, h.status(t, "a"))
@@ -41,7 +41,7 @@ func TestDowntimeIsNotSilence(t *testing.T) {
 	})
 }
 
-// A server that was frozen, or a clock that was set on, looks like a long pause between two sweeps.
+// A server that was frozen, or a clock that was set forward, looks like a long pause between two sweeps.
 func TestAGapBetweenSweepsIsNotSilence(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.register(t, "a")
@@ -119,7 +119,7 @@ func TestAHeartbeatRevives(t *testing.T) {
 		require.Equal(t, dead.GetRegisteredAt(), revived.GetRegisteredAt())
 		require.Equal(t, "x", revived.GetRoleId())
 		require.Equal(t, "A", revived.GetName())
-		require.Equal(t, "a", h.changes[len(h.changes)-1], "those who look at it are told")
+		require.Equal(t, "a", h.changes[len(h.changes)-1], "its watchers are told")
 
 		_, err = h.setStatus("a", StatusDeregistered)
 		require.NoError(t, err)

@@ -21,7 +21,7 @@ type house struct {
 	clock *databasetest.Clock
 
 	mutex   sync.Mutex
-	changes []string // agents that OnChanged told of
+	changes []string // the agents that OnChanged reported
 }
 
 func eachHouse(t *testing.T, run func(t *testing.T, h *house)) {
@@ -41,7 +41,7 @@ func newHouse(t *testing.T, url string) *house {
 	return h
 }
 
-// as is the context of a call by an agent whose key is bound to it alone.
+// as returns the context of a call by an agent with a key that is bound to this agent alone.
 func as(agent string) context.Context {
 	return asCaller(caller.Caller{Agent: agent, KeyID: "key-" + agent, KeyAgents: []string{agent}, KeyRoles: []string{caller.AnyRole}})
 }
@@ -76,7 +76,7 @@ func (h *house) status(t *testing.T, agent string) Status {
 	return statusOf(h.get(t, agent).GetStatus())
 }
 
-// setStatus asks for a status in the agent's own name.
+// setStatus requests a status in the agent's own name.
 func (h *house) setStatus(agent string, status Status) (*openintentv1.Agent, error) {
 	return h.UpdateAgentStatus(as(agent), &openintentv1.UpdateAgentStatusRequest{
 		AgentId: agent, Status: statusMessages[status],

@@ -11,8 +11,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// UpdateAgentStatus moves an agent along its lifecycle, for the agent itself, a key bound to it, or the operator. The
-// status that it has already changes nothing.
+// UpdateAgentStatus moves an agent along its lifecycle, for the agent itself, a key bound to it, or the operator. A request
+// for the status that the agent already has changes nothing.
 func (s *Service) UpdateAgentStatus(
 	ctx context.Context, req *openintentv1.UpdateAgentStatusRequest,
 ) (*openintentv1.Agent, error) {
@@ -49,7 +49,7 @@ func (s *Service) DeregisterAgent(
 }
 
 // Heartbeat notes a sign of life, for the agent itself, a key bound to it, or the operator. A draining agent stays
-// draining, whatever it reports, until it registers. A dead one is back, with the record that it had.
+// draining, whatever it reports, until it registers. A dead agent comes back with the record that it had.
 func (s *Service) Heartbeat(
 	ctx context.Context, req *openintentv1.HeartbeatRequest,
 ) (*openintentv1.HeartbeatResponse, error) {
@@ -96,8 +96,8 @@ func (s *Service) Heartbeat(
 	}, nil
 }
 
-// mayBeat refuses the heartbeat of an agent that left. One that counts as dead is heard again, so it was not dead: it gets its
-// role back, if the caller may still take it.
+// mayBeat refuses the heartbeat of an agent that has left. An agent that counted as dead gets its role back, so mayBeat
+// also refuses its heartbeat if the caller may no longer take that role.
 func mayBeat(c caller.Caller, agent *Agent) error {
 	switch {
 	case agent.Status == StatusDeregistered:
@@ -108,8 +108,8 @@ func mayBeat(c caller.Caller, agent *Agent) error {
 	return nil
 }
 
-// move changes an agent's status to what decide says once the agent is locked, with all that a departure causes. The
-// status that the agent has already changes nothing.
+// move locks an agent and changes its status to the one that decide returns, with all effects of a departure. If decide
+// returns the status that the agent already has, nothing changes.
 func (s *Service) move(
 	ctx context.Context, id string, decide func(a *Agent, now time.Time) (next Status, reason string, err error),
 ) (*Agent, error) {
@@ -153,8 +153,8 @@ func (s *Service) move(
 	return agent, nil
 }
 
-// departureTime gives the time of a departure: now, but not before anything that it makes void. That may lie ahead of the
-// clock, if it was stored before the clock was set back.
+// departureTime returns the time of a departure: now, but not before anything that the departure makes void. Such a thing may
+// lie ahead of the clock, if it was stored before the clock was set back.
 func (s *Service) departureTime(tx *database.Tx, agentID string, now time.Time) (time.Time, error) {
 	for _, hook := range s.onDeparting {
 		notBefore, err := hook(tx, agentID)
@@ -166,7 +166,7 @@ func (s *Service) departureTime(tx *database.Tx, agentID string, now time.Time) 
 	return now, nil
 }
 
-// depart lets the rooms above note, in the deregistration's transaction, what follows from it.
+// depart lets the rooms above note, in the deregistration's transaction, the work that follows from it.
 func (s *Service) depart(tx *database.Tx, agent *Agent) error {
 	for _, hook := range s.onDeparted {
 		if err := hook(tx, agent.ID, agent.DepartedAt); err != nil {
@@ -176,7 +176,7 @@ func (s *Service) depart(tx *database.Tx, agent *Agent) error {
 	return nil
 }
 
-// changed tells, once the transaction is committed, of a change of role or status.
+// changed reports a change of role, status or departure to the log and the hooks once the transaction is committed.
 func (s *Service) changed(tx *database.Tx, before Presence, agent *Agent, reason string) {
 	after := agent.presence()
 	if before.Status == after.Status && before.RoleID == after.RoleID && before.RoleSince.Equal(after.RoleSince) &&

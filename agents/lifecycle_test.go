@@ -61,7 +61,7 @@ func TestStatusBelongsToTheOwner(t *testing.T) {
 		}
 		strangers := []context.Context{
 			as("b"),
-			asCaller(caller.Caller{Agent: "b", KeyID: "key-a"}), // the same key cannot speak for whom it does not name
+			asCaller(caller.Caller{Agent: "b", KeyID: "key-a"}), // the key cannot speak for an agent that it does not name
 		}
 		for _, ctx := range strangers {
 			_, err := h.UpdateAgentStatus(ctx, draining)
@@ -203,12 +203,12 @@ func TestDeregistrationRunsItsHooks(t *testing.T) {
 		h.OnDeparted(func(tx *database.Tx, agentID string, at time.Time) error {
 			stored, err := find(tx, agentID)
 			require.NoError(t, err)
-			require.Equal(t, StatusDeregistered, stored.Status, "the hook sees the transaction's own change")
+			require.Equal(t, StatusDeregistered, stored.Status, "the hook sees the change that its transaction made")
 			inside, departedAt = append(inside, agentID), at
 			return nil
 		})
 		h.AfterDeparted(func(_ context.Context, agentID string) {
-			require.Equal(t, StatusDeregistered, h.status(t, agentID), "it is committed by then")
+			require.Equal(t, StatusDeregistered, h.status(t, agentID), "the change is committed before the hook runs")
 			after = append(after, agentID)
 		})
 		h.register(t, "a")
@@ -225,7 +225,7 @@ func TestDeregistrationRunsItsHooks(t *testing.T) {
 
 		h.clock.Advance(second)
 		_, err = h.DeregisterAgent(as("a"), deregister)
-		require.NoError(t, err, "again is harmless")
+		require.NoError(t, err, "deregistering again is harmless")
 		again, _ := h.presence(t, "a")
 		require.Equal(t, p, again)
 		require.Len(t, inside, 1)
@@ -234,7 +234,7 @@ func TestDeregistrationRunsItsHooks(t *testing.T) {
 		h.register(t, "b")
 		_, err = h.setStatus("b", StatusDeregistered)
 		require.NoError(t, err)
-		require.Equal(t, []string{"a", "b"}, inside, "by status it is the same departure")
+		require.Equal(t, []string{"a", "b"}, inside, "a departure by status runs the hook as well")
 		require.Equal(t, []string{"a", "b"}, after)
 	})
 }
@@ -248,11 +248,11 @@ func TestAFailingHookUndoesTheDeregistration(t *testing.T) {
 		_, err := h.DeregisterAgent(as("a"), &openintentv1.DeregisterAgentRequest{AgentId: "a"})
 		require.ErrorIs(t, err, broken)
 		require.Equal(t, registered, h.get(t, "a"))
-		require.Equal(t, []string{"a"}, h.changes, "only the registration was told")
+		require.Equal(t, []string{"a"}, h.changes, "only the registration was reported")
 	})
 }
 
-// A commit that was stored but not acknowledged answers an error; the retry then finds the work done.
+// A call returns an error if its commit was stored but not acknowledged. The retry then finds the work done.
 func TestDeregistrationSurvivesALostAcknowledgement(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		faults := &databasetest.CommitFaults{}

@@ -10,8 +10,8 @@ import (
 	"openintent/pages"
 )
 
-// ListAgents lists a page of records to any caller: active ones unless a status is given, all of them under the
-// compatibility profile.
+// ListAgents lists a page of records for any caller. Without a status in the request it lists active agents, or under the
+// compatibility profile all agents.
 func (s *Service) ListAgents(
 	ctx context.Context, req *openintentv1.ListAgentsRequest,
 ) (*openintentv1.ListAgentsResponse, error) {
@@ -69,7 +69,7 @@ func filterOf(c caller.Caller, req *openintentv1.ListAgentsRequest) filter {
 	return f
 }
 
-// condition is the filter in SQL, all but the capabilities.
+// condition returns the filter in SQL, without the capabilities.
 func (f filter) condition() (sql string, args []any) {
 	sql = "1 = 1"
 	if f.status != "" {
@@ -84,7 +84,7 @@ func (f filter) condition() (sql string, args []any) {
 	return sql, args
 }
 
-// list reads a page of records in the order of agent ids, after an id, and counts all that the filter selects.
+// list reads a page of records that begins after an id, in the order of agent ids, and counts all that the filter selects.
 func list(tx *database.Tx, page *pages.Page, f filter, after string) (agents []*Agent, total int64, err error) {
 	const size = "300 + octet_length(agent_id) + COALESCE(octet_length(name), 0) + COALESCE(octet_length(endpoint), 0)" +
 		" + octet_length(capabilities) + octet_length(metadata)"
@@ -108,8 +108,8 @@ func list(tx *database.Tx, page *pages.Page, f filter, after string) (agents []*
 	return agents, total, err
 }
 
-// able gives the ids, after the given one and no more than the limit, of the selected agents that have any of the
-// capabilities, and counts all of these. It reads the capabilities of all that the rest of the filter selects.
+// able returns the ids of the selected agents that have any of the capabilities, beginning after the given id and no more
+// than the limit, and counts all such agents. It reads the capabilities of all agents that the rest of the filter selects.
 func (f filter) able(tx *database.Tx, after string, limit int) (ids []string, count int64, err error) {
 	condition, args := f.condition()
 	err = tx.Pipeline(database.Statement{

@@ -9,7 +9,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// The capabilities are compared after reading, and pages are full all the same.
+// The server compares capabilities after reading the rows, and the pages are full nevertheless.
 func TestAgentsComeInPages(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for i := range 9 {

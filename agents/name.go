@@ -9,7 +9,7 @@ import (
 	"openintent/fault"
 )
 
-// CheckRole refuses what cannot be a role's id; the empty one stands for no role.
+// CheckRole refuses a text that cannot be a role's id; an empty text stands for no role.
 func CheckRole(field, role string) error {
 	if utf8.RuneCountInString(role) > caller.MaxNameLength || !utf8.ValidString(role) ||
 		strings.ContainsFunc(role, unicode.IsControl) {

@@ -6,21 +6,23 @@ import (
 	"openintent/database"
 )
 
-// Presence is what decides whether an agent is addressed by a role and which of its memberships still count.
+// Presence is the part of an agent's record that decides whether messages to a role are for it, and which of its
+// memberships still count.
 type Presence struct {
 	AgentID, RoleID string
-	// RoleSince is since when the agent holds the role; zero without one. Ask RoleSinceIn what that is in an intent.
+	// RoleSince is when the agent took the role; zero without one. RoleSinceIn returns the time that counts in an intent.
 	RoleSince time.Time
-	// roleAhead are the intents in which it holds the role from a later time on, as JSON: microseconds by intent number.
+	// roleAhead lists the intents in which the agent holds the role from a later time on, as JSON: microseconds by intent
+	// number.
 	roleAhead string
 	Status    Status
-	// DepartedAt is the last deregistration; zero when there was none.
+	// DepartedAt is the time of the last deregistration; zero when there was none.
 	DepartedAt time.Time
-	// Version starts anew with each registration, so compare whole presences to learn whether anything changed.
+	// Version starts anew with each registration, so compare whole presences to see whether anything changed.
 	Version int64
 }
 
-// HoldsRole tells whether messages to the role are for this agent now.
+// HoldsRole reports whether messages to the role are for this agent now.
 func (p Presence) HoldsRole(role string) bool {
 	return role != "" && p.RoleID == role && p.Status.Present()
 }
@@ -34,13 +36,13 @@ func LoadPresences(tx *database.Tx, agentIDs []string) (map[string]Presence, err
 	return presences, tx.Pipeline(statement)
 }
 
-// PreparePresences is LoadPresences for a pipeline of statements: the map is filled when the statement runs.
+// PreparePresences is LoadPresences for a pipeline of statements: the statement fills the map when it runs.
 func PreparePresences(tx *database.Tx, agentIDs []string) (database.Statement, map[string]Presence) {
 	condition, ids := tx.In("agent_id", agentIDs)
 	return preparePresences(condition, ids)
 }
 
-// PrepareHolders gives the statement that reads the presences of the agents that hold a role now, and the map that it
+// PrepareHolders returns the statement that reads the presences of the agents that hold a role now, and the map that it
 // fills.
 func PrepareHolders(roleID string) (database.Statement, map[string]Presence) {
 	return preparePresences("role_id = ? AND status IN ('active', 'draining', 'unhealthy')", roleID)
@@ -66,8 +68,8 @@ func preparePresences(condition string, argument any) (database.Statement, map[s
 	}, presences
 }
 
-// RefuseChanged gives the statements by which a transaction fails with an error that database.IsData, if the presence of one of
-// the agents is another by now. Those without a presence must have no record, and the others one.
+// RefuseChanged returns statements that make the transaction fail if the presence of one of the agents has changed since it
+// was read; database.IsData recognizes the error. An agent without a presence in the map must still have no record.
 func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Presence) []database.Statement {
 	n := len(agentIDs)
 	roles, statuses, aheads := make([]*string, n), make([]*string, n), make([]*string, n)

@@ -17,7 +17,7 @@ import (
 // maxMetadataBytes bounds an agent's metadata, as JSON text.
 const maxMetadataBytes = 256 << 10
 
-// registration is what an agent says about itself; nil fields were left out. Empty texts mean none.
+// registration is what an agent says about itself. A nil field was left out of the request; an empty text clears the value.
 type registration struct {
 	id                   string
 	role, name, endpoint *string
@@ -30,24 +30,24 @@ type registration struct {
 	drainTimeoutSeconds  *int64
 }
 
-// RegisterAgent makes a record, active, for the agent itself, a key bound to it, or the operator. An agent that is
-// present already is refused; one that is dead or deregistered starts anew.
+// RegisterAgent makes an active record, for the agent itself, a key bound to it, or the operator. It refuses an agent that
+// is present already; a dead or deregistered agent starts anew.
 func (s *Service) RegisterAgent(
 	ctx context.Context, req *openintentv1.RegisterAgentRequest,
 ) (*openintentv1.Agent, error) {
 	return s.register(ctx, req, ErrExists)
 }
 
-// UpsertAgent registers as RegisterAgent does, but an agent that is present gets what is given written into its record and
-// is active from then on.
+// UpsertAgent registers as RegisterAgent does, but if the agent is present already, UpsertAgent writes the given values into
+// its record and makes it active.
 func (s *Service) UpsertAgent(
 	ctx context.Context, req *openintentv1.RegisterAgentRequest,
 ) (*openintentv1.Agent, error) {
 	return s.register(ctx, req, nil)
 }
 
-// register stores a registration. An agent that is present already is refused with the given error, or updated when
-// that is nil.
+// register stores a registration. If the agent is present already, register returns whenPresent, or updates the record when
+// whenPresent is nil.
 func (s *Service) register(
 	ctx context.Context, req *openintentv1.RegisterAgentRequest, whenPresent error,
 ) (*openintentv1.Agent, error) {
@@ -109,7 +109,7 @@ func (s *Service) store(tx *database.Tx, c caller.Caller, said registration, whe
 	return agent, save(tx, agent)
 }
 
-// readRegistration checks a request as far as that is possible without the record.
+// readRegistration reads a request and checks it as far as that is possible without the record.
 func readRegistration(c caller.Caller, req *openintentv1.RegisterAgentRequest) (registration, error) {
 	said := registration{
 		id:                  req.GetAgentId(),
@@ -139,7 +139,7 @@ func readRegistration(c caller.Caller, req *openintentv1.RegisterAgentRequest) (
 	return said, err
 }
 
-// ownID is the id of a registration that names none: the caller's own, or a new one when the operator calls.
+// ownID returns the id for a registration that names none: the caller's own, or a new one when the operator calls.
 func ownID(c caller.Caller) string {
 	if c.IsOperator && c.Agent == caller.Operator {
 		return "agent_" + ulid.Make().String()
@@ -177,7 +177,8 @@ func (said registration) check(c caller.Caller, req *openintentv1.RegisterAgentR
 	return nil
 }
 
-// applyTo writes what was given into a record, and refuses if its thresholds of silence then contradict each other.
+// applyTo writes the given values into a record, and refuses them if the record's thresholds of silence then contradict
+// each other.
 func (said registration) applyTo(a *Agent) error {
 	set(&a.RoleID, said.role)
 	set(&a.Name, said.name)
@@ -203,8 +204,8 @@ func (said registration) applyTo(a *Agent) error {
 	return a.Silence.check()
 }
 
-// update writes what was given into the record of an agent that is present. Registering makes it active: one that was about
-// to leave has come back.
+// update writes the given values into the record of an agent that is present, and makes the agent active: a draining agent
+// that registers has come back.
 func (said registration) update(a *Agent, now time.Time) error {
 	if err := said.applyTo(a); err != nil {
 		return err
@@ -213,7 +214,7 @@ func (said registration) update(a *Agent, now time.Time) error {
 	return nil
 }
 
-// check refuses thresholds that would call an agent silent between two heartbeats that it promised.
+// check refuses thresholds by which an agent could count as silent between two heartbeats that it promised.
 func (s Silence) check() error {
 	switch {
 	case s.UnhealthyAfter < 2*s.Interval:

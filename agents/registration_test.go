@@ -183,12 +183,12 @@ func TestAKeyMayRegisterOnlyItsAgentsAndRoles(t *testing.T) {
 		_, err = h.UpsertAgent(unbound, &openintentv1.RegisterAgentRequest{RoleId: pointer("writer")})
 		requireFault(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
 		_, err = h.RegisterAgent(unbound, registering("d"))
-		require.NoError(t, err, "without a list, no role")
+		require.NoError(t, err, "a key without a list of roles may register without a role")
 		_, err = h.UpsertAgent(asOperator(), &openintentv1.RegisterAgentRequest{AgentId: pointer("d"), RoleId: pointer("writer")})
-		require.NoError(t, err, "the operator gives any agent any role")
+		require.NoError(t, err, "the operator may give any agent any role")
 		_, err = h.UpsertAgent(unbound, &openintentv1.RegisterAgentRequest{Name: pointer("Dee")})
 		require.NoError(t, err)
-		require.Equal(t, "writer", h.get(t, "d").GetRoleId(), "who names no role keeps what it holds")
+		require.Equal(t, "writer", h.get(t, "d").GetRoleId(), "an agent that names no role keeps the one it holds")
 		_, err = h.UpsertAgent(unbound, registering("a"))
 		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
 	})
@@ -244,11 +244,11 @@ func TestUpsertUpdatesWhatIsGiven(t *testing.T) {
 		require.Equal(t, h.clock.Now(), updated.GetLastHeartbeatAt().AsTime())
 		require.True(t, updated.GetRegisteredAt().AsTime().Before(h.clock.Now()))
 		require.Equal(t, updated, h.get(t, "worker"))
-		require.Equal(t, []string{"worker"}, h.changes, "a new name is nothing that others wait for")
+		require.Equal(t, []string{"worker"}, h.changes, "nobody waits for a new name")
 
 		_, err = h.UpsertAgent(as("worker"), &openintentv1.RegisterAgentRequest{RoleId: pointer("")})
 		require.NoError(t, err)
-		require.Nil(t, h.get(t, "worker").RoleId, "the empty role is none")
+		require.Nil(t, h.get(t, "worker").RoleId, "an empty role stands for none")
 		require.Len(t, h.changes, 2)
 
 		_, err = h.UpsertAgent(as("worker"), &openintentv1.RegisterAgentRequest{
@@ -270,7 +270,7 @@ func TestUpsertByStatus(t *testing.T) {
 	})
 }
 
-// A program that left and is started again is not on its way out any more: its drain timeout starts anew with the next drain.
+// An agent that drained and registers again no longer leaves: its drain timeout starts anew with the next drain.
 func TestRegisteringEndsADrain(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		said := registering("worker")

@@ -7,18 +7,19 @@ import (
 	"openintent/database"
 )
 
-// maxAhead bounds how many intents whose time is ahead of the clock are noted one by one when an agent takes a role.
+// maxAhead bounds how many intents ahead of the clock are noted one by one when an agent takes a role.
 const maxAhead = 64
 
-// aheadHook gives, of the intents in which a role was addressed, those whose newest place lies after a time, with the times
-// of these places: at most as many as asked for, the latest first.
+// aheadHook looks at the intents in which a message was sent to a role. It returns those that have their newest place after
+// the given time, with the times of these places: no more than the limit, the latest first.
 type aheadHook func(tx *database.Tx, roleID string, after time.Time, limit int) (map[int64]time.Time, error)
 
-// OnTakingRole adds what tells, in the transaction in which an agent takes a role, in which intents time is ahead of the
-// clock: there a time of the clock would not part what was sent before from what is sent later. Add it before serving.
+// OnTakingRole adds a hook that runs in the transaction in which an agent takes a role. It returns the intents in which time
+// is ahead of the clock: there, a time of the clock cannot separate the messages sent before from those sent later. Add
+// hooks before serving.
 func (s *Service) OnTakingRole(fn aheadHook) { s.onTakingRole = append(s.onTakingRole, fn) }
 
-// takeRole notes since when the agent holds its role: from now on.
+// takeRole notes that the agent holds its role from now on.
 func (s *Service) takeRole(tx *database.Tx, a *Agent, now time.Time) error {
 	a.RoleSince, a.roleAhead = time.Time{}, ""
 	if a.RoleID == "" {
@@ -35,8 +36,8 @@ func (s *Service) takeRole(tx *database.Tx, a *Agent, now time.Time) error {
 	return nil
 }
 
-// noteAhead notes the intents in which the role is held from a later time on. When they are too many, it is the latest of
-// these times everywhere.
+// noteAhead notes the intents in which the agent holds the role from a later time on. If there are too many, the agent holds
+// it everywhere from the latest of these times on.
 func (a *Agent) noteAhead(ahead map[int64]time.Time) {
 	places := make(map[int64]int64, len(ahead))
 	for intentNo, at := range ahead {
@@ -52,21 +53,21 @@ func (a *Agent) noteAhead(ahead map[int64]time.Time) {
 	a.roleAhead = string(text)
 }
 
-// goesOnWith tells whether an agent that registers again, with a role, goes on holding it, with the time since when it does:
-// the role is the same, and it was not deregistered in between. A time in the future is one that a clock gave which has gone
-// back since; it tells nothing, and holding begins anew.
+// goesOnWith reports whether an agent that registers again keeps its role and the time since when it has held it. It does if
+// the role is the same and the agent was not deregistered in between. A time in the future means that the clock has been set
+// back since; such a time is useless, so the agent takes the role anew.
 func (a *Agent) goesOnWith(roleID string, now time.Time) bool {
 	return a.RoleID == roleID && a.Status != StatusDeregistered && !a.RoleSince.After(now)
 }
 
-// RoleSinceIn gives the time after which messages of an intent were sent that were for the role while the agent held it.
+// RoleSinceIn returns the time after which messages to the role in an intent are for the agent.
 func (p Presence) RoleSinceIn(intentNo int64) time.Time {
 	if p.roleAhead == "" {
 		return p.RoleSince
 	}
 	var ahead map[int64]int64
 	if err := json.Unmarshal([]byte(p.roleAhead), &ahead); err != nil {
-		return endOfTime // what cannot be read shows nothing
+		return endOfTime // if the list cannot be read, the agent sees no messages to the role
 	}
 	if at, found := ahead[intentNo]; found {
 		return later(database.Time(at), p.RoleSince)
@@ -74,5 +75,5 @@ func (p Presence) RoleSinceIn(intentNo int64) time.Time {
 	return p.RoleSince
 }
 
-// endOfTime lies after whatever is sent.
+// endOfTime lies after every message.
 var endOfTime = time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)

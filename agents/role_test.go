@@ -10,7 +10,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// since gives since when an agent holds its role.
+// since returns when an agent took its role.
 func (h *house) since(t *testing.T, agent string) time.Time {
 	t.Helper()
 	p, found := h.presence(t, agent)
@@ -34,7 +34,7 @@ func TestRegisteringAgainKeepsSinceWhenARoleIsHeld(t *testing.T) {
 			h.clock.Advance(second)
 			_, err := h.UpsertAgent(as(agent), &openintentv1.RegisterAgentRequest{Name: pointer("n")})
 			require.NoError(t, err)
-			require.Equal(t, taken, h.since(t, agent), "naming no role keeps it")
+			require.Equal(t, taken, h.since(t, agent), "an agent that names no role keeps its role")
 			for _, step := range map[Status][]Status{
 				StatusDraining: {StatusDraining}, StatusUnhealthy: {StatusUnhealthy}, StatusDead: {StatusUnhealthy, StatusDead},
 				StatusDeregistered: {StatusDeregistered},
@@ -59,7 +59,8 @@ func TestRegisteringAgainKeepsSinceWhenARoleIsHeld(t *testing.T) {
 	})
 }
 
-// Where an intent's time is ahead of the clock, the role is held from there on; of too many such intents, everywhere.
+// In an intent ahead of the clock, an agent holds a role from the intent's time on. If there are too many such intents, it
+// holds the role everywhere from the latest of their times on.
 func TestARoleIsHeldFromWhereAnIntentsTimeIs(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		var ahead map[int64]time.Time
@@ -87,7 +88,7 @@ func TestARoleIsHeldFromWhereAnIntentsTimeIs(t *testing.T) {
 		}
 		ahead[maxAhead] = now.Add(time.Hour)
 		many := take("many")
-		require.Equal(t, now.Add(time.Hour), many.RoleSinceIn(1), "time is ahead in more intents than are noted")
+		require.Equal(t, now.Add(time.Hour), many.RoleSinceIn(1), "more intents are ahead of the clock than can be noted")
 
 		require.Equal(t, endOfTime, Presence{roleAhead: "?"}.RoleSinceIn(1))
 	})

@@ -15,7 +15,7 @@ import (
 // Config is what a Service needs.
 type Config struct {
 	DB *database.DB
-	// Logger is told of every change of status; nil discards.
+	// Logger receives a line for every change of status; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -47,29 +47,29 @@ func New(cfg Config) *Service {
 // Register adds the service to a gRPC server.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterAgentServiceServer(r, s) }
 
-// OnDeparting adds what tells, in the transaction of a deregistration, from when the latest thing is that the departure
-// makes void; zero for nothing. The departure gets no earlier time. The agent's row is locked then, as for OnDeparted. Add
-// hooks before serving.
+// OnDeparting adds a hook that runs in the transaction of a deregistration. It returns the time of the latest thing that the
+// departure makes void, or zero if there is none; the departure never gets an earlier time. The agent's row is locked
+// meanwhile, as for OnDeparted. Add hooks before serving.
 func (s *Service) OnDeparting(fn func(tx *database.Tx, agentID string) (notBefore time.Time, err error)) {
 	s.onDeparting = append(s.onDeparting, fn)
 }
 
-// OnDeparted adds what must happen in the transaction of a deregistration; an error undoes the deregistration. The
-// agent's row is locked then, so the hook must not lock the head of an intent. Add hooks before serving.
+// OnDeparted adds a hook that runs in the transaction of a deregistration; its error undoes the deregistration. The
+// agent's row is locked meanwhile, so the hook must not lock the head of an intent. Add hooks before serving.
 func (s *Service) OnDeparted(fn func(tx *database.Tx, agentID string, at time.Time) error) {
 	s.onDeparted = append(s.onDeparted, fn)
 }
 
-// AfterDeparted adds what happens after the commit of a deregistration, before the call answers. Nothing is repeated
-// after a crash: what must happen is noted by an OnDeparted hook. Add hooks before serving.
+// AfterDeparted adds a hook that runs after the commit of a deregistration, before the call answers. It is not repeated
+// after a crash, so an OnDeparted hook must note the work that has to happen. Add hooks before serving.
 func (s *Service) AfterDeparted(fn func(ctx context.Context, agentID string)) {
 	s.afterDeparted = append(s.afterDeparted, fn)
 }
 
-// OnChanged adds what happens after each commit that changed an agent's role or status. Add hooks before serving.
+// OnChanged adds a hook that runs after each commit that changed an agent's role or status. Add hooks before serving.
 func (s *Service) OnChanged(fn func(agentID string)) { s.onChanged = append(s.onChanged, fn) }
 
-// GetAgent gives one record to any caller.
+// GetAgent returns one record to any caller.
 func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentRequest) (*openintentv1.Agent, error) {
 	if _, err := caller.Known(ctx); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentReques
 	return reply(agent, err)
 }
 
-// owner gives the caller if it speaks for the agent.
+// owner returns the caller if it speaks for the agent, and refuses it otherwise.
 func owner(ctx context.Context, agentID string) (caller.Caller, error) {
 	c, err := caller.Known(ctx)
 	if err == nil {

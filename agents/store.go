@@ -12,7 +12,7 @@ import (
 	"openintent/jsonvalue"
 )
 
-// row is an agent as the table holds it: times in microseconds, NULL for what is absent.
+// row is an agent as the table stores it: times are in microseconds, and absent values are NULL.
 type row struct {
 	AgentID               string `gorm:"primaryKey"`
 	RoleID                *string
@@ -113,7 +113,7 @@ func one(query *gorm.DB, id string) (*Agent, error) {
 	return found[0], nil
 }
 
-// lockAvailable locks those of the agents that nobody else has locked, in the order of their ids.
+// lockAvailable locks the given agents in the order of their ids, except those that another transaction has locked.
 func lockAvailable(tx *database.Tx, ids []string) ([]*Agent, error) {
 	condition, list := tx.In("agent_id", ids)
 	return read(tx.Gorm().Where(condition, list).Order("agent_id").Clauses(clause.Locking{
@@ -121,8 +121,8 @@ func lockAvailable(tx *database.Tx, ids []string) ([]*Agent, error) {
 	}))
 }
 
-// overdue gives the ids, after the given one, of agents whose status time may have changed, and of those with times ahead of
-// the clock.
+// overdue returns the ids of agents that may be due for another status, and of agents with times ahead of the clock,
+// beginning after the given id.
 func overdue(tx *database.Tx, h hearing, after string, limit int) ([]string, error) {
 	const query = `
 		SELECT agent_id FROM agents
@@ -159,7 +159,7 @@ func read(query *gorm.DB) ([]*Agent, error) {
 	return agents, nil
 }
 
-// insert stores a first registration; inserted is false when the id has a record already, which is then committed.
+// insert stores a first registration. If inserted is false, a committed record with this id exists already.
 func insert(tx *database.Tx, a *Agent) (inserted bool, err error) {
 	r, err := rowOf(a)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"openintent/database"
 )
 
-// sweepBatch is how many agents one transaction of a sweep judges.
+// sweepBatch is how many agents one transaction of a sweep judges at most.
 const sweepBatch = 100
 
-// Sweep makes lasting what time has brought: silence, and drain timeouts that have run out. It goes on past agents that
-// fail, or that somebody else is changing, and returns the failures; the next sweep takes them up again. Silence is judged
-// as of the sweep's beginning, because the server may be frozen on the way.
+// Sweep stores the changes of status that the passing of time has caused: silence, and drain timeouts that have run out. It
+// skips agents that another transaction is changing, goes on after a failure, and returns all failures; the next sweep tries
+// these agents again. It judges silence as of its own beginning, because the server may freeze during the sweep.
 func (s *Service) Sweep(ctx context.Context) error {
 	h := s.attention.begin(s.db.Now())
 	err := s.sweep(ctx, h)
@@ -43,8 +43,8 @@ func (s *Service) sweep(ctx context.Context, h hearing) error {
 	}
 }
 
-// judge changes the status of silent agents in one transaction. It leaves those whose drain timeout has run out to
-// transactions of their own, because a departure has further effects, and returns their ids.
+// judge changes the status of silent agents in one transaction. It returns the ids of the agents whose drain timeout has run
+// out: each of these needs a transaction for itself, because a departure has further effects.
 func (s *Service) judge(ctx context.Context, ids []string, h hearing) (drained []string, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		drained = nil
@@ -66,8 +66,8 @@ func (s *Service) judge(ctx context.Context, ids []string, h hearing) (drained [
 	return drained, err
 }
 
-// judgeOne takes a locked agent through every status that its silence has brought by now, so that one that was silent
-// for long becomes unhealthy and then dead. It tells whether the agent's drain timeout has run out.
+// judgeOne takes a locked agent through every status that its silence calls for, so an agent that was silent for long becomes
+// unhealthy and then dead. It reports whether the agent's drain timeout has run out.
 func (s *Service) judgeOne(tx *database.Tx, agent *Agent, h hearing) (drained bool, err error) {
 	changed := agent.setBack(h.now)
 	for {
@@ -87,7 +87,7 @@ func (s *Service) judgeOne(tx *database.Tx, agent *Agent, h hearing) (drained bo
 	return drained, save(tx, agent)
 }
 
-// endDrain deregisters an agent whose drain timeout has run out, if that still holds once it is locked.
+// endDrain deregisters an agent whose drain timeout has run out, if that is still so once the agent is locked.
 func (s *Service) endDrain(ctx context.Context, id string) error {
 	_, err := s.move(ctx, id, func(a *Agent, now time.Time) (Status, string, error) {
 		if a.Status == StatusDraining && a.drained(now) {

@@ -68,7 +68,7 @@ func TestDrainingEndsWithItsTimeout(t *testing.T) {
 		require.NoError(t, err)
 		h.clock.Advance(600*second - time.Microsecond)
 		h.sweep(t)
-		require.Equal(t, StatusDraining, h.status(t, "a"), "silence does not end a draining that has a timeout")
+		require.Equal(t, StatusDraining, h.status(t, "a"), "silence does not end a drain that has a timeout")
 		h.clock.Advance(time.Microsecond)
 		h.sweep(t)
 		require.Equal(t, StatusDeregistered, h.status(t, "a"))
@@ -136,8 +136,8 @@ func TestASweepTakesMoreThanOneBatch(t *testing.T) {
 	})
 }
 
-// An agent that somebody else holds is left for the next turn, not waited for. SQLite has one writer, so nothing is ever
-// locked beside it.
+// A sweep does not wait for an agent that another transaction has locked, but leaves it to the next sweep. SQLite has a
+// single writer, so no other transaction ever holds a lock there.
 func TestASweepSkipsLockedAgents(t *testing.T) {
 	h := newHouse(t, databasetest.URL(t, database.PostgreSQL))
 	h.register(t, "a")

@@ -8,7 +8,7 @@ import (
 	"openintent/fault"
 )
 
-// Reserved names; no agent can be registered under them or claim them.
+// Reserved names. No agent can be registered under one of them or claim one.
 const (
 	// Operator is the name under which an unbound key without X-Agent-ID acts.
 	Operator = "operator"
@@ -23,16 +23,16 @@ const (
 // AnyRole among a key's roles stands for every role.
 const AnyRole = "*"
 
-// Reserved tells whether a name may not be an agent's.
+// Reserved reports whether a name is reserved, so that no agent may have it.
 func Reserved(name string) bool {
 	return name == Operator || name == System || name == Broadcast || strings.HasPrefix(name, RolePrefix)
 }
 
-// Caller is who a call proved to be.
+// Caller is the proved identity behind a call.
 type Caller struct {
 	// Agent is the acting agent's id; Operator when the operator acts without naming an agent.
 	Agent string
-	// IsOperator is true for an unbound key that names no agent: it may do whatever anyone may.
+	// IsOperator is true for an unbound key that names no agent; the operator may do everything that any caller may.
 	IsOperator bool
 	// KeyID identifies the API key without revealing it; equal for calls with the same key.
 	KeyID string
@@ -40,7 +40,7 @@ type Caller struct {
 	KeyAgents []string
 	// KeyRoles are the roles that agents of this key may take; none when it is empty, any when AnyRole is among them.
 	KeyRoles []string
-	// Quota is what the key may send; nil bounds nothing.
+	// Quota bounds what the key may send; nil means no bound.
 	Quota *Quota
 	// Compatibility is true under the compatibility profile for existing clients.
 	Compatibility bool
@@ -48,8 +48,9 @@ type Caller struct {
 	TraceID string
 }
 
-// ActAs decides whose name an action carries when a body may name an agent in the given field: the caller's own name
-// when the body names none, the named agent's when the operator calls, and a refusal when anybody else names another.
+// ActAs returns the agent that an action is attributed to, when the request's body may name an agent in the given field.
+// This is the caller itself if the body names no agent, and the named agent if the operator calls. ActAs refuses any
+// other caller that names an agent other than itself.
 func (c Caller) ActAs(field, named string) (string, error) {
 	switch {
 	case named == "" || named == c.Agent:
@@ -61,7 +62,7 @@ func (c Caller) ActAs(field, named string) (string, error) {
 		"%s must be the calling agent; leave it out or call as that agent.", field)
 }
 
-// Owns tells whether the caller speaks for the agent: the agent itself, a key bound to it, or the operator.
+// Owns reports whether the caller speaks for the agent, because it is the agent itself, a key bound to it, or the operator.
 func (c Caller) Owns(agent string) bool {
 	return c.IsOperator || c.Agent == agent || slices.Contains(c.KeyAgents, agent)
 }
@@ -74,8 +75,8 @@ func (c Caller) CheckOwns(agent string) error {
 	return fault.New(fault.Denied, "NOT_AGENT_OWNER", "Only the agent itself, its key or the operator may do this.")
 }
 
-// MayTakeRole tells whether agents of the caller's key may register with the role. The operator may register any agent with
-// any role, and every agent may have none.
+// MayTakeRole reports whether agents of the caller's key may register with the role. The operator may register any agent
+// with any role, and every agent may register without one.
 func (c Caller) MayTakeRole(role string) bool {
 	return c.IsOperator || role == "" || slices.Contains(c.KeyRoles, role) || slices.Contains(c.KeyRoles, AnyRole)
 }
@@ -87,13 +88,13 @@ func NewContext(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, c)
 }
 
-// From gives the context's caller; ok is false for the server's own work.
+// From returns the context's caller; ok is false for the server's own work.
 func From(ctx context.Context) (c Caller, ok bool) {
 	c, ok = ctx.Value(contextKey{}).(Caller)
 	return c, ok
 }
 
-// Known gives the caller of a call from outside; without one the call is refused.
+// Known returns the caller of a call from outside. It refuses a call that has none.
 func Known(ctx context.Context) (Caller, error) {
 	c, ok := From(ctx)
 	if !ok {

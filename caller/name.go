@@ -11,8 +11,8 @@ import (
 // MaxNameLength bounds the ids of agents and of roles, in characters.
 const MaxNameLength = 256
 
-// CheckName refuses what cannot be an agent's id: it has 1 to 256 characters, no "/" or control characters, and is none
-// of the reserved names. The field is the request's, for the refusal.
+// CheckName refuses a name that cannot be an agent's id. An id has 1 to 256 characters, no "/" and no control characters,
+// and is none of the reserved names. The refusal names the given field of the request.
 func CheckName(field, name string) error {
 	switch {
 	case name == "" || utf8.RuneCountInString(name) > MaxNameLength:
@@ -25,8 +25,8 @@ func CheckName(field, name string) error {
 	return nil
 }
 
-// CheckText refuses what not every database can keep as text, or be asked for: U+0000 and what is not UTF-8. The field is
-// the request's, for the refusal.
+// CheckText refuses text that not every database can store or search for: text with U+0000, and text that is not UTF-8.
+// The refusal names the given field of the request.
 func CheckText(field, text string) error {
 	if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
 		return fault.BadField(field, "text is UTF-8 without U+0000.")

@@ -12,25 +12,25 @@ import (
 	"openintent/fault"
 )
 
-// Quota is what one API key may send through this server. Its calls share it, and it may be changed while they run. A nil
-// Quota bounds nothing.
+// Quota bounds what one API key may send through this server. All calls with the key share it, and it may be changed while
+// they run. A nil Quota bounds nothing.
 type Quota struct {
 	mutex           sync.Mutex
 	rates           Rates
 	messages, bytes *rate.Limiter
 }
 
-// Rates bound messages and the bytes of their payloads and metadata, by the second; 0 is no bound.
+// Rates bound the messages, and the bytes of their payloads and metadata, per second; 0 means no bound.
 type Rates struct{ MessagesPerSecond, BytesPerSecond int64 }
 
-// NewQuota makes a quota of which nothing is used.
+// NewQuota makes an unused quota.
 func NewQuota(rates Rates) *Quota {
 	q := &Quota{messages: limiterOf(0), bytes: limiterOf(0)}
 	q.Set(rates)
 	return q
 }
 
-// limiterOf admits what comes in a second all at once.
+// limiterOf makes a limiter that admits the amount of one second in a single burst.
 func limiterOf(perSecond int64) *rate.Limiter {
 	if perSecond == 0 {
 		return rate.NewLimiter(rate.Inf, 0)
@@ -38,7 +38,7 @@ func limiterOf(perSecond int64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), int(min(perSecond, math.MaxInt32)))
 }
 
-// Set changes the rates. A rate that stays the same goes on from what is used of it.
+// Set changes the rates. A rate that stays the same keeps count of what is already used.
 func (q *Quota) Set(rates Rates) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -51,15 +51,15 @@ func (q *Quota) Set(rates Rates) {
 	q.rates = rates
 }
 
-// Rates gives the rates that hold now.
+// Rates returns the rates now in force.
 func (q *Quota) Rates() Rates {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	return q.rates
 }
 
-// Take counts a message of so many bytes, or refuses it. A message may be larger than what is left, or than a second's
-// bytes: then the key waits longer for the next one.
+// Take counts a message of the given size, or refuses it. A message may be larger than what is left, and larger than a
+// second's bytes; the key then waits longer before it may send the next one.
 func (q *Quota) Take(bytes int) error {
 	if wait := q.take(time.Now(), bytes); wait > 0 {
 		return q.refusal(wait)
@@ -84,7 +84,7 @@ func (q *Quota) Await(ctx context.Context, bytes int) error {
 	}
 }
 
-// take counts a message, or gives how long to wait for it.
+// take counts a message, or returns how long to wait before it may be sent.
 func (q *Quota) take(now time.Time, bytes int) (wait time.Duration) {
 	if q == nil {
 		return 0
@@ -102,7 +102,7 @@ func (q *Quota) take(now time.Time, bytes int) (wait time.Duration) {
 	return 0
 }
 
-// missing is how long it takes until anything is left.
+// missing returns how long it takes until the limiter has something left.
 func missing(l *rate.Limiter, now time.Time) time.Duration {
 	if l.Limit() == rate.Inf {
 		return 0
@@ -114,7 +114,7 @@ func missing(l *rate.Limiter, now time.Time) time.Duration {
 	return max(time.Duration(lacking/float64(l.Limit())*float64(time.Second)), time.Millisecond)
 }
 
-// spend takes from what is left and, beyond it, from what comes.
+// spend takes from what is left and, once that is used up, from what becomes available later.
 func spend(l *rate.Limiter, now time.Time, n int) {
 	for l.Limit() != rate.Inf && n > 0 {
 		part := min(n, l.Burst())

@@ -13,7 +13,7 @@ import (
 func TestQuotaOfMessages(t *testing.T) {
 	q, now := NewQuota(Rates{MessagesPerSecond: 10}), time.Now()
 	for range 10 {
-		require.Zero(t, q.take(now, 1<<20), "what comes in a second may come at once")
+		require.Zero(t, q.take(now, 1<<20), "a second's amount may come in one burst")
 	}
 	require.Equal(t, 100*time.Millisecond, q.take(now, 1).Round(time.Millisecond))
 	require.Zero(t, q.take(now.Add(100*time.Millisecond), 1))
@@ -43,7 +43,7 @@ func TestQuotaRefuses(t *testing.T) {
 	require.NoError(t, NewQuota(Rates{}).Await(ctx, 1), "nothing to wait for")
 	require.ErrorIs(t, q.Await(ctx, 1), context.Canceled)
 	q.Set(Rates{MessagesPerSecond: 1000})
-	require.NoError(t, q.Await(t.Context(), 1<<30), "a change holds for whoever has the quota")
+	require.NoError(t, q.Await(t.Context(), 1<<30), "a change applies to everyone who shares the quota")
 	var none *Quota
 	require.NoError(t, none.Take(1))
 }

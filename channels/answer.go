@@ -12,8 +12,8 @@ import (
 	"openintent/intents"
 )
 
-// answers gives channels of one intent their wire form, as of the head's time. Agents that departed since they were
-// added are left out of the member lists, even where the departure has not reached the stored list yet.
+// answers returns channels of one intent in their wire form, as of the head's time. The member lists leave out agents that
+// departed after they were added, even if the stored list still has them.
 func (s *Service) answers(tx *database.Tx, head *intents.Head, rules []*Rules) ([]*openintentv1.Channel, error) {
 	var listed []string
 	seen := make(map[string]bool)
@@ -41,7 +41,7 @@ func (s *Service) answers(tx *database.Tx, head *intents.Head, rules []*Rules) (
 	return channels, nil
 }
 
-// answer gives one channel its wire form as the transaction has it stored now.
+// answer returns one channel in its wire form, as the transaction has stored it by now.
 func (s *Service) answer(tx *database.Tx, head *intents.Head, key Key) (*openintentv1.Channel, error) {
 	rules, err := loadRules(tx, head.IntentNo, head.IntentID, "channel_no = ?", key.ChannelNo)
 	if err != nil {
@@ -104,7 +104,7 @@ func timestampOrNil(at time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(at)
 }
 
-// historyOf reads the option; unspecified is the default.
+// historyOf reads the history option; unspecified means the default.
 func historyOf(history openintentv1.ChannelHistory) History {
 	if history == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
 		return HistoryFromJoin
@@ -112,7 +112,7 @@ func historyOf(history openintentv1.ChannelHistory) History {
 	return HistoryAll
 }
 
-// policyOf reads a member policy from the wire; unspecified is the default.
+// policyOf reads a member policy from the wire; unspecified means the default.
 func policyOf(policy openintentv1.MemberPolicy) Policy {
 	if policy == openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT {
 		return PolicyExplicit

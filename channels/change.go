@@ -10,7 +10,7 @@ import (
 	"openintent/intents"
 )
 
-// subject is the channel that a change is about, as read under the lock of its intent's head.
+// subject is the channel that a call changes, as read under the lock on its intent's head.
 type subject struct {
 	caller caller.Caller
 	head   *intents.Head
@@ -19,11 +19,11 @@ type subject struct {
 	count  Count
 }
 
-// closed tells whether the channel is closed at the time of the decision, and since when.
+// closed reports whether the channel is closed at the time of the decision, and since when.
 func (s *subject) closed() (time.Time, bool) { return s.rules.ClosedBy(s.count, s.head, s.head.Now()) }
 
-// change lets a manager of a channel change it under the lock of its intent's head, and answers with the channel as it
-// is then stored.
+// change lets a manager of a channel change it under the lock on its intent's head, and returns the channel as it is stored
+// after that.
 func (s *Service) change(
 	ctx context.Context, channelID string, apply func(*database.Tx, *subject) error,
 ) (*openintentv1.Channel, error) {
@@ -38,7 +38,7 @@ func (s *Service) change(
 	return answer, err
 }
 
-// manage runs work on one channel in a transaction that holds the lock, for callers that manage the channel.
+// manage runs work on one channel in a transaction that holds the lock. It refuses callers that do not manage the channel.
 func (s *Service) manage(ctx context.Context, channelID string, work func(*database.Tx, *subject) error) error {
 	c, err := caller.Known(ctx)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Key names a channel in rows: its intent's number and its own number within the intent. Neither ever changes.
+// Key identifies a channel in rows, by its intent's number and its own number within the intent. Neither ever changes.
 type Key struct {
 	IntentNo  int64
 	ChannelNo int64
 }
 
-// DistinctKeys sorts keys and leaves each once.
+// DistinctKeys sorts keys and removes duplicates.
 func DistinctKeys(keys []Key) []Key {
 	slices.SortFunc(keys, func(a, b Key) int {
 		return cmp.Or(cmp.Compare(a.IntentNo, b.IntentNo), cmp.Compare(a.ChannelNo, b.ChannelNo))
@@ -20,7 +20,7 @@ func DistinctKeys(keys []Key) []Key {
 	return slices.Compact(keys)
 }
 
-// Policy is who may take part in a channel.
+// Policy says who may take part in a channel.
 type Policy string
 
 const (
@@ -30,48 +30,49 @@ const (
 	PolicyIntent Policy = "intent"
 )
 
-// History is what a member that a manager adds sees of what was sent before.
+// History says which earlier messages a newly added member sees.
 type History string
 
 const (
-	// HistoryAll shows everything that is still listed.
+	// HistoryAll shows all messages that are still listed.
 	HistoryAll History = "all"
-	// HistoryFromJoin shows what is sent after the member was added.
+	// HistoryFromJoin shows only messages that are sent after the member was added.
 	HistoryFromJoin History = "from_join"
 )
 
-// DefaultMaxMessages is how many messages a channel lists when its options do not say.
+// DefaultMaxMessages is how many messages a channel lists if its options do not say.
 const DefaultMaxMessages = 1000
 
-// Rules is what a channel is and who takes part in it, as of one epoch of its intent. It is never changed once loaded
-// and may be shared.
+// Rules describe a channel and decide who takes part in it, as of one epoch of its intent. They never change once loaded and
+// may be shared.
 type Rules struct {
 	Key
-	// ID is the channel's id, IntentID its intent's, TaskID that of the task it is scoped to, or empty.
+	// ID is the channel's id and IntentID its intent's. TaskID is the id of the task that the channel is scoped to, or empty.
 	ID, IntentID, TaskID string
 	// Name is unique among the intent's open channels.
 	Name string
-	// CreatedBy is the agent that created it and therefore manages it.
+	// CreatedBy is the agent that created the channel and therefore manages it.
 	CreatedBy string
 	Policy    Policy
 	// Audit copies every message to the intent's event log.
 	Audit bool
-	// TTL is how long the channel stays open after its last message; zero: until the intent ends.
+	// TTL is how long the channel stays open after its last message; zero means until the intent ends.
 	TTL time.Duration
 	// MaxMessages is how many of the newest messages are listed; always above zero.
 	MaxMessages int64
 	History     History
 	CreatedAt   time.Time
-	// OpenedThrough is the newest message's ordinal when the channel was last opened, from explicit to all of the intent.
+	// OpenedThrough is the newest message's ordinal when the policy last changed from explicit to intent.
 	OpenedThrough int64
-	// ClosedAt is the closing as stored; zero says only that none is stored. Ask ClosedBy.
+	// ClosedAt is the stored time of the closing. Zero means only that no closing is stored; ClosedBy decides whether the
+	// channel is closed.
 	ClosedAt time.Time
-	// Deleted channels are absent for every client.
+	// Deleted is true for a deleted channel; no client sees one.
 	Deleted bool
 
 	members []member
 	listed  map[string]member
-	// insiders are those who were members when the channel was last opened.
+	// insiders are the agents that were members when the channel was last opened.
 	insiders map[string]insider
 }
 
@@ -84,9 +85,9 @@ type member struct {
 	joinedAfter int64
 }
 
-// Count is how far a channel's messages have come.
+// Count says how many messages a channel has had.
 type Count struct {
-	// Messages is the number ever sent, which is the newest message's ordinal.
+	// Messages is how many messages were ever sent, which is the newest message's ordinal.
 	Messages int64
 	// Floor is the ordinal up to which messages are evicted.
 	Floor int64
@@ -94,7 +95,7 @@ type Count struct {
 	LastMessageAt time.Time
 }
 
-// newRules completes rules with their member list; members come in the list's order.
+// newRules completes rules with their member list; the members are in the list's order.
 func newRules(rules Rules, members []member) *Rules {
 	rules.members = members
 	rules.listed = make(map[string]member, len(members))
@@ -104,7 +105,8 @@ func newRules(rules Rules, members []member) *Rules {
 	return &rules
 }
 
-// Members gives the listed agents in the order they were added, departed ones included: ask Lists.
+// Members returns the listed agents in the order in which they were added. They include departed agents; Lists decides
+// whether an agent is still a member.
 func (r *Rules) Members() []string {
 	agents := make([]string, len(r.members))
 	for i, m := range r.members {

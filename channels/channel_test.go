@@ -10,7 +10,7 @@ import (
 	"openintent/intents"
 )
 
-// at is a moment of the pure tests, in seconds after an arbitrary one.
+// at returns a moment for the pure tests, in seconds after an arbitrary one.
 func at(seconds int) time.Time { return time.Unix(1_700_000_000+int64(seconds), 0).UTC() }
 
 const never = -1
@@ -34,7 +34,7 @@ func TestClosedByDecidesByStoredClosingIntentAndTime(t *testing.T) {
 		ended    int
 		resumed  int
 		now      time.Time
-		closedAt int // never: open
+		closedAt int // never means open
 	}{
 		{"without a time to live it stays open", 0, 0, 5, never, intents.StatusActive, never, never, at(1e6), never},
 		{"a stored closing counts", 0, 0, 5, 9, intents.StatusActive, never, never, at(10), 9},
@@ -42,17 +42,17 @@ func TestClosedByDecidesByStoredClosingIntentAndTime(t *testing.T) {
 		{"the time runs from the creation", 10, 0, never, never, intents.StatusActive, never, never, at(10), 10},
 		{"a microsecond before the deadline it is open", 10, 0, never, never, intents.StatusActive, never, never, at(10).Add(-microsecond), never},
 		{"the time runs from the last message", 10, 0, 7, never, intents.StatusActive, never, never, at(16), never},
-		{"and is out ten seconds after it", 10, 0, 7, never, intents.StatusActive, never, never, at(17), 17},
+		{"it runs out ten seconds after it", 10, 0, 7, never, intents.StatusActive, never, never, at(17), 17},
 		{"a draft's channels lapse like others", 10, 0, 7, never, intents.StatusDraft, never, never, at(17), 17},
 		{"a blocked intent's channels lapse like others", 10, 0, 7, never, intents.StatusBlocked, never, never, at(17), 17},
 		{"it stands still while suspended", 10, 0, 7, never, intents.StatusSuspended, never, never, at(1e6), never},
-		{"it starts afresh on resuming", 10, 0, 7, never, intents.StatusActive, never, 100, at(109), never},
-		{"and runs out then", 10, 0, 7, never, intents.StatusActive, never, 100, at(110), 110},
+		{"it starts again on resuming", 10, 0, 7, never, intents.StatusActive, never, 100, at(109), never},
+		{"it runs out ten seconds after resuming", 10, 0, 7, never, intents.StatusActive, never, 100, at(110), 110},
 		{"a message after resuming counts", 10, 0, 105, never, intents.StatusActive, never, 100, at(110), never},
 		{"the intent's end closes", 0, 0, 7, never, intents.StatusCompleted, 50, never, at(60), 50},
 		{"abandoning closes too", 0, 0, 7, never, intents.StatusAbandoned, 50, never, at(60), 50},
-		{"what lapsed before the end closed at its deadline", 10, 0, 7, never, intents.StatusCompleted, 50, never, at(60), 17},
-		{"what would have lapsed after the end closed with it", 10, 0, 45, never, intents.StatusCompleted, 50, never, at(60), 50},
+		{"a channel that lapsed before the end closed at its deadline", 10, 0, 7, never, intents.StatusCompleted, 50, never, at(60), 17},
+		{"a channel that would have lapsed after the end closed with the intent", 10, 0, 45, never, intents.StatusCompleted, 50, never, at(60), 50},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestClosedByDecidesByStoredClosingIntentAndTime(t *testing.T) {
 	}
 }
 
-// However the time passes: once closed, always closed and since the same moment, which lies after the last message.
+// A closed channel stays closed, however much time passes. Its closing time stays the same and lies after the last message.
 func TestClosedByNeverReopens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		created := rapid.IntRange(0, 100).Draw(t, "created")
@@ -125,5 +125,5 @@ func TestManagesIsForTheCreatorTheCoordinatorAndTheOperator(t *testing.T) {
 	require.True(t, rules.Manages("creator", false, everyone, at(2)))
 	require.True(t, rules.Manages("operator", true, everyone, at(2)))
 	require.False(t, rules.Manages("member", false, everyone, at(2)))
-	require.False(t, rules.Manages("anybody", false, everyone, at(2)), "admin for want of a list does not manage channels")
+	require.False(t, rules.Manages("anybody", false, everyone, at(2)), "admin access that comes from the lack of a list does not manage channels")
 }

@@ -10,7 +10,7 @@ import (
 	"openintent/intents"
 )
 
-// A time to live runs by the clock from the creation, the last message and a resumption on, though the log's times go on an hour
+// A time to live runs by the clock from the creation, the last message and a resumption, even if the log's times are an hour
 // ahead of the clock.
 func TestATimeToLiveFollowsTheClockOnALogAhead(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
@@ -50,14 +50,14 @@ func TestATimeToLiveFollowsTheClockOnALogAhead(t *testing.T) {
 		h.clock.Advance(9 * time.Second)
 		h.message(t, resumed)
 		require.NoError(t, h.setIntentStatus(t, intentID, statusSuspended))
-		require.Equal(t, open, h.get(t, lapsed).GetStatus(), "a suspension closes what has lapsed by the clock, not by the log")
+		require.Equal(t, open, h.get(t, lapsed).GetStatus(), "a suspension closes channels that have lapsed by the clock, not by the log")
 		h.clock.Advance(time.Minute)
 		require.NoError(t, h.setIntentStatus(t, intentID, statusActive))
 		lapses(resumed)
 	})
 }
 
-// closed_at lies after the channel's last message in the order of the log, and so may lie ahead of the clock.
+// closed_at lies after the channel's last message in the order of the log, so it may lie ahead of the clock.
 func TestAChannelClosesAfterItsLastMessageOnALogAhead(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t, "alice")
@@ -81,7 +81,7 @@ func TestAChannelClosesAfterItsLastMessageOnALogAhead(t *testing.T) {
 	})
 }
 
-// A member is added after its last departure, also where that has a time ahead of the clock.
+// A member is added after its last departure, even if that has a time ahead of the clock.
 func TestMembersThatDepartedAheadOfTheClock(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		h.clock.Advance(time.Hour)

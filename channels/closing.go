@@ -8,14 +8,14 @@ import (
 	"openintent/intents"
 )
 
-// closing is a channel and the time at which it closed.
+// closing is a channel with the time at which it closed.
 type closing struct {
 	rules *Rules
 	at    time.Time
 }
 
-// close makes closings of one intent lasting. It is the only code that closes channels: the hooks of OnClosing run
-// here, once for each closing time, whatever the cause.
+// close stores closings of one intent's channels. No other code closes channels. It runs the hooks of OnClosing once for each
+// closing time, whatever the cause.
 func (s *Service) close(tx *database.Tx, head *intents.Head, closings []closing) error {
 	if len(closings) == 0 {
 		return nil
@@ -52,19 +52,19 @@ func (s *Service) close(tx *database.Tx, head *intents.Head, closings []closing)
 	return nil
 }
 
-// closeForIntent closes an intent's channels at its end: those that lapsed before at their deadlines, the others with
-// it.
+// closeForIntent closes an intent's channels when the intent ends. Channels that lapsed before close at their deadlines, the
+// others at the intent's end.
 func (s *Service) closeForIntent(tx *database.Tx, head *intents.Head, at time.Time) error {
 	return s.closeOpen(tx, head, at, everyOpen, "closed_at IS NULL")
 }
 
-// closeForTask closes the channels of a task that is over.
+// closeForTask closes the channels of a task that has ended.
 func (s *Service) closeForTask(tx *database.Tx, head *intents.Head, taskID string) error {
 	return s.closeOpen(tx, head, head.Tick(), everyOpen, "closed_at IS NULL AND task_id = ?", taskID)
 }
 
-// closeForSuspension closes for good what has lapsed by the time at which an intent is about to be suspended, because
-// time says nothing about a suspended intent's channels.
+// closeForSuspension closes for good the channels that have lapsed by the time at which their intent is about to be suspended,
+// because channels of a suspended intent do not close by the passing of time.
 func (s *Service) closeForSuspension(tx *database.Tx, head *intents.Head, at time.Time) error {
 	return s.closeOpen(tx, head, at, lapsedOnly, "closed_at IS NULL AND ttl_seconds IS NOT NULL")
 }
@@ -74,8 +74,8 @@ const (
 	lapsedOnly = false
 )
 
-// closeOpen closes those of the intent's open channels that meet the condition: what has lapsed at its deadline, and the
-// others at the given time, if every one is meant.
+// closeOpen closes open channels of the intent that meet the condition. A channel that has lapsed closes at its deadline. The
+// others close at the given time if every is true, and stay open otherwise.
 func (s *Service) closeOpen(
 	tx *database.Tx, head *intents.Head, at time.Time, every bool, condition string, args ...any,
 ) error {
@@ -98,7 +98,7 @@ func (s *Service) closeOpen(
 	return s.close(tx, head, closings)
 }
 
-// makeLasting stores the closing of a channel that lapsed; one that is stored already stays as it is.
+// makeLasting stores the closing of a channel that lapsed; a closing that is stored already stays as it is.
 func (s *Service) makeLasting(tx *database.Tx, subject *subject, closedAt time.Time) error {
 	if !subject.rules.ClosedAt.IsZero() {
 		return nil

@@ -21,7 +21,7 @@ const (
 	statusSuspended = openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT
 )
 
-// withTTL opens a channel that lives so many seconds.
+// withTTL creates a channel with a time to live in seconds.
 func (h *house) withTTL(t require.TestingT, intentID, name string, seconds int64) string {
 	return h.create(t, "alice", &createRequest{
 		IntentId: intentID, Name: name, Options: &optionsMessage{TtlSeconds: &seconds},
@@ -62,7 +62,7 @@ func TestATimeToLiveEndsOnEveryPathAtTheDeadline(t *testing.T) {
 		require.Equal(t, deadline, channel.GetClosedAt().AsTime())
 		require.Empty(t, h.list(t, intentID, ptr(open)))
 		require.Equal(t, channel.String(), h.list(t, intentID, ptr(closed))[0].String())
-		require.Nil(t, findByName(), "a reader finds no open one, and changes nothing")
+		require.Nil(t, findByName(), "a reader finds no open channel, and changes nothing")
 		_, err = h.addMembers(as("alice"), id, "carol")
 		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
 		require.True(t, h.stored(t, id).ClosedAt.IsZero())
@@ -70,7 +70,7 @@ func TestATimeToLiveEndsOnEveryPathAtTheDeadline(t *testing.T) {
 		h.clock.Advance(time.Hour)
 		require.NoError(t, h.channels.Sweep(t.Context()))
 		require.Equal(t, deadline, h.stored(t, id).ClosedAt)
-		require.Equal(t, channel.String(), h.get(t, id).String(), "the sweep changes nothing that can be seen")
+		require.Equal(t, channel.String(), h.get(t, id).String(), "the sweep changes nothing that a client can see")
 		require.Equal(t, []observedClosing{{ids: []string{id}, at: deadline}}, h.takeClosings())
 		require.NoError(t, h.channels.Sweep(t.Context()))
 		require.Empty(t, h.takeClosings())
@@ -93,7 +93,7 @@ func TestFindingByNameGoesByTheGivenCounts(t *testing.T) {
 			found, err = h.channels.FindOpenByName(tx, head, "n", counts)
 			require.NoError(t, err)
 			require.Nil(t, found)
-			require.EqualValues(t, 1, counts[key].Messages, "the stored count is handed on")
+			require.EqualValues(t, 1, counts[key].Messages, "the stored count is added to the given ones")
 			return nil
 		})
 		require.Len(t, h.takeClosings(), 1)
@@ -116,7 +116,7 @@ func TestChangingTheTimeToLive(t *testing.T) {
 		require.Equal(t, open, h.get(t, longer).GetStatus())
 		require.Equal(t, open, h.get(t, cleared).GetStatus())
 
-		// The time runs from the last message whenever it was set, so it may be out already.
+		// The time to live runs from the last message, whenever it was set, so it may have run out already.
 		created := h.get(t, shorter).GetCreatedAt().AsTime()
 		channel := set(shorter, ptr(int64(3)))
 		require.Equal(t, closed, channel.GetStatus())
@@ -133,13 +133,13 @@ func TestSuspensionStopsTheTimeAndResumptionRestartsIt(t *testing.T) {
 		h.clock.Advance(50 * time.Second)
 
 		require.NoError(t, h.setIntentStatus(t, intentID, statusSuspended))
-		require.Equal(t, lapsedAt, h.get(t, lapsed).GetClosedAt().AsTime(), "what had lapsed does not come back")
+		require.Equal(t, lapsedAt, h.get(t, lapsed).GetClosedAt().AsTime(), "a channel that had lapsed does not come back")
 		require.Equal(t, []observedClosing{{ids: []string{lapsed}, at: lapsedAt}}, h.takeClosings())
 		h.clock.Advance(time.Hour)
 		require.NoError(t, h.channels.Sweep(t.Context()))
 		require.Equal(t, open, h.get(t, running).GetStatus())
 
-		// A task that ends meanwhile ends its channel at that time, not at a deadline that stands still.
+		// A task that ends during the suspension closes its channel at that time, not at the stopped deadline.
 		taskID := h.task(t, intentID)
 		scoped := h.create(t, "alice", &createRequest{
 			IntentId: intentID, Name: "scoped", TaskId: &taskID, Options: &optionsMessage{TtlSeconds: ptr(int64(1))},
@@ -209,7 +209,7 @@ func TestTheEndOfAnIntentClosesItsChannels(t *testing.T) {
 	}
 }
 
-// An intent may have many channels with long member lists, and closing them needs none.
+// An intent may have many channels with long member lists; closing them reads none of these lists.
 func TestClosingReadsNoMemberLists(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t, "alice")
@@ -243,7 +243,7 @@ func TestTheEndOfATaskClosesItsChannels(t *testing.T) {
 		require.Equal(t, []observedClosing{{ids: []string{scoped}, at: channel.GetClosedAt().AsTime()}}, h.takeClosings())
 		require.Equal(t, others, ids(h.list(t, intentID, ptr(open))))
 
-		// What is sent elsewhere in the intent afterwards comes after the closing.
+		// Messages that are sent later in other channels of the intent come after the closing.
 		require.True(t, h.message(t, others[1]).After(channel.GetClosedAt().AsTime()))
 	})
 }
@@ -266,7 +266,7 @@ func TestAHookThatFailsUndoesTheCause(t *testing.T) {
 
 func TestClosingLiesAfterTheLastMessage(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		// The clock stands still, so that only the head's own time can tell before from after.
+		// The clock stands still, so only the head's own time distinguishes before from after.
 		id := h.create(t, "alice", &createRequest{IntentId: h.intent(t, "alice"), Name: "n"}).GetId()
 		h.message(t, id)
 		last := h.message(t, id)
@@ -323,13 +323,13 @@ func TestSweepGoesOnPastAnIntentThatFails(t *testing.T) {
 	})
 }
 
-// A channel that lives on must not cost each turn of the sweep something, however many there are.
+// Open channels must not make each turn of the sweep slower, however many there are.
 func TestSweepFindsLapsedChannelsByIndex(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		explain := map[database.Engine]string{database.SQLite: "EXPLAIN QUERY PLAN ", database.PostgreSQL: "EXPLAIN "}
 		var plan []string
 		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
-			if tx.Engine() == database.PostgreSQL { // which reads small tables whole
+			if tx.Engine() == database.PostgreSQL { // PostgreSQL would scan a small table
 				if err := tx.Pipeline(database.Statement{SQL: "SET LOCAL enable_seqscan = off"}); err != nil {
 					return err
 				}

@@ -7,8 +7,8 @@ import (
 	"openintent/database"
 )
 
-// PrepareCounts gives the statement that reads the counts of channels, to be sent along with others, and the map that
-// it fills when it runs. Channels that do not exist are missing from the map.
+// PrepareCounts returns the statement that reads the counts of channels, to be sent together with others, and the map that it
+// fills when it runs. The map lacks channels that do not exist.
 func PrepareCounts(tx *database.Tx, keys []Key) (database.Statement, map[Key]*Count) {
 	intentNos, channelNos := columns(keys)
 	in, args := tx.InRows(intentNos, channelNos)
@@ -50,7 +50,8 @@ func LoadCount(tx *database.Tx, key Key) (Count, error) {
 	return *counts[key], nil
 }
 
-// CountStatements gives the statements that store changed counts of existing channels, whose heads are locked.
+// CountStatements returns the statements that store changed counts of existing channels. The caller has locked the heads of
+// their intents.
 func CountStatements(tx *database.Tx, counts map[Key]*Count) []database.Statement {
 	keys := make([]Key, 0, len(counts))
 	for key := range counts {
@@ -78,7 +79,7 @@ func CountStatements(tx *database.Tx, counts map[Key]*Count) []database.Statemen
 		})
 }
 
-// columns gives keys as columns of rows.
+// columns returns keys as columns of rows.
 func columns(keys []Key) (intentNos, channelNos database.Column) {
 	intents, channels := make([]int64, len(keys)), make([]int64, len(keys))
 	for i, key := range keys {

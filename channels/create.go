@@ -13,7 +13,7 @@ import (
 	"openintent/intents"
 )
 
-// CreateChannel opens a channel, for whoever may read the intent. An audited one needs more, see mayAudit.
+// CreateChannel creates a channel, for callers that may read the intent. An audited channel needs more access, see mayAudit.
 func (s *Service) CreateChannel(
 	ctx context.Context, req *openintentv1.CreateChannelRequest,
 ) (*openintentv1.Channel, error) {
@@ -58,14 +58,14 @@ func (s *Service) CreateChannel(
 	return answer, err
 }
 
-// mayAudit refuses an agent that may not begin to audit a channel. The copies of its messages are in the intent's log, for
-// everybody to read who may read the log, so it takes write access that somebody gave: that an intent is open to everyone
-// does not let everyone open its channels.
+// mayAudit refuses an agent that may not begin to audit a channel. The intent's log gets copies of the channel's messages, and
+// everybody who may read the log reads them. So auditing needs write access that somebody gave: an intent being open to
+// everyone does not let everyone publish the messages of its channels.
 func mayAudit(c caller.Caller, acting string, access *intents.Rules, now time.Time) error {
 	return access.RequireGiven(c, acting, intents.PermissionWrite, now)
 }
 
-// draft checks a request and gives the channel it asks for, before it has a number and members.
+// draft checks a request and returns the requested channel, still without a number and members.
 func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest) (Rules, error) {
 	createdBy, err := c.ActAs("created_by", req.GetCreatedBy())
 	if err != nil {
@@ -100,16 +100,16 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 	}, nil
 }
 
-// CreateImplicit opens a channel because somebody sends to a name that no open channel of the intent has (RFC-0021
-// section 1.4): open to every agent on the intent, with default options. The head is locked; whoever calls has checked
-// the creator's access.
+// CreateImplicit creates a channel because somebody sends to a name that no open channel of the intent has (RFC-0021
+// section 1.4). The channel is open to every agent on the intent and has default options. The caller has locked the head and
+// checked the creator's access.
 func (s *Service) CreateImplicit(tx *database.Tx, head *intents.Head, name, createdBy string) (*Rules, error) {
 	return s.create(tx, head, Rules{
 		Name: name, CreatedBy: createdBy, Policy: PolicyIntent, MaxMessages: DefaultMaxMessages, History: HistoryAll,
 	}, nil)
 }
 
-// create decides under the head's lock whether a channel may open and stores it.
+// create decides under the head's lock whether the channel may be created, and stores it.
 func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agentIDs []string) (*Rules, error) {
 	if err := s.CheckName("name", draft.Name); err != nil {
 		return nil, err

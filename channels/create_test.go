@@ -46,13 +46,13 @@ func TestCreateMergesOptionsWithDefaults(t *testing.T) {
 			Members: []string{"bob", "carol", "bob", "alice", "carol"},
 			Options: &optionsMessage{Audit: ptr(true), TtlSeconds: ptr(int64(3600))},
 		})
-		require.Equal(t, []string{"bob", "carol", "alice"}, full.GetMembers(), "in order, each once")
+		require.Equal(t, []string{"bob", "carol", "alice"}, full.GetMembers(), "in order, each agent once")
 		require.Equal(t, explicit, full.GetMemberPolicy())
 		require.True(t, full.GetOptions().GetAudit())
 		require.EqualValues(t, 3600, full.GetOptions().GetTtlSeconds())
 		require.EqualValues(t, 1000, full.GetOptions().GetMaxMessages())
 
-		require.Equal(t, full.String(), h.get(t, full.GetId()).String(), "the answer is what is stored")
+		require.Equal(t, full.String(), h.get(t, full.GetId()).String(), "the answer equals the stored channel")
 		require.Equal(t, []string{plain.GetId(), full.GetId()}, ids(h.list(t, intentID, nil)))
 	})
 }
@@ -176,14 +176,14 @@ func TestNamesAreUniqueAmongOpenChannels(t *testing.T) {
 		require.NotEqual(t, second.GetId(), third.GetId())
 		h.takeClosings()
 
-		// A microsecond before its deadline the third still has the name; at the deadline it has not.
+		// A microsecond before its deadline the third channel still has the name; at the deadline it no longer has it.
 		deadline := third.GetCreatedAt().AsTime().Add(10 * time.Second)
 		h.clock.Set(deadline.Add(-time.Microsecond))
 		_, err = h.channels.CreateChannel(as("bob"), &createRequest{IntentId: intentID, Name: "n"})
 		requireFault(t, err, fault.AlreadyExists, "CHANNEL_NAME_TAKEN")
 		h.clock.Set(deadline)
 		h.create(t, "bob", &createRequest{IntentId: intentID, Name: "n"})
-		require.Equal(t, deadline, h.stored(t, third.GetId()).ClosedAt, "closed for good on the way")
+		require.Equal(t, deadline, h.stored(t, third.GetId()).ClosedAt, "creating the next channel closed the third for good")
 		require.Equal(t, []observedClosing{{ids: []string{third.GetId()}, at: deadline}}, h.takeClosings())
 	})
 }
@@ -252,7 +252,7 @@ func TestImplicitCreation(t *testing.T) {
 	})
 }
 
-// What a transaction did not commit, nobody may see later, though its epoch number is used again by another change.
+// No later transaction sees a change that was rolled back.
 func TestRolledBackChangesAreNotRemembered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t, "alice")
@@ -269,16 +269,16 @@ func TestRolledBackChangesAreNotRemembered(t *testing.T) {
 			require.NoError(t, err)
 			again, err := h.channels.Rules(tx, key, head.Epoch)
 			require.NoError(t, err)
-			require.Same(t, undone, again, "the transaction itself reads it once")
+			require.Same(t, undone, again, "the transaction itself reads the rules once")
 			h.channels.changed(tx, head, key)
 			again, err = h.channels.Rules(tx, key, head.Epoch)
 			require.NoError(t, err)
-			require.NotSame(t, undone, again, "and anew after the next change")
+			require.NotSame(t, undone, again, "it reads them again after the next change")
 			return stop
 		})
 		require.ErrorIs(t, err, stop)
 		require.Equal(t, []string{"mallory"}, undone.Members(), "the transaction itself sees its change")
-		require.Empty(t, h.takeChanges()[1:], "only the creation was told")
+		require.Empty(t, h.takeChanges()[1:], "only the creation was reported")
 
 		added, err := h.addMembers(as("alice"), channel.GetId(), "bob")
 		require.NoError(t, err)
@@ -289,7 +289,7 @@ func TestRolledBackChangesAreNotRemembered(t *testing.T) {
 			require.Equal(t, []string{"bob"}, rules.Members())
 			again, err := h.channels.Rules(tx, key, head.Epoch)
 			require.NoError(t, err)
-			require.Same(t, rules, again, "rules of a settled epoch are kept")
+			require.Same(t, rules, again, "the cache keeps rules of a committed epoch")
 			return nil
 		})
 	})

@@ -7,7 +7,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// DeleteChannel closes a channel and marks it as deleted; the hooks of OnDeleting arrange for its messages.
+// DeleteChannel closes a channel and marks it as deleted; the hooks of OnDeleting take care of its messages.
 func (s *Service) DeleteChannel(
 	ctx context.Context, req *openintentv1.DeleteChannelRequest,
 ) (*openintentv1.DeleteChannelResponse, error) {
@@ -39,7 +39,7 @@ func (s *Service) DeleteChannel(
 	}, nil
 }
 
-// Remove erases the last rows of a deleted channel, when its messages are gone. Its id stays absent for ever.
+// Remove erases the last rows of a deleted channel once its messages are gone. No channel ever has its id again.
 func (s *Service) Remove(tx *database.Tx, key Key) error {
 	statements := []database.Statement{clearMembers(key), clearInsiders(key)}
 	for _, table := range []string{"channel_heads", "channels"} {

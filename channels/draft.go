@@ -16,8 +16,8 @@ const (
 	maxMaxMessages = 1_000_000_000
 )
 
-// CheckName refuses what cannot be a channel's name; field is what the caller calls it. A name is kept as given: it is
-// not trimmed and compares by its bytes.
+// CheckName refuses a text that cannot be a channel's name; field is the field of the request that has it. The server keeps a
+// name as given: it does not trim it, and compares names by their bytes.
 func (s *Service) CheckName(field, name string) error {
 	switch length := utf8.RuneCountInString(name); {
 	case length > s.maxNameLength:
@@ -32,8 +32,8 @@ func (s *Service) CheckName(field, name string) error {
 	return nil
 }
 
-// checkMembers refuses names that no agent can have and lists over the bound, and collapses repetitions; the first
-// place of each name counts.
+// checkMembers refuses names that no agent can have, and lists that are too long. It removes repetitions; the first place of
+// each name counts.
 func (s *Service) checkMembers(members []string) ([]string, error) {
 	seen := make(map[string]bool, len(members))
 	distinct := make([]string, 0, len(members))
@@ -56,7 +56,7 @@ func (s *Service) checkMemberCount(count int) error {
 	return nil
 }
 
-// ttlOf turns the wire's seconds into a time to live; nil is none.
+// ttlOf turns the wire's seconds into a time to live; nil means none.
 func ttlOf(seconds *int64) (time.Duration, error) {
 	if seconds == nil {
 		return 0, nil
@@ -68,7 +68,7 @@ func ttlOf(seconds *int64) (time.Duration, error) {
 	return time.Duration(*seconds) * time.Second, nil
 }
 
-// maxMessagesOf turns the wire's bound into ours; nil is the default.
+// maxMessagesOf reads the bound on listed messages from the wire; nil means the default.
 func maxMessagesOf(bound *int64) (int64, error) {
 	if bound == nil {
 		return DefaultMaxMessages, nil

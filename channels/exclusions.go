@@ -6,8 +6,8 @@ import (
 	"openintent/database"
 )
 
-// Exclusions are an intent's open explicit channels as of one epoch, and which of them list some agents. They tell when an
-// agent comes to take part in a channel; whether it does, Rules.Participates decides.
+// Exclusions are an intent's open explicit channels as of one epoch, and which of them list some agents. They show when an
+// agent becomes able to take part in a channel; Rules.Participates decides whether it does.
 type Exclusions struct {
 	explicit map[int64]struct{}
 	listed   map[memberPlace]time.Time
@@ -19,7 +19,7 @@ type memberPlace struct {
 	Agent     string
 }
 
-// PrepareExclusions gives the statement that reads an intent's exclusions, and where it puts them.
+// PrepareExclusions returns the statement that reads an intent's exclusions, and where it puts them.
 func PrepareExclusions(tx *database.Tx, intentNo int64, agentIDs []string) (*Exclusions, database.Statement) {
 	e := &Exclusions{explicit: make(map[int64]struct{}), listed: make(map[memberPlace]time.Time)}
 	in, arg := tx.In("m.agent_id", agentIDs)
@@ -44,13 +44,14 @@ func PrepareExclusions(tx *database.Tx, intentNo int64, agentIDs []string) (*Exc
 	}
 }
 
-// Excludes tells whether the channel is an open explicit one that does not list the agent, whose last departure is given.
+// Excludes reports whether the channel is an open explicit one that does not list the agent; departedAt is the agent's last
+// departure.
 func (e *Exclusions) Excludes(channelNo int64, agent string, departedAt time.Time) bool {
 	_, explicit := e.explicit[channelNo]
 	return explicit && !e.listed[memberPlace{channelNo, agent}].After(departedAt)
 }
 
-// Admitting gives the channels of these exclusions that excluded the agent and, as of the later ones, no longer do.
+// Admitting returns the channels that exclude the agent by these exclusions, but no longer by the later ones.
 func (e *Exclusions) Admitting(later *Exclusions, agent string, departedBefore, departedAt time.Time) []int64 {
 	var admitting []int64
 	for no := range e.explicit {

@@ -65,6 +65,6 @@ func TestExclusionsTellWhoComesToTakePart(t *testing.T) {
 
 		_, err = h.closeChannel(as("alice"), closing.ID)
 		require.NoError(t, err)
-		require.False(t, h.exclusions(t, no, "bob").Excludes(closing.ChannelNo, "bob", never), "closed ones are no matter")
+		require.False(t, h.exclusions(t, no, "bob").Excludes(closing.ChannelNo, "bob", never), "closed channels do not count")
 	})
 }

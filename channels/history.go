@@ -7,17 +7,17 @@ import (
 	"openintent/database"
 )
 
-// insider is who was a member when a channel was opened.
+// insider is an agent that was a member when its channel was opened.
 type insider struct {
 	addedAt time.Time
-	// seenAfter is the ordinal up to which messages were not the member's to see.
+	// seenAfter is the ordinal up to which the member could not see messages.
 	seenAfter int64
 }
 
-// HistoryFloor gives the ordinal up to which an agent that takes part is not shown what others sent. On an explicit channel
-// whose members see what is sent from their joining on, that is how far the channel had come when the agent was added. On one
-// that was opened, it is how far the channel had come then, unless the agent was a member: it goes on seeing what it saw. A
-// departure ends that as it ends a membership (see Lists).
+// HistoryFloor returns the ordinal up to which other agents' messages are hidden from an agent that takes part. On an explicit
+// channel with HistoryFromJoin, it is how far the channel had come when the agent was added. On a channel that was opened, it
+// is how far the channel had come at that moment. An agent that was a member then still sees what it saw before, until a
+// departure ends this as it ends a membership (see Lists).
 func (r *Rules) HistoryFloor(agent string, departedAt time.Time) int64 {
 	switch {
 	case r.Policy == PolicyExplicit && r.History == HistoryFromJoin:
@@ -31,8 +31,8 @@ func (r *Rules) HistoryFloor(agent string, departedAt time.Time) int64 {
 	return r.OpenedThrough
 }
 
-// open notes, when an explicit channel is opened to the intent's agents, how far it has come and who its members are. The
-// rules are still those of the explicit channel.
+// open notes how far an explicit channel has come and who its members are, because it is being opened to the intent's agents.
+// The rules are still those of the explicit channel.
 func (r *Rules) open(tx *database.Tx, count Count) error {
 	presences, err := agents.LoadPresences(tx, r.Members())
 	if err != nil {
@@ -71,8 +71,8 @@ func clearInsiders(key Key) database.Statement {
 	}
 }
 
-// prepareInsiders gives the statement that reads the insiders of channels, which a condition on intent_no and channel_no
-// names, and the map that it fills.
+// prepareInsiders returns the statement that reads the insiders of the channels that meet a condition on intent_no and
+// channel_no, and the map that it fills.
 func prepareInsiders(condition string, args ...any) (database.Statement, map[Key]map[string]insider) {
 	all := make(map[Key]map[string]insider)
 	return database.Statement{

@@ -37,7 +37,7 @@ func TestTheHistoryFloor(t *testing.T) {
 	}
 }
 
-// Every way to read the rules gives the stored openings and joinings with them.
+// Every way to read the rules also reads the stored openings and joinings.
 func TestOpeningsAndJoiningsAreStored(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.create(t, "alice", &createRequest{
@@ -63,7 +63,7 @@ func TestOpeningsAndJoiningsAreStored(t *testing.T) {
 		}
 		_, err = h.removeMember(as("alice"), id, "first")
 		require.NoError(t, err)
-		require.Zero(t, h.stored(t, id).HistoryFloor("first", time.Time{}), "what it saw it goes on seeing")
+		require.Zero(t, h.stored(t, id).HistoryFloor("first", time.Time{}), "a member still sees what it saw before")
 		for range 1 {
 			h.message(t, id)
 		}

@@ -21,7 +21,7 @@ import (
 	"openintent/tasks"
 )
 
-// Shorter names for what the tests write most.
+// Shorter names for the types that the tests use most.
 type (
 	channelMessage = openintentv1.Channel
 	createRequest  = openintentv1.CreateChannelRequest
@@ -34,7 +34,7 @@ const (
 	explicit = openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT
 )
 
-// house is the rooms up to channels on a fresh database with a clock of the test's own.
+// house is the rooms up to channels on a fresh database with a clock that the test moves.
 type house struct {
 	db       *database.DB
 	clock    *databasetest.Clock
@@ -54,7 +54,7 @@ type observedClosing struct {
 	at  time.Time
 }
 
-// eachEngine runs a test on a house of each engine.
+// eachEngine runs a test on each engine, with a fresh house.
 func eachEngine(t *testing.T, run func(t *testing.T, h *house)) {
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) { run(t, newHouse(t, engine)) })
@@ -91,12 +91,12 @@ func newHouse(t *testing.T, engine database.Engine) *house {
 	return h
 }
 
-// replica is a channel room with bounds that tests can reach and caches of its own.
+// replica returns another channel room on the same database, with separate caches and bounds that tests can reach.
 func (h *house) replica() *Service {
 	return New(Config{DB: h.db, Intents: h.intents, Tasks: h.tasks, MaxMembers: 40})
 }
 
-// takeClosings gives the closings observed since it was last called.
+// takeClosings returns the closings observed since it was last called.
 func (h *house) takeClosings() []observedClosing {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -105,7 +105,7 @@ func (h *house) takeClosings() []observedClosing {
 	return taken
 }
 
-// takeChanges gives the channels told of since it was last called.
+// takeChanges returns the channels that OnChanged reported since it was last called.
 func (h *house) takeChanges() []Key {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -114,19 +114,19 @@ func (h *house) takeChanges() []Key {
 	return taken
 }
 
-// as is a context in which the agent calls.
+// as returns a context in which the agent calls.
 func as(agent string) context.Context {
 	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key", KeyRoles: []string{caller.AnyRole}})
 }
 
-// asOperator is a context in which the operator calls.
+// asOperator returns a context in which the operator calls.
 func asOperator() context.Context {
 	return caller.NewContext(context.Background(), caller.Caller{Agent: caller.Operator, IsOperator: true, KeyID: "key"})
 }
 
 func ptr[T any](v T) *T { return &v }
 
-// requireFault checks the kind and reason of a refusal and gives its metadata.
+// requireFault checks the kind and reason of a refusal and returns its metadata.
 func requireFault(t require.TestingT, err error, kind fault.Kind, reason string) map[string]string {
 	require.Error(t, err)
 	f := fault.From(err)
@@ -315,7 +315,7 @@ func (h *house) onIntent(intentID string, work func(tx *database.Tx, head *inten
 	})
 }
 
-// stored reads a channel's rules past every cache.
+// stored reads a channel's rules without any cache.
 func (h *house) stored(t require.TestingT, id string) *Rules {
 	var rules *Rules
 	h.write(t, id, func(tx *database.Tx, head *intents.Head, key Key) error {
@@ -326,7 +326,7 @@ func (h *house) stored(t require.TestingT, id string) *Rules {
 	return rules
 }
 
-// requirePages follows a list of channels in pages of two, and finds what it gives in one.
+// requirePages reads a list of channels in pages of two, and checks that they add up to the whole list.
 func requirePages(t require.TestingT, h *house, request *openintentv1.ListChannelsRequest, whole []*channelMessage) {
 	request.Limit = ptr(int32(2))
 	var followed []*channelMessage

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// piece is how many channels are looked at together: each may list many members.
+	// piece is how many channels one statement looks at; it is small because each may list many members.
 	piece = 64
-	// sizeOfChannel gives the bytes that a channel takes on a page, with its members.
+	// sizeOfChannel is an SQL expression for the bytes that a channel takes on a page, with its members.
 	sizeOfChannel = "400 + octet_length(c.name) + octet_length(c.created_by) + COALESCE((SELECT sum(octet_length(m.agent_id) + 3)" +
 		" FROM members AS m WHERE m.intent_no = c.intent_no AND m.channel_no = c.channel_no), 0)"
 )
 
-// listed is a place in the list of an intent's channels: first come those that are open, then those that are closed.
+// listed is a place in the list of an intent's channels, in which open channels come before closed ones.
 type listed struct {
-	closed    int64 // 1 among the closed ones
+	closed    int64 // 1 for a place among the closed channels
 	channelNo int64
 }
 
-// ListChannels lists a page of an intent's channels, open ones first, each group oldest first.
+// ListChannels lists a page of an intent's channels: open ones first, and each group oldest first.
 func (s *Service) ListChannels(
 	ctx context.Context, req *openintentv1.ListChannelsRequest,
 ) (*openintentv1.ListChannelsResponse, error) {
@@ -86,7 +86,7 @@ func withoutPlaces(found []placed) []*Rules {
 	return rules
 }
 
-// listRules reads the rules of the channels on a page that begins after a place; the status is unspecified for all.
+// listRules reads the rules of the channels on a page that begins after a place; an unspecified status selects all channels.
 func listRules(
 	tx *database.Tx, page *pages.Page, head *intents.Head, status openintentv1.ChannelStatus, after listed,
 ) (found []placed, err error) {
@@ -136,7 +136,8 @@ func listPiece(
 	return loadRules(tx, head.IntentNo, head.IntentID, in, wanted)
 }
 
-// openNow says in SQL what Rules.ClosedBy denies in Go, of a channel c with the head k, at the time of the intent's head.
+// openNow returns an SQL condition that a channel c with the head k is open at the time of the intent's head. It is the
+// opposite of Rules.ClosedBy.
 func openNow(head *intents.Head) (condition string, args []any) {
 	switch {
 	case head.Ended():
@@ -150,13 +151,13 @@ func openNow(head *intents.Head) (condition string, args []any) {
 		[]any{now, now, now - resumedAt(head)}
 }
 
-// closedNow is the opposite of openNow.
+// closedNow returns the opposite of openNow.
 func closedNow(head *intents.Head) (condition string, args []any) {
 	condition, args = openNow(head)
 	return "NOT (" + condition + ")", args
 }
 
-// resumedAt is when the intent last resumed, in microseconds; 0 for never.
+// resumedAt returns when the intent last resumed, in microseconds; 0 means never.
 func resumedAt(head *intents.Head) int64 {
 	if head.ResumedAt.IsZero() {
 		return 0

@@ -11,8 +11,8 @@ import (
 	"openintent/intents"
 )
 
-// membersFrom makes lines of a member list from the given place on, of agents that are added when the channel has come as far
-// as the given ordinal. A member is added after its last departure, even if that has a time ahead of the clock, because the
+// membersFrom makes lines of a member list, beginning at the given place, for agents that are added when the newest message has
+// the given ordinal. A member is always added after its last departure, even if that has a time ahead of the clock because the
 // clock was set back since.
 func membersFrom(
 	agentIDs []string, place int64, now time.Time, presences map[string]agents.Presence, joinedAfter int64,
@@ -28,7 +28,7 @@ func membersFrom(
 	return members
 }
 
-// AddChannelMembers adds agents to the member list; those on it stay as they are.
+// AddChannelMembers adds agents to the member list; agents that are on it already stay as they are.
 func (s *Service) AddChannelMembers(
 	ctx context.Context, req *openintentv1.AddChannelMembersRequest,
 ) (*openintentv1.Channel, error) {
@@ -81,7 +81,7 @@ func (s *Service) addMembers(tx *database.Tx, subject *subject, wanted []string)
 	return nil
 }
 
-// RemoveChannelMember takes an agent off the member list; one that is not on it is no error.
+// RemoveChannelMember takes an agent off the member list. It is not an error if the agent is not on it.
 func (s *Service) RemoveChannelMember(
 	ctx context.Context, req *openintentv1.RemoveChannelMemberRequest,
 ) (*openintentv1.Channel, error) {
@@ -100,8 +100,8 @@ func (s *Service) RemoveChannelMember(
 	})
 }
 
-// replaceMembers makes the list exactly the wanted agents in their order; those that stay keep when they were added. It
-// gives the new list.
+// replaceMembers makes the list exactly the wanted agents in their order, and returns the new list. Agents that stay keep the
+// time at which they were added.
 func replaceMembers(tx *database.Tx, rules *Rules, wanted []string, count Count) ([]member, error) {
 	presences, err := agents.LoadPresences(tx, wanted)
 	if err != nil {
@@ -118,8 +118,8 @@ func replaceMembers(tx *database.Tx, rules *Rules, wanted []string, count Count)
 	return members, tx.Pipeline(statements...)
 }
 
-// RemoveFromLists takes a departed agent off every member list of one intent whose head is locked, as far as it was
-// added no later than the given time, and names the open channels among them.
+// RemoveFromLists takes a departed agent off all member lists of one intent to which it was added no later than the given time.
+// The intent's head is locked. It returns those of the channels that are open.
 func (s *Service) RemoveFromLists(
 	tx *database.Tx, head *intents.Head, agentID string, before time.Time,
 ) ([]Key, error) {
@@ -160,7 +160,7 @@ func (s *Service) RemoveFromLists(
 	return open, nil
 }
 
-// IntentsListing gives the intents with a channel that lists the agent, closed channels included, lowest first.
+// IntentsListing returns the intents with a channel that lists the agent, closed channels included, lowest number first.
 func IntentsListing(tx *database.Tx, agentID string) ([]int64, error) {
 	var intentNos []int64
 	err := tx.Pipeline(database.ReadValues(&intentNos,
@@ -168,8 +168,8 @@ func IntentsListing(tx *database.Tx, agentID string) ([]int64, error) {
 	return intentNos, err
 }
 
-// PrepareListings gives the statement that reads in which intents channels list the agent, and the map that it fills: when
-// the agent was last added to a list of the intent. A departure since then has ended all of these memberships.
+// PrepareListings returns the statement that reads the intents in which channels list the agent, and the map that it fills. The
+// map says when the agent was last added to a list of the intent; a departure since then has ended all of these memberships.
 func PrepareListings(agentID string) (database.Statement, map[int64]time.Time) {
 	listed := make(map[int64]time.Time)
 	return prepareListings("agent_id = ? AND "+intents.NotPurged("members.intent_no"), []any{agentID}, listed), listed
@@ -181,8 +181,8 @@ func PrepareListing(intentNo int64, agentID string) (database.Statement, map[int
 	return prepareListings("intent_no = ? AND agent_id = ?", []any{intentNo, agentID}, listed), listed
 }
 
-// PrepareListed is PrepareListings the other way round: it gives the statement that reads which agents channels of some
-// intents list, and calls a function for each.
+// PrepareListed is the reverse of PrepareListings: it returns the statement that reads which agents are listed by channels of
+// the given intents, and calls the function for each of them.
 func PrepareListed(tx *database.Tx, intentNos []int64, listed func(intentNo int64, agentID string)) database.Statement {
 	in, argument := tx.In("intent_no", intentNos)
 	return database.Statement{
@@ -211,7 +211,7 @@ func prepareListings(condition string, args []any, listed map[int64]time.Time) d
 	}
 }
 
-// keysOf gives the keys of channels in their order.
+// keysOf returns the keys of channels in the order of the channels.
 func keysOf(rules []*Rules) []Key {
 	keys := make([]Key, len(rules))
 	for i, r := range rules {

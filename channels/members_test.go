@@ -25,7 +25,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		h.takeChanges()
 		h.clock.Advance(time.Second)
 		require.Equal(t, []string{"b", "a", "d", "c"}, members(h.addMembers(as("alice"), id, "d", "b", "c", "d")))
-		require.Equal(t, addedAt, h.stored(t, id).listed["b"], "those on the list stay as they are")
+		require.Equal(t, addedAt, h.stored(t, id).listed["b"], "agents on the list stay as they are")
 		require.Len(t, h.takeChanges(), 1)
 		require.Equal(t, []string{"b", "d", "c"}, members(h.removeMember(as("alice"), id, "a")))
 		require.Equal(t, []string{"b", "d", "c", "a"}, members(h.addMembers(as("alice"), id, "a")))
@@ -42,7 +42,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		}
 		_, err = h.addMembers(as("alice"), id, many...)
 		requireBadField(t, err, "members")
-		require.Len(t, members(h.addMembers(as("alice"), id, append(many[:36:36], "a", "b", "c", "d")...)), 40, "the bound itself is fine")
+		require.Len(t, members(h.addMembers(as("alice"), id, append(many[:36:36], "a", "b", "c", "d")...)), 40, "exactly the bound is allowed")
 		_, err = h.addMembers(as("alice"), id, many[36])
 		requireBadField(t, err, "members")
 	})
@@ -79,7 +79,7 @@ func TestManyAddAndRemoveAtOnce(t *testing.T) {
 		require.ElementsMatch(t, expected, h.get(t, id).GetMembers())
 		_, err := replica.addMembers(as("alice"), id, "last")
 		require.NoError(t, err)
-		require.Equal(t, "last", h.get(t, id).GetMembers()[len(expected)], "each room hears of the other's changes")
+		require.Equal(t, "last", h.get(t, id).GetMembers()[len(expected)], "each room notices the other's changes")
 	})
 }
 
@@ -97,13 +97,13 @@ func TestReplacingTheListKeepsWhenMembersWereAdded(t *testing.T) {
 	})
 }
 
-// A departure counts for every reader before it has reached the list, and a new addition after it counts again.
+// A departure counts for every reader even before the stored list shows it. Adding the agent again after that counts again.
 func TestDepartedAgentsAreNoMembers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.create(t, "alice", &createRequest{IntentId: h.intent(t, "alice"), Name: "n", Members: []string{"gone", "here"}}).GetId()
 		h.depart(t, "gone")
 		require.Equal(t, []string{"here"}, h.get(t, id).GetMembers())
-		require.Equal(t, []string{"gone", "here"}, h.stored(t, id).Members(), "the list itself has not heard of it")
+		require.Equal(t, []string{"gone", "here"}, h.stored(t, id).Members(), "the stored list does not show the departure yet")
 
 		h.clock.Advance(time.Microsecond)
 		answer, err := h.addMembers(as("alice"), id, "gone")
@@ -184,7 +184,7 @@ func TestMembersOfUnknownChannels(t *testing.T) {
 	})
 }
 
-// additions gives when the listed agents were added.
+// additions returns when the listed agents were added.
 func additions(rules *Rules) map[string]time.Time {
 	added := make(map[string]time.Time)
 	for agent, m := range rules.listed {

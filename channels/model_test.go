@@ -18,8 +18,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// modelChannel is a channel as a plain reading of the contract has it. Where the rooms derive closings from times when
-// they look, the model closes eagerly, as soon as its clock passes a deadline.
+// modelChannel is a channel according to a plain reading of the contract. The rooms derive closings from times when they read;
+// the model closes eagerly, as soon as its clock passes a deadline.
 type modelChannel struct {
 	name     string
 	creator  string
@@ -30,7 +30,7 @@ type modelChannel struct {
 	max      int64
 	messages int64
 	lastAt   time.Time
-	runsFrom time.Time // the time to live counts from here
+	runsFrom time.Time // when the time to live began
 	closedAt time.Time
 	deleted  bool
 }
@@ -50,7 +50,7 @@ func (m *model) now() time.Time { return m.house.clock.Now() }
 
 func (m *model) ended() bool { return m.status == statusCompleted || m.status == statusAbandoned }
 
-// lapse closes what has run out.
+// lapse closes the channels whose time to live has run out.
 func (m *model) lapse() {
 	if m.status == statusSuspended || m.ended() {
 		return
@@ -71,7 +71,7 @@ func (m *model) byName(name string) *modelChannel {
 	return nil
 }
 
-// outcome is what a managing call must come to, before its own rules.
+// outcome returns how a managing call must end, before the call's own rules apply.
 func (m *model) outcome(id, agent string) string {
 	c := m.channels[id]
 	switch {
@@ -130,7 +130,7 @@ func (m *model) tick() {
 	m.lapse()
 }
 
-// as is the context of an agent's call, or of the operator's.
+// as returns the context of a call by an agent or the operator.
 func (m *model) as(agent string) context.Context {
 	if agent == caller.Operator {
 		return asOperator()
@@ -244,7 +244,7 @@ func (m *model) update(t *rapid.T) {
 	if names("options") || names("options.max_messages") {
 		c.max = wanted.GetOptions().GetMaxMessages()
 	}
-	m.lapse() // the new time to live may be out already
+	m.lapse() // the new time to live may have run out already
 }
 
 func (m *model) add(t *rapid.T) {
@@ -343,12 +343,12 @@ func (m *model) sweep(t *rapid.T) {
 	require.NoError(t, m.house.channels.Sweep(t.Context()))
 	for _, id := range m.order {
 		if c := m.channels[id]; !c.deleted {
-			require.Equal(t, c.closedAt, m.house.stored(t, id).ClosedAt, "what is closed is closed for good")
+			require.Equal(t, c.closedAt, m.house.stored(t, id).ClosedAt, "a closed channel is closed for good")
 		}
 	}
 }
 
-// intent moves the intent: it suspends and resumes often and ends seldom.
+// intent changes the intent's status: it suspends and resumes the intent often, and ends it seldom.
 func (m *model) intent(t *rapid.T) {
 	m.tick()
 	next := rapid.SampledFrom([]openintentv1.IntentStatus{
@@ -385,7 +385,7 @@ func (m *model) get(t *rapid.T) {
 	require.NoError(t, m.channels[id].differs(channel))
 }
 
-// check compares everything that can be seen, after each action.
+// check compares everything that clients can see, after each action.
 func (m *model) check(t *rapid.T) {
 	expectedOpen, expectedClosed := []string{}, []string{}
 	for _, id := range m.order {
@@ -404,7 +404,7 @@ func (m *model) check(t *rapid.T) {
 	}
 }
 
-// differs tells where a channel is not as the model has it.
+// differs reports where a channel differs from the model.
 func (c *modelChannel) differs(channel *channelMessage) error {
 	var errs []error
 	compare := func(what string, model, found any) {

@@ -7,10 +7,10 @@ import (
 	"openintent/intents"
 )
 
-// ClosedBy tells whether the channel is closed at the given time, and since when: by its stored closing, by the end of
-// its intent, or because its time to live has run out. That time runs from the last message (or the creation), stands
-// still while the intent is suspended and starts afresh when it resumes. The head and the count must be of the same
-// snapshot, or read under the same lock, as the rules.
+// ClosedBy reports whether the channel is closed at the given time, and since when: by its stored closing, by the end of its
+// intent, or because its time to live has run out. The time to live runs from the last message (or the creation), stops while
+// the intent is suspended, and starts again when the intent resumes. The head, the count and the rules must come from one
+// snapshot, or be read under one lock.
 func (r *Rules) ClosedBy(count Count, head *intents.Head, now time.Time) (closedAt time.Time, closed bool) {
 	if !r.ClosedAt.IsZero() {
 		return r.ClosedAt, true
@@ -24,7 +24,7 @@ func (r *Rules) ClosedBy(count Count, head *intents.Head, now time.Time) (closed
 	return head.EndedAt, head.Ended()
 }
 
-// lapsedBy tells whether the time to live of a channel that nobody has closed ran out by the given time, and when.
+// lapsedBy reports whether the time to live of a channel that nobody has closed ran out by the given time, and when.
 func (r *Rules) lapsedBy(count Count, head *intents.Head, now time.Time) (deadline time.Time, lapsed bool) {
 	if r.TTL == 0 || head.Status == intents.StatusSuspended {
 		return time.Time{}, false
@@ -40,9 +40,9 @@ func (r *Rules) lapsedBy(count Count, head *intents.Head, now time.Time) (deadli
 	return deadline, !now.Before(deadline)
 }
 
-// FindOpenByName gives the intent's open channel of that name, or nil. Where the head is locked, a channel that has the
-// name but lapsed is closed for good on the way, so that the name can be taken. It is decided by the given counts, which
-// may know of messages that are not stored yet; the count of a channel that is not among them is read into them.
+// FindOpenByName returns the intent's open channel of that name, or nil. If the head is locked, FindOpenByName closes for good
+// a channel that has the name but has lapsed, so that the name is free. It decides by the given counts, which may include
+// messages that are not stored yet. If they lack the channel's count, it reads the count and adds it to them.
 func (s *Service) FindOpenByName(
 	tx *database.Tx, head *intents.Head, name string, counts map[Key]*Count,
 ) (*Rules, error) {

@@ -6,8 +6,8 @@ import (
 	"openintent/intents"
 )
 
-// Participates tells whether the agent may see and post: with read access to the intent and, under the explicit policy,
-// as a listed member. The operator always may.
+// Participates reports whether the agent may see and post messages. It needs read access to the intent and, under the explicit
+// policy, must be a listed member. The operator always may.
 func (r *Rules) Participates(agent string, operator bool, access *intents.Rules, departedAt, now time.Time) bool {
 	if operator {
 		return true
@@ -18,15 +18,14 @@ func (r *Rules) Participates(agent string, operator bool, access *intents.Rules,
 	return r.Policy == PolicyIntent || r.Lists(agent, departedAt)
 }
 
-// Lists tells whether the agent is on the member list. departedAt is the agent's last departure, zero when there was
-// none: a departure ends every membership begun before it, or at the same instant, even if the agent has registered
-// again.
+// Lists reports whether the agent is on the member list. departedAt is the agent's last departure, or zero if there was none. A
+// departure ends every membership that began before it or at the same instant, even if the agent has registered again.
 func (r *Rules) Lists(agent string, departedAt time.Time) bool {
 	m, listed := r.listed[agent]
 	return listed && outlasts(m.addedAt, departedAt)
 }
 
-// outlasts tells whether a membership begun at a time lasts beyond an agent's last departure.
+// outlasts reports whether a membership that began at addedAt lasts beyond the agent's last departure.
 func outlasts(addedAt, departedAt time.Time) bool {
 	return departedAt.IsZero() || addedAt.After(departedAt)
 }

@@ -8,8 +8,8 @@ import (
 	"openintent/intents"
 )
 
-// Manages tells whether the acting agent may change, close and delete the channel: its creator or the intent's
-// coordinator, with read access to the intent, or the operator. Being admin of the intent does not suffice.
+// Manages reports whether the acting agent may change, close and delete the channel. The channel's creator and the intent's
+// coordinator may, if they have read access to the intent, and the operator may. Admin access to the intent does not suffice.
 func (r *Rules) Manages(acting string, operator bool, access *intents.Rules, now time.Time) bool {
 	if operator {
 		return true
@@ -20,8 +20,9 @@ func (r *Rules) Manages(acting string, operator bool, access *intents.Rules, now
 	return acting == r.CreatedBy || access.Coordinates(acting, now)
 }
 
-// requireManager refuses whoever does not manage the channel: without read access to the intent as any call on it is
-// refused, and otherwise in the same form, since no level of access makes a manager.
+// requireManager refuses a caller that does not manage the channel. Without read access to the intent, the caller gets the
+// refusal of any call on the intent. Otherwise it gets a refusal of the same form that requires channel_manager, because no
+// level of access makes a manager.
 func (r *Rules) requireManager(c caller.Caller, access *intents.Rules, now time.Time) error {
 	if err := access.Require(c, c.Agent, intents.PermissionRead, now); err != nil {
 		return err

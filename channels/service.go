@@ -21,9 +21,9 @@ type Config struct {
 	DB      *database.DB
 	Intents *intents.Service
 	Tasks   *tasks.Service
-	// Logger is told of what the sweep could not do; nil discards.
+	// Logger receives the failures of the sweep; nil discards them.
 	Logger *slog.Logger
-	// MaxNameLength is the bound of a channel's name in characters; 128 when zero.
+	// MaxNameLength bounds a channel's name, in characters; 128 when zero.
 	MaxNameLength int
 	// MaxMembers is how many agents a channel lists at most; 10,000 when zero.
 	MaxMembers int
@@ -35,7 +35,7 @@ const (
 	defaultMaxNameLength = 128
 	defaultMaxMembers    = 10_000
 
-	// keptKeys and keptRules bound the caches in entries; what falls out is read again.
+	// keptKeys and keptRules bound the caches, in entries; an entry that falls out is read again.
 	keptKeys  = 65_536
 	keptRules = 16_384
 )
@@ -65,7 +65,7 @@ type (
 	deletingHook func(tx *database.Tx, head *intents.Head, key Key) error
 )
 
-// New makes the service and registers with the intents and tasks below it what their ends and suspensions do to
+// New makes the service. It adds hooks to the intents and the tasks below it, because their ends and suspensions close
 // channels.
 func New(cfg Config) *Service {
 	if cfg.Logger == nil {
@@ -90,7 +90,7 @@ func New(cfg Config) *Service {
 func newKeyCache(size int) *lru.Cache[string, Key] {
 	cache, err := lru.New[string, Key](size)
 	if err != nil {
-		panic(err) // only a size that is not positive
+		panic(err) // happens only if the size is not positive
 	}
 	return cache
 }
@@ -98,31 +98,31 @@ func newKeyCache(size int) *lru.Cache[string, Key] {
 // Register adds the ChannelService to a gRPC server.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterChannelServiceServer(r, s) }
 
-// OnClosing registers what must happen in the transaction that closes channels, whatever its cause. The closed rules
-// carry their closing time, which is at, but not always their members: closing many channels does not read those. An
-// error undoes the closing with its cause. Register before serving.
+// OnClosing adds a hook that runs in the transaction that closes channels, whatever the cause. The closed rules carry their
+// closing time, which is at, but not always their members, because closing many channels does not read those. An error of the
+// hook undoes the closing and its cause. Add hooks before serving.
 func (s *Service) OnClosing(fn func(tx *database.Tx, head *intents.Head, closed []*Rules, at time.Time) error) {
 	s.onClosing = append(s.onClosing, fn)
 }
 
-// OnDeleting registers what must happen in the transaction that deletes a channel, after its closing. The rows of the
-// channel stay until Remove. Register before serving.
+// OnDeleting adds a hook that runs in the transaction that deletes a channel, after the closing. The rows of the channel stay
+// until Remove. Add hooks before serving.
 func (s *Service) OnDeleting(fn func(tx *database.Tx, head *intents.Head, key Key) error) {
 	s.onDeleting = append(s.onDeleting, fn)
 }
 
-// OnFloorRaised registers what must happen in the transaction in which a lowered max_messages raises a channel's floor,
-// with the intent's head locked: the messages up to the floor are evicted, but their rows are still there. An error
-// undoes the change. Register before serving.
+// OnFloorRaised adds a hook that runs in the transaction in which a lowered max_messages raises a channel's floor. The intent's
+// head is locked; the messages up to the floor are evicted, but their rows still exist. An error of the hook undoes the
+// change. Add hooks before serving.
 func (s *Service) OnFloorRaised(fn func(tx *database.Tx, key Key) error) {
 	s.onFloorRaised = append(s.onFloorRaised, fn)
 }
 
-// OnChanged registers what runs after each commit that created, changed or closed a channel. It must not block; it
-// carries no truth but "look again". Register before serving.
+// OnChanged adds a hook that runs after each commit that created, changed or closed a channel. The call only means "look
+// again", and the hook must not block. Add hooks before serving.
 func (s *Service) OnChanged(fn func(key Key)) { s.onChanged = append(s.onChanged, fn) }
 
-// changed raises the epoch, so that cached rules are read again, and arranges for OnChanged after the commit.
+// changed raises the epoch, so that cached rules are read again, and runs the hooks of OnChanged after the commit.
 func (s *Service) changed(tx *database.Tx, head *intents.Head, keys ...Key) {
 	head.RaiseEpoch()
 	tx.AfterCommit(func() {
@@ -134,7 +134,7 @@ func (s *Service) changed(tx *database.Tx, head *intents.Head, keys ...Key) {
 	})
 }
 
-// GetChannel gives one channel to whoever may read its intent.
+// GetChannel returns one channel to a caller that may read its intent.
 func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRequest) (*openintentv1.Channel, error) {
 	c, err := caller.Known(ctx)
 	if err != nil {

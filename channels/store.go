@@ -38,7 +38,7 @@ type channelRow struct {
 
 func (channelRow) TableName() string { return "channels" }
 
-// rules turns a row into rules that still lack their members.
+// rules turns a row into rules without members.
 func (row channelRow) rules(intentID string) Rules {
 	rules := Rules{
 		Key:           Key{IntentNo: row.IntentNo, ChannelNo: row.ChannelNo},
@@ -66,11 +66,11 @@ func (row channelRow) rules(intentID string) Rules {
 	return rules
 }
 
-// Located gives the key of a channel's id without reading it, if it is at hand; no other channel ever has it.
+// Located returns the key of a channel's id from the cache, if it is there; no other channel ever gets this key.
 func (s *Service) Located(channelID string) (key Key, ok bool) { return s.keys.Get(channelID) }
 
-// Locate gives the key of a channel's id, and ErrChannelNotFound for an id that was never given out. It knows nothing
-// of deletion: ask Rules.
+// Locate returns the key of a channel's id, or ErrChannelNotFound for an id that no channel has. It does not check whether the
+// channel is deleted; Rules does.
 func (s *Service) Locate(tx *database.Tx, channelID string) (Key, error) {
 	if key, ok := s.Located(channelID); ok {
 		return key, nil
@@ -91,8 +91,8 @@ func (s *Service) Locate(tx *database.Tx, channelID string) (Key, error) {
 	return key, nil
 }
 
-// Rules gives a channel's rules as of an epoch of its intent, which the caller read in this transaction's snapshot or
-// holds by the head's lock; a deleted channel is ErrChannelNotFound.
+// Rules returns a channel's rules as of an epoch of its intent, which the caller has read in this transaction's snapshot or
+// under the head's lock. It returns ErrChannelNotFound for a deleted channel.
 func (s *Service) Rules(tx *database.Tx, key Key, epoch int64) (*Rules, error) {
 	if rules, ok := s.rules.Get(tx, key.IntentNo, epoch, key); ok {
 		return rules.orNotFound()
@@ -112,15 +112,15 @@ func (s *Service) Rules(tx *database.Tx, key Key, epoch int64) (*Rules, error) {
 	return found[0].orNotFound()
 }
 
-// KeptRules gives a channel's rules as of an epoch of its intent without reading them, if they are at hand and the channel
-// is not deleted. The caller knows from a head that the epoch was committed.
+// KeptRules returns a channel's rules as of an epoch of its intent from the cache, if they are there and the channel is not
+// deleted. The caller knows from a head that the epoch was committed.
 func (s *Service) KeptRules(key Key, epoch int64) (rules *Rules, ok bool) {
 	rules, ok = s.rules.Kept(epoch, key)
 	return rules, ok && !rules.Deleted
 }
 
-// AllRules is Rules for several channels at once, with the rules of all their intents and the heads by which those were
-// read. Deleted channels are missing.
+// AllRules is Rules for several channels in one round trip. It needs the rules of all their intents, and the heads as of which
+// these were read. The result lacks deleted channels.
 func (s *Service) AllRules(
 	tx *database.Tx, keys []Key, heads intents.Heads, access map[int64]*intents.Rules,
 ) (map[Key]*Rules, error) {
@@ -146,7 +146,7 @@ func (s *Service) AllRules(
 	return all, nil
 }
 
-// loadRulesOf reads the rules of channels, in one round trip however many they are. It does not cache.
+// loadRulesOf reads the rules of any number of channels in one round trip. It does not use the cache.
 func loadRulesOf(tx *database.Tx, keys []Key, access map[int64]*intents.Rules) ([]*Rules, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -201,7 +201,7 @@ func (r *Rules) orNotFound() (*Rules, error) {
 	return r, nil
 }
 
-// loadRules reads the intent's channels that meet the condition, with their members, oldest first. It does not cache.
+// loadRules reads the intent's channels that meet the condition, with their members, oldest first. It does not use the cache.
 func loadRules(tx *database.Tx, intentNo int64, intentID, condition string, args ...any) ([]*Rules, error) {
 	found, err := loadWithoutMembers(tx, intentNo, intentID, condition, args...)
 	if err != nil || len(found) == 0 {
@@ -227,8 +227,8 @@ func loadRules(tx *database.Tx, intentNo int64, intentID, condition string, args
 	return found, nil
 }
 
-// loadWithoutMembers is loadRules for what asks only whether channels are open: an intent may have many of them, each
-// with a long list. These rules list nobody.
+// loadWithoutMembers is loadRules for callers that ask only whether channels are open, because an intent may have many channels
+// with long member lists. Its rules list nobody.
 func loadWithoutMembers(tx *database.Tx, intentNo int64, intentID, condition string, args ...any) ([]*Rules, error) {
 	var rows []channelRow
 	err := tx.Gorm().Where("intent_no = ?", intentNo).Where(condition, args...).Order("channel_no").Find(&rows).Error
@@ -270,7 +270,7 @@ func insertChannel(tx *database.Tx, r *Rules) error {
 	return tx.Pipeline(append(head, insertMembers(tx, r.Key, r.members)...)...)
 }
 
-// updateChannel stores what a manager may change of a channel besides its members.
+// updateChannel stores the settings of a channel that a manager may change, without the members.
 func updateChannel(tx *database.Tx, r *Rules) error {
 	return tx.Gorm().Model(&channelRow{IntentNo: r.IntentNo, ChannelNo: r.ChannelNo}).Updates(map[string]any{
 		"policy":         string(r.Policy),
@@ -282,7 +282,7 @@ func updateChannel(tx *database.Tx, r *Rules) error {
 	}).Error
 }
 
-// markDeleted makes a closed channel absent for clients and for its members' departures.
+// markDeleted hides a closed channel from clients and clears its member list, so that departures ignore it.
 func markDeleted(tx *database.Tx, key Key, at time.Time) error {
 	err := tx.Gorm().Model(&channelRow{IntentNo: key.IntentNo, ChannelNo: key.ChannelNo}).
 		Update("deleted_at", database.Micros(at)).Error
@@ -292,7 +292,7 @@ func markDeleted(tx *database.Tx, key Key, at time.Time) error {
 	return tx.Pipeline(clearMembers(key), clearInsiders(key))
 }
 
-// openByName finds the channel of that name that is open as stored.
+// openByName finds the channel of that name without a stored closing.
 func openByName(tx *database.Tx, intentNo int64, name string) (key Key, found bool, err error) {
 	var numbers []int64
 	err = tx.Gorm().Model(&channelRow{}).Where("intent_no = ? AND name = ? AND closed_at IS NULL", intentNo, name).
@@ -303,16 +303,17 @@ func openByName(tx *database.Tx, intentNo int64, name string) (key Key, found bo
 	return Key{IntentNo: intentNo, ChannelNo: numbers[0]}, true, nil
 }
 
-// lapse is an open channel whose time to live has run out, with when it would have, had nothing been sent: the order of
-// the index by which lapsed channels are found.
+// lapse is a channel with an expired time to live but no stored closing. earliest is when the time to live would have run out
+// if nothing had been sent; the index that finds lapsed channels is in this order.
 type lapse struct {
 	Key
 	earliest int64 // in microseconds
 }
 
-// lapsedStatement reads into a page, in order, which channels that are open as stored have lapsed by the given time: in
-// SQL what Rules.lapsedBy says in Go. The index channels_open_ttl leads past all channels that are younger than their
-// time to live; the older ones that it finds still open were sent to within that time, or wait for their intent.
+// lapsedStatement reads into a page, in order, the channels that have lapsed by the given time but have no stored closing. Its
+// SQL does what Rules.lapsedBy does in Go. The index channels_open_ttl skips all channels that are younger than their time to
+// live. The older channels that it finds but that are still open had a message within that time, or their intent is suspended
+// or has resumed since.
 func lapsedStatement(now time.Time, after lapse, limit int, page *[]lapse) database.Statement {
 	by := database.Micros(now)
 	return database.Statement{

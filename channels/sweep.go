@@ -7,12 +7,12 @@ import (
 	"openintent/intents"
 )
 
-// sweepPage is how many lapsed channels one look finds, and so how many one transaction closes at most.
+// sweepPage is how many lapsed channels one statement finds at most, and so how many one transaction closes at most.
 const sweepPage = 500
 
-// Sweep makes lasting what reading already says: channels whose time to live has run out are closed for good, each
-// intent in its own transaction. An intent that fails is logged and left to the next turn. A turn that finds nothing is
-// one statement, which an index answers.
+// Sweep only stores what readers already see: it closes for good the channels whose time to live has run out, with one
+// transaction per intent. It logs an intent that fails and leaves it to the next turn. A turn that finds nothing is a single
+// statement, which an index answers.
 func (s *Service) Sweep(ctx context.Context) error {
 	var after lapse
 	for {
@@ -48,7 +48,7 @@ func (s *Service) lapsedAfter(ctx context.Context, after lapse) (page []lapse, e
 	return page, err
 }
 
-// sweepIntent closes for good those of an intent's channels that have lapsed, as decided once more under the lock.
+// sweepIntent closes for good those of an intent's channels that have lapsed; it decides this again under the lock.
 func (s *Service) sweepIntent(ctx context.Context, intentNo int64, channelNos []int64) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		heads, err := intents.Lock(tx, intentNo)

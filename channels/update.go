@@ -11,7 +11,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// UpdateChannel changes what the mask names. Closing may come together with other changes and is then done last.
+// UpdateChannel changes the fields that the mask names. A request may close the channel and make other changes as well; the
+// closing then comes last.
 func (s *Service) UpdateChannel(
 	ctx context.Context, req *openintentv1.UpdateChannelRequest,
 ) (*openintentv1.Channel, error) {
@@ -61,8 +62,8 @@ type update struct {
 
 func (u *update) names(field string) bool { return u.named[field] }
 
-// update reads a request; a named option that is unset goes back to its default, named members that are unset are none,
-// and the policy and the status cannot be unset.
+// update reads a request. An option that the mask names but the request leaves unset goes back to its default; unset members
+// mean an empty list; the policy and the status cannot be unset.
 func (s *Service) update(channel *openintentv1.Channel, mask *fieldmaskpb.FieldMask) (*update, error) {
 	named, err := namedFields(channel, mask.GetPaths())
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *Service) update(channel *openintentv1.Channel, mask *fieldmaskpb.FieldM
 		}
 	}
 	if u.names(memberPolicyField) && channel.GetMemberPolicy() == openintentv1.MemberPolicy_MEMBER_POLICY_UNSPECIFIED {
-		// Going back to the default would open a private channel to everyone on the intent by a slip.
+		// Otherwise a slip would set the default, and open a private channel to everyone on the intent.
 		return nil, fault.BadField("member_policy", "cannot be cleared; send explicit or intent, or leave it out.")
 	}
 	if u.names(statusField) && channel.GetStatus() == openintentv1.ChannelStatus_CHANNEL_STATUS_UNSPECIFIED {
@@ -114,12 +115,12 @@ func namedFields(channel *openintentv1.Channel, paths []string) (map[string]bool
 		case optionsField:
 			if isEmpty(channel.GetOptions()) {
 				return nil, fault.BadField(optionsField,
-					"names no setting; name at least one, or send null for the defaults of all.")
+					"names no setting; name at least one, or send null to set all of them to their defaults.")
 			}
 			named[auditField], named[ttlField], named[maxMessagesField], named[historyField] = true, true, true, true
 		case idField, "":
 		default:
-			return nil, fault.BadField(path, "cannot be changed; what can be is members, member_policy, options and status.")
+			return nil, fault.BadField(path, "cannot be changed; only members, member_policy, options and status can.")
 		}
 	}
 	if len(named) == 0 {
@@ -129,8 +130,8 @@ func namedFields(channel *openintentv1.Channel, paths []string) (map[string]bool
 	return named, nil
 }
 
-// isEmpty tells options that are given without a setting from options that are not given: the one is a slip, the other
-// asks for the defaults.
+// isEmpty reports whether options are given without any setting. This is a slip, while options that are not given at all ask
+// for the defaults.
 func isEmpty(options *openintentv1.ChannelOptions) bool {
 	return options != nil && options.Audit == nil && options.TtlSeconds == nil && options.MaxMessages == nil &&
 		options.History == nil
@@ -138,7 +139,7 @@ func isEmpty(options *openintentv1.ChannelOptions) bool {
 
 // apply changes an open channel.
 func (s *Service) apply(tx *database.Tx, subject *subject, wanted *update) error {
-	rules := *subject.rules // with the changes; the cached ones stay as they are
+	rules := *subject.rules // a copy for the changes, because the cached rules must not change
 	if wanted.names(auditField) {
 		if wanted.audit {
 			if err := mayAudit(subject.caller, subject.caller.Agent, subject.access, subject.head.Now()); err != nil {
@@ -188,7 +189,7 @@ func (s *Service) apply(tx *database.Tx, subject *subject, wanted *update) error
 	return nil
 }
 
-// raiseFloor evicts what a lowered max_messages no longer lists.
+// raiseFloor evicts the messages that a lowered max_messages no longer lists.
 func (s *Service) raiseFloor(tx *database.Tx, rules *Rules, count Count) error {
 	floor := count.Messages - rules.MaxMessages
 	if floor <= count.Floor {

@@ -45,7 +45,7 @@ func TestUpdateChangesOnlyWhatTheMaskNames(t *testing.T) {
 			require.Equal(t, expected.String(), h.get(t, id).String(), step.path)
 		}
 
-		// What is named and unset goes back to its default.
+		// A field that is named but unset goes back to its default.
 		for _, step := range []struct {
 			path string
 			want func(*channelMessage)
@@ -66,7 +66,7 @@ func TestUpdateChangesOnlyWhatTheMaskNames(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, h.get(t, id).GetOptions().GetAudit())
 
-		// Several at once, closing included, which is done last.
+		// Several changes in one request, including the closing, which comes last.
 		var closedAs int64
 		h.channels.OnClosing(func(_ *database.Tx, _ *intents.Head, closed []*Rules, _ time.Time) error {
 			closedAs = closed[0].MaxMessages
@@ -128,7 +128,7 @@ func TestLoweringMaxMessagesRaisesTheFloorAtOnce(t *testing.T) {
 		set := func(bound int64) Count {
 			channel, err := h.update(as("alice"), &channelMessage{Id: id, Options: &optionsMessage{MaxMessages: &bound}}, "options.max_messages")
 			require.NoError(t, err)
-			require.EqualValues(t, 10, channel.GetMessageCount(), "the count is of all ever sent")
+			require.EqualValues(t, 10, channel.GetMessageCount(), "the count includes all messages ever sent")
 			var count Count
 			h.write(t, id, func(tx *database.Tx, _ *intents.Head, key Key) (err error) {
 				count, err = LoadCount(tx, key)
@@ -145,7 +145,7 @@ func TestLoweringMaxMessagesRaisesTheFloorAtOnce(t *testing.T) {
 		require.Empty(t, raised)
 		require.EqualValues(t, 6, set(4).Floor)
 		require.Equal(t, []Key{h.stored(t, id).Key}, raised)
-		require.EqualValues(t, 6, set(100).Floor, "what was evicted does not come back")
+		require.EqualValues(t, 6, set(100).Floor, "evicted messages do not come back")
 		require.EqualValues(t, 9, set(1).Floor)
 		require.Equal(t, h.get(t, id).GetLastMessageAt().AsTime(), set(1).LastMessageAt)
 		require.Len(t, raised, 2)
@@ -185,14 +185,14 @@ func TestWhoManagesAChannel(t *testing.T) {
 			}
 			requireFault(t, h.deleteChannel(as(agent), id), fault.Denied, "FORBIDDEN")
 		}
-		// Without a list everybody may write, but that does not extend to channels, and nor does having made the intent.
+		// Without a list everybody may write, but that does not extend to managing channels, and neither does creating the intent.
 		refused("member", "write")
 		refused("alice", "admin")
 		for name, call := range calls {
 			require.NoError(t, call("bob"), name)
 		}
 
-		// A coordinator manages, as long as it is heard of.
+		// A coordinator manages channels as long as its heartbeats arrive.
 		_, err := h.intents.CreateCoordinator(as("alice"), &openintentv1.CreateCoordinatorRequest{
 			AgentId: ptr("chief"), IntentId: &intentID, HeartbeatIntervalSeconds: ptr(int32(60)),
 		})
@@ -203,7 +203,7 @@ func TestWhoManagesAChannel(t *testing.T) {
 		h.clock.Advance(121 * time.Second)
 		refused("chief", "write")
 
-		// A creator that lost its access manages no more.
+		// A creator that has lost its access no longer manages the channel.
 		h.closeAccess(t, intentID)
 		refused("bob", "none")
 		refused("admin", "admin")
@@ -230,7 +230,7 @@ func TestAuditNeedsWriteAccess(t *testing.T) {
 	})
 }
 
-// On an intent that is open to everyone, everyone may write, but nobody gave it to a stranger.
+// On an intent that is open to everyone, a stranger may write too, but nobody gave it write access.
 func TestAuditNeedsWriteAccessThatSomebodyGave(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t, "alice")
@@ -250,7 +250,7 @@ func TestAuditNeedsWriteAccessThatSomebodyGave(t *testing.T) {
 	})
 }
 
-// Every way to be closed against every change that could come after.
+// This test tries every change after every way to close a channel.
 func TestClosedChannelsTakeNoChangeButClosingAndDeletion(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		for name, end := range map[string]func(t *testing.T, intentID, id string){
@@ -337,7 +337,7 @@ func TestDeletedChannelsAreAbsent(t *testing.T) {
 		require.Empty(t, h.list(t, intentID, nil))
 		listing(t, h, "bob")
 
-		// Its rows stay for the messages' sake until they are removed; then a room that never heard of it finds nothing.
+		// The rows stay until the messages are removed; after that a room without a cached key finds nothing.
 		require.True(t, h.stored(t, id).Deleted)
 		h.write(t, id, func(tx *database.Tx, _ *intents.Head, key Key) error { return h.channels.Remove(tx, key) })
 		for _, room := range []*Service{h.channels, h.replica()} {
@@ -368,7 +368,7 @@ func TestReadingNeedsAccessToTheIntent(t *testing.T) {
 		get := &openintentv1.GetChannelRequest{ChannelId: channel.GetId()}
 		list := &openintentv1.ListChannelsRequest{IntentId: intentID}
 
-		// Metadata is every reader's to see, member or not.
+		// Every reader of the intent sees the channel's metadata, member or not.
 		seen, err := h.channels.GetChannel(as("reader"), get)
 		require.NoError(t, err)
 		require.Equal(t, channel.String(), seen.String())

@@ -17,7 +17,7 @@ func TestWriteAtOnce(t *testing.T) {
 	each(t, nil, func(t *testing.T, db *database.DB) {
 		committed := 0
 		require.NoError(t, db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
-			require.WithinDuration(t, db.Now(), tx.Now(), patience, "the clock is not asked")
+			require.WithinDuration(t, db.Now(), tx.Now(), patience, "the database's clock is not read")
 			tx.SendWithCommit(thingNamed(1, "o", "a"), thingNamed(2, "o", "b"))
 			tx.AfterCommit(func() { committed++ })
 			return nil
@@ -39,7 +39,7 @@ func TestWriteAtOnce(t *testing.T) {
 			return nil
 		})))
 		require.EqualValues(t, 2, count(t, db, "things"))
-		require.Equal(t, 1, committed, "nothing happens after a rollback")
+		require.Equal(t, 1, committed, "no function runs after a rollback")
 	})
 }
 

@@ -15,13 +15,13 @@ type Column struct {
 	Values any
 }
 
-// Insert gives the statements that insert all rows: one on PostgreSQL, few on SQLite, none for no rows. All columns
-// must have the same number of values.
+// Insert returns the statements that insert all rows: one on PostgreSQL, a few on SQLite, none if there are no rows. All
+// columns must have the same number of values.
 func (tx *Tx) Insert(table string, columns ...Column) []Statement {
 	return tx.insert(table, columns, "")
 }
 
-// InsertIgnore is Insert that leaves out rows which would violate a unique index or a primary key.
+// InsertIgnore is Insert, but it leaves out rows that would violate a unique index or a primary key.
 func (tx *Tx) InsertIgnore(table string, columns ...Column) []Statement {
 	return tx.insert(table, columns, " ON CONFLICT DO NOTHING")
 }
@@ -33,8 +33,8 @@ func (tx *Tx) insert(table string, columns []Column, suffix string) []Statement 
 	return tx.db.dialect.insert(table, columns, suffix)
 }
 
-// Update gives the statements that, for each row, set the columns of set in the table's rows whose key columns are
-// equal to the row's. No two rows may have the same keys; a key that the table does not have changes nothing.
+// Update returns the statements that update the table by the given rows. Each row sets the columns of set in the table's row
+// with the same key columns. No two rows may have the same keys; a key that the table does not have changes nothing.
 func (tx *Tx) Update(table string, keys []Column, set []Column) []Statement {
 	if len(keys) == 0 || len(set) == 0 {
 		panic("database: an update of " + table + " needs keys and columns to set")
@@ -47,9 +47,9 @@ func (tx *Tx) Update(table string, keys []Column, set []Column) []Statement {
 	})
 }
 
-// UpdateExpected is Update for rows of which it is not certain that they are as they were when last seen. If one's
-// columns of expected have other values, or it is not there, the whole transaction fails with an error that IsData. The first
-// column of set must be NOT NULL in the table: it is what refuses. The expected columns are never NULL.
+// UpdateExpected is Update for rows that may have changed since they were read. If the expected columns of one row have other
+// values, or the row does not exist, the whole transaction fails with an error that IsData recognizes. The first column of set
+// must be NOT NULL in the table, because a NULL for it causes the failure. The expected columns are never NULL.
 func (tx *Tx) UpdateExpected(table string, keys, expected, set []Column) []Statement {
 	if len(expected) == 0 {
 		panic("database: an update of " + table + " needs columns to expect")
@@ -66,9 +66,10 @@ func (tx *Tx) UpdateExpected(table string, keys, expected, set []Column) []State
 	})...)
 }
 
-// RefuseChanged gives the statements by which the whole transaction fails with an error that IsData, if a row of the table
-// with one of the keys has other columns than those expected; one that is not there has none but NULL. They change nothing
-// otherwise. Some column that is neither a key nor has a default must be NOT NULL in the table: it is what refuses.
+// RefuseChanged returns statements that make the whole transaction fail, with an error that IsData recognizes, if the table's
+// row with one of the keys has other columns than expected. A row that does not exist counts as one with NULL in all columns.
+// Otherwise the statements change nothing. The table must have a NOT NULL column that is not a key and has no default, because
+// a missing value for it causes the failure.
 func (tx *Tx) RefuseChanged(table string, keys, expected []Column) []Statement {
 	if countRows(table, joined(keys, expected)) == 0 {
 		return nil
@@ -78,20 +79,20 @@ func (tx *Tx) RefuseChanged(table string, keys, expected []Column) []Statement {
 	})
 }
 
-// In gives the condition that a column has one of the values ([]int64 or []string), and its one argument. Both also
-// fit gorm's Where. The values may be none.
+// In returns the condition that a column has one of the values ([]int64 or []string), and the condition's single argument.
+// Both also fit gorm's Where. The list of values may be empty.
 func (tx *Tx) In(column string, values any) (sql string, arg any) {
 	return tx.db.dialect.in(column, values)
 }
 
-// InRows gives the condition that the named columns together have the values of one of the rows, and its arguments. It is
-// In for keys of several columns, of []int64 or []string. The rows may be none.
+// InRows returns the condition that the named columns together have the values of one of the rows, and the condition's
+// arguments. It is In for keys of several columns, each []int64 or []string. There may be no rows.
 func (tx *Tx) InRows(columns ...Column) (sql string, args []any) {
 	countRows("a condition", columns)
 	return tx.db.dialect.inRows(columns)
 }
 
-// countRows is the number of rows that the columns describe; columns of unequal length are an error of the program.
+// countRows returns the number of rows in the columns. It panics if the columns differ in length, which is a programming error.
 func countRows(table string, columns []Column) int {
 	if len(columns) == 0 {
 		panic("database: rows of " + table + " without columns")
@@ -119,7 +120,7 @@ func names(columns []Column) []string {
 // quoted protects a name from being read as a keyword.
 func quoted(name string) string { return `"` + name + `"` }
 
-// updateText is an update of a table from rows called v, whose columns are the keys, what is set and what is expected.
+// updateText returns an update of a table from rows called v; the columns of v are keys, set and expected.
 func updateText(table string, keys, set, expected []Column, rows string) string {
 	assigned := make([]string, len(set))
 	for i, column := range set {
@@ -133,7 +134,7 @@ func updateText(table string, keys, set, expected []Column, rows string) string 
 		" FROM " + rows + " WHERE " + strings.Join(pairs(keys, "=", 0), " AND ")
 }
 
-// refusalText is an insertion that the table takes no row of, from rows called v, whose columns are the keys and what is
+// refusalText returns an insertion that fails for every row it selects, from rows called v; the columns of v are keys and
 // expected.
 func refusalText(table string, keys, expected []Column, rows string) string {
 	given := make([]string, len(keys))
@@ -145,7 +146,7 @@ func refusalText(table string, keys, expected []Column, rows string) string {
 		" WHERE " + strings.Join(pairs(expected, "IS DISTINCT FROM", len(keys)), " OR ")
 }
 
-// pairs compares columns of the table with those of v, from a place in the row on.
+// pairs compares columns of the table with those of v, beginning at the given place in v.
 func pairs(columns []Column, operator string, from int) []string {
 	compared := make([]string, len(columns))
 	for i, column := range columns {
@@ -154,10 +155,10 @@ func pairs(columns []Column, operator string, from int) []string {
 	return compared
 }
 
-// rowColumn is the name of a column of v: the one that SQLite gives to the columns of a VALUES list.
+// rowColumn returns the name of a column of v, which is the name that SQLite gives to the columns of a VALUES list.
 func rowColumn(i int) string { return fmt.Sprintf("column%d", i+1) }
 
-// joined is the keys followed by what is set.
+// joined returns the keys followed by the other columns.
 func joined(keys, set []Column) []Column { return append(append([]Column(nil), keys...), set...) }
 
 func unknownValues(column Column) string {

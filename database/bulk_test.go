@@ -14,7 +14,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// columnsOf makes n rows of things; every third value that may be NULL is.
+// columnsOf makes n rows of things; every third of the values that may be NULL is NULL.
 func columnsOf(n int) []database.Column {
 	ids, owners, names := make([]int64, n), make([]string, n), make([]*string, n)
 	sizes, bodies, big := make([]*int64, n), make([][]byte, n), make([]bool, n)
@@ -165,7 +165,7 @@ func TestBulkUpdate(t *testing.T) {
 			return tx.Pipeline(tx.Update("pairs",
 				[]database.Column{{Name: "a", Values: []int64{-1}}, {Name: "b", Values: []string{"absent"}}},
 				[]database.Column{{Name: "n", Values: []int64{1}}})...)
-		}), "a key that is not there changes nothing")
+		}), "a key that the table does not have changes nothing")
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The clock is where the database's is, also after that was set back or on.
+// The clock shows the time of the database's clock, even after that was set back or forward.
 func TestTheClockFollowsTheDatabases(t *testing.T) {
 	var clock serverClock
 	start := time.Now()

@@ -13,7 +13,7 @@ import (
 	"openintent/database"
 )
 
-// Two rows are always changed together; no reader ever sees them differ, and no change is lost.
+// Writers always change two rows together. No reader ever sees them differ, and no change is lost.
 func TestConcurrentUse(t *testing.T) {
 	const workers, turns = 8, 20
 	each(t, func(cfg *database.Config) { cfg.MaxConnections = 6 }, func(t *testing.T, db *database.DB) {
@@ -65,7 +65,7 @@ func TestConcurrentUse(t *testing.T) {
 	})
 }
 
-// Writers get their turn in the order in which they came, however many there are.
+// Writers get their turns in the order in which they came, however many there are.
 func TestWritersTakeTurns(t *testing.T) {
 	const writers = 40
 	each(t, func(cfg *database.Config) { cfg.MaxConnections = 2 }, func(t *testing.T, db *database.DB) {
@@ -99,7 +99,7 @@ func TestWritersTakeTurns(t *testing.T) {
 	})
 }
 
-// waiting is the number of goroutines that stand in line at a gate.
+// waiting returns the number of goroutines that wait in line at a gate.
 func waiting() (n int) {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

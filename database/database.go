@@ -20,26 +20,26 @@ import (
 type Config struct {
 	// URL is sqlite:PATH, sqlite::memory: (a temporary file, removed on Close) or postgres://...
 	URL string
-	// Clock gives the time. Nil is the production clock: the process's on SQLite, the database's on PostgreSQL.
+	// Clock returns the time. Nil means the production clock: the process's clock on SQLite, the database's on PostgreSQL.
 	Clock func() time.Time
-	// Logger gets the statements, without their values, at debug level. Nil discards.
+	// Logger receives the statements, without their values, at debug level; nil discards them.
 	Logger *slog.Logger
 	// Hooks are for tests.
 	Hooks Hooks
-	// MaxConnections bounds the connections. PostgreSQL: 16 by default, half of them for writing and half for reading, at
-	// least one each; SQLite: the readers, 4 by default, besides the one writer. Heavy reads have two more, Ping one, and on
-	// PostgreSQL the lane one.
+	// MaxConnections bounds the connections. On PostgreSQL the default is 16, half of them for writing and half for reading,
+	// at least one each. On SQLite it bounds the readers, with a default of 4, besides the one writer. In addition, heavy reads
+	// have two connections, Ping has one, and on PostgreSQL the lane has one.
 	MaxConnections int
 }
 
-// Hooks let tests inject faults into Write and see what the database is asked. They get the context of the caller.
+// Hooks let tests inject faults into Write and observe the statements. They get the caller's context.
 type Hooks struct {
-	// BeforeCommit returning an error makes the transaction fail before anything is stored.
+	// BeforeCommit makes the transaction fail before anything is stored, if it returns an error.
 	BeforeCommit func(ctx context.Context) error
-	// AfterCommit returning an error makes a stored transaction look as if the acknowledgement was lost.
+	// AfterCommit makes a stored transaction look as if its acknowledgement was lost, if it returns an error.
 	AfterCommit func(ctx context.Context) error
-	// Statement is told of each statement before it runs. What it gives, unless that is nil, is called for each row of the
-	// result; gorm's rows are not counted.
+	// Statement is called before each statement runs. If it returns a function, that is called for each row of the result,
+	// except for gorm's rows.
 	Statement func(ctx context.Context, sql string) (row func())
 }
 
@@ -48,22 +48,22 @@ type DB struct {
 	dialect dialect
 	heavy   *line
 	clock   func() time.Time
-	server  *loop.Loop // measures the database's clock; nil when that is not followed
+	server  *loop.Loop // measures the database's clock; nil if this DB does not follow it
 	onClock bool       // whether transactions ask the database for the time
 	hooks   Hooks
 	gorm    *gorm.DB
 	onWrite []func(tx *Tx)
-	close   func() error // once
+	close   func() error // does its work only once
 }
 
-// Open opens the database and brings its schema up to date. It refuses, saying why, a URL it does not understand, a
-// SQLite file that another process has open or another program made, PostgreSQL before 15, a PostgreSQL server that takes no
-// writes, and a schema newer than this program.
+// Open opens the database and brings its schema up to date. It refuses a URL that it does not understand, a SQLite file that
+// another process has open or that another program made, PostgreSQL before 15, a PostgreSQL server that takes no writes, and a
+// schema newer than this program. The error says why.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return open(ctx, cfg, migrations.Files)
 }
 
-// open takes the migrations from the directories sqlite and postgres of files.
+// open is Open with the migrations from the directories sqlite and postgres of files.
 func open(ctx context.Context, cfg Config, files fs.FS) (*DB, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -109,7 +109,7 @@ func (db *DB) start(ctx context.Context, log *slog.Logger, files fs.FS) error {
 	return db.startClock(ctx, log)
 }
 
-// openGorm makes the gorm session from which each transaction's is derived.
+// openGorm makes the gorm session from which each transaction derives its own.
 func (db *DB) openGorm(ctx context.Context, log *slog.Logger) error {
 	conn, err := db.dialect.acquire(ctx, readingOnce)
 	if err != nil {
@@ -151,8 +151,7 @@ func (db *DB) askClock(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-// Close turns new work away, waits a few seconds for transactions under way, and closes the connections. Closing twice
-// is safe.
+// Close refuses new work, waits a few seconds for transactions under way, and closes the connections. Closing twice is safe.
 func (db *DB) Close() error { return db.close() }
 
 func (db *DB) finish() error {
@@ -164,14 +163,15 @@ func (db *DB) finish() error {
 	return db.dialect.close(ctx)
 }
 
-// Now is the time, in UTC and whole microseconds: the injected clock's or the production clock's. On PostgreSQL
-// that is the database's clock, followed closely enough that replicas agree within a round trip.
+// Now returns the time of the injected clock or the production clock, in UTC and whole microseconds. On PostgreSQL the
+// production clock is the database's, which each replica follows closely enough to agree with the others to within one round
+// trip.
 func (db *DB) Now() time.Time { return db.clock().UTC().Truncate(time.Microsecond) }
 
-// Ping tells whether the database answers. It waits for nobody's reads.
+// Ping reports whether the database answers. It does not wait for any reads.
 func (db *DB) Ping(ctx context.Context) error {
 	return db.read(ctx, pinging, func(tx *Tx) error { return tx.Pipeline(Statement{SQL: "SELECT 1"}) })
 }
 
-// Engine tells which engine stores the data.
+// Engine returns the engine that stores the data.
 func (db *DB) Engine() Engine { return db.dialect.engine() }

@@ -30,7 +30,7 @@ const (
 	connectPatience   = 10 * time.Second
 	statementPatience = 30 * time.Second
 	migrationLockWait = 30 * time.Second
-	// A connection on which the server stays silent is given up after about this time.
+	// A connection is given up after the server has been silent on it for about this time.
 	silencePatience = 30 * time.Second
 )
 
@@ -40,13 +40,13 @@ type postgresServer struct {
 	writes, reads *postgresPool
 	lane          *postgresPool // one connection, see Lane
 	heavy, ping   *postgresPool
-	waiting       waitingPlaces // in the connections for writing
+	waiting       waitingPlaces // among the connections for writing
 	lost          atomic.Int64  // when a connection was last found to be lost, in Unix nanoseconds
 	readOnly      atomic.Int64  // when a write last met a read-only session, in Unix nanoseconds
 	turns         postgresTurns
 }
 
-// postgresPool is a pool in front of which callers stand in line.
+// postgresPool is a pool of connections for which callers wait in line.
 type postgresPool struct {
 	server *postgresServer
 	db     *sql.DB
@@ -77,7 +77,7 @@ func parsePostgres(address string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		if _, malformed := url.Parse(address); malformed != nil {
-			// The password may stand anywhere in it, so nothing of it is repeated.
+			// The password may be anywhere in the URL, so the error repeats no part of it.
 			return nil, errors.New("the database URL is malformed; its form is " +
 				"postgres://user:password@host:port/database?option=value, " +
 				"special characters in the password being percent-encoded")
@@ -90,11 +90,11 @@ func parsePostgres(address string) (*pgx.ConnConfig, error) {
 		"lock_timeout":                        milliseconds(lockPatience),
 		"statement_timeout":                   milliseconds(statementPatience),
 		"idle_in_transaction_session_timeout": milliseconds(statementPatience),
-		// Every statement goes by an index, whatever its arguments and however small its tables still are: so plan it
-		// once, and never for a scan that was cheap only while the table was empty. Compiling such plans never pays.
+		// Every statement should use an index, whatever its arguments and however small its tables still are. So PostgreSQL
+		// plans it once, and never with a scan that is cheap only while a table is empty. Compiling such plans is never worth it.
 		"plan_cache_mode": "force_generic_plan",
 		"enable_seqscan":  "off",
-		// Nor by reading all of one table to find some rows of it for another.
+		// No plan should read a whole table to join it with some rows of another.
 		"enable_hashjoin":  "off",
 		"enable_mergejoin": "off",
 		"jit":              "off",
@@ -113,7 +113,7 @@ func parsePostgres(address string) (*pgx.ConnConfig, error) {
 	return config, targetOf(address).check()
 }
 
-// laneConfig sets how patient the lane's connection is, whatever the URL says about others.
+// laneConfig sets how long the lane's connection waits, whatever the URL says about other connections.
 func laneConfig(config *pgx.ConnConfig) *pgx.ConnConfig {
 	lane := config.Copy()
 	lane.RuntimeParams["lock_timeout"] = milliseconds(laneLockPatience)
@@ -123,7 +123,7 @@ func laneConfig(config *pgx.ConnConfig) *pgx.ConnConfig {
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// dialer makes connections that notice a server that vanished, whether they wait for it or have sent it something.
+// dialer makes connections that notice when the server has vanished, whether they are waiting for it or have sent it data.
 func dialer(timeout time.Duration) *net.Dialer {
 	return &net.Dialer{
 		Timeout:         timeout,
@@ -142,7 +142,7 @@ func dialer(timeout time.Duration) *net.Dialer {
 }
 
 func (p *postgresServer) newPool(config *pgx.ConnConfig, connections int) *postgresPool {
-	// After the first lost connection the others are suspected too: the server has probably been restarted.
+	// After the first lost connection, check the others before their next use: the server has probably been restarted.
 	suspect := func(_ context.Context, use stdlib.ShouldPingParams) bool {
 		return use.IdleDuration > time.Second || time.Now().Add(-use.IdleDuration).UnixNano() <= p.lost.Load()
 	}
@@ -193,7 +193,7 @@ func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, er
 	if err != nil {
 		pool.gate.leave(struct{}{})
 		if isLost(err) {
-			p.lost.Store(time.Now().UnixNano()) // who is not reached has probably ended the other connections, too
+			p.lost.Store(time.Now().UnixNano()) // an unreachable server has probably ended the other connections too
 		}
 		return nil, err
 	}
@@ -217,9 +217,9 @@ func (p *postgresServer) gorm(pool gorm.ConnPool) gorm.Dialector {
 func (p *postgresServer) migrator() (*migrator, error) {
 	config := p.config.Copy()
 	config.RuntimeParams["lock_timeout"] = milliseconds(migrationLockWait)
-	config.RuntimeParams["statement_timeout"] = "0" // building an index takes as long as it takes
+	config.RuntimeParams["statement_timeout"] = "0" // building an index may take very long
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
-	// Replicas that start together: one migrates, the others ask each second whether it is done.
+	// If several replicas start simultaneously, one migrates, and the others check every second whether it is done.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
 	return &migrator{
 		pool: stdlib.OpenDB(*config), engine: PostgreSQL, dialect: goose.DialectPostgres, locker: locker,
@@ -238,7 +238,7 @@ func (p *postgresServer) waitingPlaces() waitingPlaces { return p.waiting }
 
 func (p *postgresServer) in(column string, values any) (string, any) {
 	condition := column + " = ANY(?)"
-	// gorm would spread a plain slice over several arguments.
+	// gorm would turn a plain slice into several arguments.
 	switch list := values.(type) {
 	case []int64:
 		return condition, array(list)
@@ -281,7 +281,7 @@ func (p *postgresServer) updateRows(columns []Column, text func(rows string) str
 	return []Statement{{SQL: text(rows), Args: args}}
 }
 
-// unnested is a row source with one array argument for each column.
+// unnested returns a row source with one array argument for each column.
 func unnested(columns []Column) (source string, args []any) {
 	parts := make([]string, len(columns))
 	for i, column := range columns {

@@ -21,13 +21,13 @@ const sqliteReaders = 4
 // sqliteFile is the dialect of one SQLite file in WAL mode: one connection that writes, some that read.
 type sqliteFile struct {
 	path      string
-	lock      *fileLock // held as long as the file is open
-	opened    bool      // the schema is up to date
+	lock      *fileLock // this process holds it as long as the file is open
+	opened    bool      // true once the schema is up to date
 	temporary string    // a directory to remove at the end, or ""
 
 	writePool, readPool *sql.DB
 	writer, readers     *gate[*sqliteConnection]
-	heavy, ping         *gate[*sqliteConnection] // also of the readPool
+	heavy, ping         *gate[*sqliteConnection] // with connections of the readPool, too
 }
 
 func openSQLite(path string, readers int) (_ dialect, err error) {
@@ -80,14 +80,14 @@ func orDefault(n, otherwise int) int {
 	return otherwise
 }
 
-// address has all settings, so that every connection of a pool has them.
+// address returns the file's address with all settings, so that every connection of a pool has them.
 func (s *sqliteFile) address(settings url.Values) string {
 	settings.Set("_busy_timeout", strconv.FormatInt(lockPatience.Milliseconds(), 10))
 	settings.Set("_journal_mode", "WAL")
 	settings.Set("_synchronous", "FULL")
 	settings.Set("_foreign_keys", "0")
 	settings.Set("_txlock", "immediate")
-	settings.Set("_dqs", "0") // a misspelt name in double quotes is an error and not a text
+	settings.Set("_dqs", "0") // makes a misspelt name in double quotes an error instead of a text
 	file := url.URL{Scheme: "file", Path: s.path, RawQuery: settings.Encode()}
 	return file.String()
 }
@@ -188,7 +188,7 @@ func (s *sqliteFile) in(column string, values any) (string, any) {
 
 func (s *sqliteFile) close(ctx context.Context) error {
 	var errs []error
-	// The readers first: the last connection to leave writes the log back into the file.
+	// Close the readers first, because the last connection writes the log back into the file and must be able to write.
 	for _, home := range []*gate[*sqliteConnection]{s.heavy, s.ping, s.readers, s.writer} {
 		for _, c := range home.close(ctx) {
 			errs = append(errs, c.discard())
@@ -197,7 +197,7 @@ func (s *sqliteFile) close(ctx context.Context) error {
 	return errors.Join(append(errs, s.readPool.Close(), s.writePool.Close(), s.abandon())...)
 }
 
-// abandon lets go of the file and removes a temporary one.
+// abandon releases the file's lock and removes a temporary file.
 func (s *sqliteFile) abandon() error {
 	var errs []error
 	if s.lock != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Distinct sorts values and leaves each once, as the arguments of In are best given.
+// Distinct sorts values and removes duplicates, which is the best form for the arguments of In.
 func Distinct[T cmp.Ordered](values []T) []T {
 	slices.Sort(values)
 	return slices.Compact(values)

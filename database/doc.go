@@ -8,77 +8,83 @@
 //	Write          changes; commits when the closure returns nil, rolls back on an error or a panic
 //	Read           several statements that see one snapshot; always rolled back
 //	ReadStatement  one statement, which is a snapshot by itself
-//	ReadHeavy      a Read that may take long or give much, such as a page of a list
-//	Lane           writing beside all others, for the one who must never stand in line behind those that wait for locks
+//	ReadHeavy      a Read that may take long or return much, such as a page of a list
+//	Lane           writing over a separate connection, for a caller that must never wait behind transactions that wait for locks
 //
-// Within them there are two ways to a table, and what a statement is about decides between them:
+// Within a transaction there are two ways to access a table, for different kinds of statements:
 //
 //	gorm (Tx.Gorm)             a room's own rows, as models of one table: one row is created, read, changed or deleted by its
 //	                           key, or rows are read or deleted by a condition
-//	Statement (Tx.Pipeline)    everything else: joins, sets, counts over tables, lists of ids, many rows written at once, and
-//	                           whatever travels with other statements in one round trip
+//	Statement (Tx.Pipeline)    everything else: joins, sets, counts over tables, lists of ids, many rows in one statement, and
+//	                           all statements that go with others in one round trip
 //
-// So SQL is written by hand for Statements only, and gorm gets models and conditions (the linter refuses its Raw and Exec in
-// rooms). ReadValue and ReadValues make the usual small Statements. Tx.Pipeline sends several at once, Tx.Insert and Tx.Update
-// write many rows with one, and Tx.SendWithCommit saves the last round trip; with Lane.WriteAtOnce there is no other. Who
-// decides by what was seen earlier says so with Tx.UpdateExpected and Tx.RefuseChanged, and the database refuses the
-// transaction when it is different by now.
+// So rooms write SQL by hand only for Statements, and give gorm models and conditions (the linter refuses its Raw and Exec in
+// rooms). ReadValue and ReadValues make the usual small Statements. Tx.Pipeline sends several in one round trip, Tx.Insert and
+// Tx.Update write many rows with one, and Tx.SendWithCommit saves the last round trip; with Lane.WriteAtOnce that is the only
+// one. A transaction that decides by rows that were read earlier names them with Tx.UpdateExpected and Tx.RefuseChanged. The
+// database then refuses the transaction if the rows have changed.
 //
 //	Write --> fair gate --> [BEGIN + first Pipeline] --> ... --> BeforeCommit --> [SendWithCommit + COMMIT] --> AfterCommit
 //
 // The two engines differ only in the two implementations of dialect. No other package imports a driver.
 //
-// Several replicas may work on one PostgreSQL database. A Notifier tells the others what happened, and hears of it from
-// them; InTurn lets one of them do what all would do. On SQLite there is one process, so neither has anything to do, and a
-// replica that is alone on PostgreSQL tells nobody.
+// Several replicas may work on one PostgreSQL database. A Notifier sends notices of what happened to the other replicas, and
+// receives theirs. InTurn lets only one replica do work that every replica would do. On SQLite there is only one process, so
+// neither has anything to do. A replica that is alone on PostgreSQL sends no notices.
 //
 //	Write --> AfterCommit --> Tell --> [pending, bounded] --> NOTIFY ==> LISTEN --> Heard, or Unheard: look at everything
 //
-// PostgreSQL plans each statement once and for all arguments, by what it has counted. So the sessions' settings leave only
-// plans that go by indexes, the schema hides from it how few rows the usual intent has, and RenewStatistics has growing
-// tables counted early; that every statement then goes by its whole key is tested (e2e/soak).
+// PostgreSQL plans each statement once for all arguments, by its statistics. Therefore the settings of the sessions allow only
+// plans that use indexes, the schema hides from PostgreSQL how few rows the usual intent has, and RenewStatistics renews the
+// statistics of growing tables early. A test checks that every statement then uses its whole key (e2e/soak).
 //
 // # What holds
 //
-//   - A statement that fails dooms its transaction, on both engines alike: further statements fail and the commit is
-//     refused, even if the closure overlooked the error. Without that, SQLite would commit the half that worked.
-//   - Write runs at READ COMMITTED on PostgreSQL and one at a time on SQLite. Lock, then read, then decide.
-//   - A Write that came first gets its connection first. Reads and writes have pools of their own, so that many
-//     readers cannot hold up the writers.
-//   - Heavy reads have two connections of their own, and Ping has one: however many pages are asked for, a Read, a Write and
-//     Ping never wait for them. Callers get these connections in turn (line.go). At most 64 heavy reads of one caller wait,
-//     and 256 in all; more are refused.
+//   - A statement that fails dooms its transaction on both engines: all further statements and the commit fail, even if the
+//     closure overlooked the error. Without this rule, SQLite would commit the half that worked.
+//   - Write runs at READ COMMITTED on PostgreSQL, and one at a time on SQLite. Lock, then read, then decide.
+//   - A Write that came first gets its connection first. Reads and writes have separate pools, so many readers cannot delay
+//     the writers.
+//   - Heavy reads have two separate connections, and Ping has one. So however many pages callers request, a Read, a Write and
+//     Ping never wait for them. Callers get the connections for heavy reads in turn (line.go). At most 64 heavy reads of one
+//     caller wait, and 256 in all; further ones are refused.
 //   - Read, ReadStatement and ReadHeavy cannot write.
 //   - The closure of Write may run several times and must begin afresh each time.
 //   - Times are bigint microseconds (Micros, Time); text compares by its bytes.
-//   - Notifications are sent after the commit, over a connection of their own that waits for no disk: within the
-//     transaction they would make all commits of the server wait for one another. At most one batch of them is under
-//     way, and nobody who tells waits for it.
+//   - Notifications are sent after the commit, over a separate connection that does not wait for the disk. Within the
+//     transaction they would make all commits of the server wait for one another. At most one batch of notifications is under
+//     way, and Tell never waits for it.
 //
 // # What happens on failure
 //
-// A conflict with another transaction (serialization, deadlock, lock timeout, busy file) is tried again a few times,
-// with pauses, except in a Lane, whose caller has another way. At most half of the connections for writing wait for the locks
-// of intents; others give theirs back and try again. A connection that was lost while it lay in the pool is
-// replaced before anything has happened on it. Other errors are returned as the drivers gave them; IsData,
-// IsUnavailable and IsCommitUnknown tell them apart. When the connection breaks while the commit is under way, nobody knows whether it was stored: the
-// error is IsCommitUnknown, nothing is tried again, and the caller has to look. The AfterCommit functions run then
-// too: they wake, and a wake that was not needed does no harm.
+// After a conflict with another transaction (serialization, deadlock, lock timeout, busy file), Write tries again a few times,
+// with pauses. A Lane does not, because its caller has another way. At most half of the connections for writing wait for the
+// locks of intents; further transactions give their connections back and try again. A connection that was lost while it was
+// idle in the pool is replaced before anything has happened on it. Other errors are returned as they came from the drivers;
+// IsData, IsUnavailable and IsCommitUnknown classify them.
 //
-// Connections to PostgreSQL lead to the primary, those for reading too, unless the URL says target_session_attrs=any. A write
-// that meets a read-only session, as it does where a standby was taken for the primary, gives the connection up and is tried
-// again on another; the others are asked before their next use. If none takes writes, the error is IsUnavailable.
+// If the connection breaks while the commit is under way, nobody knows whether the transaction was stored. Write then returns
+// an error that IsCommitUnknown recognizes and does not try again; the caller has to look. The AfterCommit functions run in
+// this case too: they only wake readers, and an unnecessary wake-up does no harm.
 //
-// Files of SQLite are made for their owner alone. What cannot be opened is left as it was, without a lock beside it.
+// Connections to PostgreSQL, even those for reading, lead to the primary, unless the URL says target_session_attrs=any. A write
+// may find its session read-only, because a standby was mistaken for the primary. Write then gives the connection up and tries
+// again on another one; all other connections are checked before their next use. If no server takes writes, IsUnavailable
+// recognizes the error.
 //
-// A statement waits a few seconds for a lock, in a Lane a tenth of a second, and half a minute for its end; a connection whose server went silent is
-// given up after half a minute. The URL of a PostgreSQL database may set other limits (lock_timeout and so on).
+// Files of SQLite are made for their owner only. A file that cannot be opened is left unchanged, without a lock file beside it.
 //
-// A notification is lost when the process ends between the commit and the sending, or while a connection is away. Nothing
-// else is lost with it: it says that something happened, which the database knows, so it costs whoever waits for it one
-// turn of looking without. When listening begins again, and when a sender comes back that had to give something up,
-// everyone is told to look at everything; also when a replica that was alone, and told nobody what it did, learns that somebody
-// has come. A replica that stops, dies or hangs loses its turns to the others: at once when
-// its connection ends, after half a minute when it does not. Both need a session of their own, which a proxy that shares
-// sessions between clients does not give.
+// A statement waits a few seconds for a lock (in a Lane a tenth of a second) and may run for half a minute. A connection is
+// given up half a minute after its server went silent. The URL of a PostgreSQL database may set other limits (lock_timeout and
+// so on).
+//
+// A notification is lost if the process ends between the commit and the sending, or while a connection is down. Nothing else is
+// lost with it, because it only says that something happened, and the database has what happened. The loss only means that a
+// waiting reader finds it at its next regular look. All replicas are told to look at everything in three cases: when listening
+// begins again, when a sender works again after it had to drop notices, and when a replica that was alone, and therefore sent
+// no notices, learns that another one has come.
+//
+// A replica that stops, dies or hangs loses its turns to the others: immediately if its connection ends, and otherwise after
+// half a minute. Notifications and turns each need a session that belongs to them alone. A proxy that shares sessions between
+// clients does not provide this.
 package database

@@ -15,8 +15,8 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
-// ErrNotAtOnce is what a statement gets that is made within WriteAtOnce.
-var ErrNotAtOnce = errors.New("a transaction at once makes no statement before its commit")
+// ErrNotAtOnce refuses a statement that is made within WriteAtOnce.
+var ErrNotAtOnce = errors.New("a transaction that is written at once cannot make statements before its commit")
 
 var (
 	errClosed     = errors.New("the database is closed")
@@ -32,15 +32,15 @@ func (e *commitUnknownError) Error() string {
 
 func (e *commitUnknownError) Unwrap() error { return e.cause }
 
-// IsCommitUnknown tells whether a Write may have been stored although it returned an error. Whoever wants to try again
-// has to look for what it should have stored first.
+// IsCommitUnknown reports whether a Write may have been stored although it returned an error. Before trying again, a caller has
+// to check whether the result is already stored.
 func IsCommitUnknown(err error) bool {
 	var unknown *commitUnknownError
 	return errors.As(err, &unknown)
 }
 
-// IsData tells whether the error is the fault of a row's values, a violated constraint included: the same row will be
-// refused again.
+// IsData reports whether a row's values caused the error, for example by violating a constraint. The database will refuse the
+// same row again.
 func IsData(err error) bool {
 	switch sqliteCode(err) & 0xff {
 	case codes.SQLITE_CONSTRAINT, codes.SQLITE_MISMATCH, codes.SQLITE_TOOBIG:
@@ -55,9 +55,9 @@ func IsData(err error) bool {
 	return false
 }
 
-// IsUnavailable tells whether the database could not do its work for now: connection refused or lost, or leading to a server
-// that takes no writes, out of connections, space or patience, closed, or the outcome of a commit unknown. Trying again later is right. The end of
-// the caller's own context is none of these.
+// IsUnavailable reports whether the database could not do its work for now, so that trying again later is right. This includes
+// a connection that was refused or lost or leads to a server that takes no writes, a lack of connections or space, a timeout, a
+// closed DB, and a commit with an unknown outcome. It does not include the end of the caller's own context.
 func IsUnavailable(err error) bool {
 	if err == nil {
 		return false
@@ -81,7 +81,7 @@ func IsUnavailable(err error) bool {
 	return isLost(err)
 }
 
-// isConflict tells whether another transaction stood in the way before the commit.
+// isConflict reports whether a conflict with another transaction caused the error before the commit.
 func isConflict(err error) bool {
 	if IsCommitUnknown(err) {
 		return false
@@ -99,17 +99,17 @@ func isConflict(err error) bool {
 	return false
 }
 
-// IsConflict tells whether the whole transaction can be tried again at once: nothing of it is stored, and what stood in its
-// way was another transaction, or a connection that leads to where nothing can be written and is given up.
+// IsConflict reports whether the whole transaction can be tried again immediately. Nothing of it is stored, and the cause was
+// either another transaction, or a connection to a server that takes no writes, which is given up.
 func IsConflict(err error) bool { return isConflict(err) || isReadOnly(err) }
 
-// isEnded tells whether the caller's context ended. The driver closes the connection then, which says nothing about the
+// isEnded reports whether the caller's context ended. The driver then closes the connection, which says nothing about the
 // server.
 func isEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isLost tells whether there is no connection that is of use, or no longer, and the caller did not end it.
+// isLost reports whether a connection could not be made or is no longer usable, for another reason than the caller's context.
 func isLost(err error) bool {
 	if err == nil || isEnded(err) {
 		return false
@@ -131,7 +131,7 @@ func isLost(err error) bool {
 	return errors.As(err, &refused) || errors.As(err, &network) || pgconn.SafeToRetry(err)
 }
 
-// sqliteCode is SQLite's extended result code, or 0.
+// sqliteCode returns SQLite's extended result code, or 0.
 func sqliteCode(err error) int {
 	var failed *sqlite.Error
 	if errors.As(err, &failed) {
@@ -140,7 +140,7 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// postgresCode is the SQLSTATE, or "".
+// postgresCode returns the SQLSTATE, or "".
 func postgresCode(err error) string {
 	var failed *pgconn.PgError
 	if errors.As(err, &failed) {

@@ -66,7 +66,7 @@ func TestErrorsOfOthers(t *testing.T) {
 	}
 }
 
-// A waiter whose patience for a pool's connections ends gets its own context's error, not one of the database.
+// If a context ends while its caller waits for a connection, the caller gets the context's error and not one of the database.
 func TestWaitingInLineEndsWithTheContext(t *testing.T) {
 	each(t, func(cfg *database.Config) { cfg.MaxConnections = 1 }, func(t *testing.T, db *database.DB) {
 		require.NoError(t, db.Write(t.Context(), func(*database.Tx) error {
@@ -77,7 +77,7 @@ func TestWaitingInLineEndsWithTheContext(t *testing.T) {
 			err := within(t, result)
 			require.ErrorIs(t, err, context.Canceled)
 			require.False(t, database.IsUnavailable(err))
-			require.NoError(t, db.Ping(t.Context()), "readers are not held up by writers")
+			require.NoError(t, db.Ping(t.Context()), "writers do not delay readers")
 			return nil
 		}))
 	})

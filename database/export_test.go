@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What the tests of this package look at from outside.
+// Internals that the tests of this package use from outside.
 var (
 	OpenWithMigrations = open
 	Numbered           = numbered
@@ -19,7 +19,7 @@ type Reconnecting struct{ reconnecting }
 func (r *Reconnecting) Wait(ctx context.Context) { r.wait(ctx) }
 func (r *Reconnecting) Worked()                  { r.worked() }
 
-// FreeWriters is the number of places that are free at the writers' gate.
+// FreeWriters returns the number of free places at the writers' gate.
 func (db *DB) FreeWriters() int {
 	switch dialect := db.dialect.(type) {
 	case *sqliteFile:
@@ -30,13 +30,13 @@ func (db *DB) FreeWriters() int {
 	return -1
 }
 
-// SetTurnPatience changes how long turns are kept without asking, on a PostgreSQL database, from its next session for
-// turns on.
+// SetTurnPatience changes how long a replica keeps its turns without asking, on a PostgreSQL database. It takes effect with the
+// next session for turns.
 func (db *DB) SetTurnPatience(patience time.Duration) {
 	db.dialect.(*postgresServer).turns.patience = patience
 }
 
-// Alone tells whether the replica believes that nobody else listens.
+// Alone reports whether the replica believes that nobody else listens.
 func (n *Notifier) Alone() bool {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

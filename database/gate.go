@@ -2,10 +2,10 @@ package database
 
 import "context"
 
-// gate hands out a fixed number of places, to whoever waits longest. The places are values in a channel: a receiver
-// that finds none joins the end of the channel's queue, and a returned place goes straight to the head of that queue,
-// so nobody overtakes. (The pool of database/sql picks among those who wait at random, and SQLite lets them race for
-// the file; both starve somebody under load.)
+// gate hands out a fixed number of places, always to the caller that has waited longest. The places are values in a channel: a
+// receiver that finds none joins the end of the channel's queue, and a returned place goes straight to the head of that queue,
+// so nobody overtakes. (The pool of database/sql picks a waiting caller at random, and SQLite lets callers race for the file;
+// under load, both starve some callers.)
 type gate[T any] struct {
 	places chan T
 	closed chan struct{}
@@ -19,7 +19,7 @@ func newGate[T any](places ...T) *gate[T] {
 	return g
 }
 
-// enter waits for a place, until the context ends or the gate closes. Whoever entered must leave.
+// enter waits for a place, until the context ends or the gate closes. A caller that has entered must leave.
 func (g *gate[T]) enter(ctx context.Context) (place T, err error) {
 	select {
 	case <-g.closed:
@@ -38,8 +38,8 @@ func (g *gate[T]) enter(ctx context.Context) (place T, err error) {
 
 func (g *gate[T]) leave(place T) { g.places <- place }
 
-// close turns away everybody who waits or comes, and waits until those inside have left or the context ends. It is
-// called once; the places that were given back are returned.
+// close refuses all waiting and later callers, and waits until the callers inside have left or the context ends. It is called
+// once, and returns the places that were given back.
 func (g *gate[T]) close(ctx context.Context) []T {
 	close(g.closed)
 	back := make([]T, 0, cap(g.places))

@@ -7,8 +7,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// Gorm is a gorm session within this transaction. Its statements share the transaction's fate: after one failed
-// (which does not include finding nothing), all further ones do.
+// Gorm returns a gorm session within this transaction. After one of the transaction's statements has failed, all further ones
+// fail, including gorm's. Finding no row is not a failure.
 func (tx *Tx) Gorm() *gorm.DB {
 	if tx.gorm == nil {
 		tx.gorm = tx.db.gorm.Session(&gorm.Session{NewDB: true, Context: tx.ctx})
@@ -17,10 +17,10 @@ func (tx *Tx) Gorm() *gorm.DB {
 	return tx.gorm
 }
 
-// gormPool is the connection as gorm uses it: it opens the transaction at the first statement and remembers failures.
+// gormPool is the connection that gorm uses. It opens the transaction at the first statement and remembers failures.
 type gormPool struct{ tx *Tx }
 
-// ready opens the transaction if need be, and fails if it cannot go on.
+// ready opens the transaction if necessary, and fails if the transaction has failed before.
 func (p gormPool) ready(query string) error {
 	if err := p.tx.runNow(nil); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (p gormPool) QueryContext(ctx context.Context, query string, args ...any) (
 
 func (p gormPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := p.ready(query); err != nil {
-		// A sql.Row cannot be made with an error of ours; one from an ended context does as well.
+		// We cannot make a sql.Row with our own error, so we get one from an ended context.
 		ended, cancel := context.WithCancelCause(ctx)
 		cancel(err)
 		ctx = ended

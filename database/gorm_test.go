@@ -16,13 +16,13 @@ import (
 	"openintent/database/databasetest"
 )
 
-// A package that brings its own SQLite would be a second one in the program, written in C under the race detector.
+// A package with its own SQLite would add a second SQLite to the program, written in C under the race detector.
 func TestOneSQLiteIsLinked(t *testing.T) {
 	drivers := slices.DeleteFunc(sql.Drivers(), func(name string) bool { return !strings.Contains(name, "sqlite") })
 	require.Equal(t, []string{"sqlite"}, drivers)
 }
 
-// Both engines give the same for everything that rooms do with gorm.
+// Both engines give the same results for everything that rooms do with gorm.
 func TestGormIsAlikeOnBothEngines(t *testing.T) {
 	numbers := func(t *testing.T, query *gorm.DB) (ids []int64) {
 		t.Helper()
@@ -128,7 +128,7 @@ func testQuotes(t *testing.T, tx *gorm.DB) {
 	require.Equal(t, 5, found)
 }
 
-// Where rows of one INSERT leave their number to SQLite, it gives each the next.
+// If rows of one INSERT leave their number to SQLite, each gets the next number.
 func TestGormReadsTheNumbersThatSQLiteGives(t *testing.T) {
 	type thing struct {
 		ID    int64
@@ -145,7 +145,7 @@ func TestGormReadsTheNumbersThatSQLiteGives(t *testing.T) {
 	}))
 }
 
-// The log says which statements gorm made, and never what they say.
+// The log has gorm's statements, but never their values.
 func TestGormLogsNoValues(t *testing.T) {
 	var log bytes.Buffer
 	each(t, func(cfg *database.Config) {

@@ -5,18 +5,18 @@ import (
 	"math/rand/v2"
 )
 
-// A database can lose commits: a standby that lags takes over, or a backup is restored. What is stored from then on is
-// another history. It begins with what both have in common and goes on with the same counters. A process that lives through
-// this remembers the lost history, so a bare count would give two things one number, and the memory of the one would be
-// taken for the other.
+// A database can lose commits: a standby that lags takes over, or a backup is restored. The commits after that belong to
+// another history, which shares its beginning with the lost one and continues with the same counters. A process that runs
+// through this still remembers the lost history. With plain counters, two things would have the same number, and the process
+// would mistake what it remembers of one for the other.
 //
-// So whatever is remembered by a number has one that another history does not give again: a count in its high bits, and
-// in its low ones randomBits that are drawn for it.
+// So every number by which something is remembered has a count in its high bits and randomBits random bits below. Another
+// history does not produce the same number again.
 
 const randomBits = 32
 
-// Further gives a number that follows on another one: greater, and with random bits of its own. Numbers from before there
-// were such bits go on with it. After 2^31 of them it begins again.
+// Further returns a number that follows the given one: it is greater and has new random bits. The given number may be from
+// before numbers had random bits. After 2^31 numbers the count begins again.
 func Further(number int64) int64 {
 	count := number>>randomBits + 1
 	if count > math.MaxInt64>>randomBits {
@@ -25,6 +25,6 @@ func Further(number int64) int64 {
 	return count<<randomBits | int64(rand.Uint32())
 }
 
-// Tag draws a number that says of a row: it is as its latest change left it, in this history. It is never 0, which stands
-// for a row that was never tagged.
+// Tag draws a random number that identifies one state of a row: a row with the same tag has not changed, and is of the same
+// history. The tag is never 0, which stands for a row that was never tagged.
 func Tag() int64 { return 1 + rand.Int64N(math.MaxInt64) }

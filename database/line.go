@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// heavyConnections is how many heavy reads run at once.
+	// heavyConnections is how many heavy reads run simultaneously.
 	heavyConnections = 2
-	// heavyWaiting bounds the heavy reads that wait, heavyWaitingEach those of one caller.
+	// heavyWaiting bounds the heavy reads that wait; heavyWaitingEach bounds those of one caller.
 	heavyWaiting     = 256
 	heavyWaitingEach = 64
 )
 
-// ErrCrowded is the refusal of a heavy read while too many wait.
+// ErrCrowded refuses a heavy read while too many are waiting.
 var ErrCrowded = fault.New(fault.Quota, "TOO_MANY_READS",
-	"Too many large reads wait already, of this caller or of all; send fewer at once and try again in a moment.").
+	"Too many large reads are waiting already, from this caller or from all callers; send fewer at a time and try again in a moment.").
 	After(time.Second)
 
-// line lets a few in at a time. Those who wait are let in caller by caller, one of each in turn, so that a caller who sends
-// many delays another by one only. Whoever comes when too many wait is turned away.
+// line admits a few reads at a time. It admits waiting reads caller by caller, one read of each caller in turn, so a caller with
+// many reads delays another caller by only one of them. It refuses a read if too many are waiting.
 type line struct {
 	most, mostEach int
 
@@ -37,7 +37,7 @@ func newLine(places, most, mostEach int) *line {
 	return &line{free: places, most: most, mostEach: mostEach, queues: make(map[string][]chan struct{})}
 }
 
-// enter waits for the caller's turn. Whoever entered must leave.
+// enter waits for the caller's turn. A caller that has entered must leave.
 func (l *line) enter(ctx context.Context, by string) error {
 	turn, err := l.join(by)
 	if turn == nil {
@@ -54,7 +54,7 @@ func (l *line) enter(ctx context.Context, by string) error {
 	}
 }
 
-// join takes a free place, or gives what tells when there is one.
+// join takes a free place, or returns a channel that is closed when there is one.
 func (l *line) join(by string) (turn chan struct{}, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -75,7 +75,7 @@ func (l *line) join(by string) (turn chan struct{}, err error) {
 	return turn, nil
 }
 
-// quit takes somebody out of the queue, and tells whether it was still in there.
+// quit removes a waiting read from the queue, and reports whether it was still in there.
 func (l *line) quit(by string, turn chan struct{}) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -88,7 +88,7 @@ func (l *line) quit(by string, turn chan struct{}) bool {
 	return false
 }
 
-// leave hands the place on to the caller whose turn it is.
+// leave gives the place to the next caller.
 func (l *line) leave() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -105,7 +105,7 @@ func (l *line) leave() {
 	close(next)
 }
 
-// remove takes the waiting one at an index out of a caller's queue.
+// remove takes the read at an index out of a caller's queue.
 func (l *line) remove(by string, index int) {
 	queue := l.queues[by]
 	l.waiting--

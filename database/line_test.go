@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// waiter lets somebody stand in line and tells once that is so.
+// waiter puts a caller into the line and returns its turn.
 func waiter(t *testing.T, l *line, by string) (turn chan struct{}) {
 	t.Helper()
 	turn, err := l.join(by)
@@ -75,7 +75,7 @@ func TestALineLetsFewInAtATime(t *testing.T) {
 			select {
 			case inside <- struct{}{}:
 			default:
-				t.Error("three are inside")
+				t.Error("three callers are inside")
 			}
 			<-inside
 			l.leave()

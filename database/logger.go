@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// statementLogger writes gorm's statements to the log at debug level, with placeholders in the place of the values:
-// those belong to the agents. Errors are not logged here, because whoever gets them decides.
+// statementLogger writes gorm's statements to the log at debug level, with placeholders instead of values, because the values
+// belong to the agents. It does not log errors; the code that receives an error decides whether to.
 type statementLogger struct{ log *slog.Logger }
 
 func (l statementLogger) LogMode(logger.LogLevel) logger.Interface { return l }

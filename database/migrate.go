@@ -13,13 +13,13 @@ import (
 
 // migrator brings a schema up to date.
 type migrator struct {
-	pool    *sql.DB // closed afterwards
+	pool    *sql.DB // up closes it at its end
 	engine  Engine
 	dialect goose.Dialect
-	locker  lock.SessionLocker // nil where opening the database excludes others already
+	locker  lock.SessionLocker // nil if opening the database already excludes other processes
 }
 
-// up applies the migrations that the database has not seen, and refuses a database that has seen more than there are.
+// up applies the migrations that the database lacks, and refuses a database that has more migrations than this program knows.
 func (m *migrator) up(ctx context.Context, files fs.FS, log *slog.Logger) error {
 	defer func() { _ = m.pool.Close() }()
 	directory, err := fs.Sub(files, m.engine.String())

@@ -12,75 +12,76 @@ import (
 )
 
 const (
-	// noticesPending bounds the notices that wait to be told. Beyond it "anything may have happened" says as much.
+	// noticesPending bounds the notices that wait to be sent. Beyond it "anything may have happened" is sent instead.
 	noticesPending = 8192
-	// payloadBytes bounds one notification: PostgreSQL takes less than 8000 bytes.
+	// payloadBytes bounds one notification: PostgreSQL accepts less than 8000 bytes.
 	payloadBytes = 7999
-	// silentNotices is how long a listener hears nothing before it asks whether its connection still works.
+	// silentNotices is how long a listener hears nothing before it checks whether its connection still works.
 	silentNotices = silencePatience
-	// countAgainAfter is how long a replica goes on telling others without looking whether there are any.
+	// countAgainAfter is how long a replica keeps sending notices without checking whether there are other replicas.
 	countAgainAfter = 10 * time.Second
 )
 
-// greeting is what a replica says when it begins to listen: a payload of one notice that is none.
+// greeting is what a replica sends when it begins to listen: a payload with one empty notice.
 const greeting = "\n\n"
 
-// NotifierConfig says what a Notifier tells and hears. None of the functions may block.
+// NotifierConfig says how a Notifier sends and handles notices. None of the functions may block.
 type NotifierConfig struct {
-	// Channel is what the replicas have in common: a name of at most 63 bytes.
+	// Channel is a name of at most 63 bytes, which must be the same for all replicas.
 	Channel string
-	// Heard is given what another replica has told.
+	// Heard is called with the notices of another replica.
 	Heard func(notices []string)
-	// Unheard is called when anything may have been told without having been heard: whenever listening begins, and when
-	// another replica had too much to tell.
+	// Unheard is called when notices may have been missed: whenever listening begins, and when another replica had too many to
+	// send.
 	Unheard func()
-	// Observe is told how many notifications were sent or received; nil when nobody counts.
+	// Observe is called with the number of notifications sent or received; may be nil.
 	Observe func(sent, received int)
-	// Logger is told of lost connections; nil discards.
+	// Logger receives a line for each lost connection; nil discards them.
 	Logger *slog.Logger
 }
 
-// Notifier tells the other replicas on a database what has happened, in words that mean something to them, and hears of
-// it from them. On SQLite there are no others, and it does nothing. A replica that is alone tells nothing either: who begins
-// to listen greets, and until it has heard a greeting since it counted no others, a replica knows that it is alone.
+// Notifier sends notices of what happened to the other replicas on a database, in words that the replicas agree on, and
+// receives theirs. On SQLite there are no other replicas, and it does nothing. A replica that is alone sends no notices either.
+// It is alone if it has counted no other listeners and has heard no greeting since; every replica greets when it begins to
+// listen.
 //
-// What a replica did while it believed itself alone it has told nobody, and another may have come meanwhile whose greeting
-// was still under way. So whoever learns that it is not alone tells everyone to look at everything.
+// While a replica believes that it is alone, another may begin to listen whose greeting is still under way, and that one gets
+// no notices. So a replica that learns that it is not alone tells all others to look at everything.
 //
-// It promises nothing: a notice that gets lost is not repeated, so whoever goes by notices must also look now and then
-// without any. What it does do is say so, by Unheard, when it knows that something may have been lost.
+// A Notifier guarantees nothing: it does not repeat a lost notice, so code that relies on notices must also look from time to
+// time without any. But when it knows that notices may have been lost, it calls Unheard.
 type Notifier struct {
 	cfg     NotifierConfig
-	server  replicated // nil when there are no others
-	replica string     // by which a replica knows its own notifications
+	server  replicated // nil if there can be no other replicas
+	replica string     // identifies this replica's own notifications
 
 	mutex      sync.Mutex
 	pending    map[string]struct{}
-	everything bool // instead of pending: too much has happened to tell it all
+	everything bool // send "anything may have happened" instead of pending
 	wake       chan struct{}
-	alone      bool      // nobody else listens, as far as anybody can know
-	listening  bool      // this replica hears who comes
-	greetings  int       // how often somebody may have come
+	alone      bool      // as far as this replica can know, nobody else listens
+	listening  bool      // this replica hears greetings
+	greetings  int       // how often another replica may have come
 	counted    time.Time // when the listeners were last counted
 
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
-// replicated is the part of a dialect whose database several processes may have open at once.
+// replicated is implemented by a dialect whose database several processes may open simultaneously.
 type replicated interface {
-	// connectNotices makes a connection of its own for notifications.
+	// connectNotices makes a separate connection for notifications.
 	connectNotices(ctx context.Context) (noticeConnection, error)
-	// turn tells whether this process has the named work, which only one of the processes has at any time.
+	// turn reports whether this process has the turn for the named work. Only one process has it at any time.
 	turn(ctx context.Context, name string) (ours bool, err error)
 }
 
-// noticeConnection is a connection for notifications. After an error it is of no more use.
+// noticeConnection is a connection for notifications. After an error it cannot be used any more.
 type noticeConnection interface {
-	// listen begins to listen, and to count among the listeners until the connection ends.
+	// listen begins to listen. From then on, until it ends, the connection is counted as a listener.
 	listen(ctx context.Context, channel string) error
 	listeners(ctx context.Context, channel string) (count int, err error)
-	// receive waits for a notification. It fails when the connection is lost, even if nothing is ever sent to it.
+	// receive waits for a notification. It fails if the connection is lost, even if nothing is ever sent over it.
 	receive(ctx context.Context) (payload string, err error)
 	send(ctx context.Context, channel string, payloads []string) error
 	close()
@@ -105,8 +106,7 @@ func newNotifier(server replicated, cfg NotifierConfig) *Notifier {
 	}
 }
 
-// Start begins telling and listening, over two connections beside the pools. Both go on trying while the database is
-// away.
+// Start begins sending and listening, over two connections outside the pools. Both keep trying while the database is away.
 func (n *Notifier) Start() {
 	if n.server == nil {
 		return
@@ -117,7 +117,7 @@ func (n *Notifier) Start() {
 	n.running.Go(func() { n.speak(ctx) })
 }
 
-// Stop tells what is still to be told, unless the database is away, and waits until both connections are closed.
+// Stop sends the notices that are still pending, unless the database is away, and waits until both connections are closed.
 func (n *Notifier) Stop() {
 	if n.cancel != nil {
 		n.cancel()
@@ -125,8 +125,8 @@ func (n *Notifier) Stop() {
 	n.running.Wait()
 }
 
-// Tell tells the other replicas, soon, and never waits for that. Call it after the commit of what it tells. What is told
-// while a notification is under way goes with the next, once.
+// Tell sends notices to the other replicas soon, and never waits for that. Call it after the commit that the notices are about.
+// Notices that are told while a notification is under way go with the next one, each of them once.
 func (n *Notifier) Tell(notices ...string) {
 	if n.server == nil || len(notices) == 0 {
 		return
@@ -155,13 +155,13 @@ func (n *Notifier) signal() {
 	}
 }
 
-// tellable tells whether a notice can be part of a payload.
+// tellable reports whether a notice can be part of a payload.
 func tellable(notice, replica string) bool {
 	return notice != "" && len(replica)+1+len(notice) <= payloadBytes && utf8.ValidString(notice) &&
 		strings.IndexFunc(notice, unicode.IsControl) < 0
 }
 
-// take takes over what is to be told, as payloads.
+// take takes the pending notices, as payloads.
 func (n *Notifier) take() (payloads []string) {
 	n.mutex.Lock()
 	notices, everything := n.pending, n.everything
@@ -173,8 +173,8 @@ func (n *Notifier) take() (payloads []string) {
 	return payloadsOf(n.replica, notices)
 }
 
-// payloadsOf puts notices into as few payloads as they need: the replica and what it has to tell, line by line. A payload
-// without notices says that anything may have happened.
+// payloadsOf puts notices into as few payloads as possible. A payload has the replica in its first line and one notice in each
+// further line. A payload without notices means that anything may have happened.
 func payloadsOf(replica string, notices map[string]struct{}) (payloads []string) {
 	var payload strings.Builder
 	for notice := range notices {
@@ -194,7 +194,7 @@ func payloadsOf(replica string, notices map[string]struct{}) (payloads []string)
 	return payloads
 }
 
-// speak sends what is to be told, one batch at a time, until the context ends and the last batch is sent.
+// speak sends the pending notices, one batch at a time, until the context ends and the last batch is sent.
 func (n *Notifier) speak(ctx context.Context) {
 	var conn noticeConnection
 	defer func() {
@@ -219,7 +219,7 @@ func (n *Notifier) speak(ctx context.Context) {
 	}
 }
 
-// send sends all that is to be told. It does not end with the context, but soon.
+// send sends all pending notices. The end of the context does not interrupt it, but it has a short time limit.
 func (n *Notifier) send(ctx context.Context, conn *noticeConnection) (err error) {
 	payloads := n.take()
 	if len(payloads) == 0 {
@@ -245,7 +245,7 @@ func (n *Notifier) sendOver(ctx context.Context, conn noticeConnection, payloads
 	if err := n.count(ctx, conn); err != nil {
 		return err
 	}
-	// What was to be told goes out even if nobody was counted: somebody may have come while it waited.
+	// The notices go out even if there are no other listeners, because one may have come while they waited.
 	if err := conn.send(ctx, n.cfg.Channel, payloads); err != nil {
 		return err
 	}
@@ -253,8 +253,8 @@ func (n *Notifier) sendOver(ctx context.Context, conn noticeConnection, payloads
 	return nil
 }
 
-// count finds out, now and then, whether this replica is alone: whoever listens greets afterwards, so nobody has come
-// unheard if there was no greeting while it counted.
+// count finds out, from time to time, whether this replica is alone. A replica greets after it has begun to listen, so if no
+// greeting came during the count, the count has not missed anybody.
 func (n *Notifier) count(ctx context.Context, conn noticeConnection) error {
 	n.mutex.Lock()
 	greetings, due := n.greetings, time.Since(n.counted) > countAgainAfter
@@ -269,12 +269,12 @@ func (n *Notifier) count(ctx context.Context, conn noticeConnection) error {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.counted = time.Now()
-	// One of the listeners is this replica: without itself it would not hear who comes.
+	// One of the listeners must be this replica, because otherwise it would not hear greetings.
 	n.alone = listeners == 1 && n.listening && greetings == n.greetings
 	return nil
 }
 
-// company is called when somebody else may have come.
+// company notes that another replica may have come.
 func (n *Notifier) company() {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -282,7 +282,7 @@ func (n *Notifier) company() {
 	n.endSolitude()
 }
 
-// listens notes whether this replica hears others.
+// listens notes whether this replica hears the others.
 func (n *Notifier) listens(listening bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -291,8 +291,8 @@ func (n *Notifier) listens(listening bool) {
 	n.endSolitude()
 }
 
-// endSolitude makes up for what a replica that believed itself alone did not tell, now that somebody may be there: from here
-// on everything is told, and what was not told before is told as "anything may have happened".
+// endSolitude is called when another replica may be there. From then on this replica sends its notices. If it believed that it
+// was alone, it first sends "anything may have happened" in place of the notices that it did not send before.
 func (n *Notifier) endSolitude() {
 	if !n.alone {
 		return
@@ -301,14 +301,14 @@ func (n *Notifier) endSolitude() {
 	n.tellEverything()
 }
 
-// tellEverything gives up the pending notices in favour of "anything may have happened".
+// tellEverything replaces the pending notices by "anything may have happened".
 func (n *Notifier) tellEverything() {
 	n.everything = true
 	clear(n.pending)
 	n.signal()
 }
 
-// forget gives up what could not be told in favour of "anything may have happened", to be told when that is possible again.
+// forget replaces notices that could not be sent by "anything may have happened", which is sent once that is possible again.
 func (n *Notifier) forget() {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -327,7 +327,7 @@ func (n *Notifier) listen(ctx context.Context) {
 		if time.Since(began) > longestPause {
 			attempts.worked()
 		}
-		n.cfg.Logger.Warn("other replicas are not heard for the moment; everyone looks at everything later", "error", err)
+		n.cfg.Logger.Warn("other replicas cannot be heard at the moment; everyone looks at everything later", "error", err)
 		attempts.wait(ctx)
 	}
 }
@@ -357,7 +357,7 @@ func (n *Notifier) hear(ctx context.Context) error {
 	}
 }
 
-// receive hands on what another replica has told.
+// receive passes on the notices of another replica.
 func (n *Notifier) receive(payload string) {
 	replica, notices, some := strings.Cut(payload, "\n")
 	if replica == n.replica {

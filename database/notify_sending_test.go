@@ -16,7 +16,7 @@ import (
 
 const testPatience = 20 * time.Second
 
-// stage is a server of which the test sees each batch under way and decides how it ends.
+// stage is a server that shows the test each batch under way, and lets the test decide how the batch ends.
 type stage struct {
 	sent    chan []string
 	outcome chan error
@@ -24,7 +24,7 @@ type stage struct {
 	mutex     sync.Mutex
 	connected int
 	open      int
-	listening int // how many the server counts; none means two
+	listening int // how many listeners the server counts; 0 means two
 }
 
 func newStage() *stage { return &stage{sent: make(chan []string), outcome: make(chan error)} }
@@ -74,7 +74,7 @@ func (c stageConnection) close() {
 	c.open--
 }
 
-// batch waits for the next batch under way, which stays so until the test gives its outcome.
+// batch waits for the next batch, which stays under way until the test sends its outcome.
 func (s *stage) batch(t *testing.T) []string {
 	t.Helper()
 	select {
@@ -94,7 +94,7 @@ func onStage(t *testing.T) (*stage, *Notifier) {
 	return s, n
 }
 
-// noticesIn are the notices of payloads, in order.
+// noticesIn returns the notices of payloads, in order.
 func noticesIn(t *testing.T, n *Notifier, payloads []string) (notices []string) {
 	t.Helper()
 	for _, payload := range payloads {
@@ -113,7 +113,7 @@ func requireEverything(t *testing.T, n *Notifier, payloads []string) {
 	require.Equal(t, []string{n.replica}, payloads)
 }
 
-// Whatever is told while a batch is under way goes with the next, once; nobody who tells waits.
+// Notices that are told while a batch is under way go with the next batch, each of them once. Tell never waits.
 func TestNoticesMergeWhileABatchIsUnderWay(t *testing.T) {
 	s, n := onStage(t)
 	n.Tell("first")
@@ -126,7 +126,7 @@ func TestNoticesMergeWhileABatchIsUnderWay(t *testing.T) {
 	require.Equal(t, []string{"fourth", "second", "third"}, noticesIn(t, n, s.batch(t)))
 	s.outcome <- nil
 	n.Tell("fifth")
-	require.Equal(t, []string{"fifth"}, noticesIn(t, n, s.batch(t)), "and nothing is told twice")
+	require.Equal(t, []string{"fifth"}, noticesIn(t, n, s.batch(t)), "no notice is sent twice")
 	s.outcome <- nil
 	n.Stop()
 	_, open := s.counts()
@@ -144,7 +144,7 @@ func TestManyNoticesTakeSeveralPayloads(t *testing.T) {
 	n.Tell(told...)
 	s.outcome <- nil
 	payloads := s.batch(t)
-	require.Len(t, payloads, 7, "filled to the brim")
+	require.Len(t, payloads, 7, "all payloads are full")
 	require.Equal(t, told, noticesIn(t, n, payloads))
 	n.Tell(told...)
 	n.Tell("one more")
@@ -156,7 +156,7 @@ func TestManyNoticesTakeSeveralPayloads(t *testing.T) {
 	s.outcome <- nil
 }
 
-// What cannot be part of a payload is told as "anything", which includes it.
+// A notice that cannot be part of a payload is replaced by "anything may have happened", which includes it.
 func TestNoticesThatFitNoPayload(t *testing.T) {
 	s, n := onStage(t)
 	longest := strings.Repeat("x", payloadBytes-len(n.replica)-1)
@@ -170,7 +170,7 @@ func TestNoticesThatFitNoPayload(t *testing.T) {
 	s.outcome <- nil
 }
 
-// While the database is away nothing piles up, and afterwards everyone is told to look at everything.
+// While the database is away no notices pile up, and afterwards everyone is told to look at everything.
 func TestNoticesThatCouldNotBeSent(t *testing.T) {
 	s, n := onStage(t)
 	n.Tell("lost")
@@ -189,7 +189,7 @@ func TestNoticesThatCouldNotBeSent(t *testing.T) {
 	s.outcome <- nil
 }
 
-// The last notices before the stop are told.
+// The last notices before the stop are sent.
 func TestStopTellsWhatIsPending(t *testing.T) {
 	s, n := onStage(t)
 	n.Tell("first")
@@ -206,7 +206,7 @@ func TestStopTellsWhatIsPending(t *testing.T) {
 	select {
 	case <-stopped:
 	case <-time.After(testPatience):
-		require.Fail(t, "it does not stop")
+		require.Fail(t, "the notifier does not stop")
 	}
 	n.Tell("too late")
 	n.Stop()
@@ -233,7 +233,7 @@ func TestReceivedPayloads(t *testing.T) {
 	require.Equal(t, 3, received)
 }
 
-// A replica that has counted no others tells nothing, until somebody may have come.
+// A replica that has counted no other listeners sends nothing until another one may have come.
 func TestWhoIsAloneTellsNothing(t *testing.T) {
 	s, n := onStage(t)
 	s.mutex.Lock()
@@ -245,7 +245,7 @@ func TestWhoIsAloneTellsNothing(t *testing.T) {
 		return n.listening
 	}, testPatience, time.Millisecond)
 	n.Tell("a")
-	require.Len(t, s.batch(t), 1, "until it has counted it does not know")
+	require.Len(t, s.batch(t), 1, "the replica does not know that it is alone before it has counted")
 	s.outcome <- nil
 	require.Eventually(t, func() bool {
 		n.mutex.Lock()
@@ -257,24 +257,24 @@ func TestWhoIsAloneTellsNothing(t *testing.T) {
 	require.Empty(t, n.pending)
 	n.mutex.Unlock()
 	n.receive("another" + greeting)
-	requireEverything(t, n, s.batch(t)) // who comes may have looked before "b" and after it began to listen
+	requireEverything(t, n, s.batch(t)) // the new replica may have begun to listen and looked before "b"
 	n.Tell("c")
 	s.outcome <- nil
 	require.Equal(t, []string{"c"}, noticesIn(t, n, s.batch(t)))
 	n.receive("a third" + greeting)
 	n.Tell("d")
 	s.outcome <- nil
-	require.Equal(t, []string{"d"}, noticesIn(t, n, s.batch(t)), "who was not alone has told everything already")
+	require.Equal(t, []string{"d"}, noticesIn(t, n, s.batch(t)), "a replica that was not alone has sent everything already")
 	s.outcome <- nil
 
-	// Somebody who comes while the listeners are counted is not overlooked.
+	// The count does not overlook a replica that comes meanwhile.
 	n.mutex.Lock()
 	n.counted = time.Time{}
 	n.mutex.Unlock()
 	require.NoError(t, n.count(t.Context(), comingMeanwhile{stageConnection{s}, n}))
 	require.False(t, n.alone)
 
-	// Nor does one that hears nobody believe that it is alone. Who came while it did not notice that is told to look.
+	// A replica that cannot hear others does not believe that it is alone. It tells replicas that may have come meanwhile to look.
 	n.mutex.Lock()
 	n.alone = true
 	n.mutex.Unlock()
@@ -288,7 +288,7 @@ func TestWhoIsAloneTellsNothing(t *testing.T) {
 	require.False(t, n.alone)
 }
 
-// comingMeanwhile is a connection on which somebody begins to listen right after the listeners were counted.
+// comingMeanwhile is a connection that makes another replica begin to listen right after the listeners were counted.
 type comingMeanwhile struct {
 	stageConnection
 	notifier *Notifier

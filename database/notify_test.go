@@ -17,7 +17,7 @@ import (
 	"openintent/database/databasetest"
 )
 
-// replica is one of several processes on a database, as far as notifications go.
+// replica is one of several processes on a database, as far as notifications are concerned.
 type replica struct {
 	*database.Notifier
 	heard   chan []string
@@ -34,11 +34,11 @@ func newReplica(t *testing.T, url string) *replica {
 	})
 	r.Start()
 	t.Cleanup(r.Stop)
-	within(t, r.unheard) // it listens
+	within(t, r.unheard) // by now the replica listens
 	return r
 }
 
-// hears waits until it has heard as many notices, and gives them in order.
+// hears waits until the replica has heard the given number of notices, and returns them in order.
 func (r *replica) hears(t *testing.T, count int) (notices []string) {
 	t.Helper()
 	for len(notices) < count {
@@ -55,11 +55,11 @@ func TestNoticesReachTheOtherReplicas(t *testing.T) {
 	require.Equal(t, []string{"b c", "d", "ä"}, two.hears(t, 3))
 	require.Equal(t, []string{"b c", "d", "ä"}, three.hears(t, 3))
 	two.Tell("e")
-	require.Equal(t, []string{"e"}, one.hears(t, 1), "and not what it told itself")
+	require.Equal(t, []string{"e"}, one.hears(t, 1), "a replica does not hear its own notices")
 	require.Equal(t, []string{"e"}, three.hears(t, 1))
 }
 
-// Who comes later is told from then on; who has gone is not waited for.
+// A replica that comes later hears notices from then on. Nobody waits for a replica that has gone.
 func TestReplicasComeAndGo(t *testing.T) {
 	url := databasetest.BlankURL(t, database.PostgreSQL)
 	one := newReplica(t, url)
@@ -80,11 +80,11 @@ func TestReplicasComeAndGo(t *testing.T) {
 		require.Equal(t, []string{fmt.Sprint("to number ", i)}, heard)
 		other.Stop()
 	}
-	require.Empty(t, one.heard, "greetings are not handed on")
+	require.Empty(t, one.heard, "greetings are not passed on")
 }
 
-// A replica that is alone tells nobody what it does. Whoever has begun to listen by then, and whose greeting is still under
-// way, learns afterwards that it may have missed something.
+// A replica that is alone sends no notices. If another replica has begun to listen but its greeting is still under way, it
+// learns afterwards that it may have missed something.
 func TestWhoComesWhileAnotherIsAloneIsToldToLook(t *testing.T) {
 	url := databasetest.BlankURL(t, database.PostgreSQL)
 	one := newReplica(t, url)
@@ -97,7 +97,7 @@ func TestWhoComesWhileAnotherIsAloneIsToldToLook(t *testing.T) {
 	defer func() { require.NoError(t, newcomer.Close(t.Context())) }()
 	_, err = newcomer.Exec(t.Context(), "LISTEN test")
 	require.NoError(t, err)
-	one.Tell("what happens before the greeting is heard")
+	one.Tell("something that happens before the greeting is heard")
 	require.True(t, one.Alone())
 	_, err = newcomer.Exec(t.Context(), "SELECT pg_notify('test', E'newcomer\n\n')")
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestWhoComesWhileAnotherIsAloneIsToldToLook(t *testing.T) {
 		heard, err := newcomer.WaitForNotification(ctx)
 		require.NoError(t, err)
 		if replica, notices, some := strings.Cut(heard.Payload, "\n"); replica != "newcomer" && notices != first {
-			require.False(t, some, "it is told to look at everything, and not %q", notices)
+			require.False(t, some, "the replica must be told to look at everything, and not %q", notices)
 			return
 		}
 	}
@@ -147,7 +147,7 @@ func TestNotifierOutlivesLostConnections(t *testing.T) {
 	}
 }
 
-// What is told in vain while the database is away leaves no trace but that everyone looks later.
+// Notices that are told while the database is away leave no trace, except that everyone looks later.
 func TestNotifierStopsWithoutATrace(t *testing.T) {
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestNotifierStopsWithoutATrace(t *testing.T) {
 	}
 }
 
-// A transaction tells after its commit, and only then.
+// A transaction sends notices only after its commit.
 func TestRolledBackTransactionsTellNothing(t *testing.T) {
 	url := databasetest.BlankURL(t, database.PostgreSQL)
 	one, two := newReplica(t, url), newReplica(t, url)
@@ -188,7 +188,7 @@ func TestRolledBackTransactionsTellNothing(t *testing.T) {
 	require.Equal(t, []string{"rolled back: false"}, two.hears(t, 1))
 }
 
-// turnOf asks for the turn of a replica and tells whether it worked.
+// turnOf runs work in turn on a replica, and reports whether the replica did the work.
 func turnOf(t *testing.T, db *database.DB, name string) (worked bool) {
 	t.Helper()
 	err := db.InTurn(name, func(context.Context) error {
@@ -209,19 +209,19 @@ func TestOneReplicaHasTheTurn(t *testing.T) {
 		require.False(t, turnOf(t, one, "another sweep"))
 	}
 	require.NoError(t, one.Close())
-	require.Eventually(t, func() bool { return turnOf(t, two, "sweep") }, patience, time.Millisecond, "the other goes on")
+	require.Eventually(t, func() bool { return turnOf(t, two, "sweep") }, patience, time.Millisecond, "the other replica takes over")
 	err := one.InTurn("sweep", func(context.Context) error { return nil })(t.Context())
 	require.True(t, database.IsUnavailable(err), "%v", err)
 }
 
-// A replica that lost its connection takes part again, and one of them works.
+// Replicas that lost their connections take part again, and one of them works.
 func TestTurnsOutliveLostConnections(t *testing.T) {
 	url := databasetest.BlankURL(t, database.PostgreSQL)
 	one, two := openServer(t, database.Config{URL: url}), openServer(t, database.Config{URL: url})
 	require.True(t, turnOf(t, one, "sweep"))
 	require.False(t, turnOf(t, two, "sweep"))
 	require.NotZero(t, databasetest.KillConnections(t, url))
-	require.True(t, turnOf(t, two, "sweep"), "the first has not asked again")
+	require.True(t, turnOf(t, two, "sweep"), "the first replica has not asked again")
 	require.False(t, turnOf(t, one, "sweep"))
 }
 
@@ -233,7 +233,7 @@ func TestTurnPassesFromAReplicaThatHangs(t *testing.T) {
 	require.True(t, turnOf(t, one, "sweep"))
 	require.Eventually(t, func() bool { return turnOf(t, two, "sweep") }, patience, 5*time.Millisecond)
 	one.SetTurnPatience(patience)
-	require.False(t, turnOf(t, one, "sweep"), "it is behind the other now")
+	require.False(t, turnOf(t, one, "sweep"), "the other replica has the turn now")
 }
 
 func TestSQLiteAlwaysHasTheTurn(t *testing.T) {

@@ -67,7 +67,7 @@ func TestSQLiteFileIsFreeAfterClose(t *testing.T) {
 		require.NoError(t, db.Close())
 	}
 	path := strings.TrimPrefix(address, "sqlite:")
-	require.NoFileExists(t, path+"-wal", "the log was written back into the file")
+	require.NoFileExists(t, path+"-wal", "SQLite wrote the log back into the file")
 }
 
 func TestMemoryIsATemporaryFile(t *testing.T) {
@@ -83,7 +83,7 @@ func TestMemoryIsATemporaryFile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, first.Write(t.Context(), func(tx *database.Tx) error { return insertThing(tx, 1) }))
 	require.EqualValues(t, 1, count(t, first, "things"))
-	require.Zero(t, count(t, second, "things"), "each has its own")
+	require.Zero(t, count(t, second, "things"), "each process has its own database")
 	require.Len(t, files(), 2)
 	require.NoError(t, first.Close())
 	require.NoError(t, second.Close())
@@ -179,7 +179,7 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 
 // The real migrations apply to an empty database, and the two engines end up with the same tables and columns.
 func TestRealMigrations(t *testing.T) {
-	databasetest.NeedsPostgreSQL(t) // the engines are compared
+	databasetest.NeedsPostgreSQL(t) // because the test compares the engines
 	columns := map[database.Engine][]string{}
 	queries := map[database.Engine]string{
 		database.SQLite: `SELECT t.name || '.' || c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
@@ -202,7 +202,7 @@ func TestRealMigrations(t *testing.T) {
 	require.ElementsMatch(t, columns[database.SQLite], columns[database.PostgreSQL])
 }
 
-// Replicas that start on the same fresh database at once all get it migrated.
+// If several replicas start simultaneously on the same fresh database, all of them find it migrated.
 func TestReplicasOpenTogether(t *testing.T) {
 	address := databasetest.BlankURL(t, database.PostgreSQL)
 	var all sync.WaitGroup
@@ -226,7 +226,7 @@ func TestReplicasOpenTogether(t *testing.T) {
 	}
 }
 
-// Texts compare by their bytes, although the test databases' default collation is a language's.
+// Texts compare by their bytes, although the default collation of the test databases is that of a language.
 func TestTextComparesByBytes(t *testing.T) {
 	each(t, nil, func(t *testing.T, db *database.DB) {
 		sorted := []string{"", " a", "-b", "A", "B", "Z", "_", "a", "a b", "ab", "b", "z", "É", "é", "ｚ", "𝔸"}
@@ -260,7 +260,7 @@ func TestTheDefaultCollationIsNotByBytes(t *testing.T) {
 	require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
 		return tx.Pipeline(scanOne("SELECT CAST(? AS text) < CAST(? AS text)", &linguistic, "a", "B"))
 	}))
-	require.True(t, linguistic, "else the tests could not notice a forgotten collation")
+	require.True(t, linguistic, "otherwise the tests could not notice a forgotten collation")
 }
 
 func TestPostgresSettings(t *testing.T) {

@@ -12,19 +12,19 @@ const (
 	firstPause = 5 * time.Millisecond
 	// longestRetryPause bounds the pauses of Write.
 	longestRetryPause = 250 * time.Millisecond
-	// longestPause bounds the pauses between attempts to make a lost connection anew. The first attempt comes at once.
+	// longestPause bounds the pauses between attempts to replace a lost connection. The first attempt comes immediately.
 	longestPause = 5 * time.Second
 )
 
-// growingPauses are the pauses up to a bound. Each differs by up to a half of itself, so that those who stood in each
-// other's way do not meet again.
+// growingPauses returns pauses that grow up to a bound. Each varies randomly by up to half of its length, so that transactions
+// that conflicted do not meet again.
 func growingPauses(longest time.Duration) backoff.ExponentialBackOff {
 	return backoff.ExponentialBackOff{
 		InitialInterval: firstPause, Multiplier: 2, MaxInterval: longest, RandomizationFactor: 0.5,
 	}
 }
 
-// pause waits, and tells whether the context lasted as long.
+// pause waits, and returns false if the context ended first.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -36,13 +36,13 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// reconnecting paces the attempts to make a lost connection anew.
+// reconnecting paces the attempts to replace a lost connection.
 type reconnecting struct {
-	failed bool // since the connection last worked
+	failed bool // true if an attempt has failed since the connection last worked
 	pauses backoff.ExponentialBackOff
 }
 
-// worked notes that the connection worked: when it is lost again, the first attempt comes at once.
+// worked notes that the connection worked. If it is lost again, the first attempt comes immediately.
 func (r *reconnecting) worked() { r.failed = false }
 
 // wait waits before the next attempt, or until the context ends.

@@ -24,7 +24,7 @@ func TestPausesDoubleUpToABound(t *testing.T) {
 			drawn[pause] = true
 		}
 	}
-	require.Greater(t, len(drawn), 100, "those who stood in each other's way do not meet again")
+	require.Greater(t, len(drawn), 100, "transactions that conflicted do not meet again")
 }
 
 func TestTheFirstAttemptToReconnectComesAtOnce(t *testing.T) {

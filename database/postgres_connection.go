@@ -14,11 +14,11 @@ import (
 
 const postgresCommit = "COMMIT"
 
-// postgresConnection is a connection out of a pool. The driver prepares and keeps statements by itself.
+// postgresConnection is a connection from a pool. The driver prepares statements by itself and keeps them.
 type postgresConnection struct {
 	*sql.Conn
 	pool *postgresPool
-	// answered is true once the server has answered anything on it.
+	// answered is true once the server has answered on this connection.
 	answered bool
 }
 
@@ -27,7 +27,7 @@ func (c *postgresConnection) leave(doubt error) {
 	c.pool.gate.leave(struct{}{})
 }
 
-// giveBack returns the connection to the pool, which does not keep one in doubt.
+// giveBack returns the connection to the pool. The pool does not keep it if there is a doubt about it.
 func (c *postgresConnection) giveBack(doubt error) {
 	if isLost(doubt) {
 		c.pool.server.lost.Store(time.Now().UnixNano())
@@ -38,10 +38,10 @@ func (c *postgresConnection) giveBack(doubt error) {
 	if doubt != nil {
 		_ = c.Raw(func(any) error { return driver.ErrBadConn })
 	}
-	_ = c.Close() // it is an error only when it is gone already
+	_ = c.Close() // fails only if the connection is gone already
 }
 
-// renew exchanges a lost connection for a fresh one.
+// renew replaces a lost connection by a fresh one.
 func (c *postgresConnection) renew(ctx context.Context, lost error) error {
 	c.giveBack(lost)
 	fresh, err := c.pool.db.Conn(ctx)
@@ -51,13 +51,13 @@ func (c *postgresConnection) renew(ctx context.Context, lost error) error {
 	return err
 }
 
-// driver gives the connection to fn as the driver knows it.
+// driver calls fn with the driver's own connection.
 func (c *postgresConnection) driver(fn func(conn *pgx.Conn) error) error {
 	return c.Raw(func(conn any) error { return fn(conn.(*stdlib.Conn).Conn()) })
 }
 
-// run sends all statements in one round trip (two the first time, when they are prepared). A connection that was lost
-// while it lay in the pool is only noticed now: nothing has happened on it, so the statements go over a fresh one.
+// run sends all statements in one round trip (two the first time, when they are prepared). Only now does it notice that a
+// connection was lost while it was idle in the pool. Nothing has happened on it, so run sends the statements over a fresh one.
 func (c *postgresConnection) run(ctx context.Context, statements []Statement) error {
 	err := c.send(ctx, statements)
 	if c.answered || !isLost(err) {
@@ -80,7 +80,7 @@ func (c *postgresConnection) send(ctx context.Context, statements []Statement) e
 		results := conn.SendBatch(ctx, batch)
 		for i := range statements {
 			if err := c.receive(results, &statements[i]); err != nil {
-				_ = results.Close() // which repeats the error
+				_ = results.Close() // repeats the error
 				return err
 			}
 		}
@@ -136,8 +136,8 @@ func (c *postgresConnection) commit(ctx context.Context, statements []Statement)
 	if err == nil || pgconn.SafeToRetry(err) || errors.As(err, &unsent) {
 		return err
 	}
-	// On a connection that still works the server has said what became of the commit: nothing. A connection that broke
-	// may have broken after the commit.
+	// If the connection still works, the server has answered that the commit failed. If it broke, it may have broken after the
+	// commit.
 	alive := false
 	if c.driver(func(conn *pgx.Conn) error { alive = !conn.IsClosed(); return nil }) == nil && alive {
 		return err

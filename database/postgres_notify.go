@@ -7,14 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// noticeLocks sets the locks of listeners apart from others in the same database.
+// noticeLocks distinguishes the locks of listeners from other locks in the same database.
 const noticeLocks = 0x6f6a
 
 // postgresNotices is a connection for notifications.
 type postgresNotices struct{ conn *pgx.Conn }
 
-// connectNotices makes a connection whose commits do not wait for the disk: a NOTIFY holds a lock of the whole server
-// until its commit is done, and what it says needs no keeping.
+// connectNotices makes a connection whose commits do not wait for the disk: a NOTIFY holds a lock of the whole server until its
+// commit is done, and a notification need not survive a crash.
 func (p *postgresServer) connectNotices(ctx context.Context) (noticeConnection, error) {
 	conn, err := p.connectBeside(ctx, map[string]string{"synchronous_commit": "off", "idle_session_timeout": "0"})
 	if err != nil {
@@ -23,7 +23,7 @@ func (p *postgresServer) connectNotices(ctx context.Context) (noticeConnection, 
 	return &postgresNotices{conn}, nil
 }
 
-// connectBeside makes a connection beside the pools, with further settings.
+// connectBeside makes a connection outside the pools, with further settings.
 func (p *postgresServer) connectBeside(ctx context.Context, settings map[string]string) (*pgx.Conn, error) {
 	config := p.config.Copy()
 	for name, value := range settings {
@@ -32,18 +32,18 @@ func (p *postgresServer) connectBeside(ctx context.Context, settings map[string]
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// closeBeside closes a connection made by connectBeside, lost or not, and leaves nothing running.
+// closeBeside closes a connection from connectBeside, even a lost one, and waits until nothing of it is running.
 func closeBeside(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), finishPatience)
 	defer cancel()
-	_ = conn.Close(ctx) // an error says that it is closed already
+	_ = conn.Close(ctx) // an error means that it is closed already
 	select {
 	case <-conn.PgConn().CleanupDone():
 	case <-ctx.Done():
 	}
 }
 
-// listen takes a lock that every listener shares, by which they are counted.
+// listen also takes a lock that all listeners share; counting its holders counts the listeners.
 func (c *postgresNotices) listen(ctx context.Context, channel string) error {
 	if _, err := c.conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return err
@@ -79,8 +79,7 @@ func (c *postgresNotices) receive(ctx context.Context) (string, error) {
 	}
 }
 
-// ask makes the server answer: a connection that something in between has dropped is silent like one on which nothing
-// happens.
+// ask makes the server answer. Without this, a connection that something on the way has dropped looks like an idle one.
 func (c *postgresNotices) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, finishPatience)
 	defer cancel()

@@ -14,20 +14,20 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Connections lead to the primary, those for reading too: a standby is behind, and what wakes a reader tells it to look for
-// what was committed a moment ago. So each new connection is asked whether it leads there, and of several hosts the first
-// that does is taken. A primary may become a standby, or the way to it may lead elsewhere, while connections exist: a write
-// that finds its session read-only gives its connection up and tries another, and the other connections are asked again
+// All connections lead to the primary, even those for reading: a standby lags behind, and a reader that is woken looks for
+// something that was committed a moment ago. So each new connection is checked, and of several hosts the first primary is
+// used. While connections exist, a primary may become a standby, or its address may lead to another server. A write that finds
+// its session read-only therefore gives its connection up and tries another one, and all other connections are checked again
 // before their next use.
 
 const (
 	// readOnlySessions is the setting of the connections for reading.
 	readOnlySessions = "default_transaction_read_only"
-	// verifiedAt names the time when a connection was last known to lead to a primary.
+	// verifiedAt is the key of the time when a connection was last known to lead to a primary.
 	verifiedAt = "openintent verified at"
 )
 
-// readOnlyError is a write that was refused because its session takes none.
+// readOnlyError means that the server refused a write because the session is read-only.
 type readOnlyError struct{ cause error }
 
 func (e *readOnlyError) Error() string {
@@ -36,7 +36,7 @@ func (e *readOnlyError) Error() string {
 
 func (e *readOnlyError) Unwrap() error { return e.cause }
 
-// refusedAsReadOnly marks the error of a write that met a read-only session.
+// refusedAsReadOnly marks the error of a write that found its session read-only.
 func refusedAsReadOnly(err error) error {
 	if postgresCode(err) != "25006" || isReadOnly(err) {
 		return err
@@ -49,29 +49,29 @@ func isReadOnly(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// target is what the URL says of the servers that a connection may lead to.
+// target is what the URL says about the servers that a connection may lead to.
 type target string
 
 func targetOf(address string) target {
-	_, options, _ := strings.Cut(address, "?") // an address of several hosts is not always a URL that net/url takes
-	named, _ := url.ParseQuery(options)        // whatever of it is malformed, the driver has refused
+	_, options, _ := strings.Cut(address, "?") // net/url does not accept every address with several hosts
+	named, _ := url.ParseQuery(options)        // the driver has refused malformed options already
 	if attributes := named.Get("target_session_attrs"); attributes != "" {
 		return target(attributes)
 	}
 	return target(os.Getenv("PGTARGETSESSIONATTRS"))
 }
 
-// check refuses what would lead the server to where it cannot write, or reads what is old.
+// check refuses a target that would lead to servers that take no writes or that lag behind.
 func (t target) check() error {
 	switch t {
 	case "", "any", "primary", "read-write":
 		return nil
 	}
-	return fmt.Errorf("target_session_attrs=%s leads to servers that take no writes or are behind; leave it out, or say "+
+	return fmt.Errorf("target_session_attrs=%s leads to servers that take no writes or lag behind; leave it out, or set it to "+
 		"read-write or primary", string(t))
 }
 
-// writing gives what a new connection for writing must pass; nil when the URL takes any server.
+// writing returns the check for a new connection for writing; nil if the URL allows any server.
 func (t target) writing() pgconn.ValidateConnectFunc {
 	switch t {
 	case "any":
@@ -82,7 +82,7 @@ func (t target) writing() pgconn.ValidateConnectFunc {
 	return takesWrites
 }
 
-// reading is writing for connections on which all transactions are read-only anyway.
+// reading returns the check for a new connection on which all transactions are read-only anyway.
 func (t target) reading() pgconn.ValidateConnectFunc {
 	if t == "any" {
 		return nil
@@ -92,7 +92,7 @@ func (t target) reading() pgconn.ValidateConnectFunc {
 
 var takesWrites = explained(pgconn.ValidateConnectTargetSessionAttrsReadWrite)
 
-// explained says what a refused server means for whoever set the URL.
+// explained adds to the refusal of a server what it means for the person who set the URL.
 func explained(validate pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		err := validate(ctx, conn)
@@ -103,17 +103,17 @@ func explained(validate pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	}
 }
 
-// verified notes of a new connection that it leads to a primary.
+// verified notes that a new connection leads to a primary.
 func verified(_ context.Context, conn *pgx.Conn) error {
 	conn.PgConn().CustomData()[verifiedAt] = time.Now().UnixNano()
 	return nil
 }
 
-// verifyAgain asks a connection again before its next use if a write has met a read-only session since it was last asked.
+// verifyAgain checks a connection again before its next use, if a write has found a read-only session since the last check.
 func (p *postgresServer) verifyAgain(config *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
 	validate := config.ValidateConnect
 	if config.RuntimeParams[readOnlySessions] != "on" {
-		validate = takesWrites // whatever the URL takes, this is what the write has missed
+		validate = takesWrites // the write needs this, whatever the URL allows
 	}
 	return func(ctx context.Context, conn *pgx.Conn) error {
 		if at, _ := conn.PgConn().CustomData()[verifiedAt].(int64); validate == nil || at > p.readOnly.Load() {

@@ -14,7 +14,7 @@ import (
 	"openintent/database/databasetest"
 )
 
-// withSettings gives the address with further options.
+// withSettings returns the address with further options.
 func withSettings(t *testing.T, address string, settings ...string) string {
 	t.Helper()
 	parsed, err := url.Parse(address)
@@ -46,7 +46,7 @@ func TestTargetSessionAttributes(t *testing.T) {
 	}
 }
 
-// thingsOf gives the ids of the things that a database shows.
+// thingsOf returns the ids of the things in a database.
 func thingsOf(t *testing.T, db *database.DB) (ids []int64) {
 	t.Helper()
 	require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
@@ -60,7 +60,7 @@ func thingsOf(t *testing.T, db *database.DB) (ids []int64) {
 	return ids
 }
 
-// A standby is refused, also for reading, and of several hosts the primary is found: at the start, and when another takes over.
+// A standby is refused, even for reading. Of several hosts the primary is found, at the start and after another host took over.
 func TestConnectionsLeadToThePrimary(t *testing.T) {
 	one, two := databasetest.StartServer(t), databasetest.StartServer(t)
 	first, second := openScratchAt(t, one), openScratchAt(t, two)
@@ -73,10 +73,10 @@ func TestConnectionsLeadToThePrimary(t *testing.T) {
 	require.Equal(t, []int64{1}, thingsOf(t, both))
 
 	one.Demote(t)
-	require.Equal(t, []int64{2}, thingsOf(t, both), "it reads from the other")
+	require.Equal(t, []int64{2}, thingsOf(t, both), "it reads from the other server")
 	require.NoError(t, insert(both, 3))
 	require.Equal(t, []int64{2, 3}, thingsOf(t, both))
-	require.True(t, database.IsUnavailable(first.Ping(t.Context())), "a standby is behind")
+	require.True(t, database.IsUnavailable(first.Ping(t.Context())), "a standby lags behind")
 	require.True(t, database.IsUnavailable(insert(first, 4)))
 	for _, address := range []string{
 		one.Maintenance(),
@@ -88,11 +88,11 @@ func TestConnectionsLeadToThePrimary(t *testing.T) {
 		require.True(t, database.IsUnavailable(err), "%v", err)
 	}
 	one.Promote(t)
-	require.NoError(t, insert(first, 4), "as soon as it is the primary")
+	require.NoError(t, insert(first, 4), "writing works as soon as the server is the primary")
 	require.Equal(t, []int64{1, 4}, thingsOf(t, first))
 }
 
-// openScratchAt opens the maintenance database of the first of the servers that is a primary.
+// openScratchAt opens the maintenance database on the first of the servers that is a primary.
 func openScratchAt(t *testing.T, servers ...*databasetest.Server) *database.DB {
 	t.Helper()
 	hosts, ports := "", ""
@@ -109,7 +109,7 @@ func openScratchAt(t *testing.T, servers ...*databasetest.Server) *database.DB {
 	})
 }
 
-// A write that meets a read-only session gives its connection up, and no other such connection is used again.
+// A write that finds its session read-only gives its connection up, and no other such connection is used again.
 func TestReadOnlySessionsAreLeft(t *testing.T) {
 	for _, attributes := range []string{"any", "primary", "read-write"} {
 		t.Run(attributes, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestReadOnlySessionsAreLeft(t *testing.T) {
 			}
 			readOnly("on")
 			databasetest.KillConnections(t, address)
-			if attributes != "read-write" { // which takes no such connection to begin with
+			if attributes != "read-write" { // with read-write, such a connection is refused from the start
 				occupyWriters(t, db)
 			}
 			for name, write := range map[string]func(context.Context, func(*database.Tx) error) error{
@@ -144,7 +144,7 @@ func TestReadOnlySessionsAreLeft(t *testing.T) {
 			if attributes != "read-write" {
 				occupyWriters(t, db)
 			}
-			require.Zero(t, count(t, db, "things"), "it can be read")
+			require.Zero(t, count(t, db, "things"), "the database can still be read")
 
 			readOnly("off")
 			require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
@@ -157,7 +157,7 @@ func TestReadOnlySessionsAreLeft(t *testing.T) {
 	}
 }
 
-// occupyWriters uses all connections for writing at once, without writing.
+// occupyWriters uses all connections for writing simultaneously, without writing.
 func occupyWriters(t *testing.T, db *database.DB) {
 	t.Helper()
 	var inside, all sync.WaitGroup

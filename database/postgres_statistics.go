@@ -1,14 +1,14 @@
 package database
 
 const (
-	// countedFrom is how many rows a table has before it is worth counting, and countedAgain by what factor it grows until it
-	// is counted again.
+	// countedFrom is how many rows a table must have before it is analyzed; countedAgain is the factor by which it must grow
+	// before it is analyzed again.
 	countedFrom  = 500
 	countedAgain = 3
 )
 
-// grown goes by what the server knows anyway of each table's inserted and deleted rows. A table that was never counted has
-// reltuples of -1.
+// grown uses the numbers of inserted and deleted rows that the server keeps anyway. The reltuples of a table that was never
+// analyzed are -1.
 func (p *postgresServer) grown(tables *[]string) Statement {
 	return Statement{
 		SQL: `SELECT quote_ident(relname) FROM pg_class
@@ -24,5 +24,5 @@ func (p *postgresServer) grown(tables *[]string) Statement {
 	}
 }
 
-// count leaves out a table that somebody else is counting.
+// count skips a table that another session is analyzing.
 func (p *postgresServer) count(table string) string { return "ANALYZE (SKIP_LOCKED) " + table }

@@ -13,7 +13,7 @@ import (
 	"openintent/database/databasetest"
 )
 
-// openServer opens a PostgreSQL database with the scratch schema, with further settings in the URL.
+// openServer opens a PostgreSQL database with the scratch schema and further settings in the URL.
 func openServer(t *testing.T, cfg database.Config, settings ...string) *database.DB {
 	t.Helper()
 	if cfg.URL == "" {
@@ -50,7 +50,7 @@ func TestConnectionLostWithinATransaction(t *testing.T) {
 	require.EqualValues(t, 1, count(t, db, "things"))
 }
 
-// After a restart nobody notices the connections that were lost while they lay in the pools.
+// After a restart nobody notices the connections that were lost while they were idle in the pools.
 func TestConnectionsLostInThePool(t *testing.T) {
 	address := databasetest.BlankURL(t, database.PostgreSQL)
 	db := openServer(t, database.Config{URL: address})
@@ -70,7 +70,7 @@ func TestConnectionsLostInThePool(t *testing.T) {
 		all.Wait()
 	}
 	occupy()
-	occupy() // quickly now, with all connections made: what was used a moment ago is not checked before its next use
+	occupy() // soon after all connections were used, because a connection that was used a moment ago is not checked before its next use
 	require.GreaterOrEqual(t, databasetest.KillConnections(t, address), 16)
 	occupy()
 
@@ -94,7 +94,7 @@ func TestConnectionLostAtCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
 				return tx.Pipeline(database.Statement{SQL: "DELETE FROM things"})
-			}), "so that the connection knows its statements")
+			}), "the connection must know its statements")
 			kill = true
 			runs, woken := 0, 0
 			err := db.Write(t.Context(), func(tx *database.Tx) error {
@@ -141,7 +141,7 @@ func TestWaitingForALockEnds(t *testing.T) {
 	}))
 }
 
-// Two transactions that lock two rows in opposite order: one is chosen as the victim and succeeds at its second try.
+// Two transactions lock two rows in opposite order. PostgreSQL chooses one as the victim, which succeeds at its second attempt.
 func TestDeadlockIsResolved(t *testing.T) {
 	db := openServer(t, database.Config{}, "lock_timeout", "10000", "deadlock_timeout", "10")
 	require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {

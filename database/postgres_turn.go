@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// turnPatience is how long a replica keeps its turns without asking for one: the server then ends its session. So a
-	// replica that hangs, or a machine that vanished, does not keep the others waiting.
+	// turnPatience is how long a replica keeps its turns without asking for one; the server then ends its session. So the
+	// others do not wait for a replica that hangs, or for a machine that has vanished.
 	turnPatience = 30 * time.Second
-	// turnLocks sets the locks for turns apart from others in the same database.
+	// turnLocks distinguishes the locks for turns from other locks in the same database.
 	turnLocks = 0x6f69
 )
 
-// postgresTurns are the turns that this process has: advisory locks of one session beside the pools.
+// postgresTurns are the turns that this process has: advisory locks of one session outside the pools.
 type postgresTurns struct {
 	mutex    sync.Mutex
 	patience time.Duration
-	session  *pgx.Conn // nil until the first is asked for, and after it was lost
+	session  *pgx.Conn // nil until the first turn is requested, and after the session was lost
 	closed   bool
 }
 
@@ -31,13 +31,13 @@ func (p *postgresServer) turn(ctx context.Context, name string) (ours bool, err 
 	ctx, cancel := context.WithTimeout(ctx, finishPatience)
 	defer cancel()
 	ours, err = p.tryTurn(ctx, name)
-	if isLost(err) && !t.closed { // meanwhile, as after a long piece of work: another replica may have the turn by now
+	if isLost(err) && !t.closed { // for example after long work; another replica may have the turn by now
 		ours, err = p.tryTurn(ctx, name)
 	}
 	return ours, err
 }
 
-// tryTurn takes the lock, again if the session has it already. Programs in different schemas have locks of their own.
+// tryTurn takes the lock, even if the session has it already. Programs in different schemas use different locks.
 func (p *postgresServer) tryTurn(ctx context.Context, name string) (ours bool, err error) {
 	t := &p.turns
 	if t.closed {
@@ -58,7 +58,7 @@ func (p *postgresServer) tryTurn(ctx context.Context, name string) (ours bool, e
 	return ours, err
 }
 
-// close gives all turns back.
+// close gives up all turns.
 func (t *postgresTurns) close() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -42,7 +42,7 @@ CREATE TABLE pairs (a bigint NOT NULL, b text COLLATE "C" NOT NULL, n bigint, PR
 `)},
 }
 
-// thing is a row as gorm sees it.
+// thing is gorm's model of a row.
 type thing struct {
 	ID    int64 `gorm:"primaryKey;autoIncrement:false"`
 	Owner string
@@ -88,12 +88,12 @@ func count(t *testing.T, db *database.DB, table string) (n int64) {
 	return n
 }
 
-// scanOne is a statement that reads one value.
+// scanOne returns a statement that reads one value.
 func scanOne(sql string, into any, args ...any) database.Statement {
 	return database.Statement{SQL: sql, Args: args, Scan: func(row database.Row) error { return row.Scan(into) }}
 }
 
-// within fails the test if the channel gives nothing in time.
+// within receives from a channel, and fails the test if nothing comes in time.
 func within[T any](t *testing.T, ch <-chan T) T {
 	t.Helper()
 	select {

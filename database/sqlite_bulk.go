@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Rows of bulk statements go to SQLite as VALUES lists of a few fixed lengths, so that the statements' texts repeat
-// and stay prepared. The longest stays below SQLite's bound of 32,766 arguments with 127 columns.
+// sqliteChunks are the lengths of VALUES lists. Bulk statements send their rows to SQLite as lists of these few lengths, so the
+// texts of the statements repeat and stay prepared. The longest stays below SQLite's bound of 32,766 arguments with 127 columns.
 var sqliteChunks = []int{256, 64, 16, 4, 1}
 
 func (s *sqliteFile) insert(table string, columns []Column, suffix string) []Statement {
@@ -19,8 +19,7 @@ func (s *sqliteFile) updateRows(columns []Column, text func(rows string) string)
 	return chunked(columns, func(rows string) string { return text("(VALUES " + rows + ") AS v") })
 }
 
-// inRows hands the rows over as one JSON text, so that the statement's text stays the same and prepared however many
-// they are.
+// inRows passes the rows as one JSON text, so the statement's text is the same for any number of rows and stays prepared.
 func (s *sqliteFile) inRows(columns []Column) (string, []any) {
 	names, values := make([]string, len(columns)), make([]string, len(columns))
 	for i, column := range columns {
@@ -38,7 +37,7 @@ func (s *sqliteFile) inRows(columns []Column) (string, []any) {
 	return condition, []any{string(text)}
 }
 
-// chunked gives one statement for each chunk of the rows; text makes it from the chunk's list of rows.
+// chunked returns one statement for each chunk of the rows; text returns the SQL for a chunk's list of rows.
 func chunked(columns []Column, text func(rows string) string) []Statement {
 	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
 	var statements []Statement
@@ -55,7 +54,7 @@ func chunked(columns []Column, text func(rows string) string) []Statement {
 	return statements
 }
 
-// cells lists the values of some rows, row by row.
+// cells returns the values of some rows, row by row.
 func cells(columns []Column, from, count int) []any {
 	list := make([]any, 0, count*len(columns))
 	for row := from; row < from+count; row++ {

@@ -13,13 +13,12 @@ import (
 // sqliteStatements bounds the prepared statements that a connection keeps.
 const sqliteStatements = 256
 
-// sqliteConnection is one of the few connections to a file, each with its prepared statements. It stays open while the
-// file is.
+// sqliteConnection is one of the few connections to a file, with its prepared statements. It stays open as long as the file.
 type sqliteConnection struct {
 	pool *sql.DB
 	home *gate[*sqliteConnection]
 
-	conn       *sql.Conn // nil until the first use, and after a doubtful one
+	conn       *sql.Conn // nil until the first use, and after a use that left a doubt about its state
 	statements map[string]*sql.Stmt
 }
 
@@ -44,7 +43,7 @@ func (c *sqliteConnection) discard() error {
 		return nil
 	}
 	err := c.forget()
-	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn }) // so that the pool does not keep it
+	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn }) // makes the pool drop the connection
 	c.conn = nil
 	return err
 }
@@ -59,8 +58,8 @@ func (c *sqliteConnection) forget() error {
 	return errors.Join(errs...)
 }
 
-// prepared gives the statement for a text that will come again. Only statements that are run to their end are prepared,
-// because two runs of one statement cannot overlap.
+// prepared returns the prepared statement for a text that is used again and again. Only statements that always run to their end
+// are prepared, because two runs of one statement cannot overlap.
 func (c *sqliteConnection) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	if statement, ok := c.statements[text]; ok {
 		return statement, nil
@@ -70,7 +69,8 @@ func (c *sqliteConnection) prepared(ctx context.Context, text string) (*sql.Stmt
 			return nil, err
 		}
 	}
-	// SQLite plans by the value of a bare LIMIT parameter, and anew each time it changes; an expression it leaves alone.
+	// SQLite plans by the value of a plain LIMIT parameter, and plans again whenever the value changes; it does not plan by the
+	// value of an expression.
 	statement, err := c.conn.PrepareContext(ctx, strings.ReplaceAll(text, "LIMIT ?", "LIMIT ?+0"))
 	if err != nil {
 		return nil, err
@@ -104,8 +104,9 @@ func (c *sqliteConnection) QueryRowContext(ctx context.Context, query string, ar
 	return c.conn.QueryRowContext(ctx, query, args...)
 }
 
-// uninterrupted gives the context for a statement, unless its context has ended. The driver would watch a context that can
-// end with a goroutine for each statement, at the price of the statement itself; and none of ours runs long.
+// uninterrupted returns the context for a statement, or an error if the caller's context has ended. For a context that can end,
+// the driver would start a goroutine per statement, which costs as much as the statement itself. None of our statements runs
+// long.
 func uninterrupted(ctx context.Context) (context.Context, error) {
 	return context.WithoutCancel(ctx), ctx.Err()
 }
@@ -168,7 +169,7 @@ func (c *sqliteConnection) commit(ctx context.Context, statements []Statement) e
 	}
 	_, err := c.ExecContext(ctx, "COMMIT")
 	if sqliteCode(err)&0xff == codes.SQLITE_IOERR {
-		// The commit may have reached the disk before the error, and come to light after a crash.
+		// The commit may have reached the disk before the error, and may take effect after a crash.
 		return &commitUnknownError{err}
 	}
 	return err

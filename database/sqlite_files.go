@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// ownersOnly is the mode of the files that are made here. SQLite gives the log and its index beside a file the file's mode.
-// A file that is there already keeps the mode that its owner gave it.
+// ownersOnly is the mode of the files that this package makes. SQLite gives the file's mode to the log and its index, too. An
+// existing file keeps the mode that its owner gave it.
 const ownersOnly = 0o600
 
-// realPath follows symbolic links, so that one file has one lock under all its names.
+// realPath follows symbolic links, so that a file has the same lock under all its names.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -32,14 +32,14 @@ func realPath(path string) (string, error) {
 	return filepath.Join(folder, filepath.Base(path)), nil
 }
 
-// probe refuses what is no database of this program, before anything is made beside it or changed in it.
+// probe refuses a path that is not a database of this program, before Open changes it or makes files beside it.
 func probe(path string) error {
 	found, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("the SQLite file cannot be looked at: %w", err)
+		return fmt.Errorf("the SQLite file cannot be examined: %w", err)
 	case !found.Mode().IsRegular():
 		return fmt.Errorf("%s is a %s and not a file; the URL must name the SQLite file itself", path, kindOf(found.Mode()))
 	}
@@ -57,7 +57,7 @@ func kindOf(mode fs.FileMode) string {
 	return "device or the like"
 }
 
-// probeTables refuses a file whose tables are another program's. Ours has the table of applied migrations from the start.
+// probeTables refuses a file with the tables of another program. Our files have a table of applied migrations from the start.
 func probeTables(path string) (err error) {
 	address := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro"}
 	pool, err := sql.Open("sqlite", address.String())
@@ -77,11 +77,11 @@ func probeTables(path string) (err error) {
 	return nil
 }
 
-// fileLock keeps other processes away from a database. They could share the file, but not the order in which writers are
-// served, nor wake-ups.
+// fileLock keeps other processes away from a database. They could share the file, but neither the order in which writers get
+// their turns nor wake-ups.
 type fileLock struct {
 	file *os.File
-	made bool // by this process
+	made bool // true if this process made the file
 }
 
 func lockFile(path string) (*fileLock, error) {
@@ -101,7 +101,8 @@ func lockFile(path string) (*fileLock, error) {
 	return lock, nil
 }
 
-// stands tells whether the lock's file is still the one of its name: whoever could not open the database removes what it made.
+// stands reports whether the lock's file is still the one under its name. It may not be, because a process that could not open
+// the database removes the lock file that it made.
 func (l *fileLock) stands() bool {
 	locked, err := l.file.Stat()
 	if err != nil {
@@ -111,16 +112,16 @@ func (l *fileLock) stands() bool {
 	return err == nil && os.SameFile(locked, named)
 }
 
-// release gives the lock up. Its file stays beside a database that could be opened.
+// release gives the lock up. It leaves the lock's file beside a database that could be opened.
 func (l *fileLock) release(opened bool) error {
 	var err error
 	if l.made && !opened {
-		err = os.Remove(l.file.Name()) // still locked, so that nobody takes a lock that is about to go
+		err = os.Remove(l.file.Name()) // while it is still locked, so that nobody locks a file that is about to be removed
 	}
 	return errors.Join(err, l.file.Close())
 }
 
-// makeFile makes an empty database, unless there is one.
+// makeFile makes an empty database unless the file exists.
 func makeFile(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -129,5 +130,5 @@ func makeFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("the SQLite file cannot be made: %w", err)
 	}
-	return errors.Join(file.Chmod(ownersOnly), file.Close()) // whatever mask the process has
+	return errors.Join(file.Chmod(ownersOnly), file.Close()) // Chmod ignores the process's umask
 }

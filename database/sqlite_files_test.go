@@ -13,7 +13,7 @@ import (
 	"openintent/database"
 )
 
-// modesIn gives the modes of the files in a folder.
+// modesIn returns the modes of the files in a folder.
 func modesIn(t *testing.T, folder string) map[string]fs.FileMode {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -27,7 +27,7 @@ func modesIn(t *testing.T, folder string) map[string]fs.FileMode {
 	return modes
 }
 
-// New files belong to their owner alone, whatever the umask is; a file that was there keeps its mode.
+// Only their owner can use new files, whatever the umask is; an existing file keeps its mode.
 func TestModesOfSQLiteFiles(t *testing.T) {
 	before := syscall.Umask(0)
 	t.Cleanup(func() { syscall.Umask(before) })
@@ -45,7 +45,7 @@ func TestModesOfSQLiteFiles(t *testing.T) {
 	require.Equal(t, fs.FileMode(0o600), modesIn(t, folder)["a.db.lock"])
 }
 
-// contentOf gives what is in a file, and nothing of what is none.
+// contentOf returns the content of a file, and nothing for a path that is not a file.
 func contentOf(t *testing.T, path string) []byte {
 	t.Helper()
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -56,7 +56,7 @@ func contentOf(t *testing.T, path string) []byte {
 	return content
 }
 
-// Whatever cannot be opened is left as it was, and nothing is made beside it.
+// A path that cannot be opened as a database is left unchanged, and nothing is made beside it.
 func TestWhatCannotBeOpenedIsLeftAsItWas(t *testing.T) {
 	another := func(t *testing.T, path string) {
 		pool, err := sql.Open("sqlite", path)
@@ -98,14 +98,14 @@ func TestWhatCannotBeOpenedIsLeftAsItWas(t *testing.T) {
 			require.ErrorContains(t, err, test.means)
 			require.ErrorContains(t, err, "opening the")
 			require.Equal(t, before, modesIn(t, folder))
-			if name != "a newer schema" { // which is found out by opening it
+			if name != "a newer schema" { // this one is noticed only after opening the file
 				require.Equal(t, content, contentOf(t, path))
 			}
 		})
 	}
 }
 
-// A start that fails takes no lock away from a database that is open.
+// A start that fails does not remove the lock of an open database.
 func TestAFailedStartLeavesTheLockOfAnother(t *testing.T) {
 	folder := t.TempDir()
 	address := "sqlite:" + filepath.Join(folder, "a.db")

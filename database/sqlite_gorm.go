@@ -11,11 +11,10 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// sqliteGorm tells gorm how SQLite writes what the engines write differently. gorm's own package for SQLite would link a
-// second SQLite, written in C.
+// sqliteGorm implements SQLite's dialect for gorm. gorm's own package for SQLite would link a second SQLite, written in C.
 //
-// It covers what rooms do with gorm: they read and change rows. The schema comes from migrations, so gorm is refused
-// whatever would change it.
+// It covers what rooms do with gorm: they read and change rows. The schema comes from migrations, so sqliteGorm refuses
+// everything that would change it.
 type sqliteGorm struct{ pool gorm.ConnPool }
 
 var _ gorm.Dialector = sqliteGorm{}
@@ -34,8 +33,8 @@ func (d sqliteGorm) Initialize(db *gorm.DB) error {
 	return nil
 }
 
-// buildSQLiteLimit writes the numbers themselves, because SQLite plans a LIMIT best when it knows it. SQLite takes no
-// OFFSET without a LIMIT; a negative one bounds nothing.
+// buildSQLiteLimit writes the numbers into the statement, because SQLite plans best if it knows the LIMIT. SQLite accepts no
+// OFFSET without a LIMIT; a negative LIMIT means no bound.
 func buildSQLiteLimit(c clause.Clause, builder clause.Builder) {
 	limit, ok := c.Expression.(clause.Limit)
 	if !ok {
@@ -69,13 +68,14 @@ func (sqliteGorm) QuoteTo(writer clause.Writer, name string) {
 	}
 }
 
-// Explain puts the values into a statement, for people who read it.
+// Explain puts the values into a statement, for human readers.
 func (sqliteGorm) Explain(sql string, values ...any) string {
 	return logger.ExplainSQL(sql, nil, `'`, values...)
 }
 
-// DefaultValueOf is what an INSERT of several rows says where one of them leaves a column to the database. SQLite numbers
-// an INTEGER PRIMARY KEY that is NULL; for other columns it has no word, and a NULL would not be their default.
+// DefaultValueOf returns the value in an INSERT of several rows for a column that one of them leaves to the database. SQLite
+// gives a number to an INTEGER PRIMARY KEY that is NULL. For other columns it has no such value, and NULL would not be their
+// default.
 func (sqliteGorm) DefaultValueOf(field *schema.Field) clause.Expression {
 	if field.AutoIncrement {
 		return clause.Expr{SQL: "NULL"}
@@ -83,7 +83,7 @@ func (sqliteGorm) DefaultValueOf(field *schema.Field) clause.Expression {
 	return clause.Expr{SQL: "DEFAULT"} // SQLite refuses it
 }
 
-// DataTypeOf names a column's type where gorm makes a table, which it never does here.
+// DataTypeOf returns a column's type for a table that gorm makes, which never happens here.
 func (sqliteGorm) DataTypeOf(field *schema.Field) string { return string(field.DataType) }
 
 // Migrator panics: only migrations change the schema.

@@ -18,7 +18,7 @@ type Statement struct {
 	// Affected, if not nil, receives the number of rows changed or, with Scan, returned.
 	Affected *int64
 
-	local func() // what happens in the statement's turn instead of SQL
+	local func() // runs in the statement's turn instead of SQL
 }
 
 // Row is one row of a result.
@@ -28,12 +28,12 @@ type Row interface {
 	Scan(dest ...any) error
 }
 
-// ReadValue is a statement that reads one value. When it finds no row, the variable stays as it is.
+// ReadValue returns a statement that reads one value. If it finds no row, the variable stays as it is.
 func ReadValue[T any](into *T, sql string, args ...any) Statement {
 	return Statement{SQL: sql, Args: args, Scan: func(row Row) error { return row.Scan(into) }}
 }
 
-// ReadValues is a statement that adds the values of one column to a list, in order.
+// ReadValues returns a statement that appends the values of one column to a list, in order.
 func ReadValues[T any](into *[]T, sql string, args ...any) Statement {
 	return Statement{SQL: sql, Args: args, Scan: func(row Row) error {
 		var value T
@@ -43,9 +43,9 @@ func ReadValues[T any](into *[]T, sql string, args ...any) Statement {
 	}}
 }
 
-// Pipeline executes the statements in order; each sees the effects of those before it. On PostgreSQL they travel in
-// one round trip, together with the opening of the transaction if they are its first. The first failure is returned,
-// and nothing after it has an effect.
+// Pipeline executes the statements in order; each sees the effects of those before it. On PostgreSQL they take one round trip,
+// which includes the opening of the transaction if they are its first statements. Pipeline returns the first failure, and no
+// statement after it has an effect.
 func (tx *Tx) Pipeline(statements ...Statement) error {
 	if len(statements) == 0 {
 		return nil
@@ -53,7 +53,7 @@ func (tx *Tx) Pipeline(statements ...Statement) error {
 	return tx.runNow(statements)
 }
 
-// runNow runs the statements, opening the transaction before, unless the transaction has failed.
+// runNow runs the statements unless the transaction has failed. It opens the transaction first if that is still necessary.
 func (tx *Tx) runNow(statements []Statement) error {
 	if tx.failed != nil {
 		return fmt.Errorf("the transaction has failed before: %w", tx.failed)
@@ -90,7 +90,7 @@ func (tx *Tx) observed(statements []Statement) []Statement {
 	return statements
 }
 
-// numbered rewrites the ? of each argument to $1, $2 and so on, leaving quoted texts, quoted names and comments alone.
+// numbered rewrites the ? of each argument to $1, $2 and so on. It does not change quoted texts, quoted names and comments.
 func numbered(sql string) string {
 	if !strings.Contains(sql, "?") {
 		return sql
@@ -121,7 +121,7 @@ func numbered(sql string) string {
 	return out.String()
 }
 
-// spanTo is the length of text up to and including the end mark, which is looked for from an offset on.
+// spanTo returns the length of text up to and including the end mark; it looks for the mark from an offset on.
 func spanTo(text string, from int, mark string) int {
 	if at := strings.Index(text[from:], mark); at >= 0 {
 		return from + at + len(mark)

@@ -42,11 +42,11 @@ func TestPipelineRunsInOrder(t *testing.T) {
 
 			var things []thing
 			require.NoError(t, tx.Gorm().Find(&things).Error)
-			require.Len(t, things, 1, "gorm sees what the pipeline did")
+			require.Len(t, things, 1, "gorm sees the effects of the pipeline")
 			require.NoError(t, tx.Gorm().Create(&thing{ID: 5, Owner: "o"}).Error)
 			var n int64
 			require.NoError(t, tx.Pipeline(scanOne("SELECT count(*) FROM things", &n)))
-			require.EqualValues(t, 2, n, "and the other way round")
+			require.EqualValues(t, 2, n, "the pipeline sees the effects of gorm")
 			return tx.Pipeline()
 		}))
 		require.EqualValues(t, 2, count(t, db, "things"))
@@ -158,7 +158,7 @@ func TestScanDestinations(t *testing.T) {
 
 func ptr[T any](value T) *T { return &value }
 
-// A statement that is repeated, with other arguments and after failures, behaves as at first.
+// A repeated statement, with other arguments or after failures, behaves as it did at first.
 func TestStatementsAreReused(t *testing.T) {
 	each(t, nil, func(t *testing.T, db *database.DB) {
 		for range 3 {
@@ -176,7 +176,7 @@ func TestStatementsAreReused(t *testing.T) {
 	})
 }
 
-// More different texts than are kept prepared, one of them used on and on.
+// This test uses more different statements than a connection keeps prepared, and repeats one of them again and again.
 func TestManyDifferentStatements(t *testing.T) {
 	each(t, nil, func(t *testing.T, db *database.DB) {
 		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
@@ -279,7 +279,7 @@ func TestProductionClock(t *testing.T) {
 			var second time.Time
 			require.NoError(t, tx.Pipeline(tx.Clock(&second)))
 			near(second)
-			require.False(t, second.Before(first), "the clock goes on within a transaction")
+			require.False(t, second.Before(first), "the clock advances within a transaction")
 			return nil
 		}))
 		require.NoError(t, db.Read(t.Context(), func(tx *database.Tx) error {

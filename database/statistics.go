@@ -2,12 +2,12 @@ package database
 
 import "context"
 
-// RenewStatistics lets the database count again what tables hold that have grown several times over since it counted last.
-// By its count it decides how statements are carried out, and it keeps to that until the next count; by itself it counts
-// only after a minute or so, in which a new database may take in millions of rows under plans made for none. Do it
-// often, in turn: looking costs one small statement, and a table is counted once for each time that it trebles.
+// RenewStatistics makes the database analyze the tables that have grown several times over since their last analysis. The
+// database plans statements by these statistics, and keeps a plan until the next analysis. By itself it analyzes only after a
+// minute or so; meanwhile a new database may take in millions of rows with plans made for empty tables. Call RenewStatistics
+// often, in turn: a check costs one small statement, and a table is analyzed once each time it triples.
 //
-// On SQLite, which decides by the form of a statement alone, it does nothing.
+// On SQLite, which plans only by the form of a statement, it does nothing.
 func (db *DB) RenewStatistics(ctx context.Context) error {
 	counting, counts := db.dialect.(counting)
 	if !counts {
@@ -30,10 +30,10 @@ func (db *DB) RenewStatistics(ctx context.Context) error {
 	return nil
 }
 
-// counting is the part of a dialect whose database carries statements out by what it has counted.
+// counting is implemented by a dialect whose database plans statements by statistics.
 type counting interface {
-	// grown finds the tables that have to be counted again.
+	// grown returns the statement that finds the tables that have to be analyzed again.
 	grown(tables *[]string) Statement
-	// count is the statement that counts one of them.
+	// count returns the statement that analyzes one of them.
 	count(table string) string
 }

@@ -11,7 +11,7 @@ import (
 	"openintent/database/databasetest"
 )
 
-// A plan that was made while its table was empty is made anew when the table is counted: it then goes by the whole key.
+// A plan that was made while its table was empty is made again once the table is analyzed. It then uses the whole key.
 func TestPlansFollowStatistics(t *testing.T) {
 	db := databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.PostgreSQL), MaxConnections: 2})
 	var text string
@@ -51,7 +51,7 @@ func TestPlansFollowStatistics(t *testing.T) {
 	}, time.Minute, 20*time.Millisecond)
 }
 
-// A table is counted when it has grown several times over, and not again before.
+// A table is analyzed once it has grown several times over, and not before.
 func TestStatisticsFollowGrowth(t *testing.T) {
 	databasetest.Each(t, func(t *testing.T, db *database.DB) {
 		require.NoError(t, db.RenewStatistics(t.Context()), "on both engines")
@@ -77,7 +77,7 @@ func TestStatisticsFollowGrowth(t *testing.T) {
 		}
 		renewed := func(until func(rows, times int64) bool) {
 			t.Helper()
-			require.Eventually(t, func() bool { // the server hears of inserted rows a moment later
+			require.Eventually(t, func() bool { // the server counts inserted rows with a short delay
 				require.NoError(t, db.RenewStatistics(t.Context()))
 				return until(counted())
 			}, time.Minute, 20*time.Millisecond)

@@ -8,11 +8,11 @@ import (
 	"gorm.io/gorm"
 )
 
-// writeAttempts is how often Write runs its closure at most.
+// writeAttempts is how many times Write runs its closure at most.
 const writeAttempts = 5
 
-// Tx is a transaction, or a single read, in the hands of a closure. It must not be used after the closure returned,
-// nor by several goroutines at once.
+// Tx is a transaction, or a single read, that a closure works with. It must not be used after the closure has returned, nor by
+// several goroutines simultaneously.
 type Tx struct {
 	db   *DB
 	ctx  context.Context
@@ -24,9 +24,9 @@ type Tx struct {
 
 	begin        string // the statement that still has to open the transaction; "" once it was sent, or if none is needed
 	begun        bool
-	atOnce       bool          // nothing may be sent before the commit
-	waiting      waitingPlaces // where it has a place; nil when it waits for no locks
-	impatient    bool          // it found no place to wait for locks
+	atOnce       bool          // no statement may be sent before the commit
+	waiting      waitingPlaces // where it has a place; nil if it does not wait for locks
+	impatient    bool          // true if it found no place to wait for locks
 	failed       error         // the first failure of a statement; the transaction cannot go on after it
 	local        map[any]any
 	beforeCommit []func() error
@@ -34,10 +34,10 @@ type Tx struct {
 	afterCommit  []func()
 }
 
-// Write runs fn in a transaction and commits it if fn returns nil. On an error or a panic everything is rolled back.
-// If another transaction stands in the way, or the connection leads to where nothing can be written, fn runs again, up to
-// five times, or for fifteen seconds when too many transactions wait for locks: it must not keep anything from a run before.
-// An error that IsCommitUnknown means that the commit may have been stored.
+// Write runs fn in a transaction and commits it if fn returns nil. After an error or a panic it rolls everything back.
+// If there is a conflict with another transaction, or the connection leads to a server that takes no writes, Write runs fn
+// again: up to five times, or for fifteen seconds if too many transactions wait for locks. So fn must not keep anything from
+// an earlier run. If IsCommitUnknown recognizes the error, the commit may have been stored.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	begun, pauses := time.Now(), growingPauses(longestRetryPause)
 	for attempt := 1; ; attempt++ {
@@ -59,7 +59,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	}
 }
 
-// write is one attempt. The transaction it returns has ended.
+// write makes one attempt. The transaction that it returns has ended.
 func (db *DB) write(ctx context.Context, mode mode, fn func(tx *Tx) error) (*Tx, error) {
 	tx, err := db.take(ctx, mode)
 	if err != nil {
@@ -78,8 +78,8 @@ func (db *DB) write(ctx context.Context, mode mode, fn func(tx *Tx) error) (*Tx,
 	return tx, err
 }
 
-// done tells whether an attempt to write was the last: it has been stored, or nobody knows. What was to happen after the
-// commit happens then.
+// done reports whether an attempt to write was the last one, because it was stored or nobody knows whether it was. In this case
+// it runs the functions that were registered with AfterCommit.
 func (tx *Tx) done(err error) bool {
 	if err != nil && !IsCommitUnknown(err) {
 		return false
@@ -90,23 +90,24 @@ func (tx *Tx) done(err error) bool {
 	return true
 }
 
-// OnWrite registers what is done first in each run of Write, such as registering an AfterCommit for whatever the closure
-// will have done. To be called before the first Write.
+// OnWrite adds a function that runs first in each run of Write. It may, for example, register an AfterCommit that reports what
+// the closure did. Call OnWrite before the first Write.
 func (db *DB) OnWrite(fn func(tx *Tx)) { db.onWrite = append(db.onWrite, fn) }
 
-// Read runs fn on one snapshot of the database and rolls back whatever fn returns.
+// Read runs fn on one snapshot of the database, and always rolls back.
 func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.read(ctx, reading, fn)
 }
 
-// ReadStatement runs fn, which makes exactly one statement. That is a snapshot by itself, so the round trips that
-// open and end a transaction are saved.
+// ReadStatement runs fn, which makes exactly one statement. One statement is a snapshot by itself, so this saves the round trips
+// that open and end a transaction.
 func (db *DB) ReadStatement(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.read(ctx, readingOnce, fn)
 }
 
-// ReadHeavy is Read for what may take long or give much: a page of a list, a part of an export. Such reads have a few
-// connections of their own, for which callers wait in turn. When too many wait, of the caller or in all, it is ErrCrowded.
+// ReadHeavy is Read for a read that may take long or return much: a page of a list, a part of an export. Such reads have a few
+// separate connections, which callers get in turn. If too many reads are waiting, from this caller or in all, ReadHeavy returns
+// ErrCrowded.
 func (db *DB) ReadHeavy(ctx context.Context, by string, fn func(tx *Tx) error) error {
 	if err := db.heavy.enter(ctx, by); err != nil {
 		return err
@@ -127,7 +128,7 @@ func (db *DB) read(ctx context.Context, mode mode, fn func(tx *Tx) error) error 
 	return tx.failed
 }
 
-// endRead is end for reads. Where the rollback costs a round trip, nobody waits for it.
+// endRead is end for reads. If the rollback costs a round trip, endRead does not wait for it.
 func (tx *Tx) endRead() {
 	if tx.begun && tx.Engine() == PostgreSQL {
 		go tx.end(false)
@@ -148,7 +149,7 @@ func (db *DB) take(ctx context.Context, mode mode) (*Tx, error) {
 	return tx, nil
 }
 
-// commit runs what was registered for the end of the transaction, and commits.
+// commit runs the functions that were registered with BeforeCommit, and commits.
 func (tx *Tx) commit() error {
 	for i := 0; i < len(tx.beforeCommit); i++ { // a function may register another
 		if err := tx.beforeCommit[i](); err != nil {
@@ -167,7 +168,7 @@ func (tx *Tx) commit() error {
 		}
 	}
 	if tx.begun || len(tx.withCommit) > 0 {
-		// From here on the caller's context cannot interrupt: a commit cut off is one nobody knows the end of.
+		// From here on the caller's context cannot interrupt, because nobody would know the outcome of an interrupted commit.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), commitPatience)
 		defer cancel()
 		if err := tx.conn.commit(ctx, tx.observed(tx.opened(tx.withCommit))); err != nil {
@@ -192,7 +193,7 @@ func (tx *Tx) opened(statements []Statement) []Statement {
 	return opened
 }
 
-// end rolls back, unless the transaction was committed, and gives the connection back.
+// end rolls back unless the transaction was committed, and returns the connection to its pool.
 func (tx *Tx) end(committed bool) {
 	tx.endWaiting()
 	var doubt error
@@ -206,11 +207,11 @@ func (tx *Tx) end(committed bool) {
 	tx.conn.leave(doubt)
 }
 
-// Engine tells which engine runs the transaction.
+// Engine returns the engine that runs the transaction.
 func (tx *Tx) Engine() Engine { return tx.db.Engine() }
 
-// Snapshot tells whether all that the transaction reads is of one moment, as in Read. A Write sees what others commit
-// meanwhile, except for rows that it has locked.
+// Snapshot reports whether the transaction reads everything as of one moment, as in Read. A Write sees what other transactions
+// commit meanwhile, except in rows that it has locked.
 func (tx *Tx) Snapshot() bool { return tx.mode == reading || tx.mode == readingHeavily }
 
 // Now is the time for decisions of this transaction. If the clock cannot be read, the transaction fails.
@@ -232,7 +233,7 @@ func (tx *Tx) Now() time.Time {
 	return now
 }
 
-// Clock is Now as a statement, so that a Pipeline can lock and read the clock in one round trip.
+// Clock returns Now as a statement, so that a Pipeline can lock and read the clock in one round trip.
 func (tx *Tx) Clock(now *time.Time) Statement {
 	if tx.mode.writes() && tx.db.onClock {
 		return clockStatement(tx.db.dialect, now)
@@ -249,12 +250,12 @@ func clockStatement(d dialect, now *time.Time) Statement {
 	}}
 }
 
-// BeforeCommit registers what Write does last, before the commit and in the order of registration, once the closure
-// has returned nil. An error rolls back.
+// BeforeCommit adds a function that Write runs right before the commit, once the closure has returned nil, in the order of
+// registration. An error of the function rolls back.
 func (tx *Tx) BeforeCommit(fn func() error) { tx.beforeCommit = append(tx.beforeCommit, fn) }
 
-// SendWithCommit registers statements that Write sends together with the commit, in one round trip on PostgreSQL. If one
-// fails, nothing is stored and Write returns its error. They cannot have a Scan, because nobody could act on it.
+// SendWithCommit adds statements that Write sends together with the commit, in one round trip on PostgreSQL. If one fails,
+// nothing is stored and Write returns its error. They cannot have a Scan, because nobody could act on its result.
 func (tx *Tx) SendWithCommit(statements ...Statement) {
 	for _, statement := range statements {
 		if statement.Scan != nil {
@@ -264,11 +265,11 @@ func (tx *Tx) SendWithCommit(statements ...Statement) {
 	tx.withCommit = append(tx.withCommit, statements...)
 }
 
-// AfterCommit registers what happens after a successful Write, once, in the order of registration, and never after a
-// rollback. After a commit whose outcome is unknown it happens too, so it may only wake somebody who looks again.
+// AfterCommit adds a function that runs once after a successful Write, in the order of registration, and never after a rollback.
+// It also runs after a commit with an unknown outcome, so it may only wake code that looks again.
 func (tx *Tx) AfterCommit(fn func()) { tx.afterCommit = append(tx.afterCommit, fn) }
 
-// Local gives the value that SetLocal stored in this transaction under the key, or nil.
+// Local returns the value that SetLocal stored in this transaction under the key, or nil.
 func (tx *Tx) Local(key any) any { return tx.local[key] }
 
 // SetLocal stores a value for as long as the transaction lasts. A Write that runs again begins without it.
@@ -279,10 +280,10 @@ func (tx *Tx) SetLocal(key, value any) {
 	tx.local[key] = value
 }
 
-// ForUpdate is the clause that makes a SELECT lock its rows: " FOR UPDATE", or nothing where Write runs alone anyway.
+// ForUpdate returns the clause that makes a SELECT lock its rows: " FOR UPDATE", or "" on SQLite, where Write runs alone anyway.
 func (tx *Tx) ForUpdate() string { return tx.db.dialect.forUpdate() }
 
-// ForUpdateNoWait is ForUpdate for a SELECT that fails when another transaction has locked one of its rows.
+// ForUpdateNoWait is ForUpdate for a SELECT that fails if another transaction has locked one of its rows.
 func (tx *Tx) ForUpdateNoWait() string {
 	if clause := tx.db.dialect.forUpdate(); clause != "" {
 		return clause + " NOWAIT"
@@ -290,7 +291,7 @@ func (tx *Tx) ForUpdateNoWait() string {
 	return ""
 }
 
-// ForUpdateSkipLocked is ForUpdate for a SELECT that leaves out rows which another transaction has locked.
+// ForUpdateSkipLocked is ForUpdate for a SELECT that leaves out rows that another transaction has locked.
 func (tx *Tx) ForUpdateSkipLocked() string {
 	if clause := tx.db.dialect.forUpdate(); clause != "" {
 		return clause + " SKIP LOCKED"

@@ -95,7 +95,7 @@ func TestHooksOfATransaction(t *testing.T) {
 			tx.AfterCommit(say("after"))
 			return insertThing(tx, 1)
 		})))
-		require.Empty(t, order, "nothing happens after a rollback")
+		require.Empty(t, order, "no function runs after a rollback")
 		require.EqualValues(t, 1, count(t, db, "things"))
 	})
 }
@@ -128,7 +128,7 @@ func TestLocalValues(t *testing.T) {
 	})
 }
 
-// A failed statement dooms the transaction on both engines, however it was made and even if its error is overlooked.
+// A failed statement dooms the transaction on both engines, however it was made, and even if the closure overlooks its error.
 func TestFailedStatementDooms(t *testing.T) {
 	failures := map[string]func(tx *database.Tx) error{
 		"pipeline":     func(tx *database.Tx) error { return insertThing(tx, 1) },
@@ -155,7 +155,7 @@ func TestFailedStatementDooms(t *testing.T) {
 			})
 		}
 		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
-			require.Error(t, tx.Gorm().First(&thing{}, 99).Error, "finding nothing is no failure")
+			require.Error(t, tx.Gorm().First(&thing{}, 99).Error, "finding nothing is not a failure")
 			return insertThing(tx, 4)
 		}))
 	})
@@ -176,7 +176,7 @@ func TestReadsCannotWrite(t *testing.T) {
 				require.Error(t, read(t.Context(), func(tx *database.Tx) error {
 					_ = insertThing(tx, 1)
 					return nil
-				}), "an overlooked failure is still one")
+				}), "an overlooked failure is still a failure")
 			})
 		}
 		require.Zero(t, count(t, db, "things"))
@@ -260,7 +260,7 @@ func TestInjectedCommitFaults(t *testing.T) {
 		require.ErrorIs(t, err, databasetest.ErrInjected)
 		require.True(t, database.IsCommitUnknown(err))
 		require.True(t, database.IsUnavailable(err))
-		require.Equal(t, 1, after, "who waits is woken to look")
+		require.Equal(t, 1, after, "waiting readers are woken to look")
 		require.EqualValues(t, 1, count(t, db, "things"), "it was stored, once")
 		require.NoError(t, insert(2))
 	})

@@ -2,12 +2,12 @@ package database
 
 import "context"
 
-// InTurn makes periodic work that all replicas on the database run be done by one of them: the replica that has the turn
-// does it, at the others it is nothing. The turn stays with a replica as long as that keeps asking, and passes to
-// another's next attempt when it stops, loses its connection or has not asked for half a minute. It saves work and
-// protects nothing: around a change of turns two replicas may work at once.
+// InTurn wraps periodic work of all replicas on the database so that only the replica with the turn does it; at the other
+// replicas it does nothing. A replica keeps the turn as long as it keeps asking. When it stops, loses its connection or has not
+// asked for half a minute, the next replica that asks gets the turn. InTurn saves work but excludes nothing: around a change of
+// turns, two replicas may work simultaneously.
 //
-// Work of one name shares one turn.
+// All work with the same name shares one turn.
 func (db *DB) InTurn(name string, work func(context.Context) error) func(context.Context) error {
 	server, several := db.dialect.(replicated)
 	if !several {

@@ -2,13 +2,13 @@ package database
 
 import "time"
 
-// Micros is the stored form of a time: microseconds since 1970 in UTC.
+// Micros returns the stored form of a time: microseconds since 1970 in UTC.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-// Time is the time of a stored value, in UTC.
+// Time returns the time of a stored value, in UTC.
 func Time(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 
-// NullMicros is Micros for a column that may be NULL: the zero time is NULL.
+// NullMicros is Micros for a column that may be NULL: the zero time becomes NULL.
 func NullMicros(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -17,7 +17,7 @@ func NullMicros(t time.Time) *int64 {
 	return &micros
 }
 
-// NullInt is a number for a column that may be NULL: zero is NULL.
+// NullInt returns a number for a column that may be NULL: zero becomes NULL.
 func NullInt(n int64) *int64 {
 	if n == 0 {
 		return nil
@@ -25,7 +25,7 @@ func NullInt(n int64) *int64 {
 	return &n
 }
 
-// NullText is a text for a column that may be NULL: the empty text is NULL.
+// NullText returns a text for a column that may be NULL: the empty text becomes NULL.
 func NullText(s string) *string {
 	if s == "" {
 		return nil

@@ -1,11 +1,13 @@
 package database
 
-// Transactions that wait for a lock keep a connection each. Were all of them to wait for locks that one frozen process
-// holds, nobody else could write. So half of the connections may wait; a transaction that finds no place among these takes
-// its locks at once or gives its connection back, and Write tries it again.
+// waitingPatience is how long Write keeps trying a transaction that finds no place to wait for locks.
+//
+// A transaction that waits for a lock occupies a connection. If all transactions waited for the locks of one frozen process,
+// nobody else could write. So only half of the connections may wait. A transaction that finds no place among these either gets
+// its locks immediately or gives its connection back, and Write tries it again.
 const waitingPatience = writeAttempts * lockPatience
 
-// waitingPlaces are as many as transactions may wait for locks.
+// waitingPlaces has one place for each transaction that may wait for locks.
 type waitingPlaces chan struct{}
 
 func newWaitingPlaces(connections int) waitingPlaces {
@@ -23,8 +25,9 @@ func (p waitingPlaces) enter() bool {
 
 func (p waitingPlaces) leave() { <-p }
 
-// ForUpdateInTurn is ForUpdate for rows that others may keep locked for long, in the transaction's next Pipeline. It waits
-// for their locks unless too many transactions do; then the statement fails with a conflict, and Write tries again.
+// ForUpdateInTurn is ForUpdate for rows that other transactions may keep locked for long, in the transaction's next Pipeline.
+// The statement waits for the locks unless too many transactions already wait. In that case it fails with a conflict, and Write
+// tries again.
 func (tx *Tx) ForUpdateInTurn() string {
 	places := tx.db.dialect.waitingPlaces()
 	if places == nil || tx.waiting != nil {
@@ -38,7 +41,7 @@ func (tx *Tx) ForUpdateInTurn() string {
 	return tx.ForUpdate()
 }
 
-// endWaiting gives the transaction's place among those that wait to others.
+// endWaiting gives up the transaction's place among the waiting ones.
 func (tx *Tx) endWaiting() {
 	if tx.waiting != nil {
 		tx.waiting.leave()

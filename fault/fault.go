@@ -16,11 +16,11 @@ const (
 	Internal Kind = iota
 	// Invalid is bad input, an unknown field or an illegal transition.
 	Invalid
-	// Unauthenticated means that no key, or an unknown one, came with the call.
+	// Unauthenticated means that the call had no key or an unknown one.
 	Unauthenticated
 	// Denied means that the caller is known but not allowed.
 	Denied
-	// NotFound is something absent, or not the caller's to see.
+	// NotFound means that something does not exist, or that the caller may not see it.
 	NotFound
 	// TimedOut means that a wait ran out.
 	TimedOut
@@ -28,17 +28,17 @@ const (
 	AlreadyExists
 	// Conflict is a state that forbids the call: a closed channel, an ended intent, an expired message.
 	Conflict
-	// VersionMismatch is an optimistic lock that did not hold; metadata carries current_version.
+	// VersionMismatch means that an optimistic lock failed; the metadata carries current_version.
 	VersionMismatch
-	// Gone is something decided already, or an agent that has left.
+	// Gone means that something was decided already, or that an agent has left.
 	Gone
-	// PreconditionFailed is a stated precondition that does not hold.
+	// PreconditionFailed means that a precondition in the request is not met.
 	PreconditionFailed
-	// PreconditionRequired is a missing If-Match where one is needed.
+	// PreconditionRequired means that the request needs an If-Match and has none.
 	PreconditionRequired
-	// TooLarge is a body, or a payload with its metadata, over the bound.
+	// TooLarge means that a body, or a payload with its metadata, is larger than allowed.
 	TooLarge
-	// Quota is a rate or count limit of the caller.
+	// Quota means that the caller has reached a rate limit or a count limit.
 	Quota
 	// Unavailable is a passing failure; trying again later is right.
 	Unavailable
@@ -54,7 +54,7 @@ type Field struct {
 	Description string
 }
 
-// Fault is a refusal or a failure; see the package comment for what may stand in it.
+// Fault is a refusal or a failure; the package comment says what its public parts may contain.
 type Fault struct {
 	Kind Kind
 	// Reason is a stable UPPER_SNAKE word that clients branch on.
@@ -79,7 +79,7 @@ func New(kind Kind, reason, message string, args ...any) *Fault {
 	return &Fault{Kind: kind, Reason: reason, Message: message}
 }
 
-// BadField is the usual refusal of one bad field of a request.
+// BadField makes the usual refusal of one bad field of a request.
 func BadField(path, description string, args ...any) *Fault {
 	if len(args) > 0 {
 		description = fmt.Sprintf(description, args...)
@@ -92,7 +92,7 @@ func BadField(path, description string, args ...any) *Fault {
 	}
 }
 
-// Error gives the public message with the cause, for logs. Clients get Message alone.
+// Error returns the public message with the cause, for logs. Clients get Message alone.
 func (f *Fault) Error() string {
 	if f.cause != nil {
 		return f.Reason + ": " + f.Message + ": " + f.cause.Error()
@@ -100,7 +100,7 @@ func (f *Fault) Error() string {
 	return f.Reason + ": " + f.Message
 }
 
-// Unwrap gives the hidden cause.
+// Unwrap returns the hidden cause.
 func (f *Fault) Unwrap() error { return f.cause }
 
 // Is matches faults by reason, so that a fault with metadata still matches the sentinel it was made from.
@@ -134,7 +134,7 @@ func (f *Fault) After(wait time.Duration) *Fault {
 	return &copied
 }
 
-// From finds the fault in an error's chain; an error without one becomes Internal, its text hidden.
+// From finds the fault in an error's chain. An error without one becomes Internal, and its text stays hidden.
 func From(err error) *Fault {
 	var found *Fault
 	if errors.As(err, &found) {

@@ -20,11 +20,12 @@ const (
 	// PermissionWrite also allows patching state, appending events and working on tasks. Write access that somebody gave
 	// (see Rules.Given) also allows auditing channels.
 	PermissionWrite
-	// PermissionAdmin also allows changing status, access control, assignments and coordinators. Somebody always gave it.
+	// PermissionAdmin also allows changing status, access control, assignments and coordinators. An agent has it only if
+	// somebody gave it.
 	PermissionAdmin
 )
 
-// String gives the level's name on the wire and in the store.
+// String returns the level's name on the wire and in the store.
 func (p Permission) String() string {
 	switch p {
 	case PermissionRead:
@@ -49,17 +50,17 @@ func parsePermission(stored string) Permission {
 	return PermissionNone
 }
 
-// Policy is what callers may do whom no entry of an intent's access control list names.
+// Policy says what callers may do if no entry of an intent's access control list names them.
 type Policy string
 
-// The policies. An intent without a list has none of them; Config.DefaultAccess then says what everyone may do.
+// The policies. An intent without a list has no policy; Config.DefaultAccess then says what everyone may do.
 const (
 	policyNone   Policy = ""
 	PolicyOpen   Policy = "open"
 	PolicyClosed Policy = "closed"
 )
 
-// PrincipalType is what an access entry's principal is.
+// PrincipalType is the kind of an access entry's principal.
 type PrincipalType string
 
 // The types of principals. Groups match nobody, because the server knows none.
@@ -77,7 +78,7 @@ type AccessEntry struct {
 	Permission    Permission
 	GrantedBy     string
 	GrantedAt     time.Time
-	ExpiresAt     time.Time // zero: for good; at this time the entry counts no more
+	ExpiresAt     time.Time // exclusive: at this time the entry no longer counts; zero: never
 	Reason        *string
 }
 
@@ -85,8 +86,8 @@ func (e AccessEntry) expired(now time.Time) bool {
 	return !e.ExpiresAt.IsZero() && !now.Before(e.ExpiresAt)
 }
 
-// Rules is who may do what on one intent, as of one epoch of its head. It is immutable and safe to share; only the
-// passing of time changes what it answers (see NextChange).
+// Rules decide who may do what on one intent, as of one epoch of its head. They are immutable and safe to share; only the
+// passing of time changes their answers (see NextChange).
 type Rules struct {
 	intentID string
 	creator  string
@@ -95,20 +96,20 @@ type Rules struct {
 	closedWithoutList bool
 	entries           map[string][]AccessEntry
 	assigned          map[string]struct{}
-	coordinators      []Coordinator // those not ended as stored
+	coordinators      []Coordinator // without those whose stored status is failed over or completed
 }
 
-// IntentID gives the intent that the rules belong to.
+// IntentID returns the id of the intent that the rules belong to.
 func (r *Rules) IntentID() string { return r.intentID }
 
-// Level decides an agent's level at a time: the higher of what somebody gave it and what everyone has.
+// Level returns an agent's level at a time: the higher of the level that somebody gave it and the level that everyone has.
 func (r *Rules) Level(agent string, operator bool, now time.Time) Permission {
 	return max(r.Given(agent, operator, now), r.openness())
 }
 
-// Given is the level that an agent has by its relation to the intent, and not because the intent is open. The operator,
-// the creator and an active coordinator have admin. Others have the highest of what their unexpired entries say and what
-// an assignment gives: admin while the intent has no list, write when it has one.
+// Given returns the level that an agent has by its relation to the intent, and not because the intent is open. The operator,
+// the creator and an active coordinator have admin. Any other agent has the highest level from its unexpired entries and
+// its assignment. An assignment gives admin while the intent has no list, and write when it has one.
 func (r *Rules) Given(agent string, operator bool, now time.Time) Permission {
 	if operator || agent == r.creator || r.Coordinates(agent, now) {
 		return PermissionAdmin
@@ -128,8 +129,8 @@ func (r *Rules) Given(agent string, operator bool, now time.Time) Permission {
 	return level
 }
 
-// openness is what everyone has: read under an open list; write without a list, unless such intents are closed; else
-// nothing. It is never admin, because an admin decides what others may see and do.
+// openness returns the level that everyone has: read under an open list, write without a list unless such intents are closed,
+// and otherwise none. It is never admin, because an admin decides what other agents may see and do.
 func (r *Rules) openness() Permission {
 	switch {
 	case r.policy == PolicyOpen:
@@ -140,8 +141,8 @@ func (r *Rules) openness() Permission {
 	return PermissionNone
 }
 
-// Coordinates tells whether the agent coordinates the intent: a coordinator record names it that is active or
-// completing, not expired, and not silent for longer than twice its interval.
+// Coordinates reports whether the agent coordinates the intent. It does if one of its coordinator records is active or
+// completing, has not expired, and has not been silent for longer than twice its interval.
 func (r *Rules) Coordinates(agent string, now time.Time) bool {
 	for i := range r.coordinators {
 		if r.coordinators[i].AgentID == agent && r.coordinators[i].coordinates(now) {
@@ -151,9 +152,9 @@ func (r *Rules) Coordinates(agent string, now time.Time) bool {
 	return false
 }
 
-// Names tells whether the intent names the agent at a time, so that what is said to everyone there is said to it too: it
-// is the creator, is assigned, has an unexpired access entry, or is a coordinator whose work has not ended, even a silent
-// one.
+// Names reports whether the intent names the agent at a time; messages to everyone there then go to this agent too. The
+// intent names its creator, the assigned agents, the agents with an unexpired access entry, and the coordinators whose work
+// has not ended, even silent ones.
 func (r *Rules) Names(agent string, now time.Time) bool {
 	if _, assigned := r.assigned[agent]; assigned || agent == r.creator {
 		return true
@@ -168,9 +169,8 @@ func (r *Rules) Names(agent string, now time.Time) bool {
 	})
 }
 
-// Require is nil when the acting agent has the level, and otherwise the refusal that names both levels and where
-// access can be asked for. The operator passes under its own name; where it acts for a named agent, that agent's own
-// level decides.
+// Require returns nil if the acting agent has the level, and otherwise a refusal that names both levels and where to request
+// access. The operator passes under its own name; where it acts for a named agent, that agent's own level decides.
 func (r *Rules) Require(c caller.Caller, acting string, need Permission, now time.Time) error {
 	if level := r.Level(acting, isOperator(c, acting), now); level < need {
 		return r.refusal(need, level, "This needs %s access to the intent; the caller has %s.")
@@ -178,7 +178,7 @@ func (r *Rules) Require(c caller.Caller, acting string, need Permission, now tim
 	return nil
 }
 
-// RequireGiven is Require by what somebody gave the agent, for what openness alone must not allow.
+// RequireGiven is Require by the level that somebody gave the agent, for actions that openness alone must not allow.
 func (r *Rules) RequireGiven(c caller.Caller, acting string, need Permission, now time.Time) error {
 	if given := r.Given(acting, isOperator(c, acting), now); given < need {
 		return r.refusal(need, given, "This needs %s access that somebody gave the agent, as an entry or an assignment does; "+
@@ -187,7 +187,7 @@ func (r *Rules) RequireGiven(c caller.Caller, acting string, need Permission, no
 	return nil
 }
 
-// refusal names both levels, in a sentence and as metadata.
+// refusal returns a fault that names both levels, in its sentence and as metadata.
 func (r *Rules) refusal(need, has Permission, sentence string) error {
 	return fault.New(fault.Denied, "FORBIDDEN", sentence, need, has).
 		With("required_permission", need.String()).
@@ -197,9 +197,9 @@ func (r *Rules) refusal(need, has Permission, sentence string) error {
 
 func isOperator(c caller.Caller, acting string) bool { return c.IsOperator && acting == c.Agent }
 
-// NextChange gives the earliest time after now at which the passing of time alone changes an answer of these rules:
-// an entry or a coordinator expires, or a coordinator has been silent for too long. Zero when there is none. A
-// decision kept for longer than a call must be made again then.
+// NextChange returns the earliest time after now at which the passing of time alone changes an answer of these rules, because
+// an entry or a coordinator expires or a coordinator has been silent for too long. It returns zero if there is no such time.
+// Code that keeps a decision for longer than a call must decide again at that time.
 func (r *Rules) NextChange(now time.Time) time.Time {
 	var next time.Time
 	consider := func(at time.Time) {

@@ -18,7 +18,7 @@ import (
 // entryList is the name of the list of entries in cursors.
 const entryList = "entries"
 
-// GetAccessControl gives an intent's access control list, a page of its entries.
+// GetAccessControl returns an intent's access control list with a page of its entries.
 func (s *Service) GetAccessControl(
 	ctx context.Context, req *openintentv1.GetAccessControlRequest,
 ) (*openintentv1.AccessControl, error) {
@@ -75,7 +75,7 @@ func (s *Service) SetAccessControl(
 	return accessControlMessage(req.GetIntentId(), policy, page, entries), nil
 }
 
-// replaceList takes back every entry of an intent's list and grants the new ones.
+// replaceList revokes every entry of an intent's list and grants the new ones.
 func (s *Service) replaceList(
 	tx *database.Tx, c caller.Caller, head *Head, policy Policy, entries []AccessEntry,
 ) error {
@@ -103,8 +103,8 @@ func (s *Service) replaceList(
 	return insertEntries(tx, head.IntentNo, entries)
 }
 
-// CreateAccessEntry adds an entry to an intent's list. If there was none, the list begins with it, as open or closed as
-// intents without a list are.
+// CreateAccessEntry adds an entry to an intent's list. If the intent had no list, the entry begins one, with the policy that
+// applies to intents without a list.
 func (s *Service) CreateAccessEntry(
 	ctx context.Context, req *openintentv1.CreateAccessEntryRequest,
 ) (*openintentv1.AccessEntry, error) {
@@ -149,7 +149,7 @@ func (s *Service) CreateAccessEntry(
 	return entryMessage(req.GetIntentId(), entry), nil
 }
 
-// DeleteAccessEntry takes an entry back.
+// DeleteAccessEntry revokes an entry.
 func (s *Service) DeleteAccessEntry(
 	ctx context.Context, req *openintentv1.DeleteAccessEntryRequest,
 ) (*emptypb.Empty, error) {
@@ -180,7 +180,7 @@ func (s *Service) DeleteAccessEntry(
 	return &emptypb.Empty{}, nil
 }
 
-// entryDraft reads what a request says about a new entry; path leads to it in the request.
+// entryDraft reads a new entry from a request; path is the entry's place in the request.
 func entryDraft(path string, input *openintentv1.AccessEntryInput) (AccessEntry, error) {
 	expiresAt, err := moment(path+"expires_at", input.GetExpiresAt())
 	entry := AccessEntry{
@@ -215,7 +215,7 @@ func grant(c caller.Caller, head *Head, entry *AccessEntry, path string) error {
 	return nil
 }
 
-// describeEntry says in an event what was granted to whom.
+// describeEntry returns an event's payload that says what was granted to whom.
 func describeEntry(entry AccessEntry) *jsonvalue.Builder {
 	var payload jsonvalue.Builder
 	payload.String("entry_id", entry.ID).String("principal_id", entry.PrincipalID)
@@ -229,8 +229,7 @@ func describeEntry(entry AccessEntry) *jsonvalue.Builder {
 	return &payload
 }
 
-// setPolicy stores an intent's policy; the log says it as a grant or a revocation for everyone. Whoever calls raises the
-// epoch.
+// setPolicy stores an intent's policy and logs it as a grant or a revocation for everyone. The caller raises the epoch.
 func (s *Service) setPolicy(tx *database.Tx, c caller.Caller, actor string, head *Head, policy Policy) error {
 	former, err := loadPolicy(tx, head.IntentNo)
 	if err != nil || former == policy {

@@ -44,7 +44,7 @@ func TestAnIntentBeginsWithoutAList(t *testing.T) {
 	})
 }
 
-// Whoever is related to an intent neither by having made it nor by somebody's act decides nothing about others there.
+// An agent that neither made an intent nor was given any access to it decides nothing about other agents there.
 func TestOpennessGivesNoAdmin(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()
@@ -80,7 +80,7 @@ func TestOpennessGivesNoAdmin(t *testing.T) {
 				_, err := h.CreateIntent(ctx, &openintentv1.CreateIntentRequest{Title: "Part", ParentIntentId: &id})
 				return err
 			},
-			"tell that it was granted admin": func(ctx context.Context) error {
+			"log that it was granted admin": func(ctx context.Context) error {
 				_, err := h.AppendEvent(ctx, &openintentv1.AppendEventRequest{IntentId: id, EventType: "access_granted"})
 				return err
 			},
@@ -91,7 +91,7 @@ func TestOpennessGivesNoAdmin(t *testing.T) {
 	})
 }
 
-// An assigned agent administers an intent that has no list. A list takes that back.
+// An assigned agent administers an intent that has no list. A list ends that.
 func TestAnAssignedAgentHasAdminWithoutAList(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()
@@ -103,7 +103,7 @@ func TestAnAssignedAgentHasAdminWithoutAList(t *testing.T) {
 		_, err = h.setStatus("bob", id, StatusActive)
 		requireFault(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{IntentId: id, EventType: "task.completed"})
-		require.NoError(t, err, "it keeps write access, which somebody gave")
+		require.NoError(t, err, "the agent keeps write access, which somebody gave")
 	})
 }
 
@@ -134,7 +134,7 @@ func TestIntentsWithoutAListCanBeClosed(t *testing.T) {
 	})
 }
 
-// An intent with a default policy has its list from the first moment on.
+// An intent that is created with a default policy has a list from the beginning.
 func TestAnIntentCanBeginWithAList(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		for _, policy := range []Policy{PolicyOpen, PolicyClosed} {
@@ -322,8 +322,8 @@ func TestExpiryCountsByTimeAndIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// TestListsSeeWhatTheRulesAllow holds that the condition in SQL and Rules.Level never differ, whatever the setting for
-// intents without a list.
+// TestListsSeeWhatTheRulesAllow checks that the condition in SQL and Rules.Level always agree, with either setting for intents
+// without a list.
 func TestListsSeeWhatTheRulesAllow(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open *house) {
 		agents := []string{"ann", "bob", "eve"}

@@ -36,7 +36,7 @@ func (row accessEntryRow) entry() AccessEntry {
 	}
 }
 
-// insertEntries stores new entries at once.
+// insertEntries stores new entries in one round trip.
 func insertEntries(tx *database.Tx, intentNo int64, entries []AccessEntry) error {
 	n := len(entries)
 	nos, ids := make([]int64, n), make([]string, n)
@@ -63,10 +63,10 @@ func insertEntries(tx *database.Tx, intentNo int64, entries []AccessEntry) error
 	)...)
 }
 
-// maxEntries bounds the entries of one intent's list: whoever calls there is judged by all of them.
+// maxEntries bounds the entries of one intent's list, because loading the intent's rules reads all of them.
 const maxEntries = 10_000
 
-// checkRoom refuses a further entry for a list that is full.
+// checkRoom refuses another entry for a list that is full.
 func checkRoom(tx *database.Tx, intentNo int64) error {
 	var entries int64
 	err := tx.Gorm().Model(&accessEntryRow{}).Where("intent_no = ?", intentNo).Count(&entries).Error
@@ -93,7 +93,7 @@ func listEntries(tx *database.Tx, page *pages.Page, intentNo int64, after place)
 	return selectEntries(tx.Gorm().Where(condition, args...).Order(order).Limit(fit))
 }
 
-// findEntry reads one entry; nil when the intent has no such entry.
+// findEntry reads one entry; it returns nil if the intent has no such entry.
 func findEntry(tx *database.Tx, intentNo int64, entryID string) (*AccessEntry, error) {
 	entries, err := selectEntries(tx.Gorm().Where("intent_no = ? AND id = ?", intentNo, entryID))
 	if err != nil || len(entries) == 0 {
@@ -102,14 +102,14 @@ func findEntry(tx *database.Tx, intentNo int64, entryID string) (*AccessEntry, e
 	return &entries[0], nil
 }
 
-// listLapsedEntries reads entries that have expired while the log does not say so yet, oldest first.
+// listLapsedEntries reads expired entries that the log does not report as expired yet, oldest first.
 func listLapsedEntries(tx *database.Tx, intentNo int64, now time.Time, limit int) ([]AccessEntry, error) {
 	return selectEntries(tx.Gorm().
 		Where("intent_no = ? AND expires_at <= ? AND NOT expiry_logged", intentNo, database.Micros(now)).
 		Order("expires_at, id").Limit(limit))
 }
 
-// findIntentsWithLapsedEntries gives some intents for which listLapsedEntries gives something.
+// findIntentsWithLapsedEntries returns some of the intents for which listLapsedEntries finds entries.
 func findIntentsWithLapsedEntries(tx *database.Tx, now time.Time, limit int) (intentNos []int64, err error) {
 	err = tx.Pipeline(database.ReadValues(&intentNos, "SELECT DISTINCT intent_no FROM access_entries"+
 		" WHERE expires_at <= ? AND NOT expiry_logged ORDER BY intent_no LIMIT ?", database.Micros(now), limit))
@@ -144,7 +144,7 @@ func deleteEntries(tx *database.Tx, intentNo int64) error {
 	return tx.Gorm().Where("intent_no = ?", intentNo).Delete(&accessEntryRow{}).Error
 }
 
-// loadPolicy reads an intent's policy; policyNone when it has no list.
+// loadPolicy reads an intent's policy; it returns policyNone if the intent has no list.
 func loadPolicy(tx *database.Tx, intentNo int64) (Policy, error) {
 	var policy *string
 	err := tx.Pipeline(database.ReadValue(&policy, "SELECT default_policy FROM intents WHERE intent_no = ?", intentNo))

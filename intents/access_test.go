@@ -44,7 +44,7 @@ func TestLevelIsDecidedInOrder(t *testing.T) {
 		"stranger, closed without a list": {
 			Rules{creator: "ann", closedWithoutList: true}, "bob", false, PermissionNone, PermissionNone,
 		},
-		"stranger under an open list, others closed": {
+		"stranger under an open list where intents without a list are closed": {
 			Rules{policy: PolicyOpen, closedWithoutList: true}, "bob", false, PermissionRead, PermissionNone,
 		},
 		"coordinator without a list": {
@@ -147,7 +147,7 @@ func TestCoordinatesByStatusAndTime(t *testing.T) {
 	require.Equal(t, CoordinatorCompleted, expiring.StatusAt(noon.Add(time.Minute)))
 }
 
-// Whom the intent names now, and nobody else, is told what is said to everyone.
+// Messages to everyone go to the agents that the intent names now, and to nobody else.
 func TestNames(t *testing.T) {
 	ended := coordinatorUntil("failed", time.Time{})
 	ended.Status = CoordinatorFailedOver
@@ -165,7 +165,7 @@ func TestNames(t *testing.T) {
 		require.Equal(t, named, rules.Names(agent, noon), agent)
 	}
 	require.True(t, rules.Names("late", noon.Add(-time.Second)))
-	require.True(t, rules.Names("lead", noon.Add(time.Hour)), "it is silent, and the more in need of being told")
+	require.True(t, rules.Names("lead", noon.Add(time.Hour)), "a silent coordinator needs the messages all the more")
 }
 
 func TestRequireNamesBothLevels(t *testing.T) {
@@ -199,7 +199,7 @@ func TestOperatorActingForAnAgentHasThatAgentsLevel(t *testing.T) {
 	requireFault(t, rules.Require(operator, "bob", PermissionRead, noon), fault.Denied, "FORBIDDEN")
 }
 
-// TestNextChangeIsTheNextTimeAnAnswerChanges holds that between now and NextChange nothing changes for anybody.
+// TestNextChangeIsTheNextTimeAnAnswerChanges checks that no answer changes for anybody between now and NextChange.
 func TestNextChangeIsTheNextTimeAnAnswerChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := Rules{policy: PolicyClosed, entries: map[string][]AccessEntry{}}

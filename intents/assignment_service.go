@@ -46,7 +46,7 @@ func (s *Service) ListAssignments(
 	return response, nil
 }
 
-// AssignAgent assigns an agent to an intent. Assigning it again changes its role at most; the assignment stays the same.
+// AssignAgent assigns an agent to an intent. Assigning it again changes only its role; the assignment stays the same.
 func (s *Service) AssignAgent(
 	ctx context.Context, req *openintentv1.AssignAgentRequest,
 ) (*openintentv1.Assignment, error) {
@@ -100,7 +100,7 @@ func assign(tx *database.Tx, c caller.Caller, head *Head, agentID, role string) 
 	return assignment, insertAssignment(tx, head, assignment)
 }
 
-// UnassignAgent takes an assignment back.
+// UnassignAgent removes an assignment.
 func (s *Service) UnassignAgent(ctx context.Context, req *openintentv1.UnassignAgentRequest) (*emptypb.Empty, error) {
 	if err := caller.CheckText("agent_id", req.GetAgentId()); err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"openintent/pages"
 )
 
-// place is the place of an entry in a list that is ordered by a time, and by a name among those of one time.
+// place is the place of an entry in a list that is ordered by time, and by name among entries of the same time.
 type place struct {
 	at int64 // in microseconds
 	id string
@@ -41,7 +41,7 @@ func listAssignments(tx *database.Tx, page *pages.Page, head *Head, after place)
 	return assignments, nil
 }
 
-// findAssignment reads an agent's assignment; nil when there is none.
+// findAssignment reads an agent's assignment; it returns nil if there is none.
 func findAssignment(tx *database.Tx, head *Head, agentID string) (*Assignment, error) {
 	var rows []assignmentRow
 	err := tx.Gorm().Where("intent_no = ? AND agent_id = ?", head.IntentNo, agentID).Find(&rows).Error
@@ -58,7 +58,7 @@ func insertAssignment(tx *database.Tx, head *Head, a Assignment) error {
 	}).Error
 }
 
-// updateAssignment stores an assignment's role, which is all that can change.
+// updateAssignment stores an assignment's role; nothing else in it can change.
 func updateAssignment(tx *database.Tx, head *Head, a Assignment) error {
 	return tx.Gorm().Model(&assignmentRow{}).Where("intent_no = ? AND agent_id = ?", head.IntentNo, a.AgentID).
 		Update("role", a.Role).Error

@@ -9,8 +9,8 @@ import (
 	"openintent/jsonvalue"
 )
 
-// computeHash gives "sha256:" and the unpadded base64url SHA-256 of the RFC 8785 form of the wire object without its
-// hash. Unset members are left out of it, except the previous hash.
+// computeHash returns "sha256:" and the unpadded base64url SHA-256 of the RFC 8785 form of the wire object without its
+// hash. That form leaves unset members out, except the previous hash.
 func (e *Event) computeHash() (string, error) {
 	var wire jsonvalue.Builder
 	wire.String("actor", e.Actor)

@@ -6,7 +6,7 @@ import (
 	"openintent/pages"
 )
 
-// maxBreaks bounds the breaks that are named; all are counted.
+// maxBreaks bounds the breaks that the answer lists; it counts all of them.
 const maxBreaks = 100
 
 // chainBreak is a place where the recomputed chain and the stored one differ.
@@ -15,7 +15,7 @@ type chainBreak struct {
 	reason   string
 }
 
-// chainOutcome is what recomputing says about one event.
+// chainOutcome is the result of recomputing one event.
 type chainOutcome struct {
 	sequence     int64
 	hash         string
@@ -23,24 +23,24 @@ type chainOutcome struct {
 	verified     bool
 }
 
-// chainCheck recomputes a hash chain, given its stored events in order of their sequence. However many those are, it keeps
-// the first breaks and a page of outcomes alone.
+// chainCheck recomputes a hash chain from its stored events, in the order of their sequence. However many events there are,
+// it keeps only the first breaks and one page of outcomes.
 type chainCheck struct {
 	count       int64
 	first, last int64
 	lastHash    string // as stored
-	linked      bool   // every sequence is there and names the hash before it
+	linked      bool   // no sequence is missing, and each event names the hash before it
 	breakCount  int64
 	breaks      []chainBreak
 
-	after    int64 // outcomes are kept of the events after this sequence,
-	wanted   int   // as many as this
+	after    int64 // outcomes are kept only for events after this sequence
+	wanted   int   // how many outcomes are kept at most
 	outcomes []chainOutcome
 }
 
 func newChainCheck() *chainCheck { return &chainCheck{linked: true, wanted: pages.MaxEntries} }
 
-// next takes the following stored event.
+// next checks the next stored event.
 func (c *chainCheck) next(event *Event) {
 	known := c.breakCount
 	switch {
@@ -69,8 +69,8 @@ func (c *chainCheck) next(event *Event) {
 	})
 }
 
-// end compares the end of the chain with what the intent's head remembers of it, so that events missing at the end, or
-// a chain rewritten as a whole, are found too.
+// end compares the end of the chain with the last event that the intent's head remembers. This also finds events that are
+// missing at the end, and a chain that was rewritten as a whole.
 func (c *chainCheck) end(lastSequence int64, lastHash string) {
 	switch {
 	case c.last < lastSequence:
@@ -81,7 +81,7 @@ func (c *chainCheck) end(lastSequence int64, lastHash string) {
 	}
 }
 
-// missing names a gap once, at its first sequence.
+// missing reports a gap once, at its first sequence.
 func (c *chainCheck) missing(from, to int64) {
 	reason := "the event is missing"
 	if to > from {

@@ -6,10 +6,10 @@ import (
 	"openintent/jsonvalue"
 )
 
-// CoordinatorStatus is where a coordinator stands.
+// CoordinatorStatus is a coordinator's state.
 type CoordinatorStatus string
 
-// The statuses. Unresponsive and Completed are also reached by the passing of time alone.
+// The statuses. A coordinator can also become Unresponsive or Completed by the passing of time alone.
 const (
 	CoordinatorRegistering  CoordinatorStatus = "registering"
 	CoordinatorActive       CoordinatorStatus = "active"
@@ -20,7 +20,7 @@ const (
 	CoordinatorCompleted    CoordinatorStatus = "completed"
 )
 
-// CoordinatorType is what a coordinator is.
+// CoordinatorType is the kind of a coordinator.
 type CoordinatorType string
 
 // The types of coordinators; nothing depends on them.
@@ -31,7 +31,7 @@ const (
 	CoordinatorSystem    CoordinatorType = "system"
 )
 
-// Coordinator is an agent's right to coordinate one intent, for as long as it is heard of.
+// Coordinator is an agent's right to coordinate one intent, for as long as its heartbeats arrive.
 type Coordinator struct {
 	IntentNo          int64
 	ID                string
@@ -49,8 +49,8 @@ type Coordinator struct {
 	Metadata          jsonvalue.Object
 }
 
-// StatusAt gives the status at a time: an expired coordinator is completed, and one that was silent for longer than
-// twice its interval is unresponsive until its next heartbeat.
+// StatusAt returns the status at a time. An expired coordinator is completed; a coordinator that has been silent for longer
+// than twice its interval is unresponsive until its next heartbeat.
 func (c *Coordinator) StatusAt(now time.Time) CoordinatorStatus {
 	switch {
 	case c.Status == CoordinatorFailedOver || c.Status == CoordinatorCompleted:
@@ -65,18 +65,18 @@ func (c *Coordinator) StatusAt(now time.Time) CoordinatorStatus {
 	return c.Status
 }
 
-// silentAt is the first moment that lies more than twice the interval after the last heartbeat.
+// silentAt returns the first moment that lies more than twice the interval after the last heartbeat.
 func (c *Coordinator) silentAt() time.Time {
 	return c.LastHeartbeatAt.Add(2*c.HeartbeatInterval + time.Microsecond)
 }
 
-// coordinates tells whether the record gives its agent the rights of a coordinator.
+// coordinates reports whether the record gives its agent the rights of a coordinator.
 func (c *Coordinator) coordinates(now time.Time) bool {
 	status := c.StatusAt(now)
 	return status == CoordinatorActive || status == CoordinatorCompleting
 }
 
-// ended tells whether the coordination is over for good.
+// ended reports whether the coordination is over for good.
 func (c *Coordinator) ended(now time.Time) bool {
 	status := c.StatusAt(now)
 	return status == CoordinatorFailedOver || status == CoordinatorCompleted

@@ -19,8 +19,8 @@ const (
 	defaultHeartbeatInterval = time.Minute
 )
 
-// CreateCoordinator makes an agent an intent's coordinator. There is one at a time; one that has fallen silent is
-// replaced, and then counts as failed over.
+// CreateCoordinator makes an agent an intent's coordinator. An intent has one coordinator at a time. If the present one has
+// fallen silent, the new one replaces it, and the old one counts as failed over.
 func (s *Service) CreateCoordinator(
 	ctx context.Context, req *openintentv1.CreateCoordinatorRequest,
 ) (*openintentv1.Coordinator, error) {
@@ -57,7 +57,7 @@ func (s *Service) CreateCoordinator(
 	return coordinatorMessage(&created, now)
 }
 
-// coordinatorDraft reads what a request says about the new coordinator.
+// coordinatorDraft reads the new coordinator from a request.
 func coordinatorDraft(req *openintentv1.CreateCoordinatorRequest) (Coordinator, error) {
 	draft := Coordinator{
 		AgentID:           req.GetAgentId(),
@@ -103,7 +103,7 @@ func coordinatorDraft(req *openintentv1.CreateCoordinatorRequest) (Coordinator, 
 	)...)
 }
 
-// begin makes the draft the intent's coordinator, in place of one that has fallen silent.
+// begin makes the draft the intent's coordinator; it replaces one that has fallen silent.
 func begin(tx *database.Tx, c caller.Caller, head *Head, draft *Coordinator) error {
 	now := head.Now()
 	if !draft.ExpiresAt.IsZero() && !now.Before(draft.ExpiresAt) {
@@ -137,7 +137,7 @@ func begin(tx *database.Tx, c caller.Caller, head *Head, draft *Coordinator) err
 	return insertCoordinator(tx, draft)
 }
 
-// inPlace gives the coordinator that coordinates the intent or would if it were not silent; nil when there is none.
+// inPlace returns the coordinator that coordinates the intent, or would if it were not silent. It returns nil if there is none.
 func inPlace(tx *database.Tx, head *Head, now time.Time) (*Coordinator, error) {
 	all, err := liveCoordinators(tx, head)
 	if err != nil {
@@ -151,7 +151,7 @@ func inPlace(tx *database.Tx, head *Head, now time.Time) (*Coordinator, error) {
 	return nil, nil
 }
 
-// logHandoff says who coordinates from now on, and who did; either may be nobody.
+// logHandoff logs who coordinates from now on and who did before; either may be nobody.
 func logHandoff(head *Head, c caller.Caller, from, to *Coordinator) error {
 	var payload jsonvalue.Builder
 	for _, side := range []struct {
@@ -168,7 +168,7 @@ func logHandoff(head *Head, c caller.Caller, from, to *Coordinator) error {
 	return log(head, c, c.Agent, "coordinator.handoff", &payload)
 }
 
-// GetCoordinator gives one coordinator, to whoever may read its intent.
+// GetCoordinator returns one coordinator to a caller that may read its intent.
 func (s *Service) GetCoordinator(
 	ctx context.Context, req *openintentv1.GetCoordinatorRequest,
 ) (*openintentv1.Coordinator, error) {
@@ -229,8 +229,8 @@ func (s *Service) ListCoordinators(
 	return response, nil
 }
 
-// CoordinatorHeartbeat says that a coordinator lives, which the coordinator itself says or the operator. It raises the
-// epoch, because rules that others keep hold the last heartbeat.
+// CoordinatorHeartbeat notes that a coordinator is alive. Only the coordinator itself or the operator may call it. It raises
+// the epoch, because rules in caches contain the last heartbeat.
 func (s *Service) CoordinatorHeartbeat(
 	ctx context.Context, req *openintentv1.CoordinatorHeartbeatRequest,
 ) (*openintentv1.CoordinatorHeartbeatResponse, error) {
@@ -279,7 +279,8 @@ func beat(tx *database.Tx, c caller.Caller, head *Head, coordinator *Coordinator
 	return updateCoordinator(tx, coordinator)
 }
 
-// RemoveCoordinator ends an intent's present coordination: by the coordinator itself, or by who could create one.
+// RemoveCoordinator ends an intent's present coordination. The coordinator itself may call it, and any caller that may create
+// a coordinator.
 func (s *Service) RemoveCoordinator(
 	ctx context.Context, req *openintentv1.RemoveCoordinatorRequest,
 ) (*emptypb.Empty, error) {
@@ -316,7 +317,7 @@ func (s *Service) RemoveCoordinator(
 	return &emptypb.Empty{}, nil
 }
 
-// intentOfCoordinator gives the intent that a coordinator was made for.
+// intentOfCoordinator returns the intent that a coordinator was made for.
 func intentOfCoordinator(tx *database.Tx, coordinatorID string) (int64, error) {
 	if err := caller.CheckText("coordinator_id", coordinatorID); err != nil {
 		return 0, err

@@ -65,7 +65,7 @@ func insertCoordinator(tx *database.Tx, c *Coordinator) error {
 	}).Error
 }
 
-// updateCoordinator stores what changes in a coordinator's life: its status and its last heartbeat.
+// updateCoordinator stores a coordinator's status and last heartbeat; nothing else in it can change.
 func updateCoordinator(tx *database.Tx, c *Coordinator) error {
 	return tx.Gorm().Model(&coordinatorRow{}).Where("intent_no = ? AND id = ?", c.IntentNo, c.ID).
 		Updates(map[string]any{
@@ -87,7 +87,7 @@ func listCoordinators(tx *database.Tx, page *pages.Page, head *Head, after place
 	return selectCoordinators(tx.Gorm().Where(condition, args...).Order(order).Limit(fit), head)
 }
 
-// liveCoordinators reads those of an intent's coordinators that nothing has ended for good, oldest first.
+// liveCoordinators reads an intent's coordinators, oldest first, except those whose stored status is failed over or completed.
 func liveCoordinators(tx *database.Tx, head *Head) ([]*Coordinator, error) {
 	return selectCoordinators(tx.Gorm().
 		Where("intent_no = ? AND status NOT IN ('failed_over', 'completed')", head.IntentNo).Order("granted_at, id"), head)
@@ -105,7 +105,7 @@ func selectCoordinators(query *gorm.DB, head *Head) ([]*Coordinator, error) {
 	return coordinators, nil
 }
 
-// findIntentsHeardAhead gives some intents with a coordinator, whose work has not ended, that was heard after a time.
+// findIntentsHeardAhead returns some of the intents with a coordinator that has not ended and was heard after the given time.
 func findIntentsHeardAhead(tx *database.Tx, after time.Time, limit int) (intentNos []int64, err error) {
 	err = tx.Pipeline(database.ReadValues(&intentNos, "SELECT DISTINCT intent_no FROM coordinators"+
 		" WHERE last_heartbeat_at > ? AND status NOT IN ('failed_over', 'completed') ORDER BY intent_no LIMIT ?",
@@ -113,13 +113,13 @@ func findIntentsHeardAhead(tx *database.Tx, after time.Time, limit int) (intentN
 	return intentNos, err
 }
 
-// findIntentOfCoordinator gives the intent that a coordinator was made for; zero when there is no such coordinator.
+// findIntentOfCoordinator returns the intent that a coordinator was made for, or zero if there is no such coordinator.
 func findIntentOfCoordinator(tx *database.Tx, coordinatorID string) (intentNo int64, err error) {
 	err = tx.Pipeline(database.ReadValue(&intentNo, "SELECT intent_no FROM coordinators WHERE id = ?", coordinatorID))
 	return intentNo, err
 }
 
-// findCoordinator reads a coordinator of an intent that has it.
+// findCoordinator reads a coordinator of an intent, and refuses if the intent has no such coordinator.
 func findCoordinator(tx *database.Tx, head *Head, coordinatorID string) (*Coordinator, error) {
 	var rows []coordinatorRow
 	err := tx.Gorm().Where("intent_no = ? AND id = ?", head.IntentNo, coordinatorID).Find(&rows).Error

@@ -10,7 +10,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// coordinate makes an agent the coordinator of ann's intent, beating each minute.
+// coordinate makes an agent the coordinator of ann's intent, with a heartbeat each minute.
 func (h *house) coordinate(t *testing.T, intentID, agent string) *openintentv1.Coordinator {
 	t.Helper()
 	made, err := h.CreateCoordinator(as("ann"), &openintentv1.CreateCoordinatorRequest{IntentId: &intentID, AgentId: &agent})
@@ -116,7 +116,7 @@ func TestASilentCoordinatorComesBackWithAHeartbeat(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "ok", answer.GetStatus())
 		require.Equal(t, h.clock.Now().Add(time.Minute), answer.GetNextHeartbeatAt().AsTime())
-		require.True(t, h.mayRead("bob", id), "rules that were kept are read again")
+		require.True(t, h.mayRead("bob", id), "cached rules are read again")
 		require.Greater(t, h.head(t, id).Epoch, epoch)
 
 		logged := h.eventTypes(t, id)
@@ -189,7 +189,7 @@ func TestRemoveCoordinator(t *testing.T) {
 		require.Equal(t, openintentv1.CoordinatorStatus_COORDINATOR_STATUS_COMPLETED, h.coordinatorStatus(t, first.GetId()))
 		h.coordinate(t, id, "bob")
 		h.clock.Advance(time.Hour)
-		require.NoError(t, remove("ann"), "a silent one is still in place")
+		require.NoError(t, remove("ann"), "a silent coordinator is still in place")
 		events := h.log(t, id)
 		last := events[len(events)-1]
 		require.Equal(t, "coordinator.handoff", last.GetEventType())

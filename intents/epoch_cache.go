@@ -6,10 +6,10 @@ import (
 	"openintent/database"
 )
 
-// EpochCache keeps what was read about intents as of an epoch, one value for each key: for all transactions, or for the
-// one that raised the epoch, until it raises it again. What is kept must not depend on anything that changes without
-// raising the epoch. An epoch names one change of one history of the database (see database.Further), so a value that was
-// kept before the database lost commits is never given for what it holds since.
+// EpochCache keeps values that were read about intents as of an epoch, one value per key. It keeps a value for all
+// transactions, or only for the transaction that raised the epoch, until that raises it again. A value must not depend on
+// anything that changes without raising the epoch. An epoch names one change of one history of the database (see
+// database.Further), so after the database has lost commits, the cache never returns a value from before the loss.
 type EpochCache[K comparable, V any] struct {
 	shared *lru.Cache[K, asOf[V]]
 }
@@ -20,12 +20,12 @@ type asOf[V any] struct {
 	value V
 }
 
-// NewEpochCache makes a cache of a positive number of values; what falls out is read again.
+// NewEpochCache makes a cache for a positive number of values; a value that falls out is read again.
 func NewEpochCache[K comparable, V any](size int) *EpochCache[K, V] {
 	return &EpochCache[K, V]{shared: newCache[K, asOf[V]](size)}
 }
 
-// Get gives the value that is kept for a key of an intent as of an epoch, which the transaction has read from the head.
+// Get returns the cached value for a key of an intent as of an epoch, which the transaction has read from the head.
 func (c *EpochCache[K, V]) Get(tx *database.Tx, intentNo, epoch int64, key K) (value V, ok bool) {
 	if own := c.own(tx, intentNo); own.epoch == epoch {
 		if value, ok = own.value[key]; ok {
@@ -35,7 +35,7 @@ func (c *EpochCache[K, V]) Get(tx *database.Tx, intentNo, epoch int64, key K) (v
 	return c.Kept(epoch, key)
 }
 
-// Kept gives the value that is kept for a key as of an epoch for all transactions.
+// Kept returns the value that is cached for all transactions, for a key as of an epoch.
 func (c *EpochCache[K, V]) Kept(epoch int64, key K) (value V, ok bool) {
 	kept, ok := c.shared.Get(key)
 	if !ok || kept.epoch != epoch {
@@ -44,12 +44,14 @@ func (c *EpochCache[K, V]) Kept(epoch int64, key K) (value V, ok bool) {
 	return kept.value, true
 }
 
-// Add keeps a value that the transaction has read, as far as it is certain to belong to the epoch:
+// Add caches a value that the transaction has read, if the value certainly belongs to the epoch:
 //
-//   - not if the transaction neither reads one snapshot nor holds the head: a change may have come in between;
-//   - for the transaction alone if it has raised the epoch: it may roll back, and then nobody asks for it;
-//   - else for all, instead of what was kept before. Epochs do not tell which of two is newer, because the greater one may
-//     be of a history that is lost. A slow reader may so displace a newer value, which the next one reads again.
+//   - It caches nothing if the transaction neither reads one snapshot nor holds the head, because a change may have come in
+//     between.
+//   - It caches the value for the transaction alone if the transaction has raised the epoch, because it may roll back.
+//   - Otherwise it caches the value for all transactions, in place of the former one. The greater of two epochs need not be the
+//     newer, because it may belong to a lost history. So a slow reader may displace a newer value; the next reader reads that
+//     again.
 func (c *EpochCache[K, V]) Add(tx *database.Tx, intentNo, epoch int64, key K, value V) {
 	head := heldBy(tx).Get(intentNo)
 	switch {
@@ -66,7 +68,7 @@ func (c *EpochCache[K, V]) Add(tx *database.Tx, intentNo, epoch int64, key K, va
 	}
 }
 
-// ownKey is where a transaction keeps what it has read of an intent whose epoch it raised.
+// ownKey is the key under which a transaction keeps the values of an intent whose epoch it has raised.
 type ownKey[K comparable, V any] struct {
 	cache    *EpochCache[K, V]
 	intentNo int64

@@ -30,7 +30,7 @@ func TestRulesOfAnUncommittedChangeAreNotKept(t *testing.T) {
 			heads[0].RaiseEpoch()
 			again, err = h.Rules(tx, head.IntentNo, heads[0].Epoch)
 			require.NoError(t, err)
-			require.Equal(t, PermissionRead, again.Level("bob", false, head.Now()), "and anew after the next change")
+			require.Equal(t, PermissionRead, again.Level("bob", false, head.Now()), "it reads them again after the next change")
 			return failure
 		})
 		require.ErrorIs(t, err, failure)
@@ -48,7 +48,7 @@ func TestRulesOfAnUncommittedChangeAreNotKept(t *testing.T) {
 			require.Equal(t, PermissionRead, rules.Level("bob", false, head.Now()))
 			again, err := h.Rules(tx, head.IntentNo, epoch)
 			require.NoError(t, err)
-			require.Same(t, rules, again, "now they are kept")
+			require.Same(t, rules, again, "now the cache keeps them")
 			return nil
 		}))
 	})
@@ -84,7 +84,7 @@ func TestRulesReadWithoutTheLockAreNotKept(t *testing.T) {
 			return nil
 		}))
 		require.NoError(t, h.inWrite(func(tx *database.Tx) error {
-			require.Same(t, kept, rulesIn(tx), "what a snapshot kept is for all")
+			require.Same(t, kept, rulesIn(tx), "rules that a snapshot read are kept for all")
 			return nil
 		}))
 	})

@@ -6,9 +6,9 @@ import (
 	"openintent/fault"
 )
 
-// The refusals of this room that others match with errors.Is or return themselves.
+// The refusals of this room that other rooms match with errors.Is or return themselves.
 var (
-	// ErrIntentNotFound is the answer for an intent that does not exist.
+	// ErrIntentNotFound means that the intent does not exist.
 	ErrIntentNotFound = fault.New(fault.NotFound, "INTENT_NOT_FOUND", "There is no such intent; check the id.")
 	// ErrIntentEnded refuses changes of an intent that is completed or abandoned.
 	ErrIntentEnded = fault.New(fault.Conflict, "INTENT_ENDED",
@@ -39,7 +39,7 @@ var (
 		"The coordination is over; create a new coordinator instead.")
 )
 
-// versionMismatch refuses a change that was based on another version than the present one.
+// versionMismatch refuses a change that is not based on the intent's present version.
 func versionMismatch(current int64) error {
 	return fault.New(fault.VersionMismatch, "VERSION_MISMATCH",
 		"The intent has changed since; read it again and repeat the change on its current version.").

@@ -6,11 +6,11 @@ import (
 	"openintent/jsonvalue"
 )
 
-// Event is one entry of an intent's log. Its hash covers the exact object that clients see, and the hash of the event
-// before it, so that a log can be checked without trusting the store.
+// Event is one entry of an intent's log. Its hash covers the exact object that clients see, including the hash of the event
+// before it, so a log can be checked without trusting the store.
 type Event struct {
 	IntentNo      int64
-	Position      int64 // in the intent's log; an audit copy shares its message's
+	Position      int64 // in the intent's log; an audit copy shares the position of its message
 	ID            string
 	IntentID      string
 	Type          string
@@ -25,7 +25,7 @@ type Event struct {
 	ParentEventID string           // empty when unset
 }
 
-// Size is how much of a page the event takes up, in bytes.
+// Size returns how much of a page the event takes up, in bytes.
 func (e *Event) Size() int { return len(e.Payload) + len(e.Proof) }
 
 // wireTime is how times are written on the wire, always with six digits.

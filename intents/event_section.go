@@ -5,34 +5,34 @@ import (
 	"openintent/pages"
 )
 
-// Section is a part of one intent's log of events, for readers that interleave events with whatever else has a position
-// there. Events come in the order of their positions.
+// Section selects a part of one intent's log of events, for readers that interleave events with the other things that have
+// positions there. The events come in the order of their positions.
 type Section struct {
 	IntentNo int64
 	// After and Through bound the positions: After < position <= Through.
 	After, Through int64
-	// At, when it is not nil, leaves only these positions, whatever the bounds.
+	// At, if it is not nil, selects only these positions, regardless of the bounds.
 	At []int64
-	// Types leaves only events of these types; none: all.
+	// Types selects only events of these types; if it is empty, events of all types.
 	Types []string
 	Limit int
 }
 
-// SectionEvents is what was found of a section, up to 3 MiB of content.
+// SectionEvents are the events found in a section, up to 3 MiB of content.
 type SectionEvents struct {
 	Events []*Event
-	// Cut is true when there was more than fits: what follows the last event is unknown then.
+	// Cut is true if the section has more events than fit; the events after the last one were not read.
 	Cut  bool
 	size int
 }
 
-// Prepare gives the statement that reads the section, and where it puts the events. It asks nobody's permission.
+// Prepare returns the statement that reads the section, and where it puts the events. It does not check permissions.
 func (q Section) Prepare(tx *database.Tx) (*SectionEvents, database.Statement) {
 	where, args, order := " WHERE e.intent_no = ?", []any{q.IntentNo}, "e.position"
 	if q.At != nil {
 		in, argument := tx.In("e.position", q.At)
 		where, args = where+" AND "+in, append(args, argument)
-		order += " + 0" // or PostgreSQL may go through the whole log, which is in this order
+		order += " + 0" // otherwise PostgreSQL may scan the whole log, which is in this order
 	} else {
 		where, args = where+" AND e.position > ? AND e.position <= ?", append(args, q.After, q.Through)
 	}

@@ -16,8 +16,8 @@ import (
 
 const defaultEventPage = 100
 
-// AppendEvent appends an event, also to the log of an intent that has ended. A signed event's parent must be there for
-// the caller to read, because the signature speaks for the link.
+// AppendEvent appends an event, also to the log of an intent that has ended. The parent of a signed event must exist, and
+// the event's actor must be able to read it, because the signature vouches for the link.
 func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEventRequest) (*openintentv1.Event, error) {
 	draft, err := eventDraft(req)
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEvent
 	return event.ToWire()
 }
 
-// mayAppend refuses an actor without write access. For a type that the server itself logs, write access must have been
-// given by somebody: readers act on such events, and a stranger must not tell them what the server did not do.
+// mayAppend refuses an actor without write access. For a type that the server itself logs, somebody must have given the actor
+// write access: readers act on such events, and a stranger must not report to them what the server did not do.
 func mayAppend(c caller.Caller, draft EventDraft, rules *Rules, now time.Time) error {
 	if err := rules.Require(c, draft.Actor, PermissionWrite, now); err != nil {
 		return err
@@ -65,8 +65,7 @@ func mayAppend(c caller.Caller, draft EventDraft, rules *Rules, now time.Time) e
 	return nil
 }
 
-// serverEventTypes are the types of the events that the server itself logs: those of this room, of tasks and of audited
-// messages.
+// serverEventTypes are the types of events that the server itself logs: in this room, for tasks and for audited messages.
 var serverEventTypes = []string{
 	"intent_created", "state_patched", "status_changed", "agent_assigned", "agent_unassigned",
 	"access_granted", "access_revoked", "access_expired",
@@ -76,7 +75,7 @@ var serverEventTypes = []string{
 	"channel_message",
 }
 
-// eventDraft reads what a request says about the new event, all but who appends it.
+// eventDraft reads the new event from a request, except its actor.
 func eventDraft(req *openintentv1.AppendEventRequest) (EventDraft, error) {
 	draft := EventDraft{
 		Type: req.GetEventType(), TraceID: req.GetTraceId(), ParentEventID: req.GetParentEventId(),
@@ -93,8 +92,8 @@ func eventDraft(req *openintentv1.AppendEventRequest) (EventDraft, error) {
 	)
 }
 
-// checkParent refuses a signed event whose parent is not there for the actor to read. Both cases are refused alike, so
-// that ids cannot be tried out.
+// checkParent refuses a signed event if its parent does not exist or the actor may not read it. It refuses both cases alike,
+// so that nobody can find out ids by trying.
 func (s *Service) checkParent(tx *database.Tx, c caller.Caller, draft EventDraft) error {
 	if draft.Proof.IsNull() || draft.ParentEventID == "" {
 		return nil
@@ -115,7 +114,7 @@ func (s *Service) checkParent(tx *database.Tx, c caller.Caller, draft EventDraft
 	return err
 }
 
-// ListEvents gives a page of an intent's log: the newest first, unless the request says otherwise.
+// ListEvents returns a page of an intent's log, the newest event first unless the request says otherwise.
 func (s *Service) ListEvents(
 	ctx context.Context, req *openintentv1.ListEventsRequest,
 ) (*openintentv1.ListEventsResponse, error) {
@@ -161,7 +160,7 @@ func (s *Service) ListEvents(
 	return response, err
 }
 
-// GetEvent gives one event of an intent.
+// GetEvent returns one event of an intent.
 func (s *Service) GetEvent(ctx context.Context, req *openintentv1.GetEventRequest) (*openintentv1.Event, error) {
 	if err := caller.CheckText("event_id", req.GetEventId()); err != nil {
 		return nil, err
@@ -184,7 +183,7 @@ func (s *Service) GetEvent(ctx context.Context, req *openintentv1.GetEventReques
 	return event.ToWire()
 }
 
-// ListTraceEvents gives the oldest events of a trace, from all intents that the caller may read.
+// ListTraceEvents returns a page of a trace's events, oldest first, from all intents that the caller may read.
 func (s *Service) ListTraceEvents(
 	ctx context.Context, req *openintentv1.ListTraceEventsRequest,
 ) (*openintentv1.ListTraceEventsResponse, error) {

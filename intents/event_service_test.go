@@ -188,7 +188,7 @@ func TestAPageOfEventsEndsBeforeItGrowsTooLarge(t *testing.T) {
 		require.Len(t, rest.GetEvents(), 4)
 		require.Equal(t, response.GetEvents()[10].GetSequence()-1, rest.GetEvents()[0].GetSequence())
 		require.Nil(t, rest.NextCursor)
-		require.Len(t, h.log(t, id), 15, "the rest comes after it")
+		require.Len(t, h.log(t, id), 15, "the remaining events come after the cursor")
 		requireValidChain(t, h, id)
 	})
 }
@@ -314,7 +314,7 @@ func TestVerifyReadsALongLogInPages(t *testing.T) {
 		rest, err := h.VerifyEvents(as("ann"), &openintentv1.VerifyEventsRequest{IntentId: id, Cursor: outcome.NextCursor})
 		require.NoError(t, err)
 		require.Len(t, rest.GetEvents(), 1)
-		require.EqualValues(t, 2*verifyPage+1, rest.GetEventCount(), "all of it is verified again")
+		require.EqualValues(t, 2*verifyPage+1, rest.GetEventCount(), "the whole log is verified again")
 		require.Nil(t, rest.NextCursor)
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"openintent/pages"
 )
 
-// eventSize gives the bytes that an event takes on a page.
+// eventSize is an SQL expression for the bytes that an event takes on a page.
 const eventSize = "400 + octet_length(e.payload) + COALESCE(octet_length(e.proof), 0)"
 
 const eventColumns = "e.intent_no, i.id, e.sequence, e.position, e.id, e.event_type, e.actor, e.payload, e.proof, " +
@@ -16,7 +16,7 @@ const eventColumns = "e.intent_no, i.id, e.sequence, e.position, e.id, e.event_t
 
 const eventTables = " FROM events AS e JOIN intents AS i ON i.intent_no = e.intent_no"
 
-// eventStatements gives the statement that stores the events; none for none.
+// eventStatements returns the statement that stores the events, or none if there are no events.
 func eventStatements(tx *database.Tx, events []*Event) []database.Statement {
 	n := len(events)
 	nos, sequences, positions, createdAts := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
@@ -76,7 +76,7 @@ type eventFilter struct {
 	offset     int
 }
 
-// listEvents reads the page of an intent's events that a filter selects.
+// listEvents reads a page of the events of an intent that a filter selects.
 func listEvents(tx *database.Tx, page *pages.Page, intentNo int64, filter eventFilter) ([]*Event, error) {
 	where, args := " WHERE e.intent_no = ?", []any{intentNo}
 	if filter.eventType != "" {
@@ -107,7 +107,7 @@ func readPage(tx *database.Tx, page *pages.Page, selection string, offset int, a
 	return readEvents(tx, selection+" LIMIT ? OFFSET ?", append(args, rows, offset)...)
 }
 
-// findEvent reads one event of an intent; nil when the intent has no such event.
+// findEvent reads one event of an intent; it returns nil if the intent has no such event.
 func findEvent(tx *database.Tx, intentNo int64, eventID string) (*Event, error) {
 	events, err := readEvents(tx, " WHERE e.intent_no = ? AND e.id = ?", intentNo, eventID)
 	if err != nil || len(events) == 0 {
@@ -116,7 +116,7 @@ func findEvent(tx *database.Tx, intentNo int64, eventID string) (*Event, error) 
 	return events[0], nil
 }
 
-// findIntentOfEvent gives the intent whose log holds the event; zero when none does.
+// findIntentOfEvent returns the intent whose log has the event, or zero if none has it.
 func findIntentOfEvent(tx *database.Tx, eventID string) (intentNo int64, err error) {
 	err = tx.Pipeline(database.ReadValue(&intentNo, "SELECT intent_no FROM events WHERE id = ?", eventID))
 	return intentNo, err
@@ -148,7 +148,7 @@ func readEvents(tx *database.Tx, selection string, args ...any) (events []*Event
 	return events, err
 }
 
-// text gives "" for NULL.
+// text returns "" for NULL.
 func text(stored *string) string {
 	if stored == nil {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"openintent/jsonvalue"
 )
 
-// The protocol's vectors for the hash of events.
+// The protocol's test vectors for the hash of events.
 const (
 	firstHash  = "sha256:e86_vnXTYqoXT5bBsKMqqjgTYusxp10c2vJfUoPmJGY"
 	secondHash = "sha256:lmIkJeldEtVD9KkjrPIPIYNJqfKrlIW1Aflgwwk0E24"
@@ -55,7 +55,7 @@ func TestHashCoversEveryPublicMember(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, event := vectorEvents()
-			if change == nil { // the one change that does not count
+			if change == nil { // stands for the only field that the hash does not cover
 				event.Payload = jsonvalue.Object(`{"channel_id":"c","n":1}`)
 			} else {
 				change(event)

@@ -6,10 +6,10 @@ import (
 	"openintent/database"
 )
 
-// mark is by what a head is known: whoever changes anything under an intent's lock that others decide by, changes one of
-// these as well. The tag is drawn anew by each change. Without it a head of another history of the database could have the
-// same mark: as many messages may follow on what both have in common, and while the intent's time is ahead of the clock, they
-// get the same times.
+// mark identifies one state of a head. If a transaction changes something under an intent's lock that other transactions decide
+// by, it also changes one of these values. Each change draws a new tag. Without the tag, a head of another history of the
+// database could have the same mark: both histories may continue with the same number of messages, and while the intent's time
+// is ahead of the clock, these messages get the same times.
 type mark struct {
 	position, epoch, tag int64
 	at                   time.Time
@@ -17,17 +17,17 @@ type mark struct {
 
 func (h *Head) mark() mark { return mark{h.LastPosition, h.Epoch, h.tag, h.LastAt} }
 
-// Same tells whether a head is as another one was.
+// Same reports whether two copies of a head show the same state.
 func (h *Head) Same(other Head) bool { return h.mark() == other.mark() }
 
-// Expect hands out heads as an earlier transaction left them, for a Lane.WriteAtOnce of the database. They are neither read nor locked
-// before the commit: what they hand out is stored if all of them are still the same under their locks, and otherwise
-// nothing of the transaction is, which then fails with an error that database.IsData, or with a conflict if one of the locks
-// is not to be had at once. What else was known of the intents holds as far as it cannot change without their heads.
+// Expect hands out heads as an earlier transaction left them, for a Lane.WriteAtOnce of the database. The transaction neither
+// reads nor locks them before the commit. The commit succeeds if all heads are still the same under their locks. Otherwise the
+// transaction stores nothing and fails: with an error that database.IsData recognizes, or with a conflict if a lock is not
+// available immediately. Other facts that were known about the intents are still true if they cannot change without the heads.
 func Expect(tx *database.Tx, left ...Head) Heads {
 	held := ledgerOf(tx)
 	if held.begun || len(held.heads) > 0 {
-		panic("intents: all heads of a transaction are locked at once")
+		panic("intents: a transaction locks all its heads in one statement")
 	}
 	held.begun = true
 	intentNos := make([]int64, len(left))

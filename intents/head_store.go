@@ -45,8 +45,8 @@ func ReadHead(tx *database.Tx, intentNo int64) (Head, error) {
 	return head()
 }
 
-// PrepareHead is ReadHead as a statement, to be sent along with others, and a function that gives the head once it has
-// run.
+// PrepareHead returns ReadHead's statement, to be sent together with others, and a function that returns the head once the
+// statement has run.
 func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement, head func() (Head, error)) {
 	var found *Head
 	statement = database.Statement{
@@ -67,7 +67,7 @@ func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement,
 	}
 }
 
-// PrepareHeads is PrepareHead for several intents; those that do not exist are missing.
+// PrepareHeads is PrepareHead for several intents; the result lacks those that do not exist.
 func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statement, heads func() Heads) {
 	var found Heads
 	read := &ledger{tx: tx}
@@ -88,11 +88,11 @@ func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statem
 	return statement, func() Heads { return found }
 }
 
-// State is what of an intent's head tells whether its followers have to look again.
+// State is the part of an intent's head by which its followers see whether they have to look again.
 type State struct{ IntentNo, LastPosition, Epoch int64 }
 
-// PrepareStates gives a statement that reads how far intents have come, and where it puts that, by intent: much less than
-// PrepareHeads reads, for who looks at very many.
+// PrepareStates returns a statement that reads how far intents have come, and where it puts their states, ordered by intent.
+// It reads much less than PrepareHeads, for callers that look at very many intents.
 func PrepareStates(tx *database.Tx, intentNos []int64) (*[]State, database.Statement) {
 	found := &[]State{}
 	in, argument := tx.In("intent_no", intentNos)
@@ -112,14 +112,14 @@ func scanStates(found *[]State) func(database.Row) error {
 	}
 }
 
-// span is how finely the store knows when a head changed (see PrepareMoved).
+// span is the precision with which the store records when a head changed (see PrepareMoved).
 const span = 10 * time.Second
 
 func spanOf(at time.Time) int64 { return database.Micros(at) / span.Microseconds() }
 
-// PrepareMoved gives a statement that reads the states of the heads that changed at a time or later, and of some that changed
-// shortly before, and where it puts them. A change has the time of its transaction's decision: what is committed later may
-// have an earlier time, so ask from as long before as a transaction lasts.
+// PrepareMoved returns a statement that reads the states of the heads that changed at the given time or later, and of some that
+// changed shortly before, and where it puts them. A change has the time at which its transaction decided, so a transaction that
+// commits later may have an earlier time. Pass a time that is earlier by as long as a transaction can last.
 func PrepareMoved(since time.Time) (*[]State, database.Statement) {
 	found := &[]State{}
 	return found, database.Statement{
@@ -129,8 +129,8 @@ func PrepareMoved(since time.Time) (*[]State, database.Statement) {
 	}
 }
 
-// Statements gives the writes that the heads still owe the store, at most one for all heads and one for all their
-// events. Whoever takes them runs them in the transaction; what nobody takes is stored just before the commit.
+// Statements returns the statements that store what the heads have not stored yet: at most one for all heads and one for all
+// their events. The caller runs them in the transaction. If nobody takes them, they run just before the commit.
 func (hs Heads) Statements() []database.Statement {
 	if len(hs) == 0 {
 		return nil
@@ -181,7 +181,7 @@ func headStatements(tx *database.Tx, heads Heads) []database.Statement {
 		{Name: "tag", Values: tags},
 		{Name: "audience_tag", Values: audienceTags},
 	}
-	if n > 0 && heads[0].expected != nil { // by Expect, which hands out all heads of a transaction
+	if n > 0 && heads[0].expected != nil { // then all heads of the transaction come from Expect
 		return tx.UpdateExpected("intent_heads", keys, expectedColumns(heads), set)
 	}
 	return tx.Update("intent_heads", keys, set)
@@ -202,14 +202,14 @@ func expectedColumns(heads Heads) []database.Column {
 	}
 }
 
-// NotPurged says in SQL, about the intent whose number the column holds, that not all of its messages were removed after its
-// end.
+// NotPurged returns an SQL condition on the intent whose number is in the column: that the server has not removed all messages
+// of the intent after its end.
 func NotPurged(column string) string {
 	return "EXISTS (SELECT 1 FROM intent_heads AS living WHERE living.intent_no = " + column + " AND living.purged_at IS NULL)"
 }
 
-// MarkPurged notes, under the lock on its head, that all messages of an ended intent were removed. It is for the room above,
-// which keeps them.
+// MarkPurged notes, under the lock on the head, that all messages of an ended intent were removed. It is for the room above,
+// which keeps the messages.
 func MarkPurged(tx *database.Tx, head *Head) error {
 	return tx.Pipeline(database.Statement{
 		SQL:  "UPDATE intent_heads SET purged_at = ? WHERE intent_no = ?",

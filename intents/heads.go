@@ -9,16 +9,16 @@ import (
 	"openintent/jsonvalue"
 )
 
-// Head is an intent's head inside one transaction: the sole source of its positions, event sequences, channel numbers
-// and times. A head from Lock is the only one of its intent in the transaction and what it hands out is stored when the
-// transaction commits. A head from ReadHead is a copy to decide by, and hands out nothing.
+// Head is an intent's head inside one transaction: the sole source of the intent's positions, event sequences, channel numbers
+// and times. A head from Lock is the only one of its intent in the transaction, and the commit stores what it has handed out.
+// A head from ReadHead is a copy to decide by, and hands out nothing.
 type Head struct {
 	IntentNo int64
 	IntentID string
 	Status   Status
-	// EndedAt is when a terminal status was reached; zero before.
+	// EndedAt is when the intent reached a terminal status; zero before.
 	EndedAt time.Time
-	// ResumedAt is when a suspension last ended; zero when none did. Channels' time to live starts afresh there.
+	// ResumedAt is when a suspension last ended; zero if none did. The channels' time to live starts again at that time.
 	ResumedAt time.Time
 	// LastPosition is the newest position handed out; LastAt is its time.
 	LastPosition int64
@@ -28,25 +28,25 @@ type Head struct {
 	// Epoch grows with each change of access, assignment, coordinator, membership or channel; see
 	// database.Further.
 	Epoch int64
-	// AudienceTag says as of which change the intent's audiences are. The room above keeps them and draws it (see
-	// TagAudiences).
+	// AudienceTag identifies the latest change of the intent's audiences. The room above keeps the audiences and draws the tag
+	// (see TagAudiences).
 	AudienceTag int64
 
 	lastChannel int64
 	lastHash    string
 	tag         int64    // drawn by each change that is stored
-	ledger      *ledger  // where the transaction's clock is read; nil outside of one
-	locked      bool     // by Lock, or to be by Expect; others hand out nothing
-	expected    *mark    // what Expect takes the stored row for; nil if it was read under the lock
+	ledger      *ledger  // reads the transaction's clock; nil outside of a transaction
+	locked      bool     // by Lock, or by the commit after Expect; a head that is not locked hands out nothing
+	expected    *mark    // the state that Expect assumes of the stored row; nil if the row was read under the lock
 	pending     []*Event // logged, not yet stored
 	dirty       bool     // differs from the stored row
 	raised      bool     // this transaction raised the epoch
 	grown       bool     // this transaction handed out positions
-	named       []string // agents that this transaction came to name
+	named       []string // agents that the intent names because of this transaction
 }
 
-// Now gives the time of the transaction's decisions about this intent, such as whether a deadline has passed: At the clock,
-// as read once after locking.
+// Now returns the time of the transaction's decisions about this intent, such as whether a deadline has passed. It is At for
+// the clock, which the transaction reads once after locking.
 func (h *Head) Now() time.Time {
 	if h.ledger == nil {
 		return h.LastAt
@@ -54,13 +54,13 @@ func (h *Head) Now() time.Time {
 	return h.At(h.ledger.clock())
 }
 
-// Ended tells whether the intent has reached a terminal status.
+// Ended reports whether the intent has reached a terminal status.
 func (h *Head) Ended() bool { return h.Status.Terminal() }
 
-// Locked tells whether the transaction holds the intent's lock, so that what follows from a decision may be stored.
+// Locked reports whether the transaction holds the intent's lock and may store the result of a decision.
 func (h *Head) Locked() bool { return h.locked }
 
-// Copy gives the head as it is now, to be kept beyond the transaction: a copy hands out nothing.
+// Copy returns the head as it is now, to keep it beyond the transaction; the copy hands out nothing.
 func (h *Head) Copy() Head {
 	kept := *h
 	kept.ledger, kept.expected, kept.pending, kept.named = nil, nil, nil, nil
@@ -68,8 +68,8 @@ func (h *Head) Copy() Head {
 	return kept
 }
 
-// Next hands out the next position of the intent's log and its time, which lies strictly after the one before. Such a time
-// orders the log and decides nothing: where the clock was set back, it lies ahead of Now.
+// Next hands out the next position of the intent's log and its time, which lies strictly after the time before. Such a time
+// only orders the log and decides nothing: it lies ahead of Now after the clock was set back.
 func (h *Head) Next() (position int64, at time.Time) {
 	at = h.Tick()
 	h.LastPosition++
@@ -77,15 +77,15 @@ func (h *Head) Next() (position int64, at time.Time) {
 	return h.LastPosition, at
 }
 
-// Tick hands out a time strictly after all before, as Next does, without a position: a channel closes after its last
-// message and before whatever follows.
+// Tick hands out a time strictly after all earlier ones, as Next does, but without a position. A channel's closing needs one:
+// it comes after the channel's last message and before the next entry of the log.
 func (h *Head) Tick() time.Time {
 	h.change()
 	h.LastAt = later(h.ledger.clock(), h.LastAt.Add(time.Microsecond))
 	return h.LastAt
 }
 
-// Follow makes the next time lie after another, which was handed out elsewhere and with which the next is to be compared.
+// Follow makes the next time lie after a time that was handed out elsewhere, so that the two can be compared.
 func (h *Head) Follow(at time.Time) {
 	if at.After(h.LastAt) {
 		h.change()
@@ -93,8 +93,8 @@ func (h *Head) Follow(at time.Time) {
 	}
 }
 
-// Touch moves the head by the least step, so that nobody who expects it as it was (see Expect) decides by what has changed
-// beside it. Whatever hands something out moves it anyway.
+// Touch moves the head by the smallest step. A transaction that expects the former state (see Expect) then fails, instead of
+// deciding by something that has changed beside the head. Every method that hands something out moves the head anyway.
 func (h *Head) Touch() {
 	h.change()
 	h.LastAt = h.LastAt.Add(time.Microsecond)
@@ -107,9 +107,9 @@ func (h *Head) NextChannel() int64 {
 	return h.lastChannel
 }
 
-// RaiseEpoch tells everyone who keeps rules of this intent to read them again. Whoever changes access, assignments,
-// coordinators, membership or channels calls it in the same transaction, right before or after, with no rules read in
-// between: an EpochCache keeps those from one call to the next.
+// RaiseEpoch makes every cache of this intent's rules outdated, so that they are read again. Code that changes access,
+// assignments, coordinators, membership or channels calls it in the same transaction, right before or after the change. It
+// must not read rules in between: an EpochCache keeps those until the epoch is raised again.
 func (h *Head) RaiseEpoch() {
 	h.change()
 	h.Epoch = database.Further(h.Epoch)
@@ -122,8 +122,8 @@ func (h *Head) TagAudiences() {
 	h.AudienceTag = database.Tag()
 }
 
-// Name notes that the intent comes to name agents (see PrepareNaming), or that the room above comes to list them there, so
-// that those who wait for what reaches them hear of it.
+// Name notes that the intent now names agents (see PrepareNaming), or that the room above now lists them there. After the
+// commit, OnNamed reports them, so that agents that wait for messages look again.
 func (h *Head) Name(agentIDs ...string) { h.named = append(h.named, agentIDs...) }
 
 // EventDraft is an event before it has its place in a log.
@@ -143,8 +143,8 @@ func (h *Head) Log(draft EventDraft) (*Event, error) {
 	return h.LogAt(position, at, draft)
 }
 
-// LogAt appends an event at a position that Next has handed out in this transaction: the audit copy of a message
-// shares the message's position and time. Events are logged in the order of their positions, one for a position.
+// LogAt appends an event at a position that Next has handed out in this transaction: the audit copy of a message shares the
+// message's position and time. The caller logs events in the order of their positions, at most one per position.
 func (h *Head) LogAt(position int64, at time.Time, draft EventDraft) (*Event, error) {
 	h.change()
 	event := &Event{
@@ -172,7 +172,7 @@ func (h *Head) LogAt(position int64, at time.Time, draft EventDraft) (*Event, er
 	return event, nil
 }
 
-// become moves the intent to a status at the time of the event that says so.
+// become moves the intent to a status, at the time of the event that reports it.
 func (h *Head) become(next Status, at time.Time) {
 	h.change()
 	if h.Status == StatusSuspended {
@@ -198,7 +198,7 @@ func (h *Head) change() {
 // Heads are the locked heads of some intents, in the order of their numbers.
 type Heads []*Head
 
-// Get finds the head of an intent; nil when it is not among these.
+// Get returns the head of an intent, or nil if it is not among these.
 func (hs Heads) Get(intentNo int64) *Head {
 	at, ok := slices.BinarySearchFunc(hs, intentNo, func(h *Head, no int64) int { return cmp.Compare(h.IntentNo, no) })
 	if !ok {

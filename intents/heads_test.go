@@ -205,7 +205,7 @@ func TestALockThatDoesNotWaitLeavesOutWhatOthersHold(t *testing.T) {
 		low, high := h.numberOf(t, h.newIntent(t).GetId()), h.numberOf(t, h.newIntent(t).GetId())
 		want := []int64{high}
 		if h.db.Engine() == database.SQLite {
-			want = []int64{low, high} // writers run one at a time there, so nobody else holds anything
+			want = []int64{low, high} // SQLite runs one writer at a time, so no other transaction holds a lock
 		} else {
 			let := h.holdElsewhere(t, low)
 			defer let()
@@ -247,7 +247,7 @@ func TestLockWaitsAndSeesWhatTheOneBeforeWrote(t *testing.T) {
 	require.Greater(t, <-epoch, before.Epoch)
 }
 
-// holdElsewhere locks a head in another transaction, which raises its epoch, until let is called.
+// holdElsewhere locks a head in another transaction, which raises its epoch, until the test calls let.
 func (h *house) holdElsewhere(t *testing.T, intentNo int64) (let func()) {
 	t.Helper()
 	held, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -274,7 +274,7 @@ func (h *house) holdElsewhere(t *testing.T, intentNo int64) (let func()) {
 	}
 }
 
-// someoneWaits tells whether a transaction of this database waits for a lock.
+// someoneWaits reports whether a transaction of this database waits for a lock.
 func (h *house) someoneWaits(t *testing.T) bool {
 	var waiting int64
 	require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) error {
@@ -318,6 +318,6 @@ func TestObserversHearOfRaisedEpochsOnly(t *testing.T) {
 			heads.Get(quiet).Next()
 			return nil
 		}))
-		require.Equal(t, []int64{raised}, heard, "events are logged without a word")
+		require.Equal(t, []int64{raised}, heard, "logging an event does not call the hook")
 	})
 }

@@ -11,7 +11,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// admitOnly closes an intent's list to all but the named.
+// admitOnly closes an intent's list to everyone except the named agents.
 func (h *house) admitOnly(t *testing.T, intentID string, agents ...string) {
 	t.Helper()
 	entries := make([]*openintentv1.AccessEntryInput, len(agents))
@@ -21,7 +21,7 @@ func (h *house) admitOnly(t *testing.T, intentID string, agents ...string) {
 	h.closeList(t, intentID, entries...)
 }
 
-// A change that the database has lost, and another one instead of it, are two epochs.
+// A change that the database has lost and the change that took its place have different epochs.
 func TestRulesOfALostHistoryAreForgotten(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()
@@ -33,14 +33,14 @@ func TestRulesOfALostHistoryAreForgotten(t *testing.T) {
 		require.True(t, h.mayRead("carol", id))
 		past.PutBack(t)
 		replica := &house{db: h.db, clock: h.clock, Service: New(Config{DB: h.db})}
-		replica.admitOnly(t, id, "dave") // not here, where making the change would read the rules from before it
+		replica.admitOnly(t, id, "dave") // on a replica, because making the change here would read the rules from before it
 		require.True(t, h.mayRead("dave", id))
 		require.False(t, h.mayRead("bob", id), "revoked since")
-		require.False(t, h.mayRead("carol", id), "admitted by what is lost")
+		require.False(t, h.mayRead("carol", id), "the change that admitted carol is lost")
 	})
 }
 
-// However many changes were lost, the rules of the first one after them are kept.
+// However many changes were lost, the cache keeps the rules of the first change after the loss.
 func TestRulesAreKeptAgainAfterALoss(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()
@@ -65,7 +65,7 @@ func TestRulesAreKeptAgainAfterALoss(t *testing.T) {
 	})
 }
 
-// An intent that was lost is not another one that was made instead of it.
+// A lost intent is never confused with the intent that was made after the loss.
 func TestALostIntentIsNoOther(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		past := databasetest.Remember(t, h.db, "before")
@@ -82,7 +82,7 @@ func TestALostIntentIsNoOther(t *testing.T) {
 	})
 }
 
-// Two heads that have come equally far at the same times are not the same when they belong to two histories.
+// Two heads at the same position and time are not the same if they belong to two histories.
 func TestAHeadOfALostHistoryIsNotTheSame(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()
@@ -116,6 +116,6 @@ func TestAHeadOfALostHistoryIsNotTheSame(t *testing.T) {
 		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
 			return tx.Gorm().Exec("DELETE FROM intent_heads WHERE intent_no = ?", no).Error
 		}))
-		require.True(t, database.IsData(expecting(now)), "one that is not there any more is refused too")
+		require.True(t, database.IsData(expecting(now)), "a head that no longer exists is refused too")
 	})
 }

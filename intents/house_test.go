@@ -15,14 +15,14 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// house is the room on a fresh database with a clock of the test's own.
+// house is the room on a fresh database with a clock that the test moves.
 type house struct {
 	db    *database.DB
 	clock *databasetest.Clock
 	*Service
 }
 
-// eachEngine runs a test on a house of each engine.
+// eachEngine runs a test on each engine, with a fresh house.
 func eachEngine(t *testing.T, run func(t *testing.T, h *house)) {
 	t.Helper()
 	databasetest.EachURL(t, func(t *testing.T, url string) { run(t, newHouse(t, url)) })
@@ -35,17 +35,17 @@ func newHouse(t *testing.T, url string) *house {
 	return &house{db: db, clock: clock, Service: New(Config{DB: db})}
 }
 
-// closed gives the same room with the setting that closes intents without a list.
+// closed returns the same room with the setting that closes intents without a list.
 func (h *house) closed() *house {
 	return &house{db: h.db, clock: h.clock, Service: New(Config{DB: h.db, DefaultAccess: PolicyClosed})}
 }
 
-// as is a call's context for an agent.
+// as returns a call's context for an agent.
 func as(agent string) context.Context {
 	return caller.NewContext(context.Background(), caller.Caller{Agent: agent})
 }
 
-// asOperator is a call's context for the operator.
+// asOperator returns a call's context for the operator.
 func asOperator() context.Context {
 	return caller.NewContext(context.Background(), caller.Caller{Agent: caller.Operator, IsOperator: true})
 }
@@ -66,7 +66,7 @@ func (h *house) createIntent(
 	return intent
 }
 
-// setStatus moves an intent on its current version.
+// setStatus changes an intent's status, based on its current version.
 func (h *house) setStatus(agent, intentID string, to Status) (*openintentv1.Intent, error) {
 	intent, err := h.GetIntent(asOperator(), &openintentv1.GetIntentRequest{IntentId: intentID})
 	if err != nil {
@@ -105,7 +105,7 @@ func (h *house) log(t *testing.T, intentID string) []*openintentv1.Event {
 	}
 }
 
-// eventTypes names the types in an intent's log, oldest first.
+// eventTypes returns the types of the events in an intent's log, oldest first.
 func (h *house) eventTypes(t *testing.T, intentID string) []string {
 	t.Helper()
 	var types []string
@@ -115,7 +115,7 @@ func (h *house) eventTypes(t *testing.T, intentID string) []string {
 	return types
 }
 
-// numberOf gives the number inside of an intent.
+// numberOf returns the internal number of an intent.
 func (h *house) numberOf(t *testing.T, intentID string) int64 {
 	t.Helper()
 	var no int64
@@ -144,7 +144,7 @@ func (h *house) inWrite(fn func(tx *database.Tx) error) error {
 	return h.db.Write(context.Background(), fn)
 }
 
-// requireFault holds that an error is a refusal of that kind and reason, whose sentence is fit for every client.
+// requireFault checks that an error is a refusal of that kind and reason, with a sentence that any client may see.
 func requireFault(t *testing.T, err error, kind fault.Kind, reason string) fault.Fault {
 	t.Helper()
 	var refusal *fault.Fault

@@ -39,7 +39,7 @@ func TestIDsRise(t *testing.T) {
 	})
 }
 
-// Rows of earlier versions keep the identifiers that they have, and nothing asks for a form.
+// Rows of earlier versions keep their identifiers, and nothing requires a certain form.
 func TestOlderIDsStay(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		no := h.numberOf(t, h.newIntent(t).GetId())

@@ -16,8 +16,8 @@ import (
 
 const defaultIntentPage = 50
 
-// CreateIntent makes an intent and begins its log. Making it a part of another needs admin access there, because the
-// other then cannot be completed before it; depending on another needs read access there.
+// CreateIntent makes an intent and begins its log. Making it a part of another intent needs admin access to that one, because
+// that one then cannot be completed before its part. Depending on another intent needs read access to that one.
 func (s *Service) CreateIntent(ctx context.Context, req *openintentv1.CreateIntentRequest) (*openintentv1.Intent, error) {
 	draft, err := intentDraft(req)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Service) CreateIntent(ctx context.Context, req *openintentv1.CreateInte
 	return intentMessage(&created)
 }
 
-// intentDraft reads what a request says about the new intent, all but its creator.
+// intentDraft reads the new intent from a request, except its creator.
 func intentDraft(req *openintentv1.CreateIntentRequest) (Intent, error) {
 	draft := Intent{
 		Title:       req.GetTitle(),
@@ -80,8 +80,8 @@ func intentDraft(req *openintentv1.CreateIntentRequest) (Intent, error) {
 	)...)
 }
 
-// create stores a new intent and logs it. With a policy it has an access control list from its first moment on, which the
-// log says as it does of one that comes later.
+// create stores a new intent and logs it. With a policy, the intent has an access control list from the beginning; the log
+// reports it in the same way as a list that comes later.
 func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent, policy Policy) error {
 	if err := s.checkReferences(tx, c, intent); err != nil {
 		return err
@@ -115,8 +115,8 @@ func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent, polic
 	return s.setPolicy(tx, c, intent.CreatedBy, head, policy)
 }
 
-// checkReferences refuses a new intent whose parent or dependencies do not exist, or lack the access that creating it
-// needs. The parent is locked, so that it cannot end meanwhile: of a completed intent, every part is completed.
+// checkReferences refuses a new intent if its parent or a dependency does not exist, or if the creator lacks the necessary
+// access to one of them. It locks the parent so that it cannot end meanwhile: all parts of a completed intent are completed.
 func (s *Service) checkReferences(tx *database.Tx, c caller.Caller, intent *Intent) error {
 	if intent.ParentID != "" {
 		parent, err := s.take(tx, c, intent.CreatedBy, intent.ParentID, PermissionAdmin)
@@ -135,7 +135,7 @@ func (s *Service) checkReferences(tx *database.Tx, c caller.Caller, intent *Inte
 	return nil
 }
 
-// unknownReference says of an intent that does not exist which field names it.
+// unknownReference turns ErrIntentNotFound into a refusal of the field that names the intent.
 func unknownReference(err error, field string) error {
 	if errors.Is(err, ErrIntentNotFound) {
 		return fault.BadField(field, "there is no such intent; check the id.")
@@ -143,7 +143,7 @@ func unknownReference(err error, field string) error {
 	return err
 }
 
-// GetIntent gives one intent.
+// GetIntent returns one intent.
 func (s *Service) GetIntent(ctx context.Context, req *openintentv1.GetIntentRequest) (*openintentv1.Intent, error) {
 	var found *Intent
 	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
@@ -160,7 +160,7 @@ func (s *Service) GetIntent(ctx context.Context, req *openintentv1.GetIntentRequ
 	return intentMessage(found)
 }
 
-// ListIntents gives a page of the intents that the caller may read, and how many those are in all.
+// ListIntents returns a page of the intents that the caller may read, and their total number.
 func (s *Service) ListIntents(
 	ctx context.Context, req *openintentv1.ListIntentsRequest,
 ) (*openintentv1.ListIntentsResponse, error) {
@@ -192,7 +192,7 @@ func (s *Service) ListIntents(
 	return response, nil
 }
 
-// PatchIntentState changes an intent's state, by patches or by keys, all or nothing.
+// PatchIntentState changes an intent's state, by patches or by keys. It applies all changes or none.
 func (s *Service) PatchIntentState(
 	ctx context.Context, req *openintentv1.PatchIntentStateRequest,
 ) (*openintentv1.Intent, error) {
@@ -253,8 +253,8 @@ func (s *Service) patchState(
 	return updateIntent(tx, intent)
 }
 
-// SetIntentStatus moves an intent along its lifecycle. The version is looked at first: of two who race, the one who
-// comes late learns that the intent has changed, not that its step has become illegal.
+// SetIntentStatus moves an intent along its lifecycle. It checks the version first: if two callers race, the later one learns
+// that the intent has changed, and not that its step has become illegal.
 func (s *Service) SetIntentStatus(
 	ctx context.Context, req *openintentv1.SetIntentStatusRequest,
 ) (*openintentv1.Intent, error) {
@@ -293,7 +293,7 @@ func (s *Service) SetIntentStatus(
 	return intentMessage(intent)
 }
 
-// changeStatus makes a legal step: the log says so, the head has it, and the rooms above do their part.
+// changeStatus makes a legal step: it logs the step, changes the head, and runs the hooks of the rooms above.
 func (s *Service) changeStatus(
 	tx *database.Tx, c caller.Caller, head *Head, intent *Intent, next Status, reason *string,
 ) error {

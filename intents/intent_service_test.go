@@ -247,7 +247,7 @@ func TestConcurrentPatchesAreAllThere(t *testing.T) {
 	})
 }
 
-// patchUntilDone sets a key as clients do: on a version mismatch it reads again and repeats.
+// patchUntilDone sets a key as clients do: on a version mismatch it reads the intent again and repeats.
 func (h *house) patchUntilDone(intentID, key string) error {
 	for {
 		found, err := h.GetIntent(as("ann"), &openintentv1.GetIntentRequest{IntentId: intentID})
@@ -386,7 +386,7 @@ func TestAssignments(t *testing.T) {
 	})
 }
 
-// TestNumbersAreRemembered holds that an id is looked up once.
+// TestNumbersAreRemembered checks that an id is looked up only once.
 func TestNumbersAreRemembered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()

@@ -9,7 +9,7 @@ import (
 	"openintent/pages"
 )
 
-// intentRow is an intent without what its head keeps.
+// intentRow is an intent without the values that its head keeps.
 type intentRow struct {
 	IntentNo         int64 `gorm:"primaryKey;autoIncrement:false"`
 	ID               string
@@ -47,7 +47,8 @@ type headRow struct {
 
 func (headRow) TableName() string { return "intent_heads" }
 
-// insertIntent stores a new intent and holds its new head, as if it had been locked. Nobody else can know it yet.
+// insertIntent stores a new intent and holds its new head, as if the head had been locked. No other transaction can know the
+// intent yet.
 func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 	dependsOn, err := json.Marshal(intent.DependsOn)
 	if err != nil {
@@ -58,7 +59,7 @@ func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 		return nil, err
 	}
 	row := intentRow{
-		IntentNo:         database.Further(newest), // whoever makes another one at the same time takes another step
+		IntentNo:         database.Further(newest), // a simultaneous transaction takes another random step
 		ID:               intent.ID,
 		Title:            intent.Title,
 		Description:      intent.Description,
@@ -109,7 +110,7 @@ func scanIntent(row database.Row) (*Intent, error) {
 	return &intent, json.Unmarshal(dependsOn, &intent.DependsOn)
 }
 
-// loadIntent reads an intent that exists.
+// loadIntent reads an intent by its number.
 func loadIntent(tx *database.Tx, intentNo int64) (*Intent, error) {
 	intents, err := selectIntents(tx, " WHERE i.intent_no = ?", intentNo)
 	if err != nil {
@@ -121,7 +122,7 @@ func loadIntent(tx *database.Tx, intentNo int64) (*Intent, error) {
 	return intents[0], nil
 }
 
-// intentSize gives the bytes that an intent takes on a page.
+// intentSize is an SQL expression for the bytes that an intent takes on a page.
 const intentSize = "400 + octet_length(i.title) + octet_length(i.description) + octet_length(i.constraints)" +
 	" + octet_length(i.state) + octet_length(i.depends_on) + COALESCE(octet_length(i.governance_policy), 0)"
 
@@ -159,7 +160,7 @@ func listIntents(
 	return intents, total, err
 }
 
-// updateIntent stores what changes in an intent's life: its state and version.
+// updateIntent stores an intent's state, its version and the time of the change.
 func updateIntent(tx *database.Tx, intent *Intent) error {
 	return tx.Gorm().Model(&intentRow{}).Where("intent_no = ?", intent.No).Updates(map[string]any{
 		"state":      []byte(intent.State),
@@ -168,8 +169,8 @@ func updateIntent(tx *database.Tx, intent *Intent) error {
 	}).Error
 }
 
-// hasUnmet tells whether one of the intents that this one depends on, or one that is a part of it, is not completed.
-// It reads their heads without locking them: an ended intent stays ended, so completed cannot become untrue.
+// hasUnmet reports whether an intent that this one depends on, or a part of this one, is not completed. It reads their heads
+// without locking them: a completed intent stays completed.
 func hasUnmet(tx *database.Tx, intentID string, dependsOn []string) (bool, error) {
 	condition, argument := tx.In("i.id", dependsOn)
 	var unmet int64
@@ -179,7 +180,7 @@ func hasUnmet(tx *database.Tx, intentID string, dependsOn []string) (bool, error
 	return unmet > 0, err
 }
 
-// optionalTime reads an optional time of the store.
+// optionalTime reads a time from the store; NULL becomes the zero time.
 func optionalTime(micros *int64) time.Time {
 	if micros == nil {
 		return time.Time{}

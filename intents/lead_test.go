@@ -29,7 +29,7 @@ func TestTheTimeOfADecision(t *testing.T) {
 	}
 }
 
-// step moves the clock ahead for what is done, and back.
+// step moves the clock ahead, calls do, and moves the clock back.
 func (h *house) step(by time.Duration, do func()) {
 	h.clock.Advance(by)
 	do()
@@ -65,7 +65,7 @@ func TestAccessFollowsTheClockOnALogAhead(t *testing.T) {
 	})
 }
 
-// A coordinator that was heard while the clock was ahead falls silent by the clock.
+// A coordinator that was heard while the clock was ahead falls silent by the corrected clock.
 func TestACoordinatorThatWasHeardAheadOfTheClock(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()
@@ -82,7 +82,7 @@ func TestACoordinatorThatWasHeardAheadOfTheClock(t *testing.T) {
 	})
 }
 
-// Times stay strictly rising, and so the hash chain whole.
+// Times strictly rise even after the clock was set back, so the hash chain stays intact.
 func TestTheLogOfAClockSetBackVerifies(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()

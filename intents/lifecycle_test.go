@@ -266,7 +266,7 @@ func TestAnEndedIntentTakesNoMoreChanges(t *testing.T) {
 	})
 }
 
-// TestOfACompletedIntentEveryPartIsCompleted lets the completion of an intent race with new parts of it.
+// TestOfACompletedIntentEveryPartIsCompleted lets the completion of an intent race with the creation of new parts.
 func TestOfACompletedIntentEveryPartIsCompleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		for range 5 {
@@ -296,7 +296,7 @@ func TestOfACompletedIntentEveryPartIsCompleted(t *testing.T) {
 				}
 			}
 			if head.Ended() {
-				require.Equal(t, 1, succeeded, "only the completion itself")
+				require.Equal(t, 1, succeeded, "only the completion itself succeeded")
 			} else {
 				require.Equal(t, 3, succeeded)
 			}

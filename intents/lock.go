@@ -8,19 +8,19 @@ import (
 	"openintent/database"
 )
 
-// ledger is what a transaction holds of heads: every head it locked, so that there is one per intent, and the one
-// reading of the clock by which it decides.
+// ledger keeps a transaction's heads: every head that it has locked, one per intent, and the one reading of the clock by which
+// it decides.
 type ledger struct {
 	tx    *database.Tx
 	heads Heads
 	now   time.Time
-	begun bool // a locking statement was made; a second one could wait in another order than the first
+	begun bool // a locking statement was made; a second one could lock in another order and cause a deadlock
 }
 
 type ledgerKey struct{}
 
-// ledgerOf finds the transaction's ledger, and makes it at first use. What its heads hand out is stored just before the
-// commit, unless the transaction has sent it along itself (see Statements).
+// ledgerOf returns the transaction's ledger, and makes it at first use. The changes of its heads are stored just before the
+// commit, unless the transaction has stored them itself (see Statements).
 func ledgerOf(tx *database.Tx) *ledger {
 	if held, ok := tx.Local(ledgerKey{}).(*ledger); ok {
 		return held
@@ -48,10 +48,10 @@ func (l *ledger) hold(h *Head) {
 	l.heads = slices.Insert(l.heads, at, h)
 }
 
-// Lock locks the heads of the given intents, in the order of their numbers and before any other row, until the
-// transaction ends. Whatever is decided about the intents is read after it. A head that the transaction holds already
-// is handed out again; locking a further one after others is an error of the program and panics, because it could
-// wait for a transaction that waits for this one. An intent that does not exist is ErrIntentNotFound.
+// Lock locks the heads of the given intents, in the order of their numbers and before any other row, until the transaction
+// ends. Read everything that a decision about the intents needs after calling Lock. If the transaction holds the heads
+// already, Lock returns them again. Locking another head after the first ones is a programming error and panics, because it
+// could wait for a transaction that waits for this one. If an intent does not exist, Lock returns ErrIntentNotFound.
 func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
 	wanted := distinct(intentNos)
 	if held := ledgerOf(tx).pick(wanted); len(held) == len(wanted) {
@@ -64,19 +64,20 @@ func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
 	return heads()
 }
 
-// PrepareClock gives a statement that reads the transaction's clock. Sent right behind the lock, it saves the round
-// trip in which the first Now or Next would read it.
+// PrepareClock returns a statement that reads the transaction's clock. When sent right after the lock, it saves the round trip
+// in which the first Now or Next would read the clock.
 func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&ledgerOf(tx).now) }
 
-// PrepareLock gives the statement of a transaction's first lock, to be sent along with others that follow it, and a
-// function that hands out the heads once it has run: ErrIntentNotFound when one of the intents does not exist, or with
-// skipLocked those that nobody else holds. On a transaction that holds heads already it panics (see Lock).
+// PrepareLock returns the statement of a transaction's first lock, to be sent together with others that follow it, and a
+// function that returns the heads once the statement has run. That function returns ErrIntentNotFound if one of the intents
+// does not exist; with skipLocked it returns only the heads that no other transaction holds. PrepareLock panics if the
+// transaction holds heads already (see Lock).
 func PrepareLock(
 	tx *database.Tx, intentNos []int64, skipLocked bool,
 ) (statement database.Statement, heads func() (Heads, error)) {
 	held := ledgerOf(tx)
 	if held.begun || len(held.heads) > 0 {
-		panic("intents: all heads of a transaction are locked at once")
+		panic("intents: a transaction locks all its heads in one statement")
 	}
 	held.begun = true
 	wanted := distinct(intentNos)
@@ -85,7 +86,7 @@ func PrepareLock(
 		lockRows = tx.ForUpdateSkipLocked
 	}
 	condition, argument := tx.In("intent_no", wanted)
-	// The rows are locked in the inner query, in order; the ids around it never change.
+	// The inner query locks the rows in order. The outer query only adds ids, which never change.
 	statement = database.Statement{
 		SQL: "SELECT " + headColumns + " FROM (SELECT * FROM intent_heads WHERE " + condition +
 			" ORDER BY intent_no" + lockRows() + ") AS h JOIN intents AS i ON i.intent_no = h.intent_no",
@@ -107,7 +108,7 @@ func PrepareLock(
 	}
 }
 
-// pick gives those of the wanted heads that are held.
+// pick returns those of the wanted heads that the ledger holds.
 func (l *ledger) pick(wanted []int64) Heads {
 	picked := make(Heads, 0, len(wanted))
 	for _, no := range wanted {
@@ -118,7 +119,7 @@ func (l *ledger) pick(wanted []int64) Heads {
 	return picked
 }
 
-// heldBy gives the heads that a transaction holds.
+// heldBy returns the heads that a transaction holds.
 func heldBy(tx *database.Tx) Heads {
 	if held, ok := tx.Local(ledgerKey{}).(*ledger); ok {
 		return held.heads

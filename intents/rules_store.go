@@ -7,8 +7,8 @@ import (
 	"openintent/database"
 )
 
-// Rules gives an intent's rules as of an epoch that the transaction has read from the head. Under the head's lock or in
-// one snapshot, what is read here belongs to that epoch; else it may be newer, and is not kept.
+// Rules returns an intent's rules as of an epoch that the transaction has read from the head. Under the head's lock, or in one
+// snapshot, the rules belong to that epoch. Otherwise they may be newer, and the cache does not keep them.
 func (s *Service) Rules(tx *database.Tx, intentNo, epoch int64) (*Rules, error) {
 	if rules, ok := s.rules.Get(tx, intentNo, epoch, intentNo); ok {
 		return rules, nil
@@ -25,13 +25,13 @@ func (s *Service) Rules(tx *database.Tx, intentNo, epoch int64) (*Rules, error) 
 	return rules, nil
 }
 
-// KeptRules gives an intent's rules as of an epoch without reading them, if they are at hand. The caller knows from a head
-// that the epoch was committed.
+// KeptRules returns an intent's rules as of an epoch from the cache, if they are there. The caller knows from a head that the
+// epoch was committed.
 func (s *Service) KeptRules(intentNo, epoch int64) (rules *Rules, ok bool) {
 	return s.rules.Kept(epoch, intentNo)
 }
 
-// AllRules is Rules for several intents at once, by their heads as the transaction has read them.
+// AllRules is Rules for several intents in one round trip, as of the heads that the transaction has read.
 func (s *Service) AllRules(tx *database.Tx, heads Heads) (map[int64]*Rules, error) {
 	all := make(map[int64]*Rules, len(heads))
 	epochs := make(map[int64]int64)
@@ -59,14 +59,14 @@ func (s *Service) AllRules(tx *database.Tx, heads Heads) (map[int64]*Rules, erro
 	return all, nil
 }
 
-// loadRules reads the rules of intents in one round trip; of one that does not exist there are none.
+// loadRules reads the rules of intents in one round trip; the result lacks intents that do not exist.
 func (s *Service) loadRules(tx *database.Tx, intentNos []int64) (map[int64]*Rules, error) {
 	loaded := make(map[int64]*Rules, len(intentNos))
 	of := func(intentNo int64) *Rules {
 		if rules := loaded[intentNo]; rules != nil {
 			return rules
 		}
-		return s.newRules() // of an intent that came after the first statement
+		return s.newRules() // for an intent that was created after the first statement
 	}
 	in, argument := tx.In("intent_no", intentNos)
 	read := func(columns, condition string, scan func(row database.Row) error) database.Statement {
@@ -122,7 +122,7 @@ func (s *Service) newRules() *Rules {
 	}
 }
 
-// scanRight reads what of a coordinator decides about its rights.
+// scanRight reads the part of a coordinator that decides about its rights.
 func scanRight(row database.Row) (c Coordinator, err error) {
 	var interval, lastHeartbeatAt int64
 	var expiresAt *int64
@@ -132,11 +132,11 @@ func scanRight(row database.Row) (c Coordinator, err error) {
 	return c, err
 }
 
-// reader is for whom and when lists of intents and of events across intents are read.
+// reader is the agent for which a list of intents, or of events across intents, is read, and the time of reading.
 type reader struct {
 	agent    string
 	operator bool
-	// closedWithoutList is true when intents without a list are for related agents only.
+	// closedWithoutList is true if intents without a list are for related agents only.
 	closedWithoutList bool
 	now               time.Time
 }
@@ -147,8 +147,8 @@ func (s *Service) readerFor(c caller.Caller, now time.Time) reader {
 	}
 }
 
-// mayRead says in SQL, about the intent i, what Rules.Level says in Go: that the reader has at least read access. It
-// begins with AND, and is empty for the operator. A test holds the two equal.
+// mayRead returns an SQL condition on the intent i that does what Rules.Level does in Go: the reader must have at least read
+// access. It begins with AND, and is empty for the operator. A test checks that the two agree.
 func (r reader) mayRead() (condition string, args []any) {
 	if r.operator {
 		return "", nil
@@ -168,9 +168,10 @@ func (r reader) mayRead() (condition string, args []any) {
 		[]any{r.agent, r.agent, r.agent, now, r.agent, now, now}
 }
 
-// PrepareNaming gives the statement that reads which intents have ever named an agent, lowest first, and where it puts
-// them: as creator, in an assignment, in an access entry or as coordinator, even one that is past. Rules.Names decides
-// whether an intent still does. Purged ones are left out: their number only grows.
+// PrepareNaming returns the statement that reads which intents name an agent or once did, lowest number first, and where it
+// puts their numbers. An intent names an agent as its creator, in an assignment, in an access entry, or as a coordinator, even
+// a past one. Rules.Names decides whether an intent still does. The statement leaves out purged intents, because there are
+// more and more of them.
 func PrepareNaming(agentID string) (database.Statement, *[]int64) {
 	naming := new([]int64)
 	return database.Statement{
@@ -189,8 +190,8 @@ func PrepareNaming(agentID string) (database.Statement, *[]int64) {
 	}, naming
 }
 
-// PrepareNamed is PrepareNaming the other way round: it gives the statement that reads which agents some intents have ever
-// named, and calls a function for each.
+// PrepareNamed is the reverse of PrepareNaming: it returns the statement that reads which agents the given intents name or once
+// did, and calls the function for each of them.
 func PrepareNamed(tx *database.Tx, intentNos []int64, named func(intentNo int64, agentID string)) database.Statement {
 	in, argument := tx.In("intent_no", intentNos)
 	return database.Statement{

@@ -16,7 +16,7 @@ import (
 	"openintent/jsonvalue"
 )
 
-// Bounds of what is kept in memory; what falls out is read again.
+// Bounds of the caches, in entries; an entry that falls out is read again.
 const (
 	keptNumbers = 65_536
 	keptRules   = 16_384
@@ -25,12 +25,12 @@ const (
 // Config is what a Service needs.
 type Config struct {
 	DB *database.DB
-	// Logger hears of event logs that do not verify; nil discards.
+	// Logger receives warnings, for example of event logs that do not verify; nil discards them.
 	Logger *slog.Logger
-	// DefaultAccess says what everyone may do with an intent that has no access control list: PolicyOpen (also when it is
-	// left out) lets them write, PolicyClosed leaves it to the agents related to the intent. See Rules.Level.
+	// DefaultAccess says what everyone may do with an intent that has no access control list. PolicyOpen, the default, lets
+	// everyone write; PolicyClosed admits only the agents related to the intent. See Rules.Level.
 	DefaultAccess Policy
-	// ObserveLead is told of each commit to an intent whose newest time lies more than a second ahead of the clock; nil: nobody.
+	// ObserveLead is called after each commit to an intent with a newest time more than a second ahead of the clock; may be nil.
 	ObserveLead func()
 	// Kept, which only tests set, bounds each cache in entries.
 	Kept int
@@ -48,7 +48,7 @@ type Service struct {
 	// defaultAccess is PolicyOpen or PolicyClosed.
 	defaultAccess Policy
 
-	numbers *lru.Cache[string, int64]  // by intent id; no other intent ever has the number, see database.Further
+	numbers *lru.Cache[string, int64]  // by intent id; no other intent ever gets the same number, see database.Further
 	rules   *EpochCache[int64, *Rules] // by intent number
 
 	lead        leadWatch
@@ -81,7 +81,7 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// newCache makes a cache of a positive size, for which the constructor has no error.
+// newCache makes a cache of a positive size, for which the constructor returns no error.
 func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 	cache, err := lru.New[K, V](size)
 	if err != nil {
@@ -98,41 +98,41 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterCoordinatorServiceServer(r, s)
 }
 
-// OnTerminal registers what must happen in the transaction in which an intent is completed or abandoned, with its head
-// locked and its status changed; an error undoes everything. To be called before serving.
+// OnTerminal adds a hook that runs in the transaction in which an intent is completed or abandoned, after its head is locked
+// and its status is changed. An error of the hook undoes everything. Add hooks before serving.
 func (s *Service) OnTerminal(fn func(tx *database.Tx, head *Head, at time.Time) error) {
 	s.onTerminal = append(s.onTerminal, fn)
 }
 
-// OnSuspending registers what must happen in the transaction in which an intent begins to wait for input, with its head
-// locked and its status still the one before; an error undoes everything. To be called before serving.
+// OnSuspending adds a hook that runs in the transaction in which an intent begins to wait for input. The intent's head is
+// locked, and its status is still the former one; an error of the hook undoes everything. Add hooks before serving.
 func (s *Service) OnSuspending(fn func(tx *database.Tx, head *Head, at time.Time) error) {
 	s.onSuspending = append(s.onSuspending, fn)
 }
 
-// OnChanged registers what happens after each commit that raised an intent's epoch: rules changed, so decisions that rest
-// on them must be made again. It carries no truth but "look again" and must not block. Events alone, such as the copies of
-// audited messages, are not told: who waits for rules would be woken by each. To be called before serving.
+// OnChanged adds a hook that runs after each commit that raised an intent's epoch: rules have changed, so decisions that depend
+// on them must be made again. The call only means "look again", and the hook must not block. Events alone, such as the copies
+// of audited messages, do not call it, because each of them would wake everyone who waits for rules. Add hooks before serving.
 func (s *Service) OnChanged(fn func(intentNo int64)) {
 	s.onChanged = append(s.onChanged, fn)
 }
 
-// OnAppended registers what happens after each commit that gave positions of an intent's log to events, messages or
-// whatever else the rooms above keep there. It carries no truth but "look again" and must not block. To be called before
+// OnAppended adds a hook that runs after each commit that gave positions of an intent's log to events, messages or other
+// things that the rooms above keep there. The call only means "look again", and the hook must not block. Add hooks before
 // serving.
 func (s *Service) OnAppended(fn func(intentNo int64)) {
 	s.onAppended = append(s.onAppended, fn)
 }
 
-// OnNamed registers what happens after each commit by which an intent came to name agents, or the room above to list them
-// there: as creator, in an assignment, in an access entry, as coordinator, as member. It carries no truth but "look again"
-// and must not block. To be called before serving.
+// OnNamed adds a hook that runs after each commit through which an intent names more agents, or the room above lists more
+// agents there: as creator, in an assignment, in an access entry, as coordinator, as member. The call only means "look again",
+// and the hook must not block. Add hooks before serving.
 func (s *Service) OnNamed(fn func(agentIDs []string)) {
 	s.onNamed = append(s.onNamed, fn)
 }
 
-// announce tells of the intents whose epoch a committed transaction raised, of those whose log it made longer, and of the
-// agents that they came to name.
+// announce runs the hooks after a commit: for the intents whose epoch the transaction raised, for those whose log it made
+// longer, and for the agents that they newly name.
 func (s *Service) announce(tx *database.Tx) {
 	for _, head := range heldBy(tx) {
 		s.watchLead(head)
@@ -154,13 +154,13 @@ func (s *Service) announce(tx *database.Tx) {
 	}
 }
 
-// Resolve gives the number of an intent, or ErrIntentNotFound.
+// Resolve returns the number of an intent, or ErrIntentNotFound.
 func (s *Service) Resolve(tx *database.Tx, intentID string) (int64, error) {
 	if no, ok := s.numbers.Get(intentID); ok {
 		return no, nil
 	}
 	if strings.ContainsRune(intentID, 0) {
-		return 0, ErrIntentNotFound // PostgreSQL does not even take the question
+		return 0, ErrIntentNotFound // PostgreSQL refuses such a text even as an argument
 	}
 	var no int64
 	if err := tx.Pipeline(database.ReadValue(&no, "SELECT intent_no FROM intents WHERE id = ?", intentID)); err != nil {
@@ -173,7 +173,7 @@ func (s *Service) Resolve(tx *database.Tx, intentID string) (int64, error) {
 	return no, nil
 }
 
-// read runs a handler's reading in one snapshot, for the proven caller.
+// read runs a handler's reads in one snapshot, for the proven caller.
 func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
 	c, err := caller.Known(ctx)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Service) readHeavy(ctx context.Context, fn func(tx *database.Tx, c call
 	return s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error { return fn(tx, c) })
 }
 
-// write runs a handler's writing in one transaction, for the proven caller.
+// write runs a handler's writes in one transaction, for the proven caller.
 func (s *Service) write(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
 	c, err := caller.Known(ctx)
 	if err != nil {
@@ -200,13 +200,13 @@ func (s *Service) write(ctx context.Context, fn func(tx *database.Tx, c caller.C
 	return s.db.Write(ctx, func(tx *database.Tx) error { return fn(tx, c) })
 }
 
-// log appends an event of the server's own making, in the trace of the call that caused it.
+// log appends an event that the server itself makes, in the trace of the call that caused it.
 func log(head *Head, c caller.Caller, actor, eventType string, payload *jsonvalue.Builder) error {
 	_, err := head.Log(EventDraft{Type: eventType, Actor: actor, Payload: payload.Object(), TraceID: c.TraceID})
 	return err
 }
 
-// view finds an intent that the acting agent needs to have a level on, without locking it.
+// view finds an intent without locking it, and refuses if the acting agent lacks the needed level.
 func (s *Service) view(tx *database.Tx, c caller.Caller, acting, intentID string, need Permission) (Head, error) {
 	no, err := s.Resolve(tx, intentID)
 	if err != nil {
@@ -215,7 +215,7 @@ func (s *Service) view(tx *database.Tx, c caller.Caller, acting, intentID string
 	return s.viewNumber(tx, c, acting, no, need)
 }
 
-// viewNumber is view for an intent whose number is known.
+// viewNumber is view by the intent's number.
 func (s *Service) viewNumber(
 	tx *database.Tx, c caller.Caller, acting string, intentNo int64, need Permission,
 ) (Head, error) {
@@ -230,7 +230,7 @@ func (s *Service) viewNumber(
 	return head, rules.Require(c, acting, need, head.Now())
 }
 
-// take finds and locks an intent that the acting agent needs to have a level on.
+// take finds and locks an intent, and refuses if the acting agent lacks the needed level.
 func (s *Service) take(tx *database.Tx, c caller.Caller, acting, intentID string, need Permission) (*Head, error) {
 	head, rules, err := s.lockWithRules(tx, intentID)
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *Service) take(tx *database.Tx, c caller.Caller, acting, intentID string
 	return head, rules.Require(c, acting, need, head.Now())
 }
 
-// lockWithRules finds and locks an intent, whoever calls.
+// lockWithRules finds and locks an intent without checking the caller's level.
 func (s *Service) lockWithRules(tx *database.Tx, intentID string) (*Head, *Rules, error) {
 	no, err := s.Resolve(tx, intentID)
 	if err != nil {

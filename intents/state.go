@@ -14,8 +14,8 @@ import (
 	"openintent/jsonvalue"
 )
 
-// stateOperations reads how a request changes an intent's state: by patches, or by keys to set at the top level, which
-// are as many patches.
+// stateOperations reads how a request changes an intent's state: by patches, or by keys to set at the top level, each of which
+// becomes one patch.
 func stateOperations(req *openintentv1.PatchIntentStateRequest) ([]jsonvalue.Operation, error) {
 	patches := req.GetPatches()
 	switch {
@@ -37,7 +37,7 @@ func stateOperations(req *openintentv1.PatchIntentStateRequest) ([]jsonvalue.Ope
 	return operations, nil
 }
 
-// operationOf reads one patch. What is wrong with its operation or its path, Apply says.
+// operationOf reads one patch. Apply checks its operation and its path later.
 func operationOf(patch *openintentv1.StatePatch, path string) (jsonvalue.Operation, error) {
 	operation := jsonvalue.Operation{Op: patch.GetOp(), Path: patch.GetPath()}
 	if err := caller.CheckText(path+".path", operation.Path); err != nil {

@@ -6,7 +6,7 @@ import (
 	"openintent/fault"
 )
 
-// Status is where an intent stands in its lifecycle.
+// Status is an intent's state in its lifecycle.
 //
 //	          +----------------------------> abandoned
 //	          |      (from all but the ended)
@@ -34,10 +34,10 @@ var transitions = map[Status][]Status{
 	StatusSuspended: {StatusActive, StatusAbandoned},
 }
 
-// Terminal tells whether the intent has ended with this status.
+// Terminal reports whether an intent with this status has ended.
 func (s Status) Terminal() bool { return s == StatusCompleted || s == StatusAbandoned }
 
-// mayBecome is nil for a legal step of the lifecycle. A draft becomes blocked only while it waits for other intents.
+// mayBecome returns nil for a legal step of the lifecycle. A draft becomes blocked only while it waits for other intents.
 func (s Status) mayBecome(next Status, unmet bool) error {
 	switch {
 	case !slices.Contains(transitions[s], next):

@@ -14,9 +14,9 @@ const (
 	sweptEntries = 500
 )
 
-// Sweep logs once, for each access entry that has expired, that it has. Nothing waits for it: the rules decide by time.
-// And it lets the silence of coordinators that were heard ahead of the clock count from now. It works in one transaction for
-// each intent and leaves what is too much for one turn to the next. Several replicas may sweep at once.
+// Sweep logs the expiry of each access entry once. Nothing waits for it, because the rules decide by time. Sweep also makes the
+// silence of coordinators that were heard ahead of the clock count from now. It uses one transaction per intent, and leaves
+// what is too much for one turn to the next. Several replicas may sweep simultaneously.
 func (s *Service) Sweep(ctx context.Context) error {
 	var lapsed, ahead []int64
 	err := s.db.Read(ctx, func(tx *database.Tx) (err error) {
@@ -45,8 +45,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// hearNow takes heartbeats that lie ahead of the clock, because it was set back since, for heartbeats of now. Else a coordinator
-// that fell silent would count as heard until the clock has come to where it was.
+// hearNow gives heartbeats that lie ahead of the clock the present time, because the clock was set back since. Otherwise a
+// coordinator that fell silent would count as heard until the clock reached that time again.
 func hearNow(tx *database.Tx, intentNo int64) error {
 	heads, err := Lock(tx, intentNo)
 	if err != nil {

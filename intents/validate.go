@@ -22,7 +22,8 @@ func checkSize(field string, size, bound int) error {
 	return nil
 }
 
-// actAs decides whose name an action carries; only the operator can name another agent, and only one that can exist.
+// actAs returns the agent that an action is attributed to. Only the operator can name another agent, and only with a name that
+// an agent can have.
 func actAs(c caller.Caller, field, named string) (string, error) {
 	acting, err := c.ActAs(field, named)
 	if err == nil && acting != c.Agent {
@@ -31,7 +32,7 @@ func actAs(c caller.Caller, field, named string) (string, error) {
 	return acting, err
 }
 
-// firstOf gives the first error, for a list of checks.
+// firstOf returns the first error of a list of checks.
 func firstOf(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -41,7 +42,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// ValidTraceID tells whether a text can be a trace id: 32 lower-case hexadecimal digits.
+// ValidTraceID reports whether a text can be a trace id: 32 lower-case hexadecimal digits.
 func ValidTraceID(id string) bool {
 	const length = 32
 	return len(id) == length && strings.Trim(id, "0123456789abcdef") == ""

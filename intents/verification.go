@@ -13,19 +13,19 @@ import (
 	"openintent/pages"
 )
 
-// verifyPage is how many events are held at once while a chain is recomputed.
+// verifyPage is how many events are in memory at a time while a chain is recomputed.
 const verifyPage = 500
 
 var errVerificationRunning = fault.New(fault.Quota, "VERIFICATION_RUNNING",
-	"This caller verifies a log already; try again when that is done.").After(time.Second)
+	"This caller is already verifying a log; try again when that is done.").After(time.Second)
 
-// verifications are those under way, by who asked for them.
+// verifications are the verifications under way, by caller.
 type verifications struct {
 	mutex   sync.Mutex
 	running map[string]struct{}
 }
 
-// begin lets a caller verify one log at a time. What it gives ends that.
+// begin lets a caller verify one log at a time. The caller calls end when the verification is over.
 func (v *verifications) begin(c caller.Caller) (end func(), err error) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
@@ -44,9 +44,10 @@ func (v *verifications) begin(c caller.Caller) (end func(), err error) {
 	}, nil
 }
 
-// VerifyEvents recomputes an intent's hash chain from what is stored, page by page. It needs no snapshot of the whole log,
-// which only grows: each page is read by itself, with the rights that hold then, and the last one with the head. Pages are
-// heavy reads, for which callers are let in in turn, so that a long log does not keep another from being verified.
+// VerifyEvents recomputes an intent's hash chain from the stored events, page by page. It needs no snapshot of the whole log,
+// because the log only grows: it reads each page separately, with the rights that the caller has at that moment, and the last
+// page together with the head. Pages are heavy reads, which callers take in turn, so a long log does not block the
+// verification of another.
 func (s *Service) VerifyEvents(
 	ctx context.Context, req *openintentv1.VerifyEventsRequest,
 ) (*openintentv1.VerifyEventsResponse, error) {
@@ -79,7 +80,7 @@ func (s *Service) VerifyEvents(
 	return verificationMessage(req.GetIntentId(), check), nil
 }
 
-// verifyPage checks the events that follow on those that were checked, and tells whether that was the end of the log.
+// verifyPage checks the next page of events, and reports whether the log ends with it.
 func (s *Service) verifyPage(ctx context.Context, intentID string, check *chainCheck) (complete bool, err error) {
 	page := pages.Of(verificationList, verifyPage)
 	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
@@ -93,7 +94,7 @@ func (s *Service) verifyPage(ctx context.Context, intentID string, check *chainC
 		}
 		for _, event := range events {
 			check.next(event)
-			runtime.Gosched() // a long log must not keep short calls from the processor
+			runtime.Gosched() // a long log must not keep short calls waiting for the processor
 		}
 		if complete = !page.More(); complete {
 			check.end(head.LastSequence, head.lastHash)

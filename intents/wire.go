@@ -60,7 +60,7 @@ func inverted[Word, Number comparable](numbers map[Word]Number) map[Number]Word 
 	return words
 }
 
-// permissionOf reads a level; the contract counts them as the domain does.
+// permissionOf reads a level; the contract numbers the levels as the domain does.
 func permissionOf(number openintentv1.Permission) Permission { return Permission(number) }
 
 func intentMessage(intent *Intent) (*openintentv1.Intent, error) {
@@ -104,7 +104,7 @@ func assignmentMessage(a Assignment) *openintentv1.Assignment {
 	}
 }
 
-// ToWire gives the event as clients see it: the object that its hash covers.
+// ToWire returns the event as clients see it, which is the object that its hash covers.
 func (e *Event) ToWire() (*openintentv1.Event, error) {
 	payload, err := e.Payload.Struct()
 	if err != nil {
@@ -170,7 +170,7 @@ func accessControlMessage(
 	return message
 }
 
-// coordinatorMessage gives a coordinator as it stands at a time.
+// coordinatorMessage returns a coordinator with its status at the given time.
 func coordinatorMessage(c *Coordinator, now time.Time) (*openintentv1.Coordinator, error) {
 	guardrails, err := c.Guardrails.Struct()
 	if err != nil {
@@ -198,7 +198,7 @@ func coordinatorMessage(c *Coordinator, now time.Time) (*openintentv1.Coordinato
 	}, nil
 }
 
-// timestamp gives null for the zero time.
+// timestamp returns null for the zero time.
 func timestamp(at time.Time) *timestamppb.Timestamp {
 	if at.IsZero() {
 		return nil
@@ -206,7 +206,7 @@ func timestamp(at time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(at)
 }
 
-// moment reads a time, as fine as the store keeps it; null is the zero time.
+// moment reads a time with the precision of the store; null becomes the zero time.
 func moment(field string, stamp *timestamppb.Timestamp) (time.Time, error) {
 	switch {
 	case stamp == nil:

@@ -1,6 +1,6 @@
 package jsonvalue
 
-// Builder writes an object member by member, in the order given. The keys are the program's own and must differ. The zero
+// Builder writes an object member by member, in the given order. The keys come from the program and must differ. The zero
 // value is ready for use.
 type Builder struct{ text []byte }
 
@@ -27,14 +27,14 @@ func (b *Builder) Null(key string) *Builder {
 	return b
 }
 
-// Raw adds a value that is validated JSON text already.
+// Raw adds a value that is already validated JSON text.
 func (b *Builder) Raw(key string, value []byte) *Builder {
 	b.key(key)
 	b.text = append(b.text, value...)
 	return b
 }
 
-// Object gives what was written. The builder is not to be used afterwards.
+// Object returns the object that was written. The builder must not be used afterwards.
 func (b *Builder) Object() Object {
 	if len(b.text) == 0 {
 		return Object("{}")
@@ -42,7 +42,7 @@ func (b *Builder) Object() Object {
 	return append(b.text, '}')
 }
 
-// Member gives the text of the top-level member of that key, if there is one.
+// Member returns the text of the top-level member with that key, if there is one.
 func (o Object) Member(key string) ([]byte, bool) {
 	if o.IsNull() {
 		return nil, false

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// wrappingDepth is how many levels the server itself may put around an object, such as an event around its payload
-// around a message's payload.
+// wrappingDepth is how many levels the server itself may put around an object. An event, for example, contains its payload,
+// which may contain a message's payload.
 const wrappingDepth = 8
 
-// Canonical gives the JSON Canonicalization Scheme (RFC 8785) form of a JSON text of any kind, for hashes, signatures
-// and fingerprints: no white space, keys ordered by UTF-16 code unit, numbers as ECMAScript prints them, strings with
-// no escape that is not needed.
+// Canonical returns the JSON Canonicalization Scheme (RFC 8785) form of a JSON text of any kind, for hashes, signatures
+// and fingerprints: no white space, keys ordered by UTF-16 code unit, numbers as ECMAScript prints them, strings without
+// unnecessary escapes.
 //
-// It refuses what Check refuses, with an empty root path, except for integer literals beyond ±(2^53−1), which are read
-// as doubles, since the canonical form of an accepted 1e20 is the literal 100000000000000000000; and for a few levels
-// more than MaxDepth, so that an object that was accepted can be hashed within another.
+// It refuses what Check refuses, with an empty root path, with two exceptions. It reads integer literals beyond ±(2^53−1) as
+// doubles, because the canonical form of an accepted 1e20 is the literal 100000000000000000000. And it accepts a few levels
+// more than MaxDepth, so that an accepted object can be hashed within another.
 func Canonical(text []byte) ([]byte, error) {
 	s := scanner{text: text, deepest: MaxDepth + wrappingDepth, anyInteger: true}
 	if v := s.document(); v != nil {
@@ -38,13 +38,13 @@ func canonical(text []byte) []byte {
 type canonicalWriter struct {
 	in  cursor
 	out []byte
-	// members are those written so far of the objects that are open, the innermost last.
+	// members are the members written so far of the open objects, those of the innermost object last.
 	members []writtenMember
-	// unsorted is room for the members of an object while they are put in order.
+	// unsorted is a buffer for the members of an object while they are being sorted.
 	unsorted []byte
 }
 
-// writtenMember is a member in canonical form with the comma behind it: out[start:end].
+// writtenMember is a member in canonical form, including the comma after it: out[start:end].
 type writtenMember struct {
 	key        []byte // without escapes
 	start, end int

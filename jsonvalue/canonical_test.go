@@ -30,7 +30,7 @@ func TestCanonicalVectors(t *testing.T) {
 		  "\ud83d\ude00": "Emoji: Grinning Face", "\u0080": "Control", "\u00f6": "Latin Small Letter O With Diaeresis"
 		}`, `{"\r":"Carriage Return","1":"One","` + "\u0080" + `":"Control","ö":"Latin Small Letter O With Diaeresis",` +
 			`"€":"Euro Sign","😀":"Emoji: Grinning Face","` + "\ufb33" + `":"Hebrew Letter Dalet With Dagesh"}`},
-		// Nothing is escaped for HTML or JavaScript.
+		// There are no escapes for HTML or JavaScript.
 		{`"<>&\u2028\u2029\u007f"`, "\"<>&\u2028\u2029\u007f\""},
 		{`"\b\f\n\r\t\u0001\u001F"`, `"\b\f\n\r\t\u0001\u001f"`},
 		{`{"b":[{"z":1,"y":{}},[]],"a":{}}`, `{"a":{},"b":[{"y":{},"z":1},[]]}`},
@@ -156,7 +156,7 @@ func TestCanonicalProperties(t *testing.T) {
 
 var largeInteger = regexp.MustCompile(`\d{16}`)
 
-// FuzzCanonical holds that the canonical form is canonical, and the same value as encoding/json sees it.
+// FuzzCanonical checks that the canonical form is canonical, and that encoding/json reads the same value from it.
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -166,7 +166,7 @@ func FuzzCanonical(f *testing.F) {
 			requireCanonical(t, text)
 		} else if again, err := Canonical(text); err == nil {
 			deep := bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > MaxDepth
-			require.True(t, deep || largeInteger.Match(text), "only large integers and deep nesting are more than Check allows")
+			require.True(t, deep || largeInteger.Match(text), "only large integers and deep nesting may exceed what Check allows")
 			require.True(t, json.Valid(again))
 		}
 	})

@@ -2,14 +2,14 @@ package jsonvalue
 
 // cursor walks over text that Check has accepted, and panics on other text.
 //
-// Whoever ranges over members or elements must take each value from the cursor in the loop's body (or leave the loop
-// for good), since the walk goes on behind it.
+// Code that ranges over members or elements must take each value from the cursor in the loop's body (or leave the loop for
+// good), because the walk continues after the value.
 type cursor struct {
 	text []byte
 	at   int
 }
 
-// peek passes over white space and gives the byte that comes next.
+// peek skips white space and returns the next byte.
 func (c *cursor) peek() byte {
 	for {
 		switch next := c.text[c.at]; next {
@@ -21,7 +21,7 @@ func (c *cursor) peek() byte {
 	}
 }
 
-// members walks the object that comes next: it yields each key, escapes left in, with the cursor before its value.
+// members walks the next object. It yields each key, with its escapes, while the cursor is before the key's value.
 func (c *cursor) members(yield func(key []byte) bool) {
 	c.at++
 	if c.peek() == '}' {
@@ -45,7 +45,7 @@ func (c *cursor) members(yield func(key []byte) bool) {
 	}
 }
 
-// elements walks the list that comes next: it yields with the cursor before each element.
+// elements walks the next list. It yields while the cursor is before each element.
 func (c *cursor) elements(yield func() bool) {
 	c.at++
 	if c.peek() == ']' {
@@ -65,7 +65,7 @@ func (c *cursor) elements(yield func() bool) {
 	}
 }
 
-// quoted takes the string that comes next, and gives it without quotes, escapes left in.
+// quoted takes the next string, and returns it without quotes but with its escapes.
 func (c *cursor) quoted() []byte {
 	c.at++
 	start := c.at
@@ -79,7 +79,7 @@ func (c *cursor) quoted() []byte {
 	return c.text[start : c.at-1]
 }
 
-// scalar takes the number, true, false or null that comes next.
+// scalar takes the next number, true, false or null.
 func (c *cursor) scalar() []byte {
 	start := c.at
 	for c.at < len(c.text) {
@@ -92,7 +92,7 @@ func (c *cursor) scalar() []byte {
 	return c.text[start:]
 }
 
-// skip takes the value that comes next, of whatever kind, and gives its text.
+// skip takes the next value of any kind, and returns its text.
 func (c *cursor) skip() []byte {
 	c.peek()
 	start := c.at

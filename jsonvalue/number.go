@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// maxInteger is 2^53−1, up to which every integer is a double of its own.
+	// maxInteger is 2^53−1; up to this number a double distinguishes all integers.
 	maxInteger = 1<<53 - 1
-	// safeLength is how long a literal without exponent may be so that it surely fits a double.
+	// safeLength is how long a literal without exponent may be so that it certainly fits a double.
 	safeLength = 300
 )
 
-// number reads a number and refuses what a double cannot carry.
+// number reads a number and refuses one that a double cannot represent.
 func (s *scanner) number() *Violation {
 	start := s.at
 	if s.peek() == '-' {
@@ -52,7 +52,7 @@ func (s *scanner) number() *Violation {
 	return nil
 }
 
-// digits reads one decimal digit or more.
+// digits reads one or more decimal digits.
 func (s *scanner) digits() *Violation {
 	if !isDigit(s.peek()) {
 		return s.unexpected()
@@ -83,7 +83,7 @@ func boundDouble(literal []byte) *Violation {
 	return nil
 }
 
-// isZero tells whether a literal was meant to be zero: no digit before the exponent is another.
+// isZero reports whether a literal stands for zero, because all digits before its exponent are zeros.
 func isZero(literal []byte) bool {
 	for _, c := range literal {
 		if c == 'e' || c == 'E' {
@@ -96,7 +96,7 @@ func isZero(literal []byte) bool {
 	return true
 }
 
-// double gives the value of a literal that was checked.
+// double returns the value of a literal that was checked.
 func double(literal []byte) float64 {
 	f, err := strconv.ParseFloat(string(literal), 64)
 	if err != nil {
@@ -116,7 +116,7 @@ func appendES6(out []byte, f float64) []byte {
 	return appendExponent(out, f)
 }
 
-// appendDouble is appendES6 but for the integers that Check would refuse as literals: they get an exponent.
+// appendDouble is appendES6, except that it writes integers that Check would refuse as literals with an exponent.
 func appendDouble(out []byte, f float64) []byte {
 	if magnitude := math.Abs(f); magnitude > maxInteger && magnitude < 1e21 {
 		return appendExponent(out, f)

@@ -2,11 +2,11 @@ package jsonvalue
 
 import "bytes"
 
-// Object is the compact UTF-8 JSON text of one validated object; see the package comment for what that means.
-// The zero value means absent (null). An Object is never changed in place.
+// Object is the compact UTF-8 JSON text of one validated object; the package comment says what that means. The zero value
+// means absent (null). An Object is never changed in place.
 type Object []byte
 
-// ParseObject validates text as Check does and refuses anything but an object, null included. The result is a copy of
+// ParseObject validates text as Check does, and refuses anything but an object, including null. The result is a copy of
 // the text without insignificant white space; strings, numbers and the order of keys stay as they were written.
 func ParseObject(text []byte, path string) (Object, error) {
 	s := scanner{text: text, deepest: MaxDepth}
@@ -41,10 +41,10 @@ func compact(text []byte) []byte {
 	return out
 }
 
-// IsNull tells whether the object is absent. An empty object is not.
+// IsNull reports whether the object is absent. An empty object is not absent.
 func (o Object) IsNull() bool { return len(o) == 0 }
 
-// OrEmpty gives the object itself, or {} when it is absent.
+// OrEmpty returns the object itself, or {} if it is absent.
 func (o Object) OrEmpty() Object {
 	if o.IsNull() {
 		return Object("{}")
@@ -52,7 +52,7 @@ func (o Object) OrEmpty() Object {
 	return o
 }
 
-// String gives the top-level member of that key if there is one and it is a string.
+// String returns the top-level member with that key, if there is one and it is a string.
 func (o Object) String(key string) (string, bool) {
 	if o.IsNull() {
 		return "", false
@@ -71,7 +71,7 @@ func (o Object) String(key string) (string, bool) {
 	return "", false
 }
 
-// closed ends a list or an object, of which each element was written with a comma behind it.
+// closed ends a list or an object whose elements were each written with a comma after them.
 func closed(out []byte, bracket byte) []byte {
 	if last := len(out) - 1; out[last] == ',' {
 		out[last] = bracket

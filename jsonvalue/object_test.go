@@ -161,7 +161,7 @@ func text() *rapid.Generator[string] {
 	return rapid.StringOfN(char, 0, 6, -1)
 }
 
-// spelled writes a string either with no escape that is not needed, or escaped throughout.
+// spelled writes a string either without unnecessary escapes, or with every character escaped.
 func spelled(t *rapid.T, s string) string {
 	if !rapid.Bool().Draw(t, "escaped") {
 		return string(appendString(nil, s))

@@ -8,11 +8,11 @@ import (
 
 // The operations on an intent's state.
 const (
-	// OpSet puts the value at the path and makes the objects that lead there.
+	// OpSet puts the value at the path, and makes the objects that lead there.
 	OpSet = "set"
-	// OpAppend puts the value at the end of the list at the path, and makes the list if there is nothing.
+	// OpAppend puts the value at the end of the list at the path, and makes the list if there is none.
 	OpAppend = "append"
-	// OpRemove takes away what stands at the path. Removing what is not there changes nothing.
+	// OpRemove removes the member at the path. It changes nothing if there is no such member.
 	OpRemove = "remove"
 )
 
@@ -20,17 +20,17 @@ const (
 type Operation struct {
 	// Op is OpSet, OpAppend or OpRemove.
 	Op string
-	// Path names the member to change, through objects only. With a leading slash it is a JSON Pointer, where ~1 is a
-	// slash and ~0 a tilde; otherwise it is keys between slashes, taken as they are.
+	// Path names the member to change; it leads only through objects. With a leading slash it is a JSON Pointer, where ~1
+	// is a slash and ~0 a tilde. Otherwise it consists of keys between slashes, without escapes.
 	Path string
 	// Value is JSON text that Check has accepted; nil for OpRemove.
 	Value []byte
 }
 
-// Apply gives the object with all operations done, one after the other; an absent object counts as {}. It fails as a
-// whole: when an operation or its path is malformed, the path leads through something that is no object, OpAppend
-// meets something that is no list, or the result would break the rules of Check. The violation's path is that of the
-// operation: patches[2].path.
+// Apply returns the object after all operations, which it does one after the other; an absent object counts as {}. It does
+// nothing if one operation fails: because the operation or its path is malformed, because the path leads through a value that
+// is not an object, because OpAppend finds a value that is not a list, or because the result would break the rules of Check.
+// The violation's path names the operation: patches[2].path.
 func (o Object) Apply(ops []Operation) (Object, error) {
 	root := &node{text: o.OrEmpty()}
 	for i, op := range ops {
@@ -45,11 +45,11 @@ func (o Object) Apply(ops []Operation) (Object, error) {
 	return out, nil
 }
 
-// node is a value of the object that is changed. It stays text until a path leads through it.
+// node is a value within the object that Apply changes. It stays text until a path leads through it.
 type node struct {
 	// text is the compact text as it was read.
 	text []byte
-	// members are set once a path has led into this object, and then hold what counts.
+	// members are set once a path has led into this object; they then replace text.
 	members map[string]*node
 	// appended are the values that follow the elements of the list in text.
 	appended [][]byte
@@ -86,7 +86,8 @@ func (n *node) apply(op Operation) *Violation {
 	return nil
 }
 
-// parent finds the object that holds the last of the keys. If there is none, it makes one, or gives nil.
+// parent finds the object that contains the last of the keys. If there is none, it makes one if create is true, and otherwise
+// returns nil.
 func (n *node) parent(keys []string, create bool) (*node, *Violation) {
 	for i, key := range keys {
 		if !n.open() {
@@ -108,7 +109,7 @@ func (n *node) parent(keys []string, create bool) (*node, *Violation) {
 	return n, nil
 }
 
-// open reads the members of an object, each still as text, and tells whether it is one.
+// open reads the members of an object, each still as text. It returns false if the node is not an object.
 func (n *node) open() bool {
 	if n.members != nil {
 		return true
@@ -124,7 +125,7 @@ func (n *node) open() bool {
 	return true
 }
 
-// append adds to the list of that key among the members.
+// append adds a value to the list under that key among the members.
 func (n *node) append(key string, value []byte) *Violation {
 	list := n.members[key]
 	if list == nil {
@@ -162,7 +163,7 @@ func (n *node) write(out []byte) []byte {
 	}
 }
 
-// splitPath gives the keys of an operation's path, at least one and at most MaxDepth.
+// splitPath returns the keys of an operation's path, at least one and at most MaxDepth.
 func splitPath(path string) ([]string, *Violation) {
 	if path == "" {
 		return nil, refuse("must name a key of the state.")

@@ -88,7 +88,7 @@ func TestDeepestPath(t *testing.T) {
 	require.Equal(t, strings.Repeat(`{"a":`, MaxDepth)+"1"+strings.Repeat("}", MaxDepth), string(got))
 }
 
-// TestApplyAgainstModel holds Apply against the same operations on decoded maps.
+// TestApplyAgainstModel compares Apply with the same operations on decoded maps.
 func TestApplyAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state := Object(`{}`)
@@ -112,7 +112,7 @@ func TestApplyAgainstModel(t *testing.T) {
 	})
 }
 
-// applyToModel changes the model, and tells whether the operation was possible; if not, the model is as before.
+// applyToModel changes the model, and reports whether the operation was possible. If not, the model stays as before.
 func applyToModel(model map[string]any, op Operation) bool {
 	key, rest, deeper := strings.Cut(op.Path, "/")
 	value, found := model[key]

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how many objects and lists may lie within each other, the outermost counted.
+// MaxDepth is how many objects and lists may be nested within each other, including the outermost.
 const MaxDepth = 64
 
-// Check validates JSON text of any kind by the rules of the package comment and refuses anything around the one value
-// but white space. The path names the text in the *Violation that it returns; it may be empty.
+// Check validates JSON text of any kind by the rules of the package comment. Only white space may surround the one value. The
+// path names the text in the *Violation that Check returns; it may be empty.
 func Check(text []byte, path string) error {
 	s := scanner{text: text, deepest: MaxDepth}
 	if v := s.document(); v != nil {
@@ -26,13 +26,13 @@ type scanner struct {
 	at   int
 	// deepest is the bound on nesting.
 	deepest int
-	// spaced tells that there was white space between tokens.
+	// spaced is true if there was white space between tokens.
 	spaced bool
 	// anyInteger lifts the bound on integer literals; see Canonical.
 	anyInteger bool
 }
 
-// span is where a key stands in the text, without its quotes.
+// span is the place of a key in the text, without its quotes.
 type span struct {
 	start, end int
 	escaped    bool
@@ -50,7 +50,7 @@ func (s *scanner) document() *Violation {
 	return nil
 }
 
-// value reads one value, which would lie at the given depth if it is an object or a list.
+// value reads one value; depth is the value's depth if it is an object or a list.
 func (s *scanner) value(depth int) *Violation {
 	switch c := s.peek(); c {
 	case '"':
@@ -151,7 +151,8 @@ func (s *scanner) list(depth int) *Violation {
 	}
 }
 
-// another reads what follows a member or an element: a comma, or the closing bracket given.
+// another reads what follows a member or an element: a comma, or the given closing bracket. It reports whether another one
+// follows.
 func (s *scanner) another(closing byte) (bool, *Violation) {
 	s.space()
 	switch s.peek() {
@@ -167,10 +168,10 @@ func (s *scanner) another(closing byte) (bool, *Violation) {
 	}
 }
 
-// fewKeys is up to how many keys comparing all pairs beats a map.
+// fewKeys is the largest number of keys for which comparing all pairs is faster than a map.
 const fewKeys = 16
 
-// refuseRepeated finds a key that stands twice in one object.
+// refuseRepeated refuses a key that appears twice in one object.
 func (s *scanner) refuseRepeated(keys []span) *Violation {
 	if len(keys) > fewKeys || slices.ContainsFunc(keys, func(key span) bool { return key.escaped }) {
 		return s.refuseRepeatedOfMany(keys)
@@ -186,7 +187,7 @@ func (s *scanner) refuseRepeated(keys []span) *Violation {
 	return nil
 }
 
-// refuseRepeatedOfMany takes time in proportion to the number of keys, which a stranger may choose.
+// refuseRepeatedOfMany takes time in proportion to the number of keys, because a stranger chooses that number.
 func (s *scanner) refuseRepeatedOfMany(keys []span) *Violation {
 	seen := make(map[string]struct{}, len(keys))
 	for _, key := range keys {
@@ -199,7 +200,7 @@ func (s *scanner) refuseRepeatedOfMany(keys []span) *Violation {
 	return nil
 }
 
-// plain marks the bytes that stand for themselves within a string.
+// plain marks the ASCII characters that need no escape within a string.
 var plain = func() (table [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		table[c] = c != '"' && c != '\\'
@@ -207,7 +208,7 @@ var plain = func() (table [256]bool) {
 	return table
 }()
 
-// quoted reads a string with its quotes and tells whether it holds escapes.
+// quoted reads a string with its quotes, and reports whether it has escapes.
 func (s *scanner) quoted() (escaped bool, _ *Violation) {
 	s.at++
 	for s.at < len(s.text) {
@@ -308,7 +309,7 @@ func (s *scanner) space() {
 	}
 }
 
-// peek gives the byte that comes next, or 0, which no token begins with, at the end of the text.
+// peek returns the next byte. At the end of the text it returns 0, with which no token begins.
 func (s *scanner) peek() byte {
 	if s.at < len(s.text) {
 		return s.text[s.at]
@@ -316,7 +317,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// unexpected refuses the byte that comes next, or the end of the text.
+// unexpected refuses the next byte, or the end of the text.
 func (s *scanner) unexpected() *Violation {
 	if s.at >= len(s.text) {
 		return refuse("the JSON text ends too early.")
@@ -337,7 +338,7 @@ func tooDeep() *Violation {
 }
 
 func repeated(key []byte) *Violation {
-	return refuse("the key %s stands twice in one object; a key may stand once.", quoteKey(key))
+	return refuse("the key %s appears twice in one object; a key may appear only once.", quoteKey(key))
 }
 
 func zeroCharacter() *Violation { return refuse("the character U+0000 is not allowed.") }

@@ -30,7 +30,7 @@ func TestCheckAccepts(t *testing.T) {
 func TestCheckRefuses(t *testing.T) {
 	const integer, tooLarge, tooSmall = "±(2^53−1)", "too large", "too small"
 	const early, unexpected, zero, utf = "ends too early", "not expected", "U+0000", "UTF-8"
-	const surrogate, twice, deep = "stands alone", "stands twice", "nested at most 64"
+	const surrogate, twice, deep = "stands alone", "appears twice", "nested at most 64"
 	for _, c := range []struct{ text, path, reason string }{
 		// Where the one value is broken, missing or not alone.
 		{``, `payload`, early},
@@ -96,7 +96,7 @@ func TestCheckRefuses(t *testing.T) {
 		{`["\`, `payload[0]`, early},
 		// Keys.
 		{`{"a":1,"a":1}`, `payload`, twice},
-		{`{"x":[{"a":1,"b":2,"\u0061":3}]}`, `payload.x[0]`, `the key "a" stands twice`},
+		{`{"x":[{"a":1,"b":2,"\u0061":3}]}`, `payload.x[0]`, `the key "a" appears twice`},
 		{`{"😀":1,"\ud83d\uDE00":3}`, `payload`, twice},
 		{`{"a b":{"a.b":1e309}}`, `payload["a b"]["a.b"]`, tooLarge},
 		{`{"":1e309}`, `payload[""]`, tooLarge},
@@ -123,7 +123,7 @@ func TestRepeatedKeysAreFoundAmongMany(t *testing.T) {
 		for i := range count {
 			more := append(members, fmt.Sprintf(`"\u006bey %d":0`, i))
 			err := Check([]byte("{"+strings.Join(more, ",")+"}"), "")
-			require.ErrorContains(t, err, fmt.Sprintf(`the key "key %d" stands twice`, i))
+			require.ErrorContains(t, err, fmt.Sprintf(`the key "key %d" appears twice`, i))
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestCheckDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// FuzzCheck holds Check against encoding/json, whose rules are looser: what Check accepts it must accept too.
+// FuzzCheck compares Check with encoding/json, which has looser rules: it must accept every text that Check accepts.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -188,7 +188,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// requireSane looks at a decoded value for what Check promises never to let through.
+// requireSane checks that a decoded value has nothing in it that Check promises to refuse.
 func requireSane(t *testing.T, value any) {
 	switch value := value.(type) {
 	case string:
@@ -218,7 +218,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// benchmarkPayload is a usual payload of 500 bytes.
+// benchmarkPayload returns a usual payload of 500 bytes.
 func benchmarkPayload(t testing.TB) []byte {
 	const head = `{"task":"summarize","priority":3,"confidence":0.875,"urgent":false,"parent":null,` +
 		`"document":{"title":"Quarterly report – Zürich","pages":[1,2,3,5,8,13],"url":"https://example.org/reports/2026/q1"},` +
@@ -230,12 +230,12 @@ func benchmarkPayload(t testing.TB) []byte {
 	return []byte(payload)
 }
 
-// nested gives lists within each other to the given depth.
+// nested returns lists that are nested to the given depth.
 func nested(depth int) string {
 	return strings.Repeat("[", depth) + strings.Repeat("]", depth)
 }
 
-// seeds begin the fuzzing.
+// seeds are the inputs with which the fuzzing begins.
 var seeds = []string{
 	`{"a":1,"b":[true,false,null],"c":{"d":"e"}}`, `{"a":1,"\u0061":2}`, `"\ud83d\ude00 \ud83d"`, "\"\xff\"", `"\u0000"`,
 	`9007199254740992`, `-0`, `1e400`, `1e-400`, `[1.5e+3,0.1,1E30,123456789012345678901.5]`, ` { "é" : "\n\u001f\u007f\/" } `,

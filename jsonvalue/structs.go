@@ -10,11 +10,11 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// FromStruct validates an object that came over gRPC; nil makes an absent one. It refuses what JSON text could not
-// hold: NaN and infinities, U+0000, text that is not UTF-8, nesting beyond MaxDepth, and a value without a kind.
+// FromStruct validates an object that came over gRPC; nil becomes an absent one. It refuses values that the JSON text could
+// not hold: NaN and infinities, U+0000, text that is not UTF-8, nesting beyond MaxDepth, and a value without a kind.
 //
-// The text is the same for equal structs: keys are in canonical order; integers within ±(2^53−1) are printed without
-// exponent, larger ones with, other numbers in the shortest form that gives the same double.
+// Equal structs have equal texts: keys are in canonical order, integers within ±(2^53−1) have no exponent, larger integers have
+// one, and other numbers are in the shortest form that reads back as the same double.
 func FromStruct(s *structpb.Struct, path string) (Object, error) {
 	if s == nil {
 		return nil, nil
@@ -85,7 +85,7 @@ func (w *structReader) value(value *structpb.Value, depth int) *Violation {
 	case *structpb.Value_ListValue:
 		return w.list(kind.ListValue, depth)
 	default:
-		return refuse("the value has no kind; null is a kind of its own.")
+		return refuse("the value has no kind; send null as a null value.")
 	}
 	return nil
 }
@@ -109,9 +109,9 @@ func (w *structReader) string(s string) *Violation {
 	return nil
 }
 
-// Struct gives the object as gRPC sends it; an absent one is nil. Numbers become doubles. It fails, with a *Violation,
-// only if the text was never validated. Like Canonical it takes a few levels more than MaxDepth, so that an object that was
-// accepted can be sent within another.
+// Struct returns the object as gRPC sends it; an absent one becomes nil. Numbers become doubles. It fails, with a *Violation,
+// only if the text was never validated. Like Canonical it accepts a few levels more than MaxDepth, so that an accepted object
+// can be sent within another.
 func (o Object) Struct() (*structpb.Struct, error) {
 	if o.IsNull() {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// unescape gives the characters of a checked string, whose quotes are off already. Without escapes it is the text
-// itself, not a copy.
+// unescape returns the characters of a checked string without quotes. If there are no escapes, it returns the text itself and
+// not a copy.
 func unescape(raw []byte) []byte {
 	next := bytes.IndexByte(raw, '\\')
 	if next < 0 {
@@ -36,7 +36,7 @@ var shortEscapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// escapedRune reads a \u escape, or a pair of them, and gives its length.
+// escapedRune reads a \u escape, or a pair of them, and returns its character and its length.
 func escapedRune(raw []byte) (rune, int) {
 	high := codeUnit(raw[2:6])
 	if !isHighSurrogate(high) {
@@ -70,11 +70,11 @@ func isHighSurrogate(unit rune) bool { return unit >= 0xD800 && unit < 0xDC00 }
 
 func isLowSurrogate(unit rune) bool { return unit >= 0xDC00 && unit < 0xE000 }
 
-// appendString writes a string with its quotes as RFC 8785 wants it: nothing is escaped that need not be.
+// appendString writes a string with its quotes as RFC 8785 requires it, without unnecessary escapes.
 func appendString[T string | []byte](out []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	out = append(slices.Grow(out, len(s)+2), '"')
-	plain := 0 // where what need not be escaped begins
+	plain := 0 // the first byte that is not written yet; none from there to i needs an escape
 	for i := range len(s) {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' {
@@ -113,8 +113,9 @@ func compareKeys[T string | []byte](a, b T) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// rankUTF16 orders the first bytes of UTF-8 sequences as UTF-16 would. The two orders differ in one thing only:
-// surrogates, which stand for what begins with 0xF0 to 0xF4, come before what begins with 0xEE and 0xEF.
+// rankUTF16 orders the first bytes of UTF-8 sequences as UTF-16 would. The two orders differ in one thing only: UTF-16 writes
+// the characters whose UTF-8 begins with 0xF0 to 0xF4 as surrogates, and these come before the characters that begin with 0xEE
+// and 0xEF.
 func rankUTF16(c byte) byte {
 	switch {
 	case c >= 0xF0:

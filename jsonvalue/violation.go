@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// longestPath is the length from which a path keeps only its root and its inner end, so that it fits an error header.
+	// longestPath bounds a path's length: a longer path keeps only its root and its inner end, so that it fits an error header.
 	longestPath = 200
 	// longestKey is how many bytes of a key a path or a reason shows.
 	longestKey = 64
@@ -17,15 +17,15 @@ const (
 
 // Violation is the refusal of a JSON value. It unwraps to a fault.Fault of kind Invalid.
 type Violation struct {
-	// Path says where, as a dotted path below the field that was checked: payload.items[3].n. A key that is no plain
-	// word is quoted in brackets: payload["a b"]. A fault in a key itself is reported at the object that holds the key.
-	// It is empty when the checked text had no name and is itself the offender.
+	// Path is the place of the bad value, as a dotted path that begins with the checked field: payload.items[3].n. A key that
+	// is not a plain word is quoted in brackets: payload["a b"]. A bad key is reported at the object that contains it. Path is
+	// empty if the checked text had no name and is itself bad.
 	Path string
 	// Reason is one sentence: what was wrong and what would be right.
 	Reason string
 }
 
-// Error gives the path and the reason.
+// Error returns the path and the reason.
 func (v *Violation) Error() string {
 	if v.Path == "" {
 		return v.Reason
@@ -33,7 +33,7 @@ func (v *Violation) Error() string {
 	return v.Path + ": " + v.Reason
 }
 
-// Unwrap gives the refusal as the domain's rooms return it.
+// Unwrap returns the refusal in the form in which the domain's rooms return it.
 func (v *Violation) Unwrap() error {
 	if v.Path == "" {
 		return fault.New(fault.Invalid, "INVALID_FIELD", v.Reason)
@@ -41,7 +41,8 @@ func (v *Violation) Unwrap() error {
 	return fault.BadField(v.Path, v.Reason)
 }
 
-// The path of a violation is made only once there is one, from the inside outwards, while the recursion unwinds.
+// The following methods build the path of a violation from the inside outwards, while the recursion unwinds. Valid text
+// therefore costs nothing.
 
 func (v *Violation) underKey(key []byte) *Violation {
 	if isPlainWord(key) {
@@ -81,7 +82,7 @@ func isPlainWord(key []byte) bool {
 	return len(key) > 0 && len(key) <= longestKey
 }
 
-// quoteKey shows a key in quotes, shortened if it is long.
+// quoteKey returns a key in quotes, shortened if it is long.
 func quoteKey(key []byte) string {
 	if len(key) <= longestKey {
 		return strconv.Quote(string(key))

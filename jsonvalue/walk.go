@@ -2,8 +2,8 @@ package jsonvalue
 
 import "iter"
 
-// Members walks the top level of an object in the order in which it is written: each key, escapes resolved, with the
-// text of its value. The key is valid only until the next step. The text must have passed Check.
+// Members walks the top level of an object in the order in which it is written. It yields each key, with its escapes resolved,
+// and the text of the key's value. The key is valid only until the next step. The text must have passed Check.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		c := cursor{text: object}
@@ -16,7 +16,7 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Elements walks a list: the text of each element. The text must have passed Check.
+// Elements walks a list and yields the text of each element. The text must have passed Check.
 func Elements(list []byte) iter.Seq[[]byte] {
 	return func(yield func(element []byte) bool) {
 		c := cursor{text: list}
@@ -29,7 +29,7 @@ func Elements(list []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Unquote gives the characters of a string's text. The text must have passed Check and must be a string's.
+// Unquote returns the characters of a string. The text must have passed Check and must be that of a string.
 func Unquote(text []byte) string {
 	c := cursor{text: text}
 	c.peek()

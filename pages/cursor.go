@@ -9,10 +9,10 @@ import (
 	"openintent/fault"
 )
 
-// encoding is the form of a cursor's text: it needs no escape in a query.
+// encoding is how a cursor is written as text; the text needs no escaping in a query string.
 var encoding = base64.RawURLEncoding
 
-// Cursor names a place in a list by the key of the entry before it: integers and texts.
+// Cursor returns the cursor of the place right after an entry. The entry's key consists of integers and texts.
 func Cursor(list string, key ...any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -23,7 +23,7 @@ func Cursor(list string, key ...any) string {
 	return encoding.EncodeToString(bytes.TrimSpace(text.Bytes()))
 }
 
-// Parse reads a cursor of the list into the key, pointers to int64 and string.
+// Parse reads a cursor of the list into the key, whose parts are pointers to int64 and string.
 func Parse(list, cursor string, key ...any) error {
 	malformed := fault.BadField("cursor", "it must be the next_cursor of a page of this list; leave it out to begin anew.")
 	text, err := encoding.DecodeString(cursor)

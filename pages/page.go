@@ -10,31 +10,32 @@ import (
 const (
 	// MaxEntries is how many entries a page has at most.
 	MaxEntries = 1000
-	// MaxBytes is where a page ends before its next entry, so that it fits one message of a gRPC client.
+	// MaxBytes bounds a page's size, so that the page fits in one message to a gRPC client.
 	MaxBytes = 3 << 20
 )
 
-// Request is what a list's request says about its page; a limit of 0 and an empty cursor are absent.
+// Request is the part of a list's request that describes the page. A limit of 0 or an empty cursor means that the request
+// names none.
 type Request interface {
 	GetLimit() int32
 	GetCursor() string
 }
 
-// Page is one page of a list under way.
+// Page is one page of a list while it is being filled.
 type Page struct {
 	list      string
 	limit     int
 	offset    int
 	continued bool
-	piece     int // 0: all at once
+	piece     int // the most rows that one Fit looks at; 0 means no bound
 
 	entries, bytes int
 	full           bool // in bytes
 	more           bool
 }
 
-// Begin begins a page as the request has it, with otherwise as the limit of one that has none. The key, pointers to int64
-// and string, gets the place that the cursor names, and stays as it is without a cursor.
+// Begin begins the page that the request describes; otherwise is the limit if the request has none. The parts of the key are
+// pointers to int64 and string. Begin reads the cursor into them, and leaves them as they are if there is no cursor.
 func Begin(list string, req Request, otherwise int, key ...any) (*Page, error) {
 	p := &Page{list: list, limit: otherwise, continued: req.GetCursor() != ""}
 	if req.GetLimit() > 0 {
@@ -49,7 +50,8 @@ func Begin(list string, req Request, otherwise int, key ...any) (*Page, error) {
 // Of begins the first page of a list that no request asked for.
 func Of(list string, limit int) *Page { return &Page{list: list, limit: limit} }
 
-// Skip lets Fit begin so many entries later, for requests that have an offset; those cannot have a cursor as well.
+// Skip makes Fit begin after the given number of entries, for requests with an offset. Such a request cannot have a cursor
+// as well.
 func (p *Page) Skip(offset int32) error {
 	if offset > 0 && p.continued {
 		return fault.BadField("offset", "a cursor says where the page begins; send only that.")
@@ -58,14 +60,15 @@ func (p *Page) Skip(offset int32) error {
 	return nil
 }
 
-// Limit is how many entries the page has at most.
+// Limit returns how many entries the page has at most.
 func (p *Page) Limit() int { return p.limit }
 
-// InPieces lets Fit look at so many rows at a time, for rows whose size is costly to know.
+// InPieces makes Fit look at no more than the given number of rows per call, for rows whose size is costly to compute.
 func (p *Page) InPieces(rows int) { p.piece = rows }
 
-// Fit tells how many of the rows of a selection go on the page, after those that it took earlier. The selection is what
-// follows a SELECT's columns, in the list's order and without LIMIT; the size is an expression that gives a row's bytes.
+// Fit returns how many of the selection's rows go on the page, in addition to those that earlier calls accepted. The
+// selection is the part of a SELECT after its columns, in the list's order and without LIMIT. The size is an SQL expression
+// for a row's size in bytes.
 func (p *Page) Fit(tx *database.Tx, size, selection string, args ...any) (rows int, err error) {
 	room := p.limit - p.entries
 	if p.piece > 0 {
@@ -94,14 +97,14 @@ func (p *Page) Fit(tx *database.Tx, size, selection string, args ...any) (rows i
 	return rows, err
 }
 
-// More tells whether rows follow on those that fitted last.
+// More reports whether more rows follow those that the last Fit accepted.
 func (p *Page) More() bool { return p.more }
 
-// Full tells whether no further row goes on the page.
+// Full reports whether the page has no room for another row.
 func (p *Page) Full() bool { return p.full || p.entries == p.limit }
 
-// Close ends the page: it cuts what would make the answer too long or too large, and gives the cursor to go on with, which is nil at the
-// end of the list. The key is that of the entry with the index.
+// Close ends the page. It cuts off the entries that would make the answer too long or too large, and returns the cursor of
+// the next page, or nil at the end of the list. The function key returns the key of the entry at an index.
 func Close[M proto.Message](p *Page, entries []M, key func(index int) []any) (page []M, next *string) {
 	total := 0
 	for i, entry := range entries {

@@ -78,7 +78,7 @@ func TestAnAssignedTaskIsItsAgentsToChange(t *testing.T) {
 			id := h.put(t, StatusRunning, 3).GetId()
 			_, err := h.CompleteTask(ctx, &openintentv1.CompleteTaskRequest{TaskId: id})
 			require.NoError(t, err)
-			require.Equal(t, "worker", h.get(t, id).GetAssignedAgent(), "who helps does not take it over")
+			require.Equal(t, "worker", h.get(t, id).GetAssignedAgent(), "an agent that helps does not take the task over")
 		}
 
 		_, err := h.set(as("worker"), t, id, StatusFailed)
@@ -156,11 +156,11 @@ func TestAssignmentByUpdate(t *testing.T) {
 		started := h.newTask(t)
 		task, err := h.set(as("worker"), t, started, StatusRunning)
 		require.NoError(t, err)
-		require.Equal(t, "worker", task.GetAssignedAgent(), "who starts a free task has it")
+		require.Equal(t, "worker", task.GetAssignedAgent(), "the agent that starts a free task has it")
 	})
 }
 
-// Whoever is on an open intent may take a free task on, but not dispose of it: nobody gave it anything there.
+// Any agent may take on a free task of an open intent, but not dispose of it, because nobody gave the agent any access.
 func TestAFreeTaskIsNotAStrangersToDisposeOf(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		waiting, err := h.CreateTask(as("creator"), h.creating(h.newTask(t)))

@@ -17,7 +17,7 @@ type change struct {
 	head    *intents.Head
 	rules   *intents.Rules
 	caller  caller.Caller
-	// actor is the agent that the change is made for, in whose name it is logged.
+	// actor is the agent that the change is made for; the log names it.
 	actor string
 	task  *Task
 }
@@ -39,8 +39,8 @@ func (s *Service) begin(tx *database.Tx, c caller.Caller, actor string, intentNo
 	return &change{service: s, tx: tx, head: head, rules: rules, caller: c, actor: actor}, nil
 }
 
-// mayChange is nil when the actor may change the task: anybody who may write as long as no agent has it, and then that
-// agent, administrators and the operator.
+// mayChange returns nil if the actor may change the task. As long as no agent has the task, anybody with write access may.
+// After that only the agent that has it, administrators and the operator may.
 func (c *change) mayChange() error {
 	operator := c.caller.IsOperator && c.actor == c.caller.Agent
 	switch {
@@ -52,8 +52,9 @@ func (c *change) mayChange() error {
 	return errNotAssigned
 }
 
-// mayDispose is nil when the actor may cancel or skip the task, or give it to another agent: who has the task, and who was
-// given write access. Whoever writes only because the intent is open may take the task on, but not dispose of it.
+// mayDispose returns nil if the actor may cancel or skip the task, or give it to another agent. The agent that has the task
+// may, and so may every agent that was given write access. An agent that may write only because the intent is open can take
+// the task on, but not dispose of it.
 func (c *change) mayDispose() error {
 	if c.task.AssignedAgent == c.actor {
 		return nil
@@ -61,7 +62,7 @@ func (c *change) mayDispose() error {
 	return c.rules.RequireGiven(c.caller, c.actor, intents.PermissionWrite, c.head.Now())
 }
 
-// logAt appends an event about the task; previous is empty for an event that is no transition.
+// logAt appends an event about the task; previous is empty for an event that is not a transition.
 func (c *change) logAt(position int64, at time.Time, event string, previous Status) error {
 	_, err := c.head.LogAt(position, at, intents.EventDraft{
 		Type:    event,
@@ -72,7 +73,7 @@ func (c *change) logAt(position int64, at time.Time, event string, previous Stat
 	return err
 }
 
-// payload is what the log says about a task.
+// payload returns what the log says about a task.
 func payload(t *Task, previous Status) jsonvalue.Object {
 	var b jsonvalue.Builder
 	b.String("task_id", t.ID).String("name", t.Name)
@@ -95,7 +96,7 @@ func payload(t *Task, previous Status) jsonvalue.Object {
 
 func number(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
 
-// store saves the changed task, with what follows if that was its end.
+// store saves the changed task. If the task has ended, store also runs the hooks and releases the tasks that waited for it.
 func (c *change) store() error {
 	if err := save(c.tx, c.task); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (c *change) store() error {
 	return c.release()
 }
 
-// release makes those tasks ready that waited for the changed one alone.
+// release makes the tasks ready that waited only for the changed one.
 func (c *change) release() error {
 	ids, err := released(c.tx, c.task.IntentNo, c.task.ID)
 	if err != nil {

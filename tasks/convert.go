@@ -24,7 +24,7 @@ var statusMessages = map[Status]openintentv1.TaskStatus{
 	StatusSkipped:   openintentv1.TaskStatus_TASK_STATUS_SKIPPED,
 }
 
-// statusOf gives the domain's word; it is empty for an unset status.
+// statusOf returns the domain's word for a status; it is empty for an unset status.
 func statusOf(message openintentv1.TaskStatus) Status {
 	for status, candidate := range statusMessages {
 		if candidate == message {
@@ -34,7 +34,7 @@ func statusOf(message openintentv1.TaskStatus) Status {
 	return ""
 }
 
-// message gives a task as clients see it.
+// message returns a task as clients see it.
 func message(t *Task) (*openintentv1.Task, error) {
 	m := &openintentv1.Task{
 		Id:                   t.ID,
@@ -65,7 +65,7 @@ func message(t *Task) (*openintentv1.Task, error) {
 	return m, freeForm(t, m)
 }
 
-// freeForm fills in what the task carries for others.
+// freeForm fills in the values that the task carries without the server reading them.
 func freeForm(t *Task, m *openintentv1.Task) (err error) {
 	if m.Input, err = t.Input.Struct(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func freeForm(t *Task, m *openintentv1.Task) (err error) {
 	return err
 }
 
-// reply is message for the end of a handler.
+// reply turns a handler's result into its answer.
 func reply(t *Task, err error) (*openintentv1.Task, error) {
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func reply(t *Task, err error) (*openintentv1.Task, error) {
 // maxFreeFormBytes bounds each free-form field, as JSON text.
 const maxFreeFormBytes = 256 << 10
 
-// objectText validates a free-form object; nil makes an absent one.
+// objectText validates a free-form object; nil becomes an absent one.
 func objectText(value *structpb.Struct, field string) (jsonvalue.Object, error) {
 	object, err := jsonvalue.FromStruct(value, field)
 	if err != nil {
@@ -110,7 +110,7 @@ func objectText(value *structpb.Struct, field string) (jsonvalue.Object, error) 
 	return object, checkSize(field, len(object))
 }
 
-// valueText validates a value of any kind, as the member of an object, and gives its JSON text, nil for null.
+// valueText validates a value of any kind, as the member of an object, and returns its JSON text, or nil for null.
 func valueText(value *structpb.Value, field string) ([]byte, error) {
 	if _, null := value.GetKind().(*structpb.Value_NullValue); value == nil || null {
 		return nil, nil
@@ -130,7 +130,7 @@ func checkSize(field string, size int) error {
 	return nil
 }
 
-// valueOf is the way back from valueText.
+// valueOf reads back a text that valueText returned.
 func valueOf(text []byte) (*structpb.Value, error) {
 	if text == nil {
 		return nil, nil
@@ -141,7 +141,7 @@ func valueOf(text []byte) (*structpb.Value, error) {
 	return object.GetFields()[member], err
 }
 
-// errorText gives the JSON text of what went wrong, nil for null.
+// errorText returns the JSON text of a task's error, or nil for null.
 func errorText(value *structpb.Value) ([]byte, error) {
 	switch value.GetKind().(type) {
 	case nil, *structpb.Value_NullValue, *structpb.Value_StringValue, *structpb.Value_StructValue:

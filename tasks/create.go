@@ -12,11 +12,11 @@ import (
 	"openintent/intents"
 )
 
-// defaultMaxAttempts is how many attempts a task has when its request does not say.
+// defaultMaxAttempts is how many attempts a task has if its request does not say.
 const defaultMaxAttempts = 3
 
-// CreateTask makes a task for who has write access to the intent: ready, or pending while it depends on tasks that have
-// not ended well.
+// CreateTask makes a task for a caller with write access to the intent. The task is ready, or pending while it depends on
+// tasks that are not completed or skipped yet.
 func (s *Service) CreateTask(ctx context.Context, req *openintentv1.CreateTaskRequest) (*openintentv1.Task, error) {
 	c, err := caller.Known(ctx)
 	if err != nil {
@@ -71,7 +71,8 @@ func (c *change) create() error {
 	return insert(c.tx, t)
 }
 
-// dependencies tells whether all that the task depends on has ended well, and refuses what is no task of the intent.
+// dependencies reports whether every task that this one depends on is completed or skipped. It refuses a reference to
+// anything but a task of the intent.
 func (c *change) dependencies() (met bool, err error) {
 	wanted := c.task.DependsOn
 	if c.task.ParentTaskID != "" {
@@ -102,7 +103,7 @@ func (c *change) dependencies() (met bool, err error) {
 	return met, nil
 }
 
-// readDraft checks a request as far as that is possible without the intent.
+// readDraft reads a request and checks it as far as that is possible without the intent.
 func readDraft(req *openintentv1.CreateTaskRequest) (*Task, error) {
 	t := &Task{
 		PlanID:               req.GetPlanId(),
@@ -141,7 +142,7 @@ func readDraft(req *openintentv1.CreateTaskRequest) (*Task, error) {
 	return t, err
 }
 
-// checkTexts refuses texts that the store cannot keep and a name that can be no agent's.
+// checkTexts refuses texts that the store cannot keep, and a name that no agent can have.
 func (t *Task) checkTexts() error {
 	texts := []struct{ field, value string }{
 		{"name", t.Name}, {"description", t.Description}, {"plan_id", t.PlanID},
@@ -157,7 +158,7 @@ func (t *Task) checkTexts() error {
 	return checkAgent("assigned_agent", t.AssignedAgent)
 }
 
-// checkAgent refuses to assign a task to a name that no agent can have; the empty one stands for nobody.
+// checkAgent refuses to assign a task to a name that no agent can have; the empty name stands for nobody.
 func checkAgent(field, name string) error {
 	if name == "" {
 		return nil

@@ -18,18 +18,18 @@
 //
 // # What holds
 //
-// Every change locks the head of the task's intent first and decides after that; so at most one of two agents that claim
-// a task gets it. Each transition is one event in the intent's log, stored in the same transaction; a change that is no
-// transition (output noted on the way, another agent assigned) logs nothing. Dependencies name earlier tasks of the same
-// intent and never change, so there are no circles.
+// Every change locks the head of the task's intent first and decides after that. So if two agents claim a task, at most one
+// gets it. Each transition is one event in the intent's log, stored in the same transaction. A change that is not a transition
+// (such as an intermediate output or a new assignment) logs nothing. Dependencies name earlier tasks of the same intent and
+// never change, so there are no cycles.
 //
-// Reading needs read access to the intent, and every change write access. A task that an agent has is that agent's to
-// change, besides administrators of the intent and the operator. A task that nobody has is anybody's to take on; to cancel
-// it, to skip it or to give it to another agent takes write access that somebody gave. After the intent has ended no tasks are made, but those
-// there are may be brought to their end.
+// Reading needs read access to the intent, and every change needs write access. Only the agent that has a task may change it,
+// besides administrators of the intent and the operator. Anybody with write access may take on a task that nobody has; to
+// cancel it, to skip it or to give it to another agent, a caller needs write access that somebody gave. After the intent has
+// ended, nobody can create tasks in it, but its existing tasks can still be finished.
 //
 // # What happens on failure
 //
-// A hook that fails undoes the change that it belongs to. There is no work of the server's own here: nothing ends a task
-// that nobody ends, and timeout_seconds is passed on to those who work on it.
+// A hook that fails undoes the change that it belongs to. The server does nothing here by itself: it never ends a task
+// that no caller ends, and it only passes timeout_seconds on to the agents that work on the task.
 package tasks

@@ -6,7 +6,7 @@ import (
 	"openintent/fault"
 )
 
-// ErrNotFound is the answer for a task that does not exist.
+// ErrNotFound means that the task does not exist.
 var ErrNotFound = fault.New(fault.NotFound, "TASK_NOT_FOUND", "There is no such task; check the id.")
 
 var (
@@ -29,14 +29,14 @@ func invalidTransition(t *Task, next Status) error {
 	return fault.New(fault.Invalid, "INVALID_TRANSITION", "A task that is %s cannot become %s.", t.Status, next)
 }
 
-// versionMismatch refuses a change that was based on another version than the present one.
+// versionMismatch refuses a change that is not based on the task's present version.
 func versionMismatch(current int64) error {
 	return fault.New(fault.VersionMismatch, "VERSION_MISMATCH",
 		"The task has changed since; read it again and repeat the change on its current version.").
 		With("current_version", strconv.FormatInt(current, 10))
 }
 
-// notOfIntent refuses a reference to something that is no task of the same intent.
+// notOfIntent refuses a reference to anything but a task of the same intent.
 func notOfIntent(field string) error {
 	return fault.BadField(field, "must be a task of the same intent.")
 }

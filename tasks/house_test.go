@@ -43,7 +43,7 @@ func asOperator() context.Context {
 
 const traceID = "0123456789abcdef0123456789abcdef"
 
-// newIntent makes an intent of the agent creator, open to everybody as long as nobody restricts it.
+// newIntent makes an intent that the agent creator owns. It is open to everybody as long as nobody restricts it.
 func (h *house) newIntent(t *testing.T) *openintentv1.Intent {
 	t.Helper()
 	intent, err := h.intents.CreateIntent(as("creator"), &openintentv1.CreateIntentRequest{
@@ -53,7 +53,7 @@ func (h *house) newIntent(t *testing.T) *openintentv1.Intent {
 	return intent
 }
 
-// restrict gives the intent an access control list: nothing for those who have no entry in it.
+// restrict gives the intent an access control list that allows nothing to agents without an entry.
 func (h *house) restrict(t *testing.T, entries map[string]openintentv1.Permission) {
 	t.Helper()
 	req := &openintentv1.SetAccessControlRequest{
@@ -99,7 +99,7 @@ func (h *house) status(t *testing.T, id string) Status {
 	return statusOf(h.get(t, id).GetStatus())
 }
 
-// set asks for a status on the task's present version.
+// set requests a status, based on the task's present version.
 func (h *house) set(ctx context.Context, t *testing.T, id string, status Status) (*openintentv1.Task, error) {
 	t.Helper()
 	return h.UpdateTask(ctx, &openintentv1.UpdateTaskRequest{
@@ -116,8 +116,8 @@ func (h *house) walk(t *testing.T, id string, statuses ...Status) {
 	}
 }
 
-// whoSets is who brings a task into a status: worker, who works on the intent because it is open, or the intent's creator
-// where that does not suffice.
+// whoSets returns the context of the agent that brings a task into a status: worker, which may write because the intent is
+// open, or the intent's creator where that does not suffice.
 func whoSets(status Status) context.Context {
 	if status == StatusCancelled || status == StatusSkipped {
 		return as("creator")
@@ -151,7 +151,7 @@ func (h *house) put(t *testing.T, status Status, maxAttempts int32) *openintentv
 	return task
 }
 
-// events gives the log's events about a task, oldest first.
+// events returns the log's events about a task, oldest first.
 func (h *house) events(t *testing.T, taskID string) []*openintentv1.Event {
 	t.Helper()
 	response, err := h.intents.ListEvents(asOperator(), &openintentv1.ListEventsRequest{
@@ -182,7 +182,7 @@ func requireFault(t *testing.T, err error, kind fault.Kind, reason string) {
 	refusal := fault.From(err)
 	require.Equal(t, reason, refusal.Reason, "%v", err)
 	require.Equal(t, kind, refusal.Kind)
-	require.NotContains(t, refusal.Message, "lease", "existing clients take such a conflict for one over a scope")
+	require.NotContains(t, refusal.Message, "lease", "existing clients would mistake such a conflict for one over a scope")
 }
 
 func pointer[T any](value T) *T { return &value }

@@ -101,7 +101,7 @@ func TestAttemptsAndTimes(t *testing.T) {
 		began := h.clock.Advance(time.Minute)
 		h.walk(t, id, StatusRunning, StatusBlocked, StatusRunning)
 		task = h.get(t, id)
-		require.EqualValues(t, 1, task.GetAttempt(), "going on is not beginning anew")
+		require.EqualValues(t, 1, task.GetAttempt(), "unblocking a task does not begin another attempt")
 		require.Equal(t, began, task.GetStartedAt().AsTime())
 		require.Nil(t, task.CompletedAt)
 
@@ -113,7 +113,7 @@ func TestAttemptsAndTimes(t *testing.T) {
 		h.walk(t, id, StatusRunning)
 		task = h.get(t, id)
 		require.EqualValues(t, 2, task.GetAttempt())
-		require.Equal(t, began, task.GetStartedAt().AsTime(), "of the first attempt")
+		require.Equal(t, began, task.GetStartedAt().AsTime(), "it is the time of the first attempt")
 
 		ended := h.clock.Advance(time.Minute)
 		failed, err := h.FailTask(as("worker"), &openintentv1.FailTaskRequest{TaskId: id, Error: structpb.NewStringValue("no")})
@@ -126,7 +126,7 @@ func TestAttemptsAndTimes(t *testing.T) {
 		shortcut := h.put(t, StatusClaimed, 1)
 		done, err := h.CompleteTask(as("worker"), &openintentv1.CompleteTaskRequest{TaskId: shortcut.GetId()})
 		require.NoError(t, err)
-		require.EqualValues(t, 1, done.GetAttempt(), "what is done was begun")
+		require.EqualValues(t, 1, done.GetAttempt(), "completing a claimed task counts as an attempt")
 		require.NotNil(t, done.StartedAt)
 		require.NotNil(t, done.CompletedAt)
 	})
@@ -165,7 +165,7 @@ func TestUpdateChangesWhatIsGiven(t *testing.T) {
 			Artifacts:       []*structpb.Value{structpb.NewStringValue("a.csv"), structpb.NewNumberValue(1)},
 		})
 		require.NoError(t, err)
-		require.Len(t, h.events(t, task.GetId()), logged, "that is no transition")
+		require.Len(t, h.events(t, task.GetId()), logged, "this is not a transition")
 		require.Equal(t, map[string]any{"half": true}, updated.GetOutput().AsMap())
 		require.Len(t, updated.GetArtifacts(), 2)
 		require.Equal(t, "a.csv", updated.GetArtifacts()[0].GetStringValue())
@@ -178,7 +178,7 @@ func TestUpdateChangesWhatIsGiven(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, "approval", blocked.GetBlockedReason())
-		require.Equal(t, map[string]any{"half": true}, blocked.GetOutput().AsMap(), "what is not given stays")
+		require.Equal(t, map[string]any{"half": true}, blocked.GetOutput().AsMap(), "a value that is not given stays")
 		events := h.events(t, task.GetId())
 		require.Equal(t, "approval", events[logged].GetPayload().GetFields()["blocked_reason"].GetStringValue())
 
@@ -248,7 +248,7 @@ func TestDependents(t *testing.T) {
 		h.walk(t, both.GetId(), StatusClaimed, StatusCompleted)
 		require.Equal(t, StatusPending, h.status(t, last.GetId()))
 		h.walk(t, one.GetId(), StatusCancelled)
-		require.Equal(t, StatusPending, h.status(t, last.GetId()), "what was called off is not done")
+		require.Equal(t, StatusPending, h.status(t, last.GetId()), "a cancelled task does not count as done")
 		h.walk(t, other.GetId(), StatusCancelled)
 		require.Equal(t, StatusPending, h.status(t, stuck.GetId()))
 
@@ -257,7 +257,7 @@ func TestDependents(t *testing.T) {
 
 		waiting := h.create(t, last.GetId())
 		h.walk(t, last.GetId(), StatusSkipped)
-		require.Equal(t, StatusReady, h.status(t, waiting.GetId()), "what is skipped need not be waited for")
+		require.Equal(t, StatusReady, h.status(t, waiting.GetId()), "nobody has to wait for a skipped task")
 	})
 }
 

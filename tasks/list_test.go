@@ -11,7 +11,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// follow gives the sizes of a list's pages and the names of all tasks on them.
+// follow returns the sizes of a list's pages and the names of all tasks on them.
 func (h *house) follow(t *testing.T, request *openintentv1.ListTasksRequest) (sizes []int, names []string) {
 	t.Helper()
 	for {
@@ -50,7 +50,7 @@ func TestTasksComeInPages(t *testing.T) {
 	})
 }
 
-// Many small values take more on the wire than as text: the answer is bounded, too.
+// Many small values take more bytes on the wire than as text, so the answer has a bound as well.
 func TestAPageOfTasksIsBoundedInBytes(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		numbers := make([]any, 100_000)

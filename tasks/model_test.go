@@ -12,7 +12,7 @@ import (
 	"openintent/intents"
 )
 
-// Whatever is asked for, in whatever order: what the tasks say about themselves must fit together.
+// Whatever callers request, and in whatever order, the fields of the tasks must agree with each other.
 func TestTasksStayConsistent(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		ends := make(map[string]int)
@@ -68,7 +68,7 @@ func (h *house) requireConsistent(r *rapid.T, t *testing.T, changes map[string]i
 			require.True(r, waits, "a pending task waits for another")
 		case StatusSkipped, StatusCancelled:
 		default:
-			require.False(r, waits, "a task at work waits for none")
+			require.False(r, waits, "a task that is not pending waits for none")
 		}
 		ended := status == StatusCompleted || status == StatusCancelled || status == StatusSkipped ||
 			status == StatusFailed && task.GetAttempt() == task.GetMaxAttempts()
@@ -85,7 +85,7 @@ func (h *house) requireConsistent(r *rapid.T, t *testing.T, changes map[string]i
 		require.Equal(r, "task.created", events[0].GetEventType())
 		for i, event := range events[1:] {
 			before, after := events[i].GetPayload().GetFields(), event.GetPayload().GetFields()
-			require.Equal(r, before["status"], after["previous_status"], "the log tells of every step")
+			require.Equal(r, before["status"], after["previous_status"], "the log has every step")
 		}
 		require.Equal(r, string(status), events[len(events)-1].GetPayload().GetFields()["status"].GetStringValue())
 		released := int64(0)

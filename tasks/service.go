@@ -17,7 +17,7 @@ import (
 type Config struct {
 	DB      *database.DB
 	Intents *intents.Service
-	// Logger is told how tasks ended; nil discards.
+	// Logger receives a line for each task that ends; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -42,13 +42,13 @@ func New(cfg Config) *Service {
 // Register adds the service to a gRPC server.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterTaskServiceServer(r, s) }
 
-// OnEnded adds what must happen in the transaction in which a task is completed, cancelled, skipped, or failed for
-// good, with the intent's head locked and the task stored; an error undoes everything. Add hooks before serving.
+// OnEnded adds a hook that runs in the transaction in which a task is completed, cancelled, skipped, or failed for good, after
+// the intent's head is locked and the task is stored. An error of the hook undoes everything. Add hooks before serving.
 func (s *Service) OnEnded(fn func(tx *database.Tx, head *intents.Head, taskID string) error) {
 	s.onEnded = append(s.onEnded, fn)
 }
 
-// Find tells whether a task of the intent has ended. What is no task of the intent is refused as a bad task_id.
+// Find reports whether a task of the intent has ended. It refuses an id that names no task of the intent as a bad task_id.
 func (s *Service) Find(tx *database.Tx, intentNo int64, taskID string) (ended bool, err error) {
 	found, err := some(tx, intentNo, "", []string{taskID})
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Service) Find(tx *database.Tx, intentNo int64, taskID string) (ended bo
 	return found[0].Ended(), nil
 }
 
-// GetTask gives one task to who may read its intent.
+// GetTask returns one task to a caller that may read its intent.
 func (s *Service) GetTask(ctx context.Context, req *openintentv1.GetTaskRequest) (*openintentv1.Task, error) {
 	var task *Task
 	err := s.read(ctx, func(tx *database.Tx, c caller.Caller) error {
@@ -78,7 +78,7 @@ func (s *Service) GetTask(ctx context.Context, req *openintentv1.GetTaskRequest)
 	return reply(task, err)
 }
 
-// ListTasks lists an intent's tasks, oldest first, to who may read the intent.
+// ListTasks lists an intent's tasks, oldest first, for a caller that may read the intent.
 func (s *Service) ListTasks(
 	ctx context.Context, req *openintentv1.ListTasksRequest,
 ) (*openintentv1.ListTasksResponse, error) {
@@ -120,7 +120,7 @@ func (s *Service) ListTasks(
 	return response, nil
 }
 
-// read runs a handler's reading in one snapshot, for the proven caller.
+// read runs a handler's reads in one snapshot, for the proven caller.
 func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Caller) error) error {
 	c, err := caller.Known(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Ca
 	return s.db.Read(ctx, func(tx *database.Tx) error { return fn(tx, c) })
 }
 
-// readable gives the id of an intent that the caller may read, and the refusal of one that it may not.
+// readable returns the id of an intent if the caller may read it, and a refusal otherwise.
 func (s *Service) readable(tx *database.Tx, c caller.Caller, intentNo int64) (intentID string, err error) {
 	head, err := intents.ReadHead(tx, intentNo)
 	if err != nil {

@@ -21,14 +21,14 @@ const idPrefix = "task_"
 
 func newID() string { return idPrefix + ulid.Make().String() }
 
-// wellFormed tells whether a text can be a task's id at all.
+// wellFormed reports whether a text can be a task's id at all.
 func wellFormed(id string) bool {
 	rest, ok := strings.CutPrefix(id, idPrefix)
 	_, err := ulid.ParseStrict(rest)
 	return ok && err == nil
 }
 
-// row is a task as the table holds it: times in microseconds, NULL for what is absent.
+// row is a task as the table stores it: times are in microseconds, and absent values are NULL.
 type row struct {
 	IntentNo             int64  `gorm:"primaryKey;autoIncrement:false"`
 	ID                   string `gorm:"primaryKey"`
@@ -121,7 +121,7 @@ func rowOf(t *Task) (*row, error) {
 	}, err
 }
 
-// locate gives the intent of a task. It never changes, so it may be read before the intent's head is locked.
+// locate returns the intent of a task. A task's intent never changes, so it may be read before the intent's head is locked.
 func locate(tx *database.Tx, id string) (intentNo int64, err error) {
 	if !wellFormed(id) {
 		return 0, ErrNotFound
@@ -134,7 +134,7 @@ func locate(tx *database.Tx, id string) (intentNo int64, err error) {
 	return found.IntentNo, err
 }
 
-// load reads one task with what it depends on and blocks.
+// load reads one task with the tasks that it depends on and those that it blocks.
 func load(tx *database.Tx, intentNo int64, intentID, id string) (*Task, error) {
 	found, err := read(tx.Gorm().Where("intent_no = ? AND id = ?", intentNo, id), intentID)
 	if err != nil {
@@ -146,10 +146,10 @@ func load(tx *database.Tx, intentNo int64, intentID, id string) (*Task, error) {
 	return found[0], connect(tx, found)
 }
 
-// maxBlocks bounds how many tasks that wait for one are named.
+// maxBlocks bounds how many of the tasks that wait for one are listed.
 const maxBlocks = 1000
 
-// sizeOfRow gives the bytes that a task takes on a page, with what it depends on and blocks.
+// sizeOfRow is an SQL expression for the bytes that a task takes on a page, with the tasks that it depends on and blocks.
 var sizeOfRow = fmt.Sprintf(`300 + octet_length(name) + octet_length(description) + octet_length(input)
 	+ COALESCE(octet_length(output), 0) + octet_length(artifacts) + octet_length(capabilities_required)
 	+ COALESCE(octet_length(retry_policy), 0) + COALESCE(octet_length(permissions), 0)
@@ -158,8 +158,8 @@ var sizeOfRow = fmt.Sprintf(`300 + octet_length(name) + octet_length(description
 	+ 32 * (SELECT count(*) FROM (SELECT 1 FROM task_dependencies d
 		WHERE d.intent_no = tasks.intent_no AND d.depends_on = tasks.id LIMIT %d) AS waiting)`, maxBlocks)
 
-// list reads the tasks of an intent on a page that begins after a time of creation, oldest first, with what they depend
-// on and block; status is empty for all.
+// list reads a page of an intent's tasks that begins after a time of creation, oldest first, with the tasks that they depend
+// on and block. An empty status selects all tasks.
 func list(
 	tx *database.Tx, page *pages.Page, intentNo int64, intentID string, status Status, after int64,
 ) ([]*Task, error) {
@@ -178,7 +178,7 @@ func list(
 	return found, connect(tx, found)
 }
 
-// some reads those of the tasks that are the intent's, oldest first, without what they depend on.
+// some reads those of the given tasks that belong to the intent, oldest first, without their dependencies.
 func some(tx *database.Tx, intentNo int64, intentID string, ids []string) ([]*Task, error) {
 	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !wellFormed(id) })
 	if len(possible) == 0 {
@@ -205,8 +205,8 @@ func read(query *gorm.DB, intentID string) ([]*Task, error) {
 	return tasks, nil
 }
 
-// connect fills DependsOn, in the order in which it was given, and the first of Blocks, oldest first, of tasks of one
-// intent.
+// connect fills in DependsOn and Blocks of tasks of one intent: DependsOn in the order in which the request gave it, Blocks
+// oldest first and up to maxBlocks.
 func connect(tx *database.Tx, tasks []*Task) error {
 	byID, ids := make(map[string]*Task, len(tasks)), make([]string, len(tasks))
 	for i, t := range tasks {
@@ -268,7 +268,7 @@ func save(tx *database.Tx, t *Task) error {
 	return tx.Gorm().Model(r).Select("*").Updates(r).Error
 }
 
-// saveStatuses stores status and version of several tasks of one intent at once.
+// saveStatuses stores status and version of several tasks of one intent in one round trip.
 func saveStatuses(tx *database.Tx, tasks []*Task) error {
 	n := len(tasks)
 	nos, ids, statuses, versions := make([]int64, n), make([]string, n), make([]string, n), make([]int64, n)
@@ -281,7 +281,7 @@ func saveStatuses(tx *database.Tx, tasks []*Task) error {
 	)...)
 }
 
-// released gives the pending tasks that depended on the given one and now wait for none any longer.
+// released returns the pending tasks that depend on the given one and no longer wait for any task.
 func released(tx *database.Tx, intentNo int64, id string) (ids []string, err error) {
 	const query = `
 		SELECT t.id

@@ -7,7 +7,7 @@ import (
 	"openintent/jsonvalue"
 )
 
-// Status is where a task stands; see the package comment for the transitions.
+// Status is a task's state; see the package comment for the transitions.
 type Status string
 
 // The statuses.
@@ -32,10 +32,10 @@ var transitions = map[Status][]Status{
 	StatusFailed:  {StatusReady, StatusCancelled}, // while attempts are left
 }
 
-// satisfies tells whether a task that depends on one in this status need not wait for it any longer.
+// satisfies reports whether a dependent task no longer has to wait for a task in this status.
 func (s Status) satisfies() bool { return s == StatusCompleted || s == StatusSkipped }
 
-// Task is a piece of an intent's work. Empty texts, nil bytes and zero times stand for what is absent.
+// Task is a piece of an intent's work. Empty texts, nil bytes and zero times stand for absent values.
 type Task struct {
 	IntentNo          int64
 	IntentID          string
@@ -50,7 +50,7 @@ type Task struct {
 	Artifacts            []byte
 	AssignedAgent        string
 	CapabilitiesRequired []string
-	// DependsOn are the tasks that must end well first, Blocks those that wait for this one.
+	// DependsOn are the tasks that must be completed or skipped first; Blocks are those that wait for this one.
 	DependsOn, Blocks []string
 	ParentTaskID      string
 	RetryPolicy       jsonvalue.Object
@@ -58,16 +58,16 @@ type Task struct {
 	// Attempt is how many attempts have begun, out of MaxAttempts.
 	Attempt, MaxAttempts int64
 	BlockedReason        string
-	// Permissions and Error are JSON texts of any kind of value.
+	// Permissions and Error are JSON texts of values of any kind.
 	Permissions, Error []byte
 	Metadata           jsonvalue.Object
-	// CreatedAt strictly rises in an intent.
+	// CreatedAt strictly increases from task to task of an intent.
 	CreatedAt time.Time
-	// StartedAt is when the first attempt began, CompletedAt when the task ended, however it did.
+	// StartedAt is when the first attempt began; CompletedAt is when the task ended, in whatever way.
 	StartedAt, CompletedAt time.Time
 }
 
-// Ended tells whether the task is over for good.
+// Ended reports whether the task is over for good.
 func (t *Task) Ended() bool {
 	switch t.Status {
 	case StatusCompleted, StatusCancelled, StatusSkipped:
@@ -78,7 +78,7 @@ func (t *Task) Ended() bool {
 	return false
 }
 
-// mayBecome is nil for a legal transition. That a pending task's dependencies are met is for the caller to know.
+// mayBecome returns nil for a legal transition. It does not check whether a pending task's dependencies are met.
 func (t *Task) mayBecome(next Status) error {
 	if t.Ended() || !slices.Contains(transitions[t.Status], next) {
 		return invalidTransition(t, next)

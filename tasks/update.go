@@ -11,7 +11,8 @@ import (
 	"openintent/jsonvalue"
 )
 
-// UpdateTask changes a task's status and what belongs to it, on the version that the request names.
+// UpdateTask changes a task's status and the values that belong to it, if the task still has the version that the request
+// names.
 func (s *Service) UpdateTask(ctx context.Context, req *openintentv1.UpdateTaskRequest) (*openintentv1.Task, error) {
 	if req.ExpectedVersion == nil {
 		return nil, errVersionRequired
@@ -32,7 +33,7 @@ func (s *Service) UpdateTask(ctx context.Context, req *openintentv1.UpdateTaskRe
 		if req.GetExpectedVersion() != c.task.Version {
 			return versionMismatch(c.task.Version)
 		}
-		// A pending task becomes ready in the transaction that ends what it waits for, never by request.
+		// A pending task becomes ready in the transaction that ends the last task it waits for, never by request.
 		if given.status == StatusReady && c.task.Status == StatusPending {
 			return errUnmet
 		}
@@ -40,8 +41,8 @@ func (s *Service) UpdateTask(ctx context.Context, req *openintentv1.UpdateTaskRe
 	})
 }
 
-// ClaimTask takes a ready task on, for the caller or, when the operator calls, for the agent that it names. A task that
-// was assigned to another agent beforehand is that agent's to claim.
+// ClaimTask takes a ready task on, for the caller or, when the operator calls, for the agent that it names. If the task was
+// assigned to an agent beforehand, only that agent may claim it.
 func (s *Service) ClaimTask(ctx context.Context, req *openintentv1.ClaimTaskRequest) (*openintentv1.Task, error) {
 	return s.change(ctx, req.GetTaskId(), req.GetAgentId(), func(c *change) error {
 		switch {
@@ -54,7 +55,7 @@ func (s *Service) ClaimTask(ctx context.Context, req *openintentv1.ClaimTaskRequ
 	})
 }
 
-// CompleteTask ends a claimed or running task well.
+// CompleteTask completes a claimed or running task.
 func (s *Service) CompleteTask(
 	ctx context.Context, req *openintentv1.CompleteTaskRequest,
 ) (*openintentv1.Task, error) {
@@ -70,7 +71,7 @@ func (s *Service) CompleteTask(
 	})
 }
 
-// FailTask ends an attempt badly; the task is over if it was the last one.
+// FailTask ends an attempt as failed; the task has ended if this was its last attempt.
 func (s *Service) FailTask(ctx context.Context, req *openintentv1.FailTaskRequest) (*openintentv1.Task, error) {
 	reason, err := errorText(req.GetError())
 	if err != nil {
@@ -84,8 +85,8 @@ func (s *Service) FailTask(ctx context.Context, req *openintentv1.FailTaskReques
 	})
 }
 
-// change runs one change of a task in a transaction: with the intent's head locked, it reads the task, lets
-// decide refuse or apply the change, and stores the next version. The agent is the one the change is for; the caller when empty.
+// change runs one change of a task in a transaction. It locks the intent's head, reads the task, lets decide refuse or apply
+// the change, and stores the next version. The change is for the given agent, or for the caller if agent is empty.
 func (s *Service) change(
 	ctx context.Context, taskID, agent string, decide func(*change) error,
 ) (*openintentv1.Task, error) {
@@ -124,7 +125,7 @@ func (s *Service) change(
 	return reply(task, err)
 }
 
-// update is what a request changes; zero values stay as they are.
+// update is what a request changes. A zero value leaves the task's value as it is.
 type update struct {
 	status        Status
 	assignedAgent string
@@ -169,13 +170,13 @@ func (u update) empty() bool {
 		u.output.IsNull() && u.artifacts == nil && u.err == nil
 }
 
-// disposes tells whether the update ends a task that nobody has worked on, or gives it to another agent than the actor.
+// disposes reports whether the update cancels or skips the task, or gives it to an agent other than the actor.
 func (u update) disposes(actor string) bool {
 	return u.status == StatusCancelled || u.status == StatusSkipped || u.assignedAgent != "" && u.assignedAgent != actor
 }
 
-// apply makes the transition that was asked for, if it is a legal one, changes what else was given, and logs the
-// transition with the task as it then is. Nothing is stored yet.
+// apply makes the requested transition if it is legal, sets the other given values, and logs the transition with the changed
+// task. It does not store the task.
 func (c *change) apply(u update) error {
 	t := c.task
 	if u.status == "" {
@@ -198,7 +199,7 @@ func (c *change) apply(u update) error {
 	return c.logAt(position, at, eventOf(previous, t.Status), previous)
 }
 
-// fill makes the task's next version with what was given.
+// fill makes the task's next version with the given values.
 func (u update) fill(t *Task) {
 	t.Version++
 	if u.assignedAgent != "" {

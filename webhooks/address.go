@@ -8,22 +8,22 @@ import (
 	"syscall"
 )
 
-// errForbidden is a connection attempt to an address that the guard refuses.
+// errForbidden refuses a connection to an address that the guard does not permit.
 var errForbidden = errors.New("the address is private or reserved")
 
-// guard decides which addresses may be connected to.
+// guard decides which addresses a post may connect to.
 type guard struct {
 	allowed []netip.Prefix
 }
 
-// forbidden4 is what of IPv4 is no one's public address (IANA's special-purpose registry), and a metadata service of
-// cloud machines that hides behind a public one.
+// forbidden4 are the IPv4 networks without public addresses (IANA's special-purpose registry), and the public address of a
+// cloud's metadata service.
 var forbidden4 = prefixes(
 	"0.0.0.0/8",        // this network, unspecified
 	"10.0.0.0/8",       // private
 	"100.64.0.0/10",    // shared by carriers
 	"127.0.0.0/8",      // loopback
-	"168.63.129.16/32", // a cloud's own services, reachable from its machines only
+	"168.63.129.16/32", // internal services of a cloud, reachable only from its machines
 	"169.254.0.0/16",   // link-local, metadata of cloud machines
 	"172.16.0.0/12",    // private
 	"192.0.0.0/24",     // protocol assignments
@@ -37,7 +37,7 @@ var forbidden4 = prefixes(
 	"240.0.0.0/4",      // reserved, broadcast
 )
 
-// global6 is the only part of IPv6 that holds public addresses; forbidden6 are the exceptions within it.
+// global6 is the only part of IPv6 with public addresses; forbidden6 are the exceptions within it.
 var (
 	global6    = netip.MustParsePrefix("2000::/3")
 	forbidden6 = prefixes(
@@ -46,7 +46,7 @@ var (
 		"2002::/16",     // 6to4, which embeds an IPv4 address
 		"3fff::/20",     // documentation
 	)
-	// translated embeds an IPv4 address in its last four bytes (NAT64): that one counts.
+	// translated is the network of addresses with an IPv4 address in their last four bytes (NAT64); the guard judges that one.
 	translated = netip.MustParsePrefix("64:ff9b::/96")
 )
 
@@ -71,7 +71,7 @@ func newGuard(networks string) (guard, error) {
 		case err != nil:
 			return guard{}, fmt.Errorf("%q is no network; write one as 10.1.0.0/16 or fd00:1::/32", text)
 		case network.Addr().Is4In6():
-			return guard{}, fmt.Errorf("%q is an IPv4 network in the clothes of IPv6; write it as 10.1.0.0/16", text)
+			return guard{}, fmt.Errorf("%q is an IPv4 network mapped into IPv6; write it as 10.1.0.0/16", text)
 		case network != network.Masked():
 			return guard{}, fmt.Errorf("%q has bits set beyond its length; the network is %s", text, network.Masked())
 		}
@@ -80,7 +80,7 @@ func newGuard(networks string) (guard, error) {
 	return g, nil
 }
 
-// permits tells whether an address may be connected to.
+// permits reports whether a post may connect to an address.
 func (g guard) permits(address netip.Addr) bool {
 	address = address.WithZone("").Unmap()
 	if contains(g.allowed, address) {
@@ -96,7 +96,7 @@ func (g guard) permits(address netip.Addr) bool {
 	return global6.Contains(address) && !contains(forbidden6, address)
 }
 
-// control is a net.Dialer's: it is asked for each address just before the connection attempt.
+// control is the Control function of a net.Dialer, which calls it for each address just before it connects.
 func (g guard) control(_, address string, _ syscall.RawConn) error {
 	resolved, err := netip.ParseAddrPort(address)
 	if err != nil || !g.permits(resolved.Addr()) {

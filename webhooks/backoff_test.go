@@ -28,7 +28,7 @@ func TestBackoffSpreads(t *testing.T) {
 	for range 100 {
 		seen[Backoff(10, 0)] = true
 	}
-	assert.Greater(t, len(seen), 50, "those who failed together must not come back together")
+	assert.Greater(t, len(seen), 50, "posts that failed together must not be tried again together")
 }
 
 func TestBackoffWaitsAtLeastAsLongAsTheEndpointAsks(t *testing.T) {
@@ -65,7 +65,7 @@ func FuzzRetryAfter(f *testing.F) {
 	now := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, header string) {
 		if wait := retryAfter(header, now); wait < 0 || wait > maxRetryAfter {
-			t.Fatalf("%q gives %s", header, wait)
+			t.Fatalf("%q is read as %s", header, wait)
 		}
 	})
 }

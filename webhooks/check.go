@@ -16,11 +16,11 @@ const (
 	nameLetters   = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 )
 
-// What is wrong with a URL, as a sentence without its full stop for the one who gave it.
+// These errors say what is wrong with a URL, as a sentence without its full stop, for the person who gave the URL.
 var (
 	errTooLong    = errors.New("a webhook's URL has at most 2048 bytes")
 	errCharacters = errors.New("a webhook's URL is written in visible ASCII; percent-encode other characters, and write an international host name as xn--")
-	errUnreadable = errors.New("this is no URL; write one such as https://example.com/hook")
+	errUnreadable = errors.New("this is not a URL; write one such as https://example.com/hook")
 	errScheme     = errors.New("a webhook's URL begins with https:// or http://")
 	errUser       = errors.New("a webhook's URL holds no user name or password; every post is signed instead")
 	errFragment   = errors.New("a webhook's URL has no fragment; leave out # and what follows")
@@ -32,14 +32,14 @@ var (
 	errReserved   = errors.New("the address is private, loopback, link-local or otherwise reserved, and the server's configuration does not allow it")
 )
 
-// Check refuses a URL that Post would not post to, as far as its text tells; where a name leads is looked at when
-// connecting. The error is a sentence, without its full stop, for the one who gave the URL.
+// Check refuses a URL that Post would not post to, as far as the text of the URL shows this. It does not resolve names; Post
+// does when it connects. The error is a sentence, without its full stop, for the person who gave the URL.
 func (s *Sender) Check(rawURL string) error {
 	_, err := s.parse(rawURL)
 	return err
 }
 
-// parse checks a URL and takes it apart.
+// parse checks a URL and splits it into its parts.
 func (s *Sender) parse(rawURL string) (*url.URL, error) {
 	if len(rawURL) > maxURLBytes {
 		return nil, errTooLong
@@ -80,8 +80,8 @@ func checkPort(parsed *url.URL) error {
 	return nil
 }
 
-// checkHost refuses what is neither a name nor an address in its usual form, and addresses that the guard refuses. The
-// unusual forms (one number, octal, hexadecimal) that resolvers take for an IPv4 address are refused altogether.
+// checkHost refuses a host that is neither a name nor an address in its usual form, and addresses that the guard refuses. It
+// refuses all unusual forms (one number, octal, hexadecimal) that resolvers read as an IPv4 address.
 func (s *Sender) checkHost(parsed *url.URL) error {
 	host := parsed.Hostname()
 	if strings.HasPrefix(parsed.Host, "[") {
@@ -119,7 +119,7 @@ func (s *Sender) checkAddress(host string) error {
 	return nil
 }
 
-// isName tells whether a host is made as names are.
+// isName reports whether a host has the form of a name.
 func isName(host string) bool {
 	if len(host) > maxNameBytes {
 		return false
@@ -132,7 +132,7 @@ func isName(host string) bool {
 	return true
 }
 
-// isNumber tells whether a name's last label makes resolvers take the whole for an IPv4 address.
+// isNumber reports whether resolvers would read a whole name as an IPv4 address because of its last label.
 func isNumber(label string) bool {
 	if digits, hexadecimal := strings.CutPrefix(label, "0x"); hexadecimal {
 		return strings.Trim(digits, "0123456789abcdef") == ""
@@ -140,8 +140,8 @@ func isNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// endpointOf names what shares a circuit and a bound: what a URL leads to, in one spelling. Many agents may live behind one
-// host and port, so that these alone would let one agent's failures keep posts from the others.
+// endpointOf returns the URL in one spelling. Posts to the same endpoint share a circuit and a bound. Many agents may be behind
+// one host and port, so if only these counted, one agent's failures would keep posts from the others.
 func endpointOf(parsed *url.URL) string {
 	port := parsed.Port()
 	if port == "" {

@@ -89,8 +89,8 @@ func TestAnEndpointIsWhatAURLLeadsTo(t *testing.T) {
 	assert.Equal(t, "https://[2606:4700::1111]:8443/", s.Endpoint("https://[2606:4700::1111]:8443"))
 }
 
-// asResolversRead gives the IPv4 address that lenient resolvers take a host for: one to four decimal, octal or
-// hexadecimal numbers, the last of which fills what is left.
+// asResolversRead returns the IPv4 address that lenient resolvers read from a host: one to four decimal, octal or hexadecimal
+// numbers, of which the last fills the remaining bytes.
 func asResolversRead(host string) (netip.Addr, bool) {
 	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
 	if len(parts) > 4 {
@@ -129,7 +129,7 @@ func FuzzCheck(f *testing.F) {
 		if err := s.Check(rawURL); err != nil {
 			return
 		}
-		// What was taken leads where the text says, read by the eyes of others.
+		// An accepted URL leads where its text says, even for other programs that read it.
 		parsed, err := url.Parse(rawURL)
 		require.NoError(t, err)
 		require.Nil(t, parsed.User)

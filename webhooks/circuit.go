@@ -13,7 +13,7 @@ const (
 	// The pause of an open circuit doubles from the first to the longest while probes fail.
 	firstPause   = 5 * time.Second
 	longestPause = 5 * time.Minute
-	// probeWait is what those are told who come while a probe is under way.
+	// probeWait is how long posts are asked to wait if they come while a probe is under way.
 	probeWait = time.Second
 )
 
@@ -24,12 +24,12 @@ const (
 //	   └────────────── success ───────────┼──────────────── success ───────────────┤
 //	                                      └── failure (the pause doubles) ─────────┘
 //
-// A success always closes it. A failure counts only for the state in which its post was admitted, so that posts which
-// were under way when the circuit opened do not lengthen the pause.
+// A success always closes the circuit. A failure counts only in the state in which its post was admitted, so posts that were
+// under way when the circuit opened do not lengthen the pause.
 type circuit struct {
 	mutex    sync.Mutex
 	failures int
-	// pause is 0 while closed, and the latest of pauses while not.
+	// pause is 0 while the circuit is closed, and otherwise the latest of pauses.
 	pause     time.Duration
 	pauses    backoff.ExponentialBackOff
 	openUntil time.Time
@@ -40,17 +40,18 @@ type circuit struct {
 	era int
 }
 
-// outcome is what a post tells the circuit.
+// outcome is how a post ended, as far as the circuit is concerned.
 type outcome int
 
 const (
 	succeeded outcome = iota
 	failed
-	// undecided says nothing about the endpoint: the post was given up by its caller.
+	// undecided says nothing about the endpoint, because the caller gave the post up.
 	undecided
 )
 
-// admit asks for one post. Refused, it tells how long to wait; else settle must be called with the era.
+// admit asks for permission for one post. If the circuit refuses, wait is how long to wait. Otherwise wait is 0, and the caller
+// must call settle with the era.
 func (c *circuit) admit(now time.Time) (era int, wait time.Duration) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -63,14 +64,14 @@ func (c *circuit) admit(now time.Time) (era int, wait time.Duration) {
 	return c.era, 0
 }
 
-// waiting tells how long the circuit will refuse posts; 0 when one may try.
+// waiting returns how long the circuit will refuse posts; 0 means that one may try.
 func (c *circuit) waiting(now time.Time) time.Duration {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.held(now)
 }
 
-// working tells whether the endpoint has answered, and its last post did not fail.
+// working reports whether the endpoint has ever answered and its last post did not fail.
 func (c *circuit) working() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -87,7 +88,7 @@ func (c *circuit) held(now time.Time) time.Duration {
 	return max(c.openUntil.Sub(now), 0)
 }
 
-// settle takes note of how an admitted post ended.
+// settle notes how an admitted post ended.
 func (c *circuit) settle(era int, how outcome, now time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -36,7 +36,7 @@ func TestACircuitOpensAfterFailuresInARow(t *testing.T) {
 	for range failuresToOpen - 1 {
 		fail(t, c, noon)
 	}
-	assert.Zero(t, c.waiting(noon), "a success in between begins the count anew")
+	assert.Zero(t, c.waiting(noon), "a success in between resets the count")
 	fail(t, c, noon)
 	assert.Equal(t, firstPause, c.waiting(noon))
 	_, wait := c.admit(noon.Add(time.Second))
@@ -53,7 +53,7 @@ func TestAnOpenCircuitAdmitsASingleProbe(t *testing.T) {
 	c.settle(era, succeeded, later)
 	assert.Zero(t, c.waiting(later))
 	fail(t, c, later)
-	assert.Zero(t, c.waiting(later), "closed, it takes as many failures as ever")
+	assert.Zero(t, c.waiting(later), "once closed, the circuit needs as many failures as before")
 }
 
 func TestThePauseGrowsWhileProbesFail(t *testing.T) {
@@ -69,7 +69,7 @@ func TestThePauseGrowsWhileProbesFail(t *testing.T) {
 	for range failuresToOpen {
 		fail(t, c, now)
 	}
-	assert.Equal(t, firstPause, c.waiting(now), "after a success it begins short again")
+	assert.Equal(t, firstPause, c.waiting(now), "after a success the pauses begin short again")
 }
 
 func TestPostsFromBeforeTheOpeningDoNotLengthenThePause(t *testing.T) {
@@ -86,7 +86,7 @@ func TestPostsFromBeforeTheOpeningDoNotLengthenThePause(t *testing.T) {
 	_, wait = c.admit(noon.Add(firstPause))
 	assert.Equal(t, probeWait, wait, "the probe is still under way")
 	c.settle(early, succeeded, noon.Add(firstPause))
-	assert.Zero(t, c.waiting(noon.Add(firstPause)), "a success is a success")
+	assert.Zero(t, c.waiting(noon.Add(firstPause)), "a success always closes the circuit")
 	c.settle(probe, failed, noon.Add(firstPause))
 	assert.Zero(t, c.waiting(noon.Add(firstPause)))
 }

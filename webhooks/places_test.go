@@ -40,8 +40,8 @@ func TestEndpointsThatFailDoNotTakeThePlacesOfOthers(t *testing.T) {
 	post.Wait()
 }
 
-// However many new URLs are tried that hang, those that have answered once find places, and a new one that answers is among
-// them from then on.
+// However many new URLs hang, endpoints that have answered once find places. A new endpoint that answers is one of them from
+// then on.
 func TestEndpointsThatNeverAnsweredDoNotTakeThePlacesOfOthers(t *testing.T) {
 	arrived := make(chan struct{}, Concurrency)
 	hanging := raw(t, func(c net.Conn) {
@@ -65,7 +65,7 @@ func TestEndpointsThatNeverAnsweredDoNotTakeThePlacesOfOthers(t *testing.T) {
 	}
 	assert.Empty(t, s.working)
 	assert.True(t, s.Post(t.Context(), to(proven.URL)).Delivered)
-	assert.Equal(t, http.StatusNotFound, s.Post(t.Context(), to(refusing.URL)).Status, "one that refuses works")
+	assert.Equal(t, http.StatusNotFound, s.Post(t.Context(), to(refusing.URL)).Status, "an endpoint that refuses a post works")
 	cancel()
 	posts.Wait()
 }
@@ -92,7 +92,7 @@ func TestPostsToOneEndpointAreBounded(t *testing.T) {
 	for range Concurrency {
 		<-arrived
 	}
-	assert.True(t, s.Post(t.Context(), to(other.URL)).Delivered, "a full endpoint holds up no other")
+	assert.True(t, s.Post(t.Context(), to(other.URL)).Delivered, "a full endpoint does not delay another")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.True(t, s.Post(ended, to(server.URL)).Held)
@@ -101,7 +101,7 @@ func TestPostsToOneEndpointAreBounded(t *testing.T) {
 	assert.EqualValues(t, Concurrency, most.Load())
 }
 
-// What is posted is made when it is about to be sent, and may be nothing by then.
+// Post makes the body right before it sends the request, and there may be nothing to post at that time.
 func TestABodyIsMadeWhenThereIsAPlace(t *testing.T) {
 	arrived, proceed := make(chan struct{}, Concurrency+1), make(chan struct{})
 	server := serve(t, func(http.ResponseWriter, *http.Request) {
@@ -127,5 +127,5 @@ func TestABodyIsMadeWhenThereIsAPlace(t *testing.T) {
 	close(proceed)
 	posts.Wait()
 	assert.Empty(t, arrived)
-	assert.Zero(t, s.Held(server.URL), "nothing is said about the endpoint")
+	assert.Zero(t, s.Held(server.URL), "the circuit learns nothing about the endpoint")
 }

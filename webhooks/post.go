@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// drainedBytes and drainTime bound what is read of an answer's body, so that its connection can serve again.
+	// drainedBytes and drainTime bound how much of an answer's body Post reads, so that it can use the connection again.
 	drainedBytes = 4 << 10
 	drainTime    = time.Second
 )
@@ -22,12 +22,12 @@ const (
 // Request is one post.
 type Request struct {
 	URL string
-	// Secret signs it; as NewSecret makes them.
+	// Secret signs the post. It has the form of a secret from NewSecret.
 	Secret string
-	// ID names what is posted, the same at each attempt; it holds no dot.
+	// ID identifies the post's content, with the same value for each attempt; it contains no dot.
 	ID string
-	// Body makes what is posted, JSON, once there is a place for the post: what it tells may have changed while that was
-	// waited for. Of nil nothing is posted.
+	// Body makes the JSON to post once there is a place for the post, because its content may have changed during the wait. If
+	// it returns nil, nothing is posted.
 	Body func(ctx context.Context) []byte
 }
 
@@ -35,22 +35,22 @@ type Request struct {
 type Result struct {
 	// Delivered is true after an answer of 200 to 299.
 	Delivered bool
-	// Status is the answer's; 0 when there was none.
+	// Status is the answer's status; 0 if there was no answer.
 	Status int
-	// RetryAfter is how long the endpoint asked to be left alone, an hour at most; of a post that was held: how long it will
-	// be. 0: not said.
+	// RetryAfter is how long the endpoint asked us to wait, an hour at most. For a post that was held because the endpoint
+	// failed, it is how long the circuit stays open. 0 means that it is unknown.
 	RetryAfter time.Duration
-	// Gone is true when the endpoint says that it is no more (410).
+	// Gone is true if the endpoint answered that it no longer exists (410).
 	Gone bool
-	// Held is true when no attempt was made, because the endpoint failed too often or the context ended.
+	// Held is true if the endpoint failed too often, so that no attempt was made, or if the context ended before an answer.
 	Held bool
-	// Empty is true when no attempt was made, because there was nothing to post.
+	// Empty is true if no attempt was made because there was nothing to post.
 	Empty bool
-	// Problem says in a public sentence why it was not delivered; empty when it was.
+	// Problem says in a public sentence why the request was not delivered; it is empty if it was.
 	Problem string
 }
 
-// Post posts once and returns when the answer's status is known, at most Config.Timeout after a place was free.
+// Post posts once. It returns when it knows the answer's status, at most Config.Timeout after a place was free.
 func (s *Sender) Post(ctx context.Context, request Request) Result {
 	parsed, err := s.parse(request.URL)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Sender) Post(ctx context.Context, request Request) Result {
 	if wait > 0 {
 		return Result{Held: true, RetryAfter: wait, Problem: "The endpoint failed too often and is left alone for a while."}
 	}
-	how := undecided // also when something panics
+	how := undecided // stays so if something panics
 	defer func() { endpoint.circuit.settle(era, how, s.now()) }()
 	body := request.Body(ctx)
 	if body == nil {
@@ -95,7 +95,7 @@ func (s *Sender) exchange(ctx context.Context, to *url.URL, request Request, bod
 	post.Header.Set("Webhook-Timestamp", timestamp(at))
 	post.Header.Set("Webhook-Signature", signature)
 
-	// The transport itself, and no client around it, follows no redirects.
+	// A bare transport, without a client around it, follows no redirects.
 	answer, err := s.transport.RoundTrip(post)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -105,11 +105,11 @@ func (s *Sender) exchange(ctx context.Context, to *url.URL, request Request, bod
 	}
 	defer answer.Body.Close()
 	defer time.AfterFunc(drainTime, cancel).Stop()
-	_, _ = io.CopyN(io.Discard, answer.Body, drainedBytes) // the status has decided
+	_, _ = io.CopyN(io.Discard, answer.Body, drainedBytes) // an error does not matter, because the status decides
 	return s.judge(answer)
 }
 
-// judge turns an answer into a result, and into what it says about the endpoint: one that refuses a single post works.
+// judge turns an answer into a result and an outcome for the circuit. An endpoint that refuses a single post still works.
 func (s *Sender) judge(answer *http.Response) (Result, outcome) {
 	result := Result{Status: answer.StatusCode}
 	switch status := answer.StatusCode; {
@@ -132,7 +132,7 @@ func (s *Sender) judge(answer *http.Response) (Result, outcome) {
 	return result, succeeded
 }
 
-// problem says in public words why there was no answer. What the network said goes no further.
+// problem says in public words why there was no answer. It does not repeat the text of the network's error.
 func problem(err error) string {
 	var (
 		resolution *net.DNSError
@@ -140,7 +140,7 @@ func problem(err error) string {
 		operation  *net.OpError
 	)
 	switch {
-	case errors.Is(err, errForbidden), errors.As(err, &resolution): // told apart, they would say which names exist inside
+	case errors.Is(err, errForbidden), errors.As(err, &resolution): // two sentences would reveal which internal names exist
 		return "The endpoint's name could not be resolved, or its address is private or reserved and not allowed here."
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return "The endpoint did not answer in time."

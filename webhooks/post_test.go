@@ -19,10 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// local allows what tests can reach.
+// local allows the addresses that tests can reach.
 const local = "127.0.0.0/8"
 
-// nowhere is what is said of names that lead nowhere and of those that lead inside: which of them it is stays untold.
+// nowhere is the sentence for names that cannot be resolved and for names with an internal address. It does not reveal which of
+// the two a name is.
 const nowhere = "The endpoint's name could not be resolved, or its address is private or reserved and not allowed here."
 
 func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
@@ -32,7 +33,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return server
 }
 
-// raw serves connections by hand: it reads the request and then speaks as the test wants. Connections end with the test.
+// raw serves connections by hand: it reads the request and then calls speak. Connections end with the test.
 func raw(t *testing.T, speak func(connection net.Conn)) (rawURL string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -215,7 +216,7 @@ func TestANameThatLeadsToAReservedAddressIsRefusedWhenConnecting(t *testing.T) {
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	require.NoError(t, err)
 
-	// The resolver is the test's: every name is this machine, as a rebinding name server would say.
+	// The test has its own resolver, which resolves every name to this machine, as a rebinding name server would.
 	s := newSender(t, Config{})
 	resolver := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
@@ -226,7 +227,7 @@ func TestANameThatLeadsToAReservedAddressIsRefusedWhenConnecting(t *testing.T) {
 	s.transport = s.newTransport(dialer.DialContext)
 
 	rawURL := "http://rebinding.example:" + port + "/hook"
-	require.NoError(t, s.Check(rawURL), "its text is innocent")
+	require.NoError(t, s.Check(rawURL), "the text of the URL shows nothing wrong")
 	assert.Equal(t, Result{Problem: nowhere}, s.Post(t.Context(), to(rawURL)))
 	assert.False(t, reached.Load())
 
@@ -237,11 +238,11 @@ func TestANameThatLeadsToAReservedAddressIsRefusedWhenConnecting(t *testing.T) {
 	assert.True(t, reached.Load())
 }
 
-// answerLoopback is a name server on one connection: every name is 127.0.0.1.
+// answerLoopback is a name server on one connection, which resolves every name to 127.0.0.1.
 func answerLoopback(connection net.Conn) {
 	defer func() { _ = connection.Close() }()
 	for {
-		// A pipe is no packet connection, so the resolver speaks as over TCP: each message after its length.
+		// A pipe is not a packet connection, so the resolver sends each message after its length, as over TCP.
 		length := make([]byte, 2)
 		if _, err := io.ReadFull(connection, length); err != nil {
 			return
@@ -327,8 +328,8 @@ func TestAFailingEndpointIsLeftAloneAndFoundAgain(t *testing.T) {
 	}, s.Post(t.Context(), to(server.URL)))
 	assert.EqualValues(t, failuresToOpen, requests.Load())
 	assert.True(t, s.Post(t.Context(), to(other.URL)).Delivered)
-	assert.True(t, s.Post(t.Context(), to(server.URL+"/neighbour")).Delivered, "another agent's behind the same host")
-	assert.Equal(t, firstPause, s.Held(server.URL), "and that says nothing about this one")
+	assert.True(t, s.Post(t.Context(), to(server.URL+"/neighbour")).Delivered, "another agent's endpoint on the same host still gets posts")
+	assert.Equal(t, firstPause, s.Held(server.URL), "the success there does not close the circuit of this one")
 
 	now = now.Add(firstPause)
 	assert.Zero(t, s.Held(server.URL))

@@ -14,13 +14,13 @@ const (
 	// Concurrency is how many posts to one endpoint are under way at most.
 	Concurrency = 4
 
-	// Posts to all endpoints are bounded so that connections do not run out. Those whose last post failed, and those that have
-	// never answered, have places of their own: however many of them hang, those that work find theirs.
+	// These bound the posts to all endpoints together, so that connections do not run out. Endpoints whose last post failed, and
+	// endpoints that have never answered, use separate places. So however many of these hang, working endpoints find a place.
 	workingPlaces = 512
 	failingPlaces = 256
 
 	defaultTimeout = 15 * time.Second
-	// keptEndpoints bounds for how many endpoints circuits are kept.
+	// keptEndpoints bounds the number of endpoints with a circuit in memory.
 	keptEndpoints = 10_000
 
 	dialTimeout        = 5 * time.Second
@@ -30,15 +30,15 @@ const (
 	maxHeaderBytes     = 16 << 10
 )
 
-// Config is what a Sender needs; the zero value serves.
+// Config is what a Sender needs; the zero value is usable.
 type Config struct {
-	// AllowedNetworks may be posted to although they are reserved: comma-separated, as 10.1.0.0/16.
+	// AllowedNetworks lists reserved networks that posts may go to nevertheless: comma-separated, as 10.1.0.0/16.
 	AllowedNetworks string
-	// Version is the program's, for the User-Agent.
+	// Version is the program's version, for the User-Agent.
 	Version string
 	// Timeout bounds one post; 15 seconds when zero.
 	Timeout time.Duration
-	// Now gives the time, for circuits and dates in answers; the machine's when nil.
+	// Now returns the time, for circuits and dates in answers; nil means the machine's clock.
 	Now func() time.Time
 }
 
@@ -50,17 +50,17 @@ type Sender struct {
 	now       func() time.Time
 	transport *http.Transport
 	endpoints *lru.Cache[string, *endpoint]
-	// working and failing hold a token for each post under way.
+	// working and failing contain one token for each post under way.
 	working, failing chan struct{}
 }
 
-// endpoint is what is shared by all posts to one URL.
+// endpoint is the state that all posts to one URL share.
 type endpoint struct {
 	places  chan struct{}
 	circuit circuit
 }
 
-// New makes a Sender. The error is a refusal of the allowed networks, a sentence for the operator.
+// New makes a Sender. Its error refuses the allowed networks, with a sentence for the operator.
 func New(cfg Config) (*Sender, error) {
 	guard, err := newGuard(cfg.AllowedNetworks)
 	if err != nil {
@@ -89,7 +89,8 @@ func New(cfg Config) (*Sender, error) {
 	return s, nil
 }
 
-// newTransport makes what carries the posts. Proxy stays nil on purpose: a proxy would connect for us, behind the guard.
+// newTransport makes the transport for the posts. Proxy stays nil on purpose: a proxy would make the connections itself, and the
+// guard would not see their addresses.
 func (s *Sender) newTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -106,11 +107,11 @@ func (s *Sender) newTransport(dial func(ctx context.Context, network, address st
 	}
 }
 
-// Close gives back what is kept for further posts. Posts that are under way are not disturbed.
+// Close closes idle connections. It does not disturb posts that are under way.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
-// Held tells how long posts to a URL's endpoint would come back Held; 0 when one may be tried. It spares the caller the
-// making of a post that would not be made.
+// Held returns how long posts to a URL's endpoint would return as Held; 0 means that a post may be tried. It saves the caller
+// from preparing a post that would not be sent.
 func (s *Sender) Held(rawURL string) time.Duration {
 	parsed, err := s.parse(rawURL)
 	if err != nil {
@@ -123,7 +124,8 @@ func (s *Sender) Held(rawURL string) time.Duration {
 	return endpoint.circuit.waiting(s.now())
 }
 
-// Endpoint names what URLs lead to, the same for different spellings. URLs that Check refuses share the empty one.
+// Endpoint returns the name of a URL's endpoint, which is the same for different spellings of the URL. It is empty for URLs
+// that Check refuses.
 func (s *Sender) Endpoint(rawURL string) string {
 	parsed, err := s.parse(rawURL)
 	if err != nil {
@@ -135,13 +137,13 @@ func (s *Sender) Endpoint(rawURL string) string {
 func (s *Sender) endpoint(name string) *endpoint {
 	fresh := &endpoint{places: make(chan struct{}, Concurrency)}
 	if known, found, _ := s.endpoints.PeekOrAdd(name, fresh); found {
-		s.endpoints.Get(name) // used just now
+		s.endpoints.Get(name) // marks it as recently used
 		return known
 	}
 	return fresh
 }
 
-// enter waits for a place at the endpoint and among all posts. leave gives both back; entered is false when the context
+// enter waits for a place at the endpoint and a place among all posts. leave frees both places; entered is false if the context
 // ended first.
 func (s *Sender) enter(ctx context.Context, endpoint *endpoint) (leave func(), entered bool) {
 	if !take(ctx, endpoint.places) {

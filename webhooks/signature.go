@@ -29,7 +29,7 @@ func NewSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(secret)
 }
 
-// sign gives the value of the webhook-signature header.
+// sign returns the value of the webhook-signature header.
 func sign(secret, id string, at time.Time, body []byte) (string, error) {
 	encoded, found := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
@@ -42,5 +42,5 @@ func sign(secret, id string, at time.Time, body []byte) (string, error) {
 	return signatureScheme + "," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
 }
 
-// timestamp gives the value of the webhook-timestamp header.
+// timestamp returns the value of the webhook-timestamp header.
 func timestamp(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }

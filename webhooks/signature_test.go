@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The vector that the Standard Webhooks libraries share.
+// This is the test vector that the Standard Webhooks libraries share.
 func TestSignaturesAreThoseOfStandardWebhooks(t *testing.T) {
 	signature, err := sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek",
 		time.Unix(1614265330, 999), []byte(`{"test": 2432232314}`))

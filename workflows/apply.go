@@ -14,7 +14,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Clients are what a file is applied through. Their calls carry the identity of whoever applies it.
+// Clients make the calls that apply a file. The calls carry the identity of the user who applies it.
 type Clients struct {
 	Intents  openintentv1.IntentServiceClient
 	Channels openintentv1.ChannelServiceClient
@@ -22,10 +22,10 @@ type Clients struct {
 
 // Options say where and how a file is applied.
 type Options struct {
-	// IntentID goes before the intent that the file names.
+	// IntentID takes precedence over the intent that the file names.
 	IntentID string
-	// Agent is whom the clients act as, as far as that is known: only intents that this agent made are taken for the
-	// workflow's. Empty: whoever made them.
+	// Agent is the agent that the clients act as, if it is known: then only an intent that this agent made can be the
+	// workflow's. If it is empty, an intent of any agent can be.
 	Agent string
 	// DryRun only finds out what would be done.
 	DryRun bool
@@ -39,7 +39,7 @@ type IntentResult struct {
 	Title string `json:"title"`
 }
 
-// String says it in one line.
+// String describes the result in one line.
 func (r IntentResult) String() string {
 	sign := "="
 	if r.Action == ActionCreate {
@@ -51,32 +51,32 @@ func (r IntentResult) String() string {
 	return fmt.Sprintf("%s intent %s (%s)", sign, r.ID, r.Title)
 }
 
-// Result is what was done; of a dry run, what would be done.
+// Result is what was done or, after a dry run, what would be done.
 type Result struct {
 	DryRun bool `json:"dry_run"`
-	// Intent is nil when none was found or made.
+	// Intent is nil if none was found or made.
 	Intent *IntentResult `json:"intent"`
-	// Channels in the order of the file. Of a channel whose change failed half-way, what was done.
+	// Channels are the changes in the order of the file. If a change failed half-way, they include the part that was done.
 	Channels []Change `json:"channels"`
 }
 
-// ErrIntentEnded is a file applied to an intent that was named and has ended.
+// ErrIntentEnded refuses to apply a file to a named intent that has ended.
 var ErrIntentEnded = errors.New("it has ended and takes no channels; name another intent")
 
 // CallError is a call that failed. Unwrap gives the call's own error, with its code.
 type CallError struct {
-	// Doing says what the call was for, with the place in the file where one is the cause.
+	// Doing says what the call was for, and which place in the file caused it, if one did.
 	Doing string
 	cause error
 }
 
 func (e *CallError) Error() string { return e.Doing + ": " + status.Convert(e.cause).Message() }
 
-// Unwrap gives the call's own error.
+// Unwrap returns the call's own error.
 func (e *CallError) Unwrap() error { return e.cause }
 
-// anySize is for answers that may be larger than gRPC's default: channels with many members, intents with large states.
-// The server bounds them.
+// anySize allows answers that are larger than gRPC's default: channels with many members, intents with large states. The
+// server bounds their size.
 var anySize = grpc.MaxCallRecvMsgSize(math.MaxInt32)
 
 // application is a file being applied.
@@ -86,7 +86,7 @@ type application struct {
 	options Options
 }
 
-// Apply brings the intent's channels to what the file says. With an error comes what was done before it.
+// Apply changes the intent's channels to what the file says. Together with an error it returns what was done before.
 func Apply(ctx context.Context, clients Clients, file *File, options Options) (*Result, error) {
 	a := &application{clients, file, options}
 	result := &Result{DryRun: options.DryRun, Channels: []Change{}}
@@ -140,7 +140,7 @@ func (a *application) openChannels(ctx context.Context, intentID string) ([]*ope
 	}
 }
 
-// carryOut makes one change and gives what of it was done.
+// carryOut makes one change and returns the part of it that was done.
 func (a *application) carryOut(ctx context.Context, intentID string, change Change) (done Change, err error) {
 	switch change.Action {
 	case ActionCreate:
@@ -152,7 +152,7 @@ func (a *application) carryOut(ctx context.Context, intentID string, change Chan
 	}
 }
 
-// create makes a channel. If somebody else made it in the meantime, it is brought to what the file says.
+// create makes a channel. If somebody else made it in the meantime, create changes it to what the file says.
 func (a *application) create(ctx context.Context, intentID string, change Change) (done Change, err error) {
 	wanted := change.wanted
 	req := &openintentv1.CreateChannelRequest{
@@ -181,7 +181,8 @@ func (a *application) create(ctx context.Context, intentID string, change Change
 	return Change{Action: ActionNone}, err
 }
 
-// update changes an open channel: first it lets in, last it shuts out, so that nobody who is to take part is ever out.
+// update changes an open channel. It adds members first and removes members last, so every agent that should take part can do
+// so all the time.
 func (a *application) update(ctx context.Context, change Change) (done Change, err error) {
 	done = change
 	done.Action, done.Settings, done.Added, done.Removed = ActionNone, []Setting{}, []string{}, []string{}
@@ -208,7 +209,7 @@ func (a *application) update(ctx context.Context, change Change) (done Change, e
 	return done, nil
 }
 
-// request names the settings that change and no others.
+// request returns a request that changes only the settings that differ.
 func (c Change) request() *openintentv1.UpdateChannelRequest {
 	mask := &fieldmaskpb.FieldMask{}
 	for _, setting := range c.Settings {

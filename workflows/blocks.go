@@ -13,8 +13,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// channels reads the block of that name. Names of channels with mistakes are among the names, too, so that nobody is told
-// that they are missing.
+// channels reads the block of that name. It adds the names of all channels to names, even of channels with mistakes, so that
+// handlers of these do not cause another problem.
 func (r *reader) channels(block entry, names map[string]bool) (channels []Channel) {
 	entries := r.entries(block.value, "channels", textKeys)
 	if len(entries) > maxChannels {
@@ -31,7 +31,7 @@ func (r *reader) channels(block entry, names map[string]bool) (channels []Channe
 	return channels
 }
 
-// wrongChannelName says what is wrong with a name, if anything, in the contract's terms.
+// wrongChannelName says what is wrong with a name by the contract's rules; it is empty for a good name.
 func wrongChannelName(name string) string {
 	switch length := utf8.RuneCountInString(name); {
 	case strings.TrimSpace(name) == "":
@@ -46,7 +46,7 @@ func wrongChannelName(name string) string {
 	return ""
 }
 
-// channel reads one channel. "key: null" is the same as leaving the key out.
+// channel reads one channel. "key: null" means the same as leaving the key out.
 func (r *reader) channel(at entry) Channel {
 	channel := Channel{
 		At: at.at, Name: at.name, Policy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT, MaxMessages: defaultMessages,
@@ -107,7 +107,7 @@ func (r *reader) members(e entry) (members []string) {
 		}
 		at := position(item)
 		if first, repeated := lines[name]; repeated {
-			r.problem(at, "the member %s stands here a second time, after line %d; keep one.", quoted(name), first)
+			r.problem(at, "the member %s appears here a second time, after line %d; keep one.", quoted(name), first)
 			continue
 		}
 		lines[name] = at.Line
@@ -117,11 +117,11 @@ func (r *reader) members(e entry) (members []string) {
 	return members
 }
 
-// agentID checks what is to be an agent's id.
+// agentID checks a text that must be an agent's id.
 func (r *reader) agentID(at Position, what, id string) {
 	if err := caller.CheckName(what, id); err != nil {
 		for _, field := range fault.From(err).Fields {
-			r.problem(at, "%s cannot be: %s", field.Path, field.Description)
+			r.problem(at, "%s is not possible: %s", field.Path, field.Description)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (r *reader) policy(node *yaml.Node) openintentv1.MemberPolicy {
 	return openintentv1.MemberPolicy_MEMBER_POLICY_INTENT
 }
 
-// fromJoin reads what members that are added later see, and tells whether that is only what is sent from then on.
+// fromJoin reads the history setting, and reports whether members that are added later see only messages sent after that.
 func (r *reader) fromJoin(node *yaml.Node) bool {
 	if node.Kind != yaml.ScalarNode || node.Value != "all" && node.Value != "from_join" {
 		r.problem(position(node), "history must be all or from_join (what is sent after a member was added), not %s.", kind(node))
@@ -148,8 +148,8 @@ func (r *reader) fromJoin(node *yaml.Node) bool {
 	return node.Value == "from_join"
 }
 
-// agents checks the handlers in the block of that name. They are bound by the agents' own programs; whatever else is said
-// of an agent is for other tools.
+// agents checks the handlers in the block of that name. The agents' own programs use the handlers; everything else in an
+// agent's block is for other tools.
 func (r *reader) agents(block entry, channels map[string]bool) {
 	for _, agent := range r.entries(block.value, "agents", anyKeys) {
 		if agent.value.Kind != yaml.MappingNode {
@@ -197,7 +197,7 @@ func (r *reader) handler(item *yaml.Node, channels map[string]bool) {
 	}
 }
 
-// optional is bounded for what may be empty or nothing.
+// optional is bounded for a text that may be empty or missing.
 func (r *reader) optional(node *yaml.Node, what string, most int) string {
 	if isNull(node) || node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" && node.Value == "" {
 		return ""
@@ -205,7 +205,7 @@ func (r *reader) optional(node *yaml.Node, what string, most int) string {
 	return r.bounded(node, what, most)
 }
 
-// bounded gives a text of at least one and at most so many characters.
+// bounded reads a text of at least one character and at most as many as given.
 func (r *reader) bounded(node *yaml.Node, what string, most int) string {
 	text, ok := r.text(node, what)
 	if !ok {

@@ -1,7 +1,7 @@
-// Package workflows reads workflow files and brings the channels of an intent to what a file says.
+// Package workflows reads workflow files and changes the channels of an intent to what a file says.
 //
-// A workflow file is YAML that several tools read; this package reads what concerns channels (RFC-0021, "YAML Workflow
-// Integration") and leaves the rest to the others:
+// A workflow file is YAML that several tools read. This package reads the part about channels (RFC-0021, "YAML Workflow
+// Integration") and leaves the rest to the other tools:
 //
 //	version: "1.0"                      or   openintent: "1.0"
 //	intent: {title: ...}                     info: {name: ...}
@@ -15,14 +15,14 @@
 //
 // What must hold:
 //
-//   - A file is the whole truth about the channels that it names: what it leaves out has its default. Channels that it does
-//     not name are left alone, and nothing is ever closed.
-//   - Applying a file twice changes nothing the second time, on whichever intent: the one that the caller or the file names,
-//     or the one that an earlier run made, which carries the workflow's name in its constraints.
-//   - Members are added and removed one by one, never replaced as a list, so that what others do at the same time stays.
+//   - A file fully describes the channels that it names: a setting that it leaves out has its default. Apply does not touch
+//     channels that the file does not name, and never closes a channel.
+//   - Applying a file a second time changes nothing. This is true for an intent that the caller or the file names, and for an
+//     intent that an earlier run made, which carries the workflow's name in its constraints.
+//   - Apply adds and removes single members and never replaces the list, so it keeps simultaneous changes by others.
 //   - A dry run makes only calls that read.
 //
-// What happens on failure: a file with mistakes is refused before anything is asked of a server, with all of its mistakes
-// and their places at once. When a call fails in the midst of applying, the Result says what was done until then; a further
-// run does the rest. Two first runs at the same time may make two intents; every later run takes the older one.
+// What happens on failure: Parse refuses a file with mistakes before any call to a server, and reports all mistakes and their
+// places together. If a call fails while the file is applied, the Result says what was done before; another run does the rest.
+// Two simultaneous first runs may make two intents; every later run takes the older one.
 package workflows

@@ -12,7 +12,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Bounds of a file. Those of names, members and numbers are the contract's; a server may be set to narrower ones.
+// Bounds of a file. The bounds of names, members and numbers come from the contract; a server may be configured with lower
+// ones.
 const (
 	maxFileBytes    = 1 << 20
 	maxChannels     = 1000
@@ -31,39 +32,39 @@ const (
 type File struct {
 	// Name is the file's name as it was given, for messages.
 	Name string
-	// Workflow is the name by which later runs find the intent made from the file: info.name, or the intent's title. Empty
-	// when the file gives neither.
+	// Workflow is the name by which later runs find the intent made from the file: info.name, or the intent's title. It is
+	// empty if the file has neither.
 	Workflow string
 	// IntentID is the intent that the file names, or empty.
 	IntentID string
-	// Title and Description are those of the intent to make.
+	// Title and Description are for a new intent.
 	Title, Description string
-	// Channels in the order of the file.
+	// Channels are in the order of the file.
 	Channels []Channel
 }
 
-// Channel is one channel as a file wants it, with defaults for what the file leaves out.
+// Channel is one channel as a file describes it, with defaults for the settings that the file leaves out.
 type Channel struct {
-	// At is where the file names it.
+	// At is where the file names the channel.
 	At   Position
 	Name string
-	// Members in the order of the file, each once.
+	// Members are in the order of the file, each of them once.
 	Members []string
 	Policy  openintentv1.MemberPolicy
 	Audit   bool
 	// TTLSeconds is nil for a channel that stays open until its intent ends.
 	TTLSeconds  *int64
 	MaxMessages int64
-	// FromJoin shows members that are added later only what is sent from then on.
+	// FromJoin hides earlier messages from members that are added later.
 	FromJoin bool
 	// TaskID is empty for a channel of the whole intent.
 	TaskID string
 }
 
-// ErrUnreadable is a file that is not there or cannot be read.
+// ErrUnreadable means that a file does not exist or cannot be read.
 var ErrUnreadable = errors.New("the workflow file cannot be read")
 
-// Load reads a file. Mistakes in it are Problems.
+// Load reads a file. It returns mistakes in the file as Problems.
 func Load(path string) (*File, error) {
 	source, err := os.Open(path)
 	if err != nil {
@@ -77,7 +78,7 @@ func Load(path string) (*File, error) {
 	return Parse(path, text)
 }
 
-// Parse reads the text of a file; the name is for messages. Mistakes are Problems.
+// Parse reads the text of a file; the name is for messages. It returns mistakes in the text as Problems.
 func Parse(name string, text []byte) (*File, error) {
 	r := &reader{name: name}
 	file := r.file(text)
@@ -90,7 +91,7 @@ func Parse(name string, text []byte) (*File, error) {
 func (r *reader) file(text []byte) *File {
 	file := &File{Name: r.name}
 	if len(text) > maxFileBytes {
-		r.problem(Position{1, 1}, "the file is larger than %d bytes; part it.", maxFileBytes)
+		r.problem(Position{1, 1}, "the file is larger than %d bytes; split it.", maxFileBytes)
 		return nil
 	}
 	root := r.document(bytes.TrimPrefix(text, []byte("\ufeff")))
@@ -131,7 +132,7 @@ func (r *reader) file(text []byte) *File {
 // headers says how a file begins.
 const headers = `it begins with version: "1.0" and intent: {title: ...}, or with openintent: "1.0" and info: {name: ...}.`
 
-// header reads either form of the header. That with "openintent" is told by this word, whatever "version" is there.
+// header reads either form of the header. A file with the key "openintent" has the second form, whatever its "version" says.
 func (r *reader) header(file *File, begin Position, top map[string]entry) {
 	if format, given := top["openintent"]; given {
 		r.format(format)
@@ -177,7 +178,7 @@ func (r *reader) info(file *File, begin Position, top map[string]entry) {
 	}
 }
 
-// intent reads which intent is meant, or what the one to make is called.
+// intent reads the id of the intent, or the title and description for a new one.
 func (r *reader) intent(file *File, node *yaml.Node) {
 	for _, e := range r.entries(node, "intent", anyKeys) {
 		switch e.name {

@@ -92,7 +92,7 @@ func TestParseTakes(t *testing.T) {
 	}
 }
 
-// begin is a header in one line, so that what follows begins on line 2.
+// begin is a header in one line, so the text after it begins on line 2.
 const begin = "version: '1.0'\n"
 
 func TestParseNamesEachMistakeWithItsPlace(t *testing.T) {
@@ -135,8 +135,8 @@ func TestParseNamesEachMistakeWithItsPlace(t *testing.T) {
 			begin + "channels:\n  " + strings.Repeat("é", 129) + ": {}\n",
 			[]string{`3:3: the channel's name "` + strings.Repeat("é", 60) + `..." has 129 characters; it has 128 at most.`},
 		},
-		"the same channel twice": {begin + "channels:\n  a: {}\n  b: {}\n  a: {}\n", []string{`5:3: "a" stands here a second time, after line 3; keep one.`}},
-		"the same block twice":   {begin + "channels: {}\nchannels: {}\n", []string{`3:1: "channels" stands here a second time, after line 2`}},
+		"the same channel twice": {begin + "channels:\n  a: {}\n  b: {}\n  a: {}\n", []string{`5:3: "a" appears here a second time, after line 3; keep one.`}},
+		"the same block twice":   {begin + "channels: {}\nchannels: {}\n", []string{`3:1: "channels" appears here a second time, after line 2`}},
 		"an unknown key":         {begin + "channels:\n  a:\n    options: {audit: true}\n", []string{`4:5: "options" is unknown; a channel has members,`}},
 		"an unknown empty key":   {begin + "channels:\n  a:\n    topic:\n", []string{`4:5: "topic" is unknown`}},
 		"too many channels": {
@@ -156,10 +156,10 @@ func TestParseNamesEachMistakeWithItsPlace(t *testing.T) {
 		"members as text":   {begin + "channels: {a: {members: b}}\n", []string{`2:25: members must be a list, not the text "b".`}},
 		"a member's number": {begin + "channels: {a: {members: [b, 7]}}\n", []string{"2:29: a member must be text, not the number 7; put it in quotes."}},
 		"a member's date":   {begin + "channels: {a: {members: [2026-01-01]}}\n", []string{"2:26: a member must be text, not the date 2026-01-01; put it in quotes."}},
-		"a member twice":    {begin + "channels:\n  a:\n    members:\n      - b\n      - b\n", []string{`6:9: the member "b" stands here a second time, after line 5; keep one.`}},
-		"a reserved member": {begin + "channels: {a: {members: ['role:x']}}\n", []string{`2:26: the member "role:x" cannot be: this name is reserved`}},
-		"a member's slash":  {begin + "channels: {a: {members: [b/c]}}\n", []string{`2:26: the member "b/c" cannot be: an agent's id is UTF-8 text without "/"`}},
-		"a long member":     {begin + "channels: {a: {members: [" + long + "]}}\n", []string{`..." cannot be: an agent's id has 1 to 256 characters.`}},
+		"a member twice":    {begin + "channels:\n  a:\n    members:\n      - b\n      - b\n", []string{`6:9: the member "b" appears here a second time, after line 5; keep one.`}},
+		"a reserved member": {begin + "channels: {a: {members: ['role:x']}}\n", []string{`2:26: the member "role:x" is not possible: this name is reserved`}},
+		"a member's slash":  {begin + "channels: {a: {members: [b/c]}}\n", []string{`2:26: the member "b/c" is not possible: an agent's id is UTF-8 text without "/"`}},
+		"a long member":     {begin + "channels: {a: {members: [" + long + "]}}\n", []string{`..." is not possible: an agent's id has 1 to 256 characters.`}},
 		"too many members":  {begin + "channels:\n  a:\n    members:\n" + numbered("      - m%\n", 10_001), []string{"4:5: members lists 10001 agents; a channel lists 10000 at most."}},
 
 		"agents as a list":         {begin + "agents: [a]\n", []string{"2:9: agents must be a mapping, not a list."}},
@@ -168,7 +168,7 @@ func TestParseNamesEachMistakeWithItsPlace(t *testing.T) {
 		"no handler":               {begin + "channels: {c: {}}\nagents: {a: {on_message: [{channel: c}]}}\n", []string{"3:27: handler is missing"}},
 		"an unknown key of it":     {begin + "agents: {a: {on_message: [{handler: h, when: x}]}}\n", []string{`2:40: "when" is unknown; on_message has channel and handler.`}},
 		"a channel that is absent": {begin + "agents: {a: {on_message: [{handler: h, channel: c}]}}\n", []string{`2:49: there is no channel "c" in this file`}},
-		"a handler of operator":    {begin + "agents: {operator: {on_message: [{handler: h}]}}\n", []string{`2:10: the agent "operator" cannot be: this name is reserved`}},
+		"a handler of operator":    {begin + "agents: {operator: {on_message: [{handler: h}]}}\n", []string{`2:10: the agent "operator" is not possible: this name is reserved`}},
 
 		"a merge of a text":   {begin + "channels: {a: {<<: b}}\n", []string{`2:20: << merges mappings, not the text "b".`}},
 		"a merge of itself":   {begin + "channels:\n  a: &a {<<: *a}\n", []string{"3:6: this mapping contains itself"}},
@@ -242,7 +242,7 @@ func TestParseNamesAHundredMistakesAndCountsTheRest(t *testing.T) {
 	require.Equal(t, "w.yaml:103:17: there are 50 more problems from here on.", strings.Split(err.Error(), "\n")[100])
 }
 
-// FuzzParse: whatever a file holds, it is read or refused with places within it.
+// FuzzParse checks that every file is read, or refused with places within the file.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"rfc-0021.yaml", "phases.yaml"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))

@@ -10,8 +10,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// The constraints of an intent that was made from a file say which workflow it belongs to, as {"workflow": {"name": ...}}.
-// Constraints never change, so no agent at work on the intent takes the mark away.
+// The constraints of an intent that was made from a file name the workflow that it belongs to, as {"workflow": {"name": ...}}.
+// Constraints never change, so no agent that works on the intent can remove this mark.
 const (
 	markKey  = "workflow"
 	markName = "name"
@@ -42,7 +42,7 @@ func (a *application) intent(ctx context.Context) (*IntentResult, error) {
 	return a.newIntent(ctx)
 }
 
-// namedIntent gets an intent that must exist. One that has ended is refused here, so that a dry run says so, too.
+// namedIntent gets an intent that must exist. It refuses an intent that has ended, so that a dry run reports this too.
 func (a *application) namedIntent(ctx context.Context, id string) (*IntentResult, error) {
 	intent, err := a.clients.Intents.GetIntent(ctx, &openintentv1.GetIntentRequest{IntentId: id}, anySize)
 	if err != nil {
@@ -54,11 +54,11 @@ func (a *application) namedIntent(ctx context.Context, id string) (*IntentResult
 	return &IntentResult{ActionNone, intent.GetId(), intent.GetTitle()}, nil
 }
 
-// intentPage is how many intents are looked through at a time.
+// intentPage is how many intents one call lists.
 const intentPage = 100
 
-// earlierIntent finds the oldest intent that an earlier run made and that has not ended; nil if there is none. All are
-// looked through whatever their status, because one whose status changes meanwhile must not be missed.
+// earlierIntent finds the oldest intent that an earlier run made and that has not ended; it returns nil if there is none. It
+// lists intents of every status, because it must not miss an intent whose status changes meanwhile.
 func (a *application) earlierIntent(ctx context.Context) (found *openintentv1.Intent, err error) {
 	var creators []string
 	limit := int32(intentPage)
@@ -87,7 +87,7 @@ func (a *application) earlierIntent(ctx context.Context) (found *openintentv1.In
 	return found, nil
 }
 
-// marked tells whether an intent was made from this workflow, by the caller as far as that is known.
+// marked reports whether an intent was made from this workflow, and by the caller if the caller's agent is known.
 func (a *application) marked(intent *openintentv1.Intent) bool {
 	if a.options.Agent != "" && intent.GetCreatedBy() != a.options.Agent {
 		return false
@@ -96,7 +96,7 @@ func (a *application) marked(intent *openintentv1.Intent) bool {
 	return mark.GetFields()[markName].GetStringValue() == a.file.Workflow
 }
 
-// newIntent makes the intent, at work from the beginning: its channels are there to be used.
+// newIntent makes the intent. It is active from the beginning, because its channels are meant to be used.
 func (a *application) newIntent(ctx context.Context) (*IntentResult, error) {
 	mark, err := structpb.NewStruct(map[string]any{markKey: map[string]any{markName: a.file.Workflow}})
 	if err != nil {

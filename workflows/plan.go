@@ -16,11 +16,11 @@ const (
 	ActionCreate Action = "create"
 	// ActionUpdate changes what differs.
 	ActionUpdate Action = "update"
-	// ActionNone leaves it as it is, which is as the file says.
+	// ActionNone leaves it as it is, because it is already as the file says.
 	ActionNone Action = "none"
 )
 
-// Names of settings, as files and answers have them.
+// The names of settings in files and answers.
 const (
 	settingPolicy      = "member_policy"
 	settingAudit       = "audit"
@@ -30,8 +30,8 @@ const (
 	settingTask        = "task_id"
 )
 
-// Setting is one setting of a channel that changes. From is nil for a channel that is made; a nil on either side otherwise
-// means that there is none.
+// Setting is one setting of a channel that changes. From is nil for a new channel. Otherwise a nil in From or To means that the
+// channel does not have this setting.
 type Setting struct {
 	Name string `json:"name"`
 	From any    `json:"from"`
@@ -44,17 +44,17 @@ type Change struct {
 	Name   string `json:"name"`
 	// ID is empty for a channel that does not exist yet.
 	ID string `json:"id,omitempty"`
-	// Settings that change; for a channel that is made, all that it has.
+	// Settings are the settings that change; for a new channel, all that it has.
 	Settings []Setting `json:"settings"`
-	// Added and Removed are members, in the order of the file and of the channel.
+	// Added and Removed are members: Added in the order of the file, Removed in the order of the channel.
 	Added   []string `json:"members_added"`
 	Removed []string `json:"members_removed"`
 
 	wanted Channel
 }
 
-// Compare gives what has to change, in the order of the file, for the open channels to become what it says. What can never
-// become so is a problem.
+// Compare returns the changes, in the order of the file, that make the open channels what the file says. A difference that no
+// change can remove is a problem.
 func Compare(file *File, open []*openintentv1.Channel) (changes []Change, problems Problems) {
 	byName := make(map[string]*openintentv1.Channel, len(open))
 	for _, channel := range open {
@@ -80,7 +80,7 @@ func taskWords(id string) string {
 	return "task " + shortened(id)
 }
 
-// difference compares one channel; existing is nil when no open channel has the name.
+// difference compares one channel; existing is nil if no open channel has the name.
 func difference(wanted Channel, existing *openintentv1.Channel) Change {
 	change := Change{
 		Action: ActionNone, Name: wanted.Name, ID: existing.GetId(),
@@ -107,7 +107,7 @@ func difference(wanted Channel, existing *openintentv1.Channel) Change {
 	return change
 }
 
-// settings gives a channel's settings by their names, nil for none.
+// settings returns a channel's settings by their names; a setting that the channel does not have is nil.
 func settings(policy openintentv1.MemberPolicy, options *openintentv1.ChannelOptions, task string) map[string]any {
 	words := map[openintentv1.MemberPolicy]string{
 		openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT: "explicit",
@@ -129,7 +129,7 @@ func settings(policy openintentv1.MemberPolicy, options *openintentv1.ChannelOpt
 	return values
 }
 
-// missing gives what is in the one list and not in the other.
+// missing returns the names of the list from that are not in the list in.
 func missing(from, in []string) []string {
 	known := make(map[string]bool, len(in))
 	for _, name := range in {
@@ -138,7 +138,7 @@ func missing(from, in []string) []string {
 	return slices.DeleteFunc(append([]string{}, from...), func(name string) bool { return known[name] })
 }
 
-// String says the change in one line.
+// String describes the change in one line.
 func (c Change) String() string {
 	switch c.Action {
 	case ActionCreate:
@@ -150,7 +150,7 @@ func (c Change) String() string {
 	}
 }
 
-// words say what a channel is, without what it is by default.
+// words describe a channel without the settings that have their defaults.
 func (c Channel) words() []string {
 	words := []string{fmt.Sprint(settings(c.Policy, c.options(), "")[settingPolicy])}
 	switch len(c.Members) {
@@ -178,10 +178,10 @@ func (c Channel) words() []string {
 	return words
 }
 
-// maxNamed is how many members a line names; of more it gives the number.
+// maxNamed is how many members a line names; if there are more, the line has only their number.
 const maxNamed = 5
 
-// words say what changes.
+// words describe what changes.
 func (c Change) words() (words []string) {
 	value := func(of any) string {
 		if of == nil {

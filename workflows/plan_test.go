@@ -9,7 +9,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// open is a channel as a server gives it: with all options merged.
+// open returns a channel as a server sends it, with all options set.
 func open(name string, change func(*openintentv1.Channel)) *openintentv1.Channel {
 	channel := &openintentv1.Channel{
 		Id: "chan_" + name, Name: name, MemberPolicy: intent,
@@ -124,5 +124,5 @@ func TestAChangeAsData(t *testing.T) {
 	require.Equal(t, []string{}, changes[0].Removed)
 	require.Equal(t, []Setting{
 		{"member_policy", nil, "intent"}, {"audit", nil, false}, {"max_messages", nil, int64(1000)}, {"history", nil, "all"},
-	}, changes[1].Settings, "of a channel that is made, all that it has")
+	}, changes[1].Settings, "a new channel's change has all of its settings")
 }

@@ -28,7 +28,7 @@ func (p Problem) Error() string {
 // Problems are all mistakes of a file, in the order of their places.
 type Problems []Problem
 
-// Error gives a line for each mistake.
+// Error returns a line for each mistake.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, problem := range p {
@@ -37,10 +37,11 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems bounds how many mistakes of one file are named.
+// maxProblems bounds how many mistakes of one file are listed.
 const maxProblems = 100
 
-// tidied sorts problems by place and leaves out repetitions: what an anchor holds is read wherever the file refers to it.
+// tidied sorts problems by place and leaves out repetitions, which occur because the content of an anchor is read wherever the
+// file refers to it.
 func (p Problems) tidied() Problems {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -54,7 +55,7 @@ func (p Problems) tidied() Problems {
 	return append(p[:maxProblems:maxProblems], rest)
 }
 
-// orNil gives an error only if there are problems.
+// orNil returns an error only if there are problems.
 func (p Problems) orNil() error {
 	if len(p) == 0 {
 		return nil

@@ -20,12 +20,12 @@ func (r *reader) problem(at Position, text string, args ...any) {
 	r.problems = append(r.problems, Problem{File: r.name, Position: at, Text: text})
 }
 
-// position tells where a node begins; a node without a place stands at the beginning of the file.
+// position returns where a node begins; for a node without a place it returns the beginning of the file.
 func position(node *yaml.Node) Position {
 	return Position{Line: max(node.Line, 1), Column: max(node.Column, 1)}
 }
 
-// resolved follows an alias to what it stands for.
+// resolved returns the node that an alias stands for, and any other node itself.
 func resolved(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
@@ -33,24 +33,25 @@ func resolved(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// entry is one "key: value" of a mapping. Aliases are followed.
+// entry is one "key: value" of a mapping, with aliases resolved.
 type entry struct {
 	name  string
 	at    Position
 	value *yaml.Node
 }
 
-// keys says what may stand as a key in a mapping.
+// keys says which keys a mapping may have.
 type keys bool
 
 const (
-	// textKeys: a key that is no text is a mistake.
+	// textKeys means that a key that is not text is a mistake.
 	textKeys keys = true
-	// anyKeys: such a key belongs to other tools.
+	// anyKeys means that a key that is not text belongs to other tools.
 	anyKeys keys = false
 )
 
-// entries gives what a mapping holds, in its order, merged mappings ("<<") behind. Nothing at all is an empty mapping.
+// entries returns the entries of a mapping in their order, followed by those of merged mappings ("<<"). A missing value counts
+// as an empty mapping.
 func (r *reader) entries(node *yaml.Node, what string, allowed keys) []entry {
 	node = resolved(node)
 	switch {
@@ -63,8 +64,8 @@ func (r *reader) entries(node *yaml.Node, what string, allowed keys) []entry {
 	return r.merged(node, allowed, make(map[string]bool), make(map[*yaml.Node]bool))
 }
 
-// merged gives the entries of a mapping that are not known yet, and behind them those of the mappings that it merges. A
-// mapping that is open already would contain itself.
+// merged returns the entries of a mapping that are not known yet, followed by those of the mappings that it merges. The set open
+// has the mappings that are being read; merging one of these would make it contain itself.
 func (r *reader) merged(node *yaml.Node, allowed keys, known map[string]bool, open map[*yaml.Node]bool) (found []entry) {
 	open[node] = true
 	defer delete(open, node)
@@ -84,7 +85,7 @@ func (r *reader) merged(node *yaml.Node, allowed keys, known map[string]bool, op
 			continue
 		}
 		if first, repeated := own[key.Value]; repeated {
-			r.problem(at, "%s stands here a second time, after line %d; keep one.", quoted(key.Value), first.Line)
+			r.problem(at, "%s appears here a second time, after line %d; keep one.", quoted(key.Value), first.Line)
 			continue
 		}
 		own[key.Value] = at
@@ -99,7 +100,7 @@ func (r *reader) merged(node *yaml.Node, allowed keys, known map[string]bool, op
 	return found
 }
 
-// mergedFrom gives the entries of what stands behind "<<": a mapping or a list of them, the earlier ones first.
+// mergedFrom returns the entries of the value of "<<": a mapping, or a list of mappings of which the earlier ones come first.
 func (r *reader) mergedFrom(value *yaml.Node, allowed keys, known map[string]bool, open map[*yaml.Node]bool) (found []entry) {
 	sources := []*yaml.Node{value}
 	if value.Kind == yaml.SequenceNode {
@@ -119,7 +120,7 @@ func (r *reader) mergedFrom(value *yaml.Node, allowed keys, known map[string]boo
 	return found
 }
 
-// items gives what a list holds, aliases followed. Nothing at all is an empty list.
+// items returns the items of a list, with aliases resolved. A missing value counts as an empty list.
 func (r *reader) items(node *yaml.Node, what string) (items []*yaml.Node) {
 	switch {
 	case isNull(node):
@@ -134,7 +135,7 @@ func (r *reader) items(node *yaml.Node, what string) (items []*yaml.Node) {
 	return items
 }
 
-// text gives a text that is not empty.
+// text reads a text that is not empty.
 func (r *reader) text(node *yaml.Node, what string) (text string, ok bool) {
 	switch {
 	case node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" && node.Value != "":
@@ -149,7 +150,7 @@ func (r *reader) text(node *yaml.Node, what string) (text string, ok bool) {
 	return "", false
 }
 
-// truth gives true or false.
+// truth reads true or false.
 func (r *reader) truth(node *yaml.Node, what string) (value, ok bool) {
 	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!bool" || node.Decode(&value) != nil {
 		r.problem(position(node), "%s must be true or false, not %s.", what, kind(node))
@@ -158,7 +159,7 @@ func (r *reader) truth(node *yaml.Node, what string) (value, ok bool) {
 	return value, true
 }
 
-// number gives a whole number between 1 and a bound.
+// number reads a whole number between 1 and a bound.
 func (r *reader) number(node *yaml.Node, what string, most int64) *int64 {
 	var value int64
 	switch {
@@ -172,12 +173,12 @@ func (r *reader) number(node *yaml.Node, what string, most int64) *int64 {
 	return nil
 }
 
-// isNull tells whether nothing stands there: "key:" or "key: null".
+// isNull reports whether a value is missing, as in "key:" or "key: null".
 func isNull(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
 }
 
-// kind says in words what a node is.
+// kind describes in words what a node is.
 func kind(node *yaml.Node) string {
 	switch node.Kind {
 	case yaml.MappingNode:
@@ -204,7 +205,7 @@ func kind(node *yaml.Node) string {
 // maxShown bounds how much of a value a problem repeats, in characters.
 const maxShown = 60
 
-// shortened cuts a long text off and takes control characters out of it.
+// shortened cuts off a long text and escapes its control characters.
 func shortened(text string) string {
 	if letters := []rune(text); len(letters) > maxShown {
 		text = string(letters[:maxShown]) + "..."
@@ -213,7 +214,7 @@ func shortened(text string) string {
 	return strings.ReplaceAll(plain[1:len(plain)-1], `\"`, `"`)
 }
 
-// quoted is a shortened text in quotes.
+// quoted returns a shortened text in quotes.
 func quoted(text string) string {
 	return `"` + shortened(text) + `"`
 }

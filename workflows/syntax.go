@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document parses the text as one YAML document and gives its root; nil stands for an empty file.
+// document parses the text as one YAML document and returns its root, or nil for an empty file.
 func (r *reader) document(text []byte) *yaml.Node {
 	if at := invalidUTF8(text); at >= 0 {
 		r.problem(positionOf(text, at), "the file is not UTF-8 here; save it as UTF-8.")
@@ -33,7 +33,7 @@ func (r *reader) document(text []byte) *yaml.Node {
 	return documents[0].Content[0]
 }
 
-// decode gives the first two documents of a text at most.
+// decode returns at most the first two documents of a text.
 func decode(text []byte) (documents []*yaml.Node, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for range 2 {
@@ -48,7 +48,7 @@ func decode(text []byte) (documents []*yaml.Node, err error) {
 	return documents, nil
 }
 
-// invalidUTF8 gives the offset of the first byte that is not UTF-8, or -1.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(text []byte) int {
 	for at := 0; at < len(text); {
 		letter, size := utf8.DecodeRune(text[at:])
@@ -62,14 +62,15 @@ func invalidUTF8(text []byte) int {
 
 var linePrefix = regexp.MustCompile(`^(yaml: )?(line \d+: )?`)
 
-// withoutLine takes the line off the parser's words: it is that of the surrounding block, and often missing.
+// withoutLine removes the line number from the parser's message, because it is the line of the surrounding block and often
+// missing.
 func withoutLine(err error) string {
 	return linePrefix.ReplaceAllString(err.Error(), "")
 }
 
-// locate finds where the parser fails with the given words: at the end of the shortest beginning of the text that fails
-// so. The parser reads from the front, so whatever follows the mistake does not matter. Whole lines are tried first, lest a
-// beginning end within brackets.
+// locate finds where the parser fails with the given message: at the end of the shortest prefix of the text that fails in this
+// way. The parser reads from the front, so the text after the mistake does not matter. locate tries whole lines first, because
+// a prefix that ends within brackets may fail for that reason alone.
 func locate(text []byte, fault string) Position {
 	fails := func(length int) bool {
 		_, err := decode(text[:length])
@@ -89,10 +90,10 @@ func locate(text []byte, fault string) Position {
 	return positionOf(text, last)
 }
 
-// lineBreaks are what the parser counts as the end of a line.
+// lineBreaks are the characters that the parser counts as the end of a line.
 const lineBreaks = "\r\n\u0085\u2028\u2029"
 
-// lineEnds gives the offset behind each line.
+// lineEnds returns the offset after each line.
 func lineEnds(text []byte) (ends []int) {
 	for at, letter := range string(text) {
 		if strings.ContainsRune(lineBreaks, letter) && (letter != '\r' || !bytes.HasPrefix(text[at:], []byte("\r\n"))) {
@@ -105,7 +106,7 @@ func lineEnds(text []byte) (ends []int) {
 	return ends
 }
 
-// positionOf tells where an offset lies.
+// positionOf returns the line and column of an offset.
 func positionOf(text []byte, offset int) Position {
 	ends := lineEnds(text)
 	line := sort.Search(len(ends)-1, func(i int) bool { return ends[i] > offset })

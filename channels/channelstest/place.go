@@ -1,4 +1,4 @@
-// Package channelstest puts the rooms up to channels on a database, for tests of the rooms above them.
+// Package channelstest sets up the rooms up to channels on a database, for tests of the rooms above them.
 package channelstest
 
 import (
@@ -21,7 +21,7 @@ import (
 // Creator is the agent that creates the intents and channels of a Place.
 const Creator = "creator"
 
-// Place is a fresh database with the rooms up to channels, and a clock of the test's own.
+// Place is a fresh database with the rooms up to channels, and a clock that the test moves.
 type Place struct {
 	Clock    *databasetest.Clock
 	DB       *database.DB
@@ -31,7 +31,7 @@ type Place struct {
 	Channels *channels.Service
 }
 
-// Each runs a test in a Place of each engine, beside other tests.
+// Each runs a test in a Place on each engine, in parallel with other tests.
 func Each(t *testing.T, run func(t *testing.T, p *Place)) {
 	t.Parallel()
 	for _, engine := range databasetest.Engines() {
@@ -62,7 +62,7 @@ func (p *Place) Intent(t require.TestingT) string {
 	return intent.GetId()
 }
 
-// Close closes an intent to all but the given agents, which get read access.
+// Close closes an intent to everyone except the given agents, which get read access.
 func (p *Place) Close(t require.TestingT, intentID string, agentIDs ...string) {
 	entries := make([]*openintentv1.AccessEntryInput, len(agentIDs))
 	for i, agent := range agentIDs {
@@ -74,7 +74,7 @@ func (p *Place) Close(t require.TestingT, intentID string, agentIDs ...string) {
 	require.NoError(t, err)
 }
 
-// Channel creates a channel, on a new intent unless the request names one, and gives its id and its key.
+// Channel creates a channel, on a new intent unless the request names one, and returns its id and its key.
 func (p *Place) Channel(t require.TestingT, req *openintentv1.CreateChannelRequest) (id string, key channels.Key) {
 	if req.IntentId == "" {
 		req.IntentId = p.Intent(t)
@@ -111,7 +111,7 @@ func (p *Place) Register(t require.TestingT, agent, role string) {
 	require.NoError(t, err)
 }
 
-// as is a context in which the agent calls.
+// as returns a context in which the agent calls.
 func as(agent string) context.Context {
 	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key", KeyRoles: []string{caller.AnyRole}})
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still until the test moves it. It is safe for concurrent use. Its Now is a
-// database.Config's Clock.
+// Clock is a clock that stands still until the test moves it. It is safe for concurrent use. Its Now fits the Clock of a
+// database.Config.
 type Clock struct {
 	mutex sync.Mutex
 	now   time.Time
@@ -17,14 +17,14 @@ func NewClock() *Clock {
 	return &Clock{now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// Now is the time that the clock shows.
+// Now returns the time that the clock shows.
 func (c *Clock) Now() time.Time {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.now
 }
 
-// Advance moves the clock on and returns the time it then shows.
+// Advance moves the clock forward and returns the time that it then shows.
 func (c *Clock) Advance(by time.Duration) time.Time {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

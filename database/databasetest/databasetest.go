@@ -10,10 +10,11 @@ import (
 	"openintent/database"
 )
 
-// onlySQLite names the setting with which make check leaves PostgreSQL out. What a change must pass is tested without it.
+// onlySQLite is the environment variable with which make check leaves PostgreSQL out. make test, which every change must pass,
+// does not set it.
 const onlySQLite = "OPENINTENT_TEST_ONLY_SQLITE"
 
-// Engines are the engines that every store test runs on.
+// Engines returns the engines that every store test runs on.
 func Engines() []database.Engine {
 	if os.Getenv(onlySQLite) != "" {
 		return []database.Engine{database.SQLite}
@@ -52,8 +53,8 @@ func Open(tb testing.TB, cfg database.Config) *database.DB {
 	return db
 }
 
-// URL is the address of a fresh database with the current schema and no rows, which is removed when the test ends. On
-// PostgreSQL it can be opened several times at once.
+// URL returns the address of a fresh database with the current schema and no rows, which is removed when the test ends. On
+// PostgreSQL a test can open it several times simultaneously.
 func URL(tb testing.TB, engine database.Engine) string {
 	tb.Helper()
 	if engine == database.PostgreSQL {
@@ -79,7 +80,7 @@ func BlankURL(tb testing.TB, engine database.Engine) string {
 	return "sqlite:" + filepath.Join(tb.TempDir(), "openintent.db")
 }
 
-// sqliteTemplate is the content of a migrated file.
+// sqliteTemplate returns the content of a migrated file.
 var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	folder, err := os.MkdirTemp("", "openintent-template-")
 	if err != nil {

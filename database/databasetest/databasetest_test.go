@@ -52,7 +52,7 @@ func TestClock(t *testing.T) {
 	require.Equal(t, start, clock.Now())
 }
 
-// A private server of a test's own keeps what was committed and its address, however it is stopped.
+// A test's private server keeps its address and everything that was committed, in whatever way it is stopped.
 func TestServerThatIsRestarted(t *testing.T) {
 	server := databasetest.StartServer(t)
 	address := server.Database(t)
@@ -74,8 +74,8 @@ func TestServerThatIsRestarted(t *testing.T) {
 
 const childVariable = "OPENINTENT_TEST_CHILD"
 
-// The private server ends with the test process and leaves no files, even when the process is killed. The test runs
-// itself again as the process that is killed.
+// The private server ends with the test process and leaves no files, even if the process is killed. The test starts itself again
+// as the process that it kills.
 func TestPrivateServerEndsWithItsProcess(t *testing.T) {
 	databasetest.NeedsPostgreSQL(t)
 	if os.Getenv(childVariable) != "" {

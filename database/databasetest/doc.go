@@ -1,10 +1,10 @@
-// Package databasetest gives each test a fresh database on each engine, a clock that the test sets, and faults.
+// Package databasetest provides tests with a fresh database on each engine, a clock that the test sets, and faults.
 //
-// SQLite databases are files in the test's temporary directory. PostgreSQL databases live in the server that
-// OPENINTENT_TEST_POSTGRES names (a postgres:// URL whose user may create databases), or else in a private server that
-// is started once for the test process and ends with it. Either way a fresh database is a copy of a migrated template,
-// made within milliseconds. The templates' default collation is a language's, as in production: a comparison that
-// forgot COLLATE "C" shows.
+// SQLite databases are files in the test's temporary directory. PostgreSQL databases are on the server that
+// OPENINTENT_TEST_POSTGRES names (a postgres:// URL with a user that may create databases). Without this variable they are on a
+// private server that starts once per test process and ends with it. In both cases a fresh database is a copy of a migrated
+// template, which takes only milliseconds. The default collation of the templates is that of a language, as in production, so
+// a test can notice a comparison that lacks COLLATE "C".
 //
-// An engine that cannot be had fails the test; nothing is skipped.
+// If an engine is not available, the test fails; it is not skipped.
 package databasetest

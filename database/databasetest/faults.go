@@ -11,11 +11,10 @@ import (
 	"openintent/database"
 )
 
-// ErrInjected is the cause of every injected fault. It is of the unavailable class, like the lost connection that it
-// stands for.
+// ErrInjected is the cause of every injected fault. It stands for a lost connection, so database.IsUnavailable recognizes it.
 var ErrInjected = fmt.Errorf("injected by the test: %w", driver.ErrBadConn)
 
-// CommitFaults makes chosen commits fail. Its Hooks belong into the database.Config. It is safe for concurrent use.
+// CommitFaults makes chosen commits fail. Put its Hooks into the database.Config. It is safe for concurrent use.
 type CommitFaults struct {
 	mutex         sync.Mutex
 	before, after int
@@ -35,7 +34,7 @@ func (f *CommitFaults) FailAfter(n int) {
 	f.after = n
 }
 
-// Hooks carry the faults into a database.
+// Hooks returns the hooks that inject the faults into a database.
 func (f *CommitFaults) Hooks() database.Hooks {
 	return database.Hooks{
 		BeforeCommit: func(context.Context) error { return f.take(&f.before) },
@@ -54,7 +53,7 @@ func (f *CommitFaults) take(left *int) error {
 }
 
 // KillConnections makes the PostgreSQL server end all connections to the database that the URL names, as a restart or
-// an administrator does, and returns how many there were.
+// an administrator would, and returns how many there were.
 func KillConnections(tb testing.TB, url string) int {
 	tb.Helper()
 	pool, err := sql.Open("pgx", url)

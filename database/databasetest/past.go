@@ -7,18 +7,18 @@ import (
 	"openintent/database"
 )
 
-// keptPrefix begins the names of the tables that hold copies.
+// keptPrefix begins the names of the tables with the copies.
 const keptPrefix = "kept_"
 
-// Past is what a database held at some time. Putting it back is what a failover to a standby that lagged does, or the
-// restoring of a backup: everything that was committed since is lost, while servers run.
+// Past is the content of a database at some time. Putting it back has the same effect as restoring a backup, or as a failover
+// to a standby that lagged: while servers run, everything that was committed since is lost.
 type Past struct {
 	db     *database.DB
 	name   string
 	tables []string
 }
 
-// Remember copies what the database holds, under a name of the test's.
+// Remember copies the content of the database, under a name that the test chooses.
 func Remember(tb testing.TB, db *database.DB, name string) *Past {
 	tb.Helper()
 	past := &Past{db: db, name: keptPrefix + name + "_", tables: tables(tb, db)}
@@ -28,7 +28,7 @@ func Remember(tb testing.TB, db *database.DB, name string) *Past {
 	return past
 }
 
-// PutBack makes the database hold what it held then, in one transaction.
+// PutBack restores the remembered content in one transaction.
 func (p *Past) PutBack(tb testing.TB) {
 	tb.Helper()
 	p.each(tb, func(table, kept string) []string {
@@ -53,7 +53,7 @@ func (p *Past) each(tb testing.TB, queries func(table, kept string) []string) {
 	}
 }
 
-// tables names the tables of a database that are not copies.
+// tables returns the names of a database's tables, except the copies.
 func tables(tb testing.TB, db *database.DB) (names []string) {
 	tb.Helper()
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"

@@ -18,13 +18,13 @@ import (
 	"openintent/database/migrations"
 )
 
-// environment names the server to use instead of a private one.
+// environment is the variable that names the server to use instead of a private one.
 const environment = "OPENINTENT_TEST_POSTGRES"
 
 // freshOptions make a database whose default collation is not the order of bytes.
 const freshOptions = ` TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`
 
-// maintenance is the URL of the server's maintenance database.
+// maintenance returns the URL of the server's maintenance database.
 var maintenance = sync.OnceValues(func() (string, error) {
 	if address := os.Getenv(environment); address != "" {
 		return address, nil
@@ -32,7 +32,7 @@ var maintenance = sync.OnceValues(func() (string, error) {
 	return startServer()
 })
 
-// administration is a pool of connections to the maintenance database, shared by all tests of the process.
+// administration returns a pool of connections to the maintenance database, which all tests of the process share.
 var administration = sync.OnceValues(func() (*sql.DB, error) {
 	address, err := maintenance()
 	if err != nil {
@@ -53,7 +53,7 @@ func administer(do func(conn *sql.DB) error) error {
 	return do(pool)
 }
 
-// postgresURL makes a database, from the template or blank, and drops it when the test ends.
+// postgresURL makes a database, either from the template or blank, and drops it when the test ends.
 func postgresURL(tb testing.TB, migrated bool) string {
 	tb.Helper()
 	NeedsPostgreSQL(tb)
@@ -84,7 +84,7 @@ func execute(statement string) error {
 	})
 }
 
-// onServer is the URL of another database on the server.
+// onServer returns the URL of another database on the server.
 func onServer(tb testing.TB, name string) string {
 	tb.Helper()
 	address, err := serverURL(name)
@@ -107,8 +107,8 @@ func serverURL(name string) (string, error) {
 	return parsed.String(), nil
 }
 
-// postgresTemplate is the name of a migrated database. It is keyed by the migrations and stays on the server, so that
-// all test processes of a run share it.
+// postgresTemplate returns the name of a migrated database. The name contains a hash of the migrations, and the database stays
+// on the server, so all test processes of a run share it.
 var postgresTemplate = sync.OnceValues(func() (string, error) {
 	hash, err := hashMigrations()
 	if err != nil {
@@ -136,7 +136,7 @@ var postgresTemplate = sync.OnceValues(func() (string, error) {
 	})
 })
 
-// makeTemplate migrates a database under another name first, so that one half made is never taken for the template.
+// makeTemplate migrates a database under another name first, so that nobody uses a half-made database as the template.
 func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	building := name + "_building"
 	for _, statement := range []string{
@@ -162,7 +162,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	return err
 }
 
-// hashMigrations covers the names and contents of PostgreSQL's migrations and how databases are made.
+// hashMigrations hashes the names and contents of PostgreSQL's migrations, and the options with which databases are made.
 func hashMigrations() ([]byte, error) {
 	hash := sha256.New()
 	hash.Write([]byte(freshOptions))

@@ -24,30 +24,30 @@ const startPatience = time.Minute
 var errNoServer = errors.New("PostgreSQL 15 or newer is needed for this test: install it (on Debian, apt-get install " +
 	"postgresql), or set " + environment + " to the URL of a server whose user may create databases")
 
-// Shutdown is how a server is stopped.
+// Shutdown is the way in which a server is stopped.
 type Shutdown syscall.Signal
 
 const (
-	// Fast ends all sessions and writes everything down, as a restart by an administrator does.
+	// Fast ends all sessions and writes everything to disk, as a restart by an administrator does.
 	Fast = Shutdown(syscall.SIGINT)
-	// Immediate ends the server without writing anything down, as a crash does: the next start recovers.
+	// Immediate ends the server without writing anything to disk, as a crash does; the next start recovers.
 	Immediate = Shutdown(syscall.SIGQUIT)
 )
 
-// Server is a private PostgreSQL server. It does not wait for the disk, but what it has committed outlives its own crash. It
-// ends, and its files go, with the process that started it, however that ends.
+// Server is a private PostgreSQL server. It does not wait for the disk, but its commits survive its own crash. When the process
+// that started it ends, in whatever way, the server ends too and its files are removed.
 type Server struct {
 	binaries, folder string
 	account          *syscall.SysProcAttr
 	port             int
 	command          *exec.Cmd
-	ended            chan error // the end of command, once
-	// lifeline is a pipe whose end, which comes with the end of this process, ends the server.
+	ended            chan error // receives one value when command ends
+	// lifeline is a pipe that closes when this process ends, which ends the server.
 	lifeline io.Closer
 	watcher  *exec.Cmd
 }
 
-// StartServer starts a private server for one test, which may stop and start it.
+// StartServer starts a private server for one test. The test may stop the server and start it again.
 func StartServer(tb testing.TB) *Server {
 	tb.Helper()
 	NeedsPostgreSQL(tb)
@@ -63,11 +63,12 @@ func StartServer(tb testing.TB) *Server {
 	return s
 }
 
-// NeedsPostgreSQL ends a test of PostgreSQL alone when PostgreSQL is left out. Without that setting the test fails if there is none.
+// NeedsPostgreSQL skips a test that needs PostgreSQL if PostgreSQL is left out by the setting. Without the setting the test runs,
+// and fails if PostgreSQL is not installed.
 func NeedsPostgreSQL(tb testing.TB) {
 	tb.Helper()
 	if os.Getenv(onlySQLite) != "" {
-		tb.Skip("PostgreSQL is left out by " + onlySQLite) //nolint:forbidigo // this is asked for, and never by make test
+		tb.Skip("PostgreSQL is left out by " + onlySQLite) //nolint:forbidigo // somebody set the variable on purpose, and make test never does
 	}
 }
 
@@ -93,13 +94,13 @@ func (s *Server) Stop(tb testing.TB, how Shutdown) {
 		tb.Fatalf("stopping PostgreSQL: %v", err)
 	}
 	select {
-	case <-s.ended: //nolint:errcheck // how it ended does not matter
+	case <-s.ended: //nolint:errcheck // the way in which it ended does not matter
 	case <-time.After(startPatience):
 		tb.Fatal("PostgreSQL does not stop")
 	}
 }
 
-// Start starts a server that was stopped, with its databases and at its old address.
+// Start starts a stopped server again, with its databases and at its old address.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
 	if err := s.start(); err != nil {
@@ -107,7 +108,7 @@ func (s *Server) Start(tb testing.TB) {
 	}
 }
 
-// Demote restarts the server as a standby that follows nobody: it can be read, and takes no writes.
+// Demote restarts the server as a standby without a primary: it can be read, but takes no writes.
 func (s *Server) Demote(tb testing.TB) {
 	tb.Helper()
 	s.Stop(tb, Fast)
@@ -130,14 +131,15 @@ func (s *Server) Promote(tb testing.TB) {
 	}
 }
 
-// Maintenance is the URL of the database that every server has under the same name.
+// Maintenance returns the URL of the database that every server has under the same name.
 func (s *Server) Maintenance() string { return s.url("postgres") }
 
 func (s *Server) url(name string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, name)
 }
 
-// shared is the server that all tests of the process share. It is kept here because its lifeline ends when nobody refers to it.
+// shared is the server that all tests of the process share. This variable keeps it alive, because its lifeline would close if
+// nothing referred to it.
 var shared *Server
 
 // startServer starts the shared server and returns the URL of its maintenance database.
@@ -171,7 +173,7 @@ func newServer() (*Server, error) {
 		return nil, err
 	}
 	var failures []error
-	for range 5 { // somebody else may take the port in between
+	for range 5 { // another process may take the port before the server does
 		if s.port, err = freePort(); err != nil {
 			return nil, err
 		}
@@ -205,7 +207,7 @@ func findBinaries() (string, error) {
 	return "", errNoServer
 }
 
-// serverAccount says under which account the server runs: PostgreSQL refuses to run as root.
+// serverAccount returns the account under which the server runs, because PostgreSQL refuses to run as root.
 func serverAccount(folder string) (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Setsid: true} // an interrupt from the keyboard is for the tests
 	if os.Getuid() != 0 {
@@ -251,8 +253,8 @@ func (s *Server) start() error {
 	return nil
 }
 
-// watch starts a helper that waits for its lifeline to end, as it does however this process ends, and then stops the
-// server and removes its files.
+// watch starts a helper that waits until its lifeline closes, and then stops the server and removes its files. The lifeline
+// closes when this process ends, in whatever way.
 func (s *Server) watch() error {
 	const script = `cat >/dev/null
 if read -r pid <"$1/data/postmaster.pid"; then
@@ -270,8 +272,8 @@ rm -rf "$1"`
 	return helper.Start()
 }
 
-// freePort finds a port below those that connections are given by themselves: while a server is restarted nothing else may
-// come to sit on its port.
+// freePort finds a port below the range that the system uses for outgoing connections, so that no connection takes the port
+// while a server restarts.
 func freePort() (int, error) {
 	var failures []error
 	for range 100 {

@@ -1,12 +1,12 @@
-// Package migrations holds the schema: numbered SQL files, one directory for each engine, the same numbers in both.
+// Package migrations holds the schema: numbered SQL files, with one directory per engine and the same numbers in both.
 //
-// A file that was in a release is never changed; the next change is the next number. A migration must leave the
-// schema usable by the program of the release before, because replicas are replaced one after the other.
+// A file that was in a release never changes; the next change gets the next number. After a migration, the program of the
+// release before must still be able to use the schema, because replicas are replaced one after the other.
 package migrations
 
 import "embed"
 
-// Files holds the directories sqlite and postgres.
+// Files contains the directories sqlite and postgres.
 //
 //go:embed sqlite/*.sql postgres/*.sql
 var Files embed.FS

@@ -7,7 +7,7 @@ import (
 	"openintent/fault"
 )
 
-// Require checks the kind and the reason of a refusal, and gives it.
+// Require checks the kind and the reason of a refusal, and returns the refusal.
 func Require(t require.TestingT, err error, kind fault.Kind, reason string) fault.Fault {
 	require.Error(t, err)
 	refusal := fault.From(err)

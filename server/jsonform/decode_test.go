@@ -80,9 +80,9 @@ func TestDecodeRefusals(t *testing.T) {
 		{"a list", `[]`, &openintentv1.SendMessageRequest{}, one("body", "must be a JSON object.")},
 		{"null", `null`, &openintentv1.SendMessageRequest{}, one("body", "must be a JSON object.")},
 		{"a key twice", `{"to":"a","to":"b"}`, &openintentv1.SendMessageRequest{},
-			one("body", `the key "to" stands twice in one object; a key may stand once.`)},
+			one("body", `the key "to" appears twice in one object; a key may appear only once.`)},
 		{"a key twice deep down", `{"payload":{"a":[{"b":1,"\u0062":2}]}}`, &openintentv1.SendMessageRequest{},
-			one("payload.a[0]", `the key "b" stands twice in one object; a key may stand once.`)},
+			one("payload.a[0]", `the key "b" appears twice in one object; a key may appear only once.`)},
 		{"a large integer", `{"payload":{"n":9007199254740993}}`, &openintentv1.SendMessageRequest{},
 			one("payload.n", "an integer must lie within ±(2^53−1), or it would be rounded; send a larger one as a string.")},
 		{"an unknown field", `{"Payload":{},"to":"a","x":1}`, &openintentv1.SendMessageRequest{}, []fault.Field{
