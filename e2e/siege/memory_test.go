@@ -137,8 +137,8 @@ func TestCallsTakenBack(t *testing.T) {
 	}
 	a.until("the end of the connection", func() bool { return a.ended != nil })
 	figure(t, "calls taken back: the connection was closed after at most %d calls", begun)
-	require.Eventually(t, func() bool { return strings.Contains(h.Log(), "took them back") }, harness.Patience, time.Millisecond)
-	require.Equal(t, 1, strings.Count(h.Log(), "took them back"), "one line says so")
+	require.Eventually(t, func() bool { return strings.Contains(h.Log(), "kept resetting calls") }, harness.Patience, time.Millisecond)
+	require.Equal(t, 1, strings.Count(h.Log(), "kept resetting calls"), "one line says so")
 	_, err := h.Operator().Intents.ListIntents(t.Context(), &openintentv1.ListIntentsRequest{})
 	require.NoError(t, err, "others are served")
 }
