@@ -6,7 +6,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// Every field that takes one of a few words, with words that it does not take.
+// This test gives every field that accepts a few words other words.
 func TestMisspeltWords(t *testing.T) {
 	var attempts []attempt
 	for _, word := range []struct{ call, body, field string }{
