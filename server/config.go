@@ -138,7 +138,7 @@ func (c Config) keys() (keys *Keys, development bool, err error) {
 	return keys, true, err
 }
 
-// isLoopback tells whether only this machine can reach an address.
+// isLoopback reports whether only this machine can reach an address.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && isLoopbackHost(host)

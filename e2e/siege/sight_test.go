@@ -83,8 +83,7 @@ func register(t *testing.T, caller *harness.Caller, role string) error {
 	return err
 }
 
-// shown returns what an agent is shown of a channel from its beginning, for each way of receiving; nothing where the
-// way is refused.
+// shown returns, by way of receiving, what an agent is shown of a channel from its beginning; nothing if refused.
 func (b *besieged) shown(t *testing.T, agent, channel string) map[string][]string {
 	t.Helper()
 	c, shown := b.by(agent), make(map[string][]string)
@@ -222,8 +221,7 @@ func fetched(t *testing.T, c *harness.Caller, id string) []string {
 	return texts
 }
 
-// TestARoleGoesToWhoseKeyListsIt checks that an agent holds a role only if its key lists it or the operator assigns
-// it.
+// TestARoleGoesToWhoseKeyListsIt checks that an agent holds a role only if its key lists it or the operator gives it.
 func TestARoleGoesToWhoseKeyListsIt(t *testing.T) {
 	eachBesieged(t, func(t *testing.T, b *besieged) {
 		for _, role := range []string{"reviewer", "*", "role:reviewer"} {
@@ -306,8 +304,8 @@ func nextText(t *testing.T, stream grpc.ServerStreamingClient[openintentv1.Subsc
 	return textIn(delivery.GetMessage())
 }
 
-// TestAnOpenedChannelKeepsWhatWasSaidBefore checks that messages on an explicit channel, sent before somebody opened
-// it, stay visible only to those who were members then.
+// TestAnOpenedChannelKeepsWhatWasSaidBefore checks that messages from before an explicit channel was opened stay
+// visible only to those who were members then.
 func TestAnOpenedChannelKeepsWhatWasSaidBefore(t *testing.T) {
 	eachBesieged(t, func(t *testing.T, b *besieged) {
 		channel := b.channel(t, "ann", "ann", "bob", "rev")
@@ -347,8 +345,7 @@ func TestAnOpenedChannelKeepsWhatWasSaidBefore(t *testing.T) {
 	})
 }
 
-// requireRefused asserts that an agent takes no part in a channel, and that the intent's stream shows it nothing
-// there.
+// requireRefused asserts that an agent takes no part in a channel, and sees nothing of it on the intent's stream.
 func (b *besieged) requireRefused(t *testing.T, agent, channel string) {
 	t.Helper()
 	for path, texts := range b.shown(t, agent, channel) {

@@ -6,7 +6,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// This test gives every field that accepts a few words other words.
+// These fields accept only a few words; the test sends words that they do not accept.
 func TestMisspeltWords(t *testing.T) {
 	var attempts []attempt
 	for _, word := range []struct{ call, body, field string }{
