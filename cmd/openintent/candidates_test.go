@@ -50,7 +50,7 @@ func TestCandidates(t *testing.T) {
 	all := at(t, "", "complete", "bash", "--").stdout
 	require.Contains(t, all, "serve\n")
 	require.NotContains(t, all, "complete\n", "what only the scripts use is not offered")
-	require.Contains(t, at(t, "", "complete", "zsh", "--", "cont").stdout, "context:Keep")
+	require.Contains(t, at(t, "", "complete", "zsh", "--", "cont").stdout, "context:Store")
 }
 
 // This test calls the shell's own function, as a terminal would.

@@ -177,7 +177,7 @@ func TestKeysThatOthersMayRead(t *testing.T) {
 	t.Setenv("OPENINTENT_CONFIG", path)
 	require.Empty(t, at(t, "", "context").stderr)
 	require.NoError(t, os.Chmod(path, 0o640))
-	require.Contains(t, at(t, "", "context").stderr, "others may read the keys in "+path)
+	require.Contains(t, at(t, "", "context").stderr, "other users may read the keys in "+path)
 	require.NoError(t, os.WriteFile(path, []byte("contexts: {a: {server: 'h:1'}}"), 0o600))
 	require.Empty(t, at(t, "", "context").stderr, "without keys there is nothing to hide")
 }

@@ -59,7 +59,7 @@ func TestExitCodesOfRefusals(t *testing.T) {
 		require.Contains(t, bob.refused(t, exitRefused, "notify", "private", "alice", "{}"), "[NOT_A_MEMBER]")
 		t.Setenv("OPENINTENT_AGENT_ID", "")
 		operator := shell{server: alice.server}
-		require.Contains(t, operator.refused(t, exitUsage, "inbox"), "name the agent")
+		require.Contains(t, operator.refused(t, exitUsage, "inbox"), "name the owner of the inbox")
 	})
 }
 
