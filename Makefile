@@ -1,4 +1,4 @@
-# The ways to work on this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
+# These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
 .PHONY: help run build package check test test-sdks torture soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
@@ -10,11 +10,11 @@ GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 ARGS ?=
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
-# How long `torture` breaks things (3m) and `soak` goes on with each engine (1h), and the seed of its schedule; 0 picks one.
+# How long `torture` (3m) and `soak` with each engine (1h) run, and the seed of torture's schedule; 0 picks one.
 DURATION ?=
 SEED ?= 0
 
-help: ## List what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Start the server on SQLite with the development key (flags in ARGS)
@@ -23,12 +23,12 @@ run: ## Start the server on SQLite with the development key (flags in ARGS)
 build: ## Build bin/openintent, without cgo
 	CGO_ENABLED=0 go build -trimpath -o bin/openintent ./cmd/openintent
 
-package: ## Build what the SDKs are installed from into dist/: a Go module, a wheel and an npm package
+package: ## Build the SDKs' packages into dist/: a Go module, a wheel and an npm package
 	scripts/package-go.sh dist
 	scripts/package-python.sh dist
 	scripts/package-typescript.sh dist
 
-check: lint ## Build, lint and run the unit tests on SQLite alone: for between two edits
+check: lint ## Build, lint and run the unit tests on SQLite alone: the quick check after an edit
 	go build ./...
 	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
 
@@ -36,7 +36,7 @@ test: check-generated proto-lint proto-breaking lint test-sdks ## Check everythi
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
 		scripts/node.sh scripts/with-postgres.sh go test -race -p 2 -timeout 20m ./...
 
-test-sdks: ## Test what the Python and the TypeScript SDK do without a server
+test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
 	scripts/node-env.sh >/dev/null && scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
 
@@ -44,19 +44,19 @@ torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to rep
 	go test -race -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
 		-torture.duration $(or $(DURATION),3m) -torture.seed $(SEED)
 
-soak: ## Load a server with each engine for DURATION (an hour) and check that it needs no more in the end than in the beginning
+soak: ## Load a server with each engine for DURATION (an hour) and check that it needs no more at the end than at the beginning
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v -run TestNothingGrows ./e2e/soak -soak.duration $(or $(DURATION),1h)
 
-siege: ## Attack a running server on each engine at full size and print what it costs the others
+siege: ## Attack a running server on each engine at full size and print what that costs other callers
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v ./e2e/siege -siege.full
 
-lint: ## Vet and lint the Go code, including who may import whom
+lint: ## Vet and lint the Go code, including which package may import which
 	$(GOLANGCI_LINT) run ./... # govet is among its linters
 
 generate: ## Generate gen/ and the generated code of the SDKs from proto/
 	scripts/generate.sh
 
-check-generated: ## Fail if generated code is not what generate would make
+check-generated: ## Fail if the generated code differs from what generate makes
 	scripts/generate.sh --check
 
 proto-lint: ## Lint the protos and check their form

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// allocations measures what a send makes its server allocate: a process of its own, so nothing of the clients is in it.
-// Beside it the same calls of a server that stores nothing.
+// allocations measures what a send makes its server allocate. The server is a separate process, so the figures
+// contain nothing of the clients. For comparison it measures the same calls to a server that stores nothing.
 func (p plan) allocations(ctx context.Context, engine string) error {
 	stored, err := p.startServer(ctx, engine, "allocations")
 	if err != nil {
@@ -49,10 +49,10 @@ func (p plan) allocations(ctx context.Context, engine string) error {
 	return nil
 }
 
-// allocated is what a server allocates for each unit of work, by number and in bytes.
+// allocated is what a server allocates for each unit of work: the number of allocations and their bytes.
 type allocated struct{ count, bytes float64 }
 
-// allocated puts a load on a server twice: the first warms it up.
+// allocated puts a load on a server twice; the first one only warms the server up.
 func (p plan) allocated(
 	ctx context.Context, t *target, callers int, begin func(context.Context) (worker, error),
 ) (each allocated, err error) {

@@ -8,7 +8,7 @@ import (
 	"openintent/database"
 )
 
-// baseline is the design that group commit replaces: a transaction of its own for each message, which numbers it under a
+// baseline is the design that group commit replaces: each message has its own transaction, which numbers it under a
 // row lock. It uses the same database layer and row, so that only the design differs.
 type baseline struct {
 	db  *database.DB
@@ -74,7 +74,7 @@ func (b *baseline) send(tx *database.Tx, channel int) error {
 	})
 }
 
-// committer stores single rows, each in a transaction of its own: an ask makes two such commits at least.
+// committer stores single rows, each in its own transaction: an ask makes at least two such commits.
 func (b *baseline) committer() func(context.Context) (worker, error) {
 	first := -time.Now().UnixNano()
 	return func(context.Context) (worker, error) {

@@ -16,7 +16,7 @@ import (
 	"openintent/server"
 )
 
-// The child process learns from the environment what to serve.
+// The child process learns from these environment variables what to serve.
 const (
 	childMode     = "OPENINTENT_BENCH_CHILD"
 	childDatabase = "OPENINTENT_BENCH_DATABASE"
@@ -25,22 +25,22 @@ const (
 	modeEcho      = "echo"
 )
 
-// addresses are what a child process says on its first line of output.
+// addresses are printed by a child process on its first line of output.
 type addresses struct{ HTTP, GRPC string }
 
-// consumption is what a child process says for each line of its input: what it needs of the machine at that moment.
+// consumption is what a child process prints for each line of its input: what it uses of the machine at that moment.
 type consumption struct {
-	// InUse is the memory of the heap and the stacks that is in use after collecting garbage, Resident what the operating
-	// system counts, both in bytes.
+	// InUse is the memory of the heap and the stacks that is in use after a garbage collection. Resident is the
+	// process's memory as the operating system counts it. Both are in bytes.
 	InUse, Resident int64
-	// Before and After are the processor time so far, before and after this was found out.
+	// Before and After are the processor time so far, before and after these figures were collected.
 	Before, After time.Duration
 	Goroutines    int
-	// Allocations is how often memory was allocated so far, Allocated how much, in bytes.
+	// Allocations is how many allocations were made so far, and Allocated is their size in bytes.
 	Allocations, Allocated uint64
 }
 
-// serveChild is what the child process runs: until its standard input ends, which it does with its parent.
+// serveChild runs the child process until its standard input ends, which happens when its parent ends.
 func serveChild(mode string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
@@ -74,7 +74,7 @@ func consumed() consumption {
 	}
 }
 
-// processor is the processor time that the process has used.
+// processor returns the processor time that the process has used.
 func processor() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -83,7 +83,7 @@ func processor() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// resident reads what Linux counts as the process's memory; 0 elsewhere.
+// resident returns what Linux counts as the process's memory; 0 on other systems.
 func resident() int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -94,7 +94,7 @@ func resident() int64 {
 	return kibibytes << 10
 }
 
-// consumption asks the child process what it needs now.
+// consumption asks the child process what it uses now.
 func (t *target) consumption() (c consumption, err error) {
 	if _, err := fmt.Fprintln(t.input); err != nil {
 		return c, err

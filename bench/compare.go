@@ -14,36 +14,36 @@ import (
 	"time"
 )
 
-// comparison is a run that measures this server beside others, in turns. What it holds to is in compare/doc.go.
+// comparison is a run that measures this server and others in turns. compare/doc.go lists the rules that it follows.
 type comparison struct {
 	plan
 	// messages is how many messages the longest history has.
 	messages int
-	// output is the directory that the results are written to.
+	// output is the directory for the results.
 	output string
-	// peers is the directory of the module with the other servers, program what was built of it, and python an
-	// interpreter that has the published server.
+	// peers is the directory of the module with the other servers, program is the binary that is built from it, and
+	// python is an interpreter that has the published server.
 	peers, program, python string
-	// postgres finds the processes of PostgreSQL.
+	// postgres returns the processes of PostgreSQL.
 	postgres func() []int
 	figures  *figures
-	// started is when the measuring began, and expected about how long it takes in all.
+	// started is when the measuring began, and expected is about how long it takes in total.
 	started  time.Time
 	expected time.Duration
-	// leftOut says what was not measured, and why.
+	// leftOut lists what was not measured, and why.
 	leftOut []string
 }
 
-// comparisonPart can be measured by itself.
+// comparisonPart is a part that can be measured alone.
 type comparisonPart struct {
 	name string
 	run  func(*comparison, context.Context) error
-	// figures is about how many figures a round takes, and apart how long everything around them takes in all.
+	// figures is about how many figures a round takes, and apart is how long everything else takes in total.
 	figures func(*comparison) int
 	apart   func(*comparison) time.Duration
 }
 
-// comparisonParts are in the order in which they are measured.
+// comparisonParts are in the order of measurement.
 var comparisonParts = []comparisonPart{
 	{"send", (*comparison).sends,
 		func(c *comparison) int { return (11+4*len(c.engines))*len(c.callers) + 2*len(c.engines) }, starting(20 * time.Second)},
@@ -64,12 +64,12 @@ func starting(takes time.Duration) func(*comparison) time.Duration {
 	return func(*comparison) time.Duration { return takes }
 }
 
-// chosen are the parts to be measured.
+// chosen returns the parts to measure.
 func (c *comparison) chosen() []comparisonPart {
 	return slices.DeleteFunc(slices.Clone(comparisonParts), func(p comparisonPart) bool { return !slices.Contains(c.only, p.name) })
 }
 
-// takes is about how long a part takes.
+// takes returns about how long a part takes.
 func (c *comparison) takes(p comparisonPart) time.Duration {
 	return time.Duration(c.rounds*p.figures(c))*c.duration + p.apart(c)
 }
@@ -84,13 +84,13 @@ func compare(arguments []string) error {
 	c := &comparison{figures: newFigures()}
 	flags := flag.NewFlagSet("bench compare", flag.ExitOnError)
 	only := flags.String("only", all, "which parts to measure, comma-separated")
-	callers := flags.String("callers", "1,16,64,256", "how many callers send at once, comma-separated")
+	callers := flags.String("callers", "1,16,64,256", "how many callers send simultaneously, comma-separated")
 	streams := flags.String("streams", "1,100,1000", "how many streams follow one sender, comma-separated")
 	engines := flags.String("engines", "postgres,sqlite", "engines to measure")
 	flags.IntVar(&c.channels, "channels", 1000, "how many channels \"many\" are")
 	flags.IntVar(&c.messages, "messages", 1_000_000, "how many messages the longest history has")
 	flags.DurationVar(&c.duration, "duration", time.Second, "how long each figure is measured in each round")
-	flags.IntVar(&c.rounds, "rounds", 3, "how often the whole is measured; figures are medians")
+	flags.IntVar(&c.rounds, "rounds", 3, "how many rounds are measured; figures are medians")
 	flags.StringVar(&c.output, "output", "bench", "directory for RESULTS.md and the plots")
 	flags.StringVar(&c.peers, "peers", "bench/compare", "directory of the module with the other servers")
 	if err := flags.Parse(arguments); err != nil {
@@ -116,7 +116,7 @@ func (c *comparison) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(c.scratch) }()
-	// PostgreSQL, which runs as another user, is to read what is built here.
+	// PostgreSQL runs as another user and must be able to read what is built here.
 	if err := os.Chmod(c.scratch, 0o755); err != nil { //nolint:gosec // nothing in it is secret
 		return err
 	}
@@ -134,8 +134,8 @@ func (c *comparison) run(ctx context.Context) (err error) {
 	return errors.Join(failed, c.report(machine))
 }
 
-// measure measures one part after the other. One that fails does not keep the others from being measured; what it has
-// measured until then counts.
+// measure measures one part after the other. A part that fails does not prevent the measurement of the others, and
+// what it measured before its failure counts.
 func (c *comparison) measure(ctx context.Context) error {
 	var failures []error
 	for _, part := range c.chosen() {
@@ -152,7 +152,8 @@ func (c *comparison) measure(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// measurePart gives a part several times as long as it should take, and then up: something in it hangs.
+// measurePart gives a part several times the time that it should take, and then gives up, because something in it
+// hangs.
 func (c *comparison) measurePart(ctx context.Context, part comparisonPart) error {
 	patience := 4*c.takes(part) + 2*time.Minute
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it was not done after %s", patience))
@@ -164,7 +165,7 @@ func (c *comparison) measurePart(ctx context.Context, part comparisonPart) error
 	return err
 }
 
-// say tells whoever waits how far the run has come.
+// say prints how far the run has come.
 func (c *comparison) say(what string) {
 	fmt.Fprintf(os.Stderr, "%6s of about %s: %s\n", time.Since(c.started).Round(time.Second), c.expected.Round(time.Second), what)
 }
@@ -192,17 +193,17 @@ func (c *comparison) leaveOut(what string) {
 	c.leftOut = append(c.leftOut, what)
 }
 
-// contest is one way to do something, which takes turns with others.
+// contest is one way to do something; contests take turns.
 type contest struct {
 	row
 	measure func(ctx context.Context, callers int) (figure, error)
-	// processes are those whose processor time counts as the contestant's; it excludes the load's.
+	// processes are the processes whose processor time counts as the contestant's; the load's does not.
 	processes func() []int
-	// lasting is how long it measures, if not as long as the plan says.
+	// lasting is how long the contest measures, if not as long as the plan says.
 	lasting time.Duration
 }
 
-// closers end what a part has started, the last first.
+// closers end what a part has started, last first.
 type closers []func()
 
 func (c *closers) add(stop func()) { *c = append(*c, stop) }
@@ -249,7 +250,7 @@ func (c *comparison) takeOne(ctx context.Context, callers int, contest contest) 
 	return nil
 }
 
-// by makes a measure of a load by the bench's own clients.
+// by returns a function that measures a load of the bench's own clients.
 func (c *comparison) by(begin func(context.Context) (worker, error)) func(context.Context, int) (figure, error) {
 	return func(ctx context.Context, callers int) (figure, error) { return c.load(ctx, callers, begin) }
 }

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// aim is a ratio that the design is held to.
+// aim is a ratio that the design must reach.
 type aim struct {
 	name     string
 	bound    float64
@@ -18,7 +18,7 @@ func atMost(bound float64, name string, measured func(*figures) (float64, bool))
 	return aim{name: name, bound: bound, atMost: true, measured: measured}
 }
 
-// rates is the ratio of two rates, and times that of two medians.
+// rates returns the ratio of two rates, and times returns the ratio of two medians.
 func rates(a, b row, callers int) func(*figures) (float64, bool) {
 	return func(f *figures) (float64, bool) { return f.ratio(a, callers, b, callers, rate) }
 }
@@ -27,7 +27,7 @@ func times(a, b row, callers int) func(*figures) (float64, bool) {
 	return func(f *figures) (float64, bool) { return f.ratio(a, callers, b, callers, medianSeconds) }
 }
 
-// aims lists them for a run, whose sizes some depend on.
+// aims lists the aims of a run; some depend on the run's sizes.
 func (c *comparison) aims() []aim {
 	sent := row{doSend, viaGRPC + "postgres", oneChannel}
 	asked := row{doAsk, viaGRPC + "postgres", oneChannel}
@@ -65,7 +65,7 @@ func (c *comparison) aims() []aim {
 	return append(aims, sqliteAims()...)
 }
 
-// streamedAim compares sends on streams with unary ones of 64 callers.
+// streamedAim compares sends on streams with unary sends by 64 callers.
 func streamedAim(engine string) aim {
 	streams := busyStreams[len(busyStreams)-1]
 	name := fmt.Sprintf("send, one channel: on %d streams, times 64 unary callers, %s", streams, engine)
@@ -74,7 +74,7 @@ func streamedAim(engine string) aim {
 	})
 }
 
-// flatLists compares lists among the most messages with those of a server that has the fewest.
+// flatLists compares lists among the largest number of messages with lists on the server that has the fewest.
 func (c *comparison) flatLists(where, engine string) aim {
 	sizes := tens(shortHistory, c.messages)
 	name := fmt.Sprintf("list %d after a cursor, %s: p50 among %d messages, times among %d, %s", listed, where, sizes[len(sizes)-1],
@@ -83,7 +83,7 @@ func (c *comparison) flatLists(where, engine string) aim {
 	return atMost(1.3, name, times(list, alone, sizes[len(sizes)-1]))
 }
 
-// sqliteAims hold SQLite to being at least as fast as PostgreSQL.
+// sqliteAims require SQLite to be at least as fast as PostgreSQL.
 func sqliteAims() (aims []aim) {
 	add := func(name string, of func(a, b row, callers int) func(*figures) (float64, bool), what, via, where string, callers int) {
 		sqlite, postgres := row{what, via + "sqlite", where}, row{what, via + "postgres", where}
@@ -103,7 +103,7 @@ func sqliteAims() (aims []aim) {
 	return aims
 }
 
-// judge gives a line of the table of aims.
+// judge returns a line of the table of aims.
 func (a aim) judge(f *figures) []string {
 	bound := "at least "
 	if a.atMost {

@@ -8,13 +8,14 @@ import (
 	"openintent/server"
 )
 
-// shortestSDKAsk is how long asks of the published client are measured at least: it looks each half second.
+// shortestSDKAsk is the shortest time for which asks of the published client are measured: the client polls every
+// half second.
 const shortestSDKAsk = 2 * time.Second
 
 // singleCommit is a part of an ask's floor, beside the calls with nothing stored.
 var singleCommit = row{"single-row commit", "postgres", "-"}
 
-// askers are how many ask at once.
+// askers returns how many callers ask simultaneously.
 func (c *comparison) askers() (callers []int) {
 	for _, n := range c.callers {
 		if n <= 64 {
@@ -65,7 +66,7 @@ func (c *comparison) asks(ctx context.Context) error {
 	}
 	open.add(single.close)
 	commits := []contest{{row: singleCommit, measure: func(ctx context.Context, callers int) (figure, error) {
-		return c.load(ctx, callers, single.committer()) // a committer's rows are new ones
+		return c.load(ctx, callers, single.committer()) // a committer stores new rows
 	}}}
 	for range c.rounds {
 		if err := c.take(ctx, []int{1}, commits); err != nil {
@@ -122,14 +123,14 @@ func (c *comparison) peerAsks(ctx context.Context, open *closers) (contests []co
 	}), nil
 }
 
-// floor is what an ask takes at least at one caller: its calls with nothing stored, and two commits.
+// floor returns the least time that an ask can take with one caller: its calls with nothing stored, and two commits.
 func (f *figures) floor() (float64, bool) {
 	calls, measured := f.median(row{doAsk, nothingStored, "-"}, 1, medianSeconds)
 	commit, committed := f.median(singleCommit, 1, medianSeconds)
 	return calls + 2*commit, measured && committed
 }
 
-// describeFloor says what the floor is made of.
+// describeFloor describes what the floor consists of.
 func (f *figures) describeFloor() string {
 	calls, _ := f.median(row{doAsk, nothingStored, "-"}, 1, medianSeconds)
 	commit, _ := f.median(singleCommit, 1, medianSeconds)

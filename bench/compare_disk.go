@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// flushCost is what a flush of the slow disk costs more, in microseconds.
+// flushCost is how much longer a flush of the slow disk takes, in microseconds.
 const flushCost = "1000"
 
 const slowFlush = "flush of 1 ms more"
 
-// slowDisk measures sends on a PostgreSQL whose disk takes its time: a library preloaded into it lets each flush wait.
+// slowDisk measures sends on a PostgreSQL with a slow disk: a library that is preloaded into it delays each flush.
 func (c *comparison) slowDisk(ctx context.Context) error {
 	compiler, err := exec.LookPath("gcc")
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *comparison) slowDisk(ctx context.Context) error {
 	return nil
 }
 
-// startSlowPostgres gives the URL of a second PostgreSQL, which ends with its starter's input.
+// startSlowPostgres returns the URL of a second PostgreSQL, which ends when the input of its starter ends.
 func (c *comparison) startSlowPostgres(ctx context.Context, compiler string, open *closers) (string, error) {
 	library := filepath.Join(c.scratch, "flush.so")
 	compile := exec.CommandContext(ctx, compiler, "-O2", "-shared", "-fPIC", "-o", library,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// row is one line of the results: what is done, by whom, and where or with how much.
+// row is one line of the results: what is done, by which contestant, and where or with how much.
 type row struct{ what, contestant, where string }
 
 // measurement is a figure with the processor time that the contestant's servers used for each unit.
@@ -30,7 +30,7 @@ func (f *figures) add(r row, callers int, m measurement) {
 	f.rows[r][callers] = append(f.rows[r][callers], m)
 }
 
-// callers gives the numbers at which a row was measured, rising.
+// callers returns the numbers of callers with which a row was measured, in ascending order.
 func (f *figures) callers(r row) (callers []int) {
 	for n := range f.rows[r] {
 		callers = append(callers, n)
@@ -39,7 +39,7 @@ func (f *figures) callers(r row) (callers []int) {
 	return callers
 }
 
-// values are what each round came to, rising.
+// values returns the results of all rounds, in ascending order.
 func (f *figures) values(r row, callers int, of func(measurement) float64) []float64 {
 	values := make([]float64, 0, len(f.rows[r][callers]))
 	for _, m := range f.rows[r][callers] {
@@ -49,7 +49,7 @@ func (f *figures) values(r row, callers int, of func(measurement) float64) []flo
 	return values
 }
 
-// median is over the rounds; false when there is none.
+// median returns the median over the rounds; false when there are no rounds.
 func (f *figures) median(r row, callers int, of func(measurement) float64) (float64, bool) {
 	values := f.values(r, callers, of)
 	if len(values) == 0 {
@@ -63,7 +63,8 @@ func medianSeconds(m measurement) float64    { return m.median.Seconds() }
 func slowSeconds(m measurement) float64      { return m.slow.Seconds() }
 func processorSeconds(m measurement) float64 { return m.processor.Seconds() }
 
-// ratio divides the rounds' ratios in turn and gives their median: what the machine did in a round, it did to both.
+// ratio divides the figures of each round and returns the median ratio: a disturbance of the machine in one round
+// affects both.
 func (f *figures) ratio(a row, callersOfA int, b row, callersOfB int, of func(measurement) float64) (float64, bool) {
 	above, below := f.rows[a][callersOfA], f.rows[b][callersOfB]
 	ratios := make([]float64, 0, len(above))

@@ -15,7 +15,7 @@ import (
 // fact is a line about the machine or a version.
 type fact struct{ name, value string }
 
-// describeMachine says what a run was measured on and what was measured, before it begins.
+// describeMachine describes, before a run begins, the machine and the measured programs.
 func describeMachine(ctx context.Context, c *comparison) []fact {
 	facts := []fact{
 		{"processors", fmt.Sprintf("%d, %s", runtime.NumCPU(), field("/proc/cpuinfo", "model name"))},
@@ -39,7 +39,7 @@ func describeMachine(ctx context.Context, c *comparison) []fact {
 	return facts
 }
 
-// field reads what follows a name and a colon in a file.
+// field returns the text that follows a name and a colon in a file.
 func field(file, name string) string {
 	text, err := os.ReadFile(file) //nolint:gosec // a file of the system
 	if err != nil {
@@ -62,7 +62,7 @@ func firstWords(file string, n int) string {
 	return strings.Join(words[:n], " ")
 }
 
-// said is what a program prints.
+// said returns what a program prints.
 func said(ctx context.Context, program string, arguments ...string) string {
 	output, err := exec.CommandContext(ctx, program, arguments...).Output()
 	if err != nil {
@@ -86,7 +86,7 @@ func postgresVersion(ctx context.Context) string {
 	return fmt.Sprintf("%s, fsync %s, synchronous_commit %s", version, fsync, commit)
 }
 
-// versions are those of modules that a program is built of.
+// versions returns the versions of modules that a program is built from.
 func versions(info *debug.BuildInfo, modules ...string) (facts []fact) {
 	for _, dependency := range info.Deps {
 		for _, module := range modules {

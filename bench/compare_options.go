@@ -18,7 +18,7 @@ const (
 	switchedOff = "off"
 )
 
-// fanOuts measure one sender whose messages go to many streams. A unit is a message that every stream has.
+// fanOuts measures one sender whose messages go to many streams. A unit is a message that every stream has received.
 func (c *comparison) fanOuts(ctx context.Context) error {
 	var open closers
 	defer open.close()
@@ -48,7 +48,7 @@ func (c *comparison) fanOuts(ctx context.Context) error {
 	open.add(bare.stop)
 	add(nothingStored, fanOutChannel, bare, only(bare.process.Process.Pid))
 	for i, contest := range targets {
-		// The number at which it is measured is that of the streams.
+		// For this contest, the number of callers is the number of streams.
 		targets[i].measure = func(ctx context.Context, streams int) (figure, error) {
 			return c.load(ctx, underWay, servers[contest.row].broadcaster(channels[contest.row], streams))
 		}
@@ -61,7 +61,7 @@ func (c *comparison) fanOuts(ctx context.Context) error {
 	return nil
 }
 
-// options measure what is paid for what can be switched on, and what an idle stream costs.
+// options measures the cost of features that can be switched on, and of an idle stream.
 func (c *comparison) options(ctx context.Context) error {
 	for _, engine := range c.engines {
 		if err := c.audited(ctx, engine); err != nil {
@@ -97,7 +97,7 @@ func (c *comparison) audited(ctx context.Context, engine string) error {
 	return c.takeTurns(ctx, contests)
 }
 
-// notified measures sends while a second replica listens, with and without telling it.
+// notified measures sends while a second replica listens, with and without notifying it.
 func (c *comparison) notified(ctx context.Context) error {
 	var open closers
 	defer open.close()
@@ -123,7 +123,7 @@ func (c *comparison) notified(ctx context.Context) error {
 	return c.takeTurns(ctx, contests)
 }
 
-// takeTurns measures at the number of callers at which options are compared.
+// takeTurns measures at the number of callers with which options are compared.
 func (c *comparison) takeTurns(ctx context.Context, contests []contest) error {
 	for range c.rounds {
 		if err := c.take(ctx, []int{notifying}, contests); err != nil {
@@ -133,8 +133,8 @@ func (c *comparison) takeTurns(ctx context.Context, contests []contest) error {
 	return nil
 }
 
-// idleMemory compares what a stream costs its server with what it costs one that does nothing. It is in the results as
-// bytes a stream, in the place of a rate.
+// idleMemory compares the memory of a stream on this server with that of a stream on a server that does nothing. In
+// the results, bytes per stream take the place of a rate.
 func (c *comparison) idleMemory(ctx context.Context) error {
 	streams := c.streams[len(c.streams)-1]
 	for range c.rounds {
@@ -170,7 +170,7 @@ func (c *comparison) idleStream(ctx context.Context, bare bool, streams int) (by
 		}
 		channel = opened[0]
 	}
-	// What the start needed only for a while goes with the second collection.
+	// The second collection frees what only the start needed.
 	if _, err := t.consumption(); err != nil {
 		return 0, err
 	}
@@ -185,7 +185,7 @@ func (c *comparison) idleStream(ctx context.Context, bare bool, streams int) (by
 	return float64(after.InUse-before.InUse) / float64(streams), err
 }
 
-// openChannel opens a channel in an intent of its own.
+// openChannel opens a channel in a new intent.
 func (t *target) openChannel(ctx context.Context, request *openintentv1.CreateChannelRequest) (string, error) {
 	intent, err := openintentv1.NewIntentServiceClient(t.conn).CreateIntent(as(ctx, asker),
 		&openintentv1.CreateIntentRequest{Title: "bench"})

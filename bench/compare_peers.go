@@ -18,7 +18,7 @@ import (
 	"openintent/server"
 )
 
-// peer is a process of another server, or of a load that knows how to talk to it. It ends with its input.
+// peer is a process of another server, or of a load that can talk to it. It ends when its input ends.
 type peer struct {
 	process *exec.Cmd
 	input   io.WriteCloser
@@ -46,7 +46,7 @@ func (p *peer) stop() {
 	_ = p.process.Wait()
 }
 
-// job is what a load is told to do.
+// job is what a load must do.
 type job struct {
 	Work     string
 	Address  string
@@ -55,7 +55,7 @@ type job struct {
 	Seconds  float64
 }
 
-// do has a load do a job.
+// do makes a load do a job.
 func (p *peer) do(given job) (figure, error) {
 	if err := json.NewEncoder(p.input).Encode(given); err != nil {
 		return figure{}, err
@@ -74,14 +74,14 @@ func (p *peer) do(given job) (figure, error) {
 	return figure{perSecond: measured.PerSecond, median: measured.Median, slow: measured.Slow}, nil
 }
 
-// job makes a measure of what a load does.
+// job returns a function that measures a load's job.
 func (c *comparison) job(load *peer, work, address string, channels int) func(context.Context, int) (figure, error) {
 	return func(_ context.Context, callers int) (figure, error) {
 		return load.do(job{Work: work, Address: address, Callers: callers, Channels: channels, Seconds: c.duration.Seconds()})
 	}
 }
 
-// natsServer is a NATS with JetStream in a directory of its own.
+// natsServer is a NATS server with JetStream in its own directory.
 type natsServer struct {
 	*peer
 	address string
@@ -140,7 +140,7 @@ func (c *comparison) startPublished(ctx context.Context) (*publishedServer, erro
 		}
 		if wait(deadline, 100*time.Millisecond); deadline.Err() != nil {
 			p.stop()
-			return nil, fmt.Errorf("the published server does not start: %w", err)
+			return nil, fmt.Errorf("the published server did not start: %w", err)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (p *publishedServer) stop() {
 	_ = p.process.Wait()
 }
 
-// post creates something; what is answered goes into `into`, unless that is nil.
+// post creates something and reads the answer into `into`, unless that is nil.
 func (p *publishedServer) post(ctx context.Context, path string, body []byte, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -193,7 +193,7 @@ func (p *publishedServer) openChannels(ctx context.Context, n int) ([]string, er
 	return ids, nil
 }
 
-// sender sends what restSender sends.
+// sender sends the same as restSender.
 func (p *publishedServer) sender(channels []string) func(context.Context) (worker, error) {
 	body := []byte(`{"sender":"` + asker + `","payload":{"question":"` + text + `","attempt":1}}`)
 	return func(context.Context) (worker, error) {
@@ -203,7 +203,7 @@ func (p *publishedServer) sender(channels []string) func(context.Context) (worke
 	}
 }
 
-// lister lists what follows on a message a hundred before the last.
+// lister lists the messages after the one that is a hundred before the last.
 func (p *publishedServer) lister(channel string, messages int) func(context.Context) (worker, error) {
 	return func(ctx context.Context) (worker, error) {
 		path := "/api/v1/channels/" + channel + "/messages"

@@ -19,7 +19,7 @@ import (
 const pgbenchTable = `CREATE TABLE singles (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, channel bigint NOT NULL,
 	sender text NOT NULL, payload text NOT NULL, created_at timestamptz NOT NULL DEFAULT clock_timestamp())`
 
-// pgbench measures PostgreSQL by itself: a row of a message's size, in a transaction of its own, not numbered.
+// pgbench measures PostgreSQL alone: rows of a message's size, each in its own transaction, without numbers.
 func (c *comparison) pgbench(ctx context.Context) ([]contest, error) {
 	program, err := exec.LookPath("pgbench")
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *comparison) pgbench(ctx context.Context) ([]contest, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It counts in whole seconds.
+	// pgbench counts in whole seconds.
 	lasting := max(c.duration.Round(time.Second), time.Second)
 	return []contest{{
 		row: row{doSend, pgbenchInsert, "-"}, processes: c.postgres, lasting: lasting,
@@ -57,7 +57,7 @@ func (c *comparison) pgbench(ctx context.Context) ([]contest, error) {
 	}}, nil
 }
 
-// leastPgbench is how many seconds pgbench is given at least: with many clients the first one passes with connecting.
+// leastPgbench is how many seconds pgbench gets at least: with many clients it spends the first second on connecting.
 const leastPgbench = 2
 
 func runPgbench(ctx context.Context, program, address, script string, callers int, lasting time.Duration) (figure, error) {
@@ -80,7 +80,7 @@ func runPgbench(ctx context.Context, program, address, script string, callers in
 	}
 	took, err := pgbenchTimes(logs)
 	if err != nil {
-		return figure{}, fmt.Errorf("what pgbench logged: %w", err)
+		return figure{}, fmt.Errorf("reading pgbench's log: %w", err)
 	}
 	if len(took) == 0 {
 		return figure{}, errors.New("pgbench logged nothing")
@@ -90,7 +90,7 @@ func runPgbench(ctx context.Context, program, address, script string, callers in
 	return figure{perSecond: perSecond, median: took[len(took)/2], slow: took[len(took)*99/100]}, err
 }
 
-// pgbenchTimes reads how long each transaction took, rising: the third field of each line.
+// pgbenchTimes reads how long each transaction took, in ascending order, from the third field of each line.
 func pgbenchTimes(directory string) (took []time.Duration, err error) {
 	names, err := filepath.Glob(filepath.Join(directory, "log.*"))
 	if err != nil {

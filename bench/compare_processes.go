@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// tick is the unit in which Linux counts processor time for others to read.
+// tick is the unit in which Linux reports processor time.
 const tick = 10 * time.Millisecond
 
-// processorOf is the processor time that processes have used so far; 0 where there is no /proc.
+// processorOf returns the processor time that processes have used so far; 0 where there is no /proc.
 func processorOf(processes []int) (used time.Duration) {
 	for _, process := range processes {
 		fields := statistics(strconv.Itoa(process))
 		if len(fields) < 15 {
 			continue
 		}
-		// Of the process itself, and of those of its children that have ended.
+		// These fields count the process itself, and those of its children that have ended.
 		for _, field := range fields[11:15] {
 			ticks, _ := strconv.Atoi(field)
 			used += time.Duration(ticks) * tick
@@ -29,8 +29,8 @@ func processorOf(processes []int) (used time.Duration) {
 	return used
 }
 
-// statistics are the fields of /proc/PROCESS/stat from the process's state on: the second, before it, is in parentheses and
-// may hold anything.
+// statistics returns the fields of /proc/PROCESS/stat from the process's state on: the second field, before the
+// state, is in parentheses and may contain anything.
 func statistics(process string) []string {
 	text, err := os.ReadFile(filepath.Join("/proc", process, "stat"))
 	if err != nil {
@@ -39,7 +39,7 @@ func statistics(process string) []string {
 	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 }
 
-// parentOf gives a process's parent, or 0.
+// parentOf returns a process's parent, or 0.
 func parentOf(process string) int {
 	fields := statistics(process)
 	if len(fields) < 2 {
@@ -49,7 +49,7 @@ func parentOf(process string) int {
 	return parent
 }
 
-// postgresProcesses finds the processes of a PostgreSQL: the one that all others are children of, and those.
+// postgresProcesses finds the processes of a PostgreSQL: its main process and all children of that.
 func postgresProcesses(ctx context.Context, url string) (func() []int, error) {
 	pool, err := sql.Open("pgx", url)
 	if err != nil {
@@ -74,7 +74,7 @@ func postgresProcesses(ctx context.Context, url string) (func() []int, error) {
 	}, nil
 }
 
-// together gives the processes of several.
+// together returns the processes of several contestants.
 func together(all ...func() []int) func() []int {
 	return func() (processes []int) {
 		for _, some := range all {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// promises say what is on the disk when each contestant acknowledges.
+// promises list what is on the disk when each contestant acknowledges.
 var promises = [][]string{
 	{"this server, PostgreSQL", "yes: synchronous_commit on, fsync on", "numbered in its channel, checked against membership and limits, idempotency"},
 	{"this server, SQLite", "yes: synchronous=FULL", "the same"},
@@ -118,7 +118,8 @@ func (c *comparison) writeSection(page *bytes.Buffer, s section) {
 	writeTable(page, []string{"contestant", "where", s.number, "per second", "lowest to highest", "p50 ms", "p99 ms", "processor µs each"}, lines)
 }
 
-// line gives a row's figures at one number. The processor time is that of the contestant's servers, databases included.
+// line returns a row's figures at one number of callers. The processor time is that of the contestant's servers,
+// including databases.
 func (c *comparison) line(r row, n int) []string {
 	f := c.figures
 	value := func(of func(measurement) float64) float64 {
@@ -154,7 +155,7 @@ func (c *comparison) writeIdle(page *bytes.Buffer) {
 	}
 }
 
-// writeTable writes a table in Markdown that can also be read as it is.
+// writeTable writes a table in Markdown that is also readable as plain text.
 func writeTable(page *bytes.Buffer, head []string, lines [][]string) {
 	widths := make([]int, len(head))
 	for _, line := range append([][]string{head}, lines...) {
@@ -179,7 +180,7 @@ func writeTable(page *bytes.Buffer, head []string, lines [][]string) {
 	page.WriteString("\n")
 }
 
-// short prints a ratio.
+// short formats a ratio.
 func short(value float64) string {
 	if value >= 100 {
 		return strconv.FormatFloat(value, 'f', 0, 64)

@@ -13,28 +13,28 @@ import (
 	"openintent/server"
 )
 
-// doSDKAsk is an ask as a program makes it: by an SDK, of an agent that the same SDK runs.
+// doSDKAsk is an ask as a program makes it: with an SDK, to an agent that the same SDK runs.
 const doSDKAsk = "ask, by an SDK"
 
 const (
 	publishedPackage = "published Python package"
 	onOwnServer      = "its own server"
 	onThisServer     = "this server, "
-	// compatibleKey has the profile for the published package.
+	// compatibleKey has the compatibility profile, which the published package needs.
 	compatibleKey = "bench-compatible-key"
 )
 
-// sdkProgram is how an SDK's load is started. Its arguments are followed by `answer` or `ask`, the server, the key, the
-// channel's id and the responder.
+// sdkProgram describes how to start an SDK's load. After its arguments come `answer` or `ask`, the server, the key,
+// the channel's id and the responder.
 type sdkProgram struct {
 	name, agent string
-	// work is what the load is told to do.
+	// work is the load's job.
 	work      string
 	command   []string
 	variables []string
 }
 
-// sdks measures the round trip of an ask by each SDK. The asker and the agent that answers are processes of their own.
+// sdks measures the round trip of an ask with each SDK. The asker and the answering agent are separate processes.
 func (c *comparison) sdks(ctx context.Context) error {
 	programs, err := c.sdkPrograms(ctx)
 	if err != nil {
@@ -70,10 +70,10 @@ func (c *comparison) sdks(ctx context.Context) error {
 	return nil
 }
 
-// sdkAskers are how many ask at once.
+// sdkAskers is how many callers ask simultaneously.
 var sdkAskers = []int{1, 64}
 
-// sdkContests are those on this server with one engine: bare calls, each SDK, and the published package.
+// sdkContests returns the contests on this server with one engine: bare calls, each SDK, and the published package.
 func (c *comparison) sdkContests(ctx context.Context, engine string, programs []sdkProgram, open *closers) ([]contest, error) {
 	t, processes, err := c.ownServer(ctx, engine, "sdks", open)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *comparison) sdkContests(ctx context.Context, engine string, programs []
 	return append(contests, asks), err
 }
 
-// sdkAsks starts an agent that answers and the load that asks it.
+// sdkAsks starts an answering agent and the load that asks it.
 func (c *comparison) sdkAsks(
 	ctx context.Context, program sdkProgram, address, channel string, open *closers,
 ) (func(context.Context, int) (figure, error), error) {
@@ -112,7 +112,7 @@ func (c *comparison) sdkAsks(
 	open.add(answering.stop)
 	var ready struct{ Ready bool }
 	if err := answering.output.Decode(&ready); err != nil || !ready.Ready {
-		return nil, errors.Join(errors.New("the agent does not start"), err)
+		return nil, errors.Join(errors.New("the agent did not start"), err)
 	}
 	asking, err := program.start(ctx, "ask", address, channel)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p sdkProgram) start(ctx context.Context, part, address, channel string) (*
 	return startPeer(ctx, "env", append(append(p.variables[:len(p.variables):len(p.variables)], p.command[0]), arguments...)...)
 }
 
-// publishedAsks lets the published package's client ask on a server.
+// publishedAsks makes the published package's client ask on a server.
 func (c *comparison) publishedAsks(
 	ctx context.Context, where, base string, processes func() []int, open *closers,
 ) (contest, error) {
@@ -149,7 +149,7 @@ func (c *comparison) publishedAsks(
 	}, nil
 }
 
-// sdkPrograms makes what each SDK's load needs. One whose language is not there is left out.
+// sdkPrograms prepares what each SDK's load needs. It leaves out an SDK whose language is not installed.
 func (c *comparison) sdkPrograms(ctx context.Context) ([]sdkProgram, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *comparison) sdkPrograms(ctx context.Context) ([]sdkProgram, error) {
 			sdkProgram{name: "Python SDK, threads", agent: "python-responder", work: "ask", command: command, variables: source},
 			sdkProgram{name: "Python SDK, asyncio", agent: "asyncio-responder", work: "ask async", command: command, variables: source})
 	}
-	// The compiled package is made anew, so that it is what its sources say.
+	// The package is compiled again, so that it matches its sources.
 	_, err = outputOf(ctx, "scripts/node-env.sh")
 	if err == nil {
 		_, err = outputOf(ctx, "npm", "--prefix", "sdk/typescript", "run", "--silent", "build")
@@ -183,7 +183,7 @@ func (c *comparison) sdkPrograms(ctx context.Context) ([]sdkProgram, error) {
 	}), err
 }
 
-// outputOf gives the last line that a program prints.
+// outputOf returns the last line that a program prints.
 func outputOf(ctx context.Context, program string, arguments ...string) (string, error) {
 	run := exec.CommandContext(ctx, program, arguments...)
 	run.Stderr = os.Stderr
@@ -192,8 +192,8 @@ func outputOf(ctx context.Context, program string, arguments ...string) (string,
 	return lines[len(lines)-1], err
 }
 
-// sdkStarts is how long the part takes beyond its figures: the starts, and what the published package's are longer, with the
-// ask that begins each.
+// sdkStarts is how long the part takes beyond its figures: the starts, and the longer time of the published package,
+// including the ask that begins each of its measurements.
 func (c *comparison) sdkStarts() time.Duration {
 	longer := max(0, shortestSDKAsk+2*time.Second-c.duration)
 	return 30*time.Second + time.Duration(c.rounds*len(sdkAskers)*(1+len(c.engines)))*longer

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// What is done, in the results' rows.
+// These are the actions in the results' rows.
 const (
 	doSend   = "send"
 	doStream = "send, on streams"
 	doAsk    = "ask"
 )
 
-// The contestants. The server's own names end with the engine.
+// These are the contestants. The names of this server's contestants end with the engine.
 const (
 	viaGRPC       = "this server, gRPC, "
 	viaREST       = "this server, REST, "
@@ -35,7 +35,7 @@ const (
 	manyChannels = "many channels"
 )
 
-// ownServer starts this server on a fresh database. Its processor time is that of its database too.
+// ownServer starts this server on a fresh database. Its processor time includes the database's.
 func (c *comparison) ownServer(ctx context.Context, engine, name string, open *closers) (*target, func() []int, error) {
 	t, err := c.startServer(ctx, engine, name)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *comparison) sends(ctx context.Context) error {
 	return nil
 }
 
-// places are the channels that sends go to: one, and many.
+// places returns the channels that sends go to: one, and many.
 func (c *comparison) places(ctx context.Context, open func(context.Context, int) ([]string, error)) (map[string][]string, error) {
 	many, err := open(ctx, c.channels)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *comparison) places(ctx context.Context, open func(context.Context, int)
 	return map[string][]string{oneChannel: one, manyChannels: many}, err
 }
 
-// ownSends gives the ways to send to this server, and that of streams, whose numbers are their own.
+// ownSends returns the ways to send to this server. Streams are separate, because they are measured at other numbers.
 func (c *comparison) ownSends(
 	ctx context.Context, engine string, open *closers,
 ) (contests []contest, streamed contest, err error) {
@@ -160,7 +160,7 @@ func (c *comparison) publishedSends(ctx context.Context, open *closers) (contest
 	return contests, nil
 }
 
-// startLoad starts what drives the servers that this program knows nothing of.
+// startLoad starts the process that drives the servers whose protocols this program does not know.
 func (c *comparison) startLoad(ctx context.Context, open *closers) (*peer, error) {
 	load, err := startPeer(ctx, c.program, "drive")
 	if err == nil {
@@ -169,7 +169,7 @@ func (c *comparison) startLoad(ctx context.Context, open *closers) (*peer, error
 	return load, err
 }
 
-// peerSends are JetStream's publishes, and the bare group commit, whose table is made like the server's.
+// peerSends returns JetStream's publishes, and the bare group commit, whose table is like the server's.
 func (c *comparison) peerSends(ctx context.Context, open *closers) (contests []contest, err error) {
 	load, err := c.startLoad(ctx, open)
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *comparison) peerSends(ctx context.Context, open *closers) (contests []c
 	return contests, nil
 }
 
-// migratedDatabase gives a fresh database with the server's tables: a server has started on it and ended.
+// migratedDatabase returns a fresh database with the server's tables: a server has started on it and ended.
 func (c *comparison) migratedDatabase(ctx context.Context, maintenance, name string) (string, error) {
 	url, err := createDatabase(ctx, maintenance, fmt.Sprintf("%s_%d", name, time.Now().UnixMicro()))
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// window is how many messages of a stream of sends are unanswered at most: as many as the server reads on for.
+// window is how many messages of a stream may be unanswered: as many as the server reads ahead.
 const window = 256
 
-// busyStreams are the numbers of streams on which messages are sent at once; the last is what the aim looks at.
+// busyStreams are the numbers of streams that send simultaneously; the aim uses the last number.
 var busyStreams = []int{1, 4}
 
-// streamed makes a measure of sends on streams, each of one sender that waits for no answer until its window is full.
+// streamed returns a function that measures sends on streams; each stream has one sender, who waits for an answer
+// only when its window is full.
 func (c *comparison) streamed(t *target, channel string) func(context.Context, int) (figure, error) {
 	return func(ctx context.Context, streams int) (figure, error) {
 		took := make([][]time.Duration, streams)
@@ -47,8 +48,8 @@ func (c *comparison) streamed(t *target, channel string) func(context.Context, i
 	}
 }
 
-// sendStream sends on one stream as long as there is more, which is asked at the time of each send, and tells of each
-// message that is stored when it was sent and its id, in the order of sending.
+// sendStream sends on one stream as long as more returns true; it calls more at each send. For each stored message it
+// reports when the message was sent and its id, in the order of sending.
 func (t *target) sendStream(
 	ctx context.Context, channel string, more func(now time.Time) bool, stored func(before time.Time, id string),
 ) error {
@@ -83,14 +84,15 @@ func (t *target) sendStream(
 			continue
 		}
 		if err := stream.Send(&openintentv1.SendMessageRequest{ChannelId: channel, Payload: payload()}); err != nil {
-			break // the answers say why
+			break // the answers contain the reason
 		}
 	}
 	close(sent)
 	return <-answers
 }
 
-// fill sends messages to a channel, and gives the ids of some that have as many after them as a list gives.
+// fill sends messages to a channel, and returns the ids of some after which there are as many messages as a list
+// returns.
 func (t *target) fill(ctx context.Context, channel string, messages int) (cursors []string, err error) {
 	apart := max(1, messages/listed)
 	sent, answered := 0, 0

@@ -14,8 +14,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// echo does what the server does, over the same calls, and stores nothing: what remains is the floor. On the channel
-// fanOutChannel every message goes to every stream, encoded once; on any other, requests go to one stream.
+// echo accepts the same calls as the server and stores nothing, so it measures the floor. On the channel
+// fanOutChannel every message goes to every stream, encoded once; on any other channel, requests go to one stream.
 type echo struct {
 	openintentv1.UnimplementedMessageServiceServer
 
@@ -71,7 +71,7 @@ func (e *echo) Subscribe(
 	}
 }
 
-// hand sends every message to a stream until it ends.
+// hand sends every message to a stream until the stream ends.
 func (e *echo) hand(to grpc.ServerStream) error {
 	stream := &openStream{ServerStream: to, messages: make(chan *grpc.PreparedMsg, underWay)}
 	e.mutex.Lock()

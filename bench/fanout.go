@@ -11,8 +11,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// underWay is how many messages of the one sender are under way at a time: sent, and not yet with every stream. More than
-// that would measure how streams catch up.
+// underWay is how many messages of the one sender may be in transit: sent, but not yet received by every stream. With
+// more, the measurement would show how streams catch up.
 const underWay = 64
 
 var (
@@ -20,8 +20,8 @@ var (
 	fanOutBare   = series{"fan-out, nothing stored", "-"}
 )
 
-// fanOut measures one sender whose messages go to many streams, beside the same with nothing stored: a server that
-// encodes each message once and hands it to its streams.
+// fanOut measures one sender whose messages go to many streams. For comparison it measures a server that stores
+// nothing, encodes each message once and hands it to its streams.
 func (p plan) fanOut(ctx context.Context, engine string) error {
 	server, err := p.startServer(ctx, engine, "fanout")
 	if err != nil {
@@ -60,8 +60,8 @@ func (p plan) fanOut(ctx context.Context, engine string) error {
 	return nil
 }
 
-// broadcaster sends to everyone on a channel that has streams of as many agents. A unit of work is a message that
-// every stream has received.
+// broadcaster sends to everyone on a channel with n streams of n agents. A unit of work is a message that every
+// stream has received.
 func (t *target) broadcaster(channel string, n int) func(context.Context) (worker, error) {
 	client := openintentv1.NewMessageServiceClient(t.conn)
 	return func(ctx context.Context) (worker, error) {
@@ -90,11 +90,12 @@ func (t *target) broadcaster(channel string, n int) func(context.Context) (worke
 	}
 }
 
-// arrivals tell which messages have come to all streams. Each stream receives the same messages in the same order, so
-// counting them is enough.
+// arrivals records which messages have reached all streams. Each stream receives the same messages in the same order,
+// so counting them is enough.
 type arrivals struct {
 	streams int64
-	// counts are of the messages under way, in a ring: the k-th of a stream is also the k-th of the others.
+	// counts are the counts of the messages in transit, in a ring: the k-th message of a stream is also the k-th of
+	// the others.
 	counts   [2 * underWay]atomic.Int64
 	complete chan struct{}
 }

@@ -18,17 +18,18 @@ import (
 const (
 	// streamsPerConnection is how many streams share a connection.
 	streamsPerConnection = 125
-	// openingAtOnce is how many streams are being opened at a time.
+	// openingAtOnce is how many streams are opened simultaneously.
 	openingAtOnce = 64
 )
 
-// follower names the agent of a stream. Each stream has one of its own, as a message to everyone has that many readers.
+// follower names the agent of a stream. Each stream has a different agent, so that a message to everyone has that
+// many readers.
 func follower(n int) string { return "bench-follower-" + strconv.Itoa(n) }
 
 // following are open gRPC streams, until their context ends.
 type following []grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
 
-// follow opens streams, numbered from a first one on, and waits until each has caught up.
+// follow opens streams, numbered from first on, and waits until each has caught up.
 func (t *target) follow(
 	ctx context.Context, first, n int, request func(n int) *openintentv1.SubscribeRequest,
 ) (following, error) {
@@ -57,7 +58,7 @@ func (t *target) follow(
 	return streams, err
 }
 
-// inParallel does n things, a bounded number of them at a time, until one fails.
+// inParallel does n things, a bounded number of them simultaneously, until one fails.
 func inParallel(n int, do func(i int) error) error {
 	failures := make(chan error, n)
 	var working sync.WaitGroup
@@ -81,11 +82,11 @@ func onChannel(id string) *openintentv1.SubscribeRequest {
 	return &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: id}}
 }
 
-// undecoded is what a stream receives into when nobody looks at the message: the clients of many streams are then as
-// little work as they can be beside the server, which has the same machine.
+// undecoded is what a stream receives into when nobody looks at the message. This makes the clients of many streams
+// as cheap as possible, because they share the machine with the server.
 type undecoded struct{}
 
-// sparingCodec is the usual one, which leaves what is received into undecoded as it is.
+// sparingCodec is the usual codec, except that it does not decode into undecoded.
 type sparingCodec struct{ encoding.CodecV2 }
 
 var codec = sparingCodec{encoding.GetCodecV2("proto")}

@@ -14,13 +14,13 @@ const (
 	doGrow = "send as it grows"
 	doList = "list 100 after a cursor"
 
-	// growing is how many callers send at once while something grows.
+	// growing is how many callers send simultaneously while something grows.
 	growing = 16
-	// listed is how many messages a list gives.
+	// listed is how many messages a list returns.
 	listed = 100
 )
 
-// What grows, in the rows' places, by factors of ten up to a bound.
+// These are the things that grow, by factors of ten up to a bound, as the rows name them.
 const (
 	growChannels = "channels"
 	growMembers  = "members"
@@ -31,7 +31,7 @@ const (
 
 var growths = []string{growChannels, growMembers, growAgents, growEvents, growHistory}
 
-// tens are the numbers at which something is measured as it grows.
+// tens returns the sizes at which something is measured as it grows.
 func tens(from, to int) (sizes []int) {
 	for n := from; n <= to; n *= 10 {
 		sizes = append(sizes, n)
@@ -80,20 +80,20 @@ type grower struct {
 	*target
 	engine    string
 	processes func() []int
-	// contests are by what they are measured at: the size, in the place of callers.
+	// contests are grouped by the size at which they are measured; the size takes the place of the number of callers.
 	contests map[int][]contest
 }
 
 // largest bounds what grows; shorter runs have less of everything.
 func (c *comparison) largest() int { return max(10, min(10_000, c.messages/10)) }
 
-// growthFigures is about how many figures a round of growth takes.
+// growthFigures returns about how many figures a round of growth takes.
 func (c *comparison) growthFigures() int {
 	of := 3*len(tens(1, c.largest())) + len(tens(1, c.messages/10)) + 4*len(tens(shortHistory, c.messages))
 	return of*len(c.engines) + 1
 }
 
-// filling is about how long it takes to make everything large that is to be.
+// filling returns about how long it takes to make everything as large as it must be.
 func (c *comparison) filling() time.Duration {
 	messages := c.messages + len(tens(1, c.messages/10))*c.messages/100
 	return time.Duration(len(c.engines)) * (time.Duration(messages)*25*time.Microsecond + time.Duration(c.largest())*2*time.Millisecond)
@@ -111,7 +111,7 @@ func (g *grower) add(what string, size int, begin func(context.Context) (worker,
 	})
 }
 
-// speakInEach sends a message to each channel: the first one costs more than those that follow.
+// speakInEach sends a message to each channel: the first message on a channel costs more than the later ones.
 func (g *grower) speakInEach(ctx context.Context, channels []string) error {
 	send, err := g.grpcSender(channels)(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (g *grower) prepare(ctx context.Context) error {
 		g.add(growAgents, size, g.sendingTo(channels[0], agents[:size]))
 	}
 	for _, size := range tens(1, g.messages/10) {
-		// What the channel does not keep is evicted: the events alone remain.
+		// The messages that the channel does not keep are evicted, so only the events remain.
 		audited, err := g.openChannel(ctx, &openintentv1.CreateChannelRequest{
 			Options: &openintentv1.ChannelOptions{MaxMessages: proto.Int64(listed), Audit: proto.Bool(true)},
 		})

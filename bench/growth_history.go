@@ -7,7 +7,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// shortHistory is the channel whose lists are compared with those of the longest.
+// shortHistory is the length of the channel whose lists are compared with those of the longest.
 const shortHistory = 1000
 
 const (
@@ -16,8 +16,8 @@ const (
 	inOnly  = "short channel, alone"
 )
 
-// history lets one channel grow to the longest history, and measures sends and lists on it and, among so many
-// messages, lists of a short channel. Beside them it lists the only channel of another server.
+// history lets one channel grow to the longest history. It measures sends and lists on that channel, and lists of a
+// short channel among that many messages. For comparison it lists the only channel of another server.
 func (g *grower) history(ctx context.Context) error {
 	var open closers
 	defer open.close()
@@ -73,7 +73,7 @@ func (g *grower) history(ctx context.Context) error {
 	return nil
 }
 
-// listing lists after cursors in turn, one caller at a time. It is measured at the size of the history.
+// listing lists after cursors in turn, with one caller. Its measurements are filed under the size of the history.
 func (g *grower) listing(where, channel string, cursors []string) contest {
 	client := openintentv1.NewMessageServiceClient(g.conn)
 	limit := int32(listed)
@@ -93,7 +93,8 @@ func (g *grower) listing(where, channel string, cursors []string) contest {
 		}}
 }
 
-// listPublished lists the same of the published server, which has no pages: after a cursor a hundred before the end.
+// listPublished makes the same list on the published server, which has no pages: it lists after a cursor a hundred
+// messages before the end.
 func (c *comparison) listPublished(ctx context.Context) error {
 	if c.python == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A plot's measures, in the units of SVG.
+// These are a plot's measures, in the units of SVG.
 const (
 	plotWidth, plotHeight                    = 640, 320
 	plotLeft, plotRight, plotTop, plotBottom = 70, 210, 40, 50
@@ -16,14 +16,14 @@ const (
 
 var plotColors = []string{"#1f6fb4", "#d1661e", "#3a8f3a", "#8a4fb0"}
 
-// curve is one line of a plot: microseconds at sizes.
+// curve is one line of a plot: microseconds at each size.
 type curve struct {
 	name   string
 	sizes  []int
 	values []float64
 }
 
-// plotGrowth writes a plot for each thing that grew and gives the files' names.
+// plotGrowth writes a plot for each thing that grew and returns the files' names.
 func (c *comparison) plotGrowth() (names []string, err error) {
 	for _, what := range growths {
 		var curves []curve
@@ -104,7 +104,7 @@ func plot(title, what string, curves []curve) string {
 	return b.String()
 }
 
-// niceAbove is a round number at or above a value, which four parts of it are too.
+// niceAbove returns a round number at or above a value, a quarter of which is round too.
 func niceAbove(value float64) float64 {
 	if value <= 0 {
 		return 1

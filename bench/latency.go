@@ -13,7 +13,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// senders are how many send at once while the time to a stream is measured.
+// senders is how many callers send simultaneously while the time to a stream is measured.
 var senders = []int{1, 16, 64}
 
 var (
@@ -65,7 +65,7 @@ func (p plan) latency(ctx context.Context, engine string) error {
 }
 
 // senderTo sends to an agent that follows the channel on a server. A unit of work ends when the sender has its
-// acknowledgement and the stream the message.
+// acknowledgement and the stream has the message.
 func (t *target) senderTo(there *target, channel string) func(context.Context) (worker, error) {
 	client := openintentv1.NewMessageServiceClient(t.conn)
 	return func(ctx context.Context) (worker, error) {

@@ -22,14 +22,14 @@ import (
 // worker does one unit of work; n counts the units of all callers.
 type worker func(ctx context.Context, n int) error
 
-// figure is what one load came to.
+// figure is the result of one load.
 type figure struct {
 	perSecond    float64
 	median, slow time.Duration // p50 and p99
 	batch        float64       // messages in a commit of the server's writer
 }
 
-// load lets callers work at once for the plan's duration.
+// load lets callers work simultaneously for the plan's duration.
 func (p plan) load(ctx context.Context, callers int, begin func(context.Context) (worker, error)) (figure, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,7 +76,7 @@ func figureOf(took []time.Duration, elapsed time.Duration) (figure, error) {
 	}, nil
 }
 
-// text is a payload of about 500 bytes, as agents' short structured messages have.
+// text is a payload of about 500 bytes, the size of agents' short structured messages.
 var text = strings.Repeat("what schema version does the dataset use? ", 11)
 
 func payload() *structpb.Struct {

@@ -32,11 +32,11 @@ type plan struct {
 	scratch  string
 }
 
-// part is one thing to be measured, on one engine. It prints its own table.
+// part is one thing to measure, on one engine. It prints its own table.
 type part struct {
 	name string
 	run  func(p plan, ctx context.Context, engine string) error
-	// engine is the only one that the part is measured on; empty: on each.
+	// engine is the only engine on which the part is measured; empty means each engine.
 	engine string
 }
 
@@ -69,13 +69,13 @@ func main() {
 	all := strings.Join(names, ",")
 	var p plan
 	only := flag.String("only", all, "which parts to measure, comma-separated")
-	callers := flag.String("callers", "1,16,64,256", "how many callers send at once, comma-separated")
+	callers := flag.String("callers", "1,16,64,256", "how many callers send simultaneously, comma-separated")
 	streams := flag.String("streams", "1,100,1000", "how many streams follow one sender, comma-separated")
-	idle := flag.String("idle", "1000,10000", "at how many idle streams memory is looked at, rising, comma-separated")
+	idle := flag.String("idle", "1000,10000", "at how many idle streams memory is measured, ascending, comma-separated")
 	engines := flag.String("engines", "sqlite,postgres", "engines to measure; postgres needs OPENINTENT_TEST_POSTGRES")
 	flag.IntVar(&p.channels, "channels", 1000, "how many channels \"many\" are")
 	flag.DurationVar(&p.duration, "duration", time.Second, "how long each figure is measured in each round")
-	flag.IntVar(&p.rounds, "rounds", 3, "how often the whole is measured; figures are medians")
+	flag.IntVar(&p.rounds, "rounds", 3, "how many rounds are measured; figures are medians")
 	flag.Parse()
 	p.callers, p.streams, p.idle = numbers(*callers), numbers(*streams), numbers(*idle)
 	p.engines, p.only = strings.Split(*engines, ","), strings.Split(*only, ",")
@@ -127,7 +127,7 @@ func (p plan) run(ctx context.Context) error {
 	return nil
 }
 
-// databaseURL gives the URL of a fresh database.
+// databaseURL returns the URL of a fresh database.
 func (p plan) databaseURL(ctx context.Context, engine, name string) (string, error) {
 	started := strconv.FormatInt(time.Now().UnixMicro(), 36)
 	if engine == "sqlite" {
@@ -140,13 +140,13 @@ func (p plan) databaseURL(ctx context.Context, engine, name string) (string, err
 	return createDatabase(ctx, maintenance, name+"_"+started)
 }
 
-// createDatabase creates a database on the PostgreSQL that a URL leads to, and gives its URL.
+// createDatabase creates a database on the PostgreSQL of a URL, and returns the database's URL.
 func createDatabase(ctx context.Context, maintenance, name string) (string, error) {
 	address, err := url.Parse(maintenance)
 	if err != nil {
 		return "", err
 	}
-	pool, err := sql.Open("pgx", maintenance) // the driver that package database brings
+	pool, err := sql.Open("pgx", maintenance) // package database registers this driver
 	if err != nil {
 		return "", err
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// followedChannels are how many channels idle streams follow, each in an intent of its own.
+	// followedChannels is how many channels idle streams follow, each in a different intent.
 	followedChannels = 100
-	// idleFor is how long the streams are left alone while their processor time is measured: every stream looks again by
-	// itself in that time.
+	// idleFor is how long the streams are left alone while their processor time is measured: in that time every
+	// stream looks again by itself.
 	idleFor = 5 * time.Second
 )
 
@@ -28,8 +28,8 @@ type place struct{ intentID, channelID string }
 // opener opens idle streams on a server, numbered from a first one on.
 type opener func(ctx context.Context, t *target, places []place, first, n int) error
 
-// memory measures what idle streams cost their server, a process of its own each time: the memory and the processor time
-// that it needs more than before the first stream, divided by the streams. It is measured once, not in rounds.
+// memory measures what idle streams cost their server, which is a new process each time: the additional memory and
+// processor time since before the first stream, divided by the number of streams. It is measured once, not in rounds.
 func (p plan) memory(ctx context.Context, engine string) error {
 	fmt.Printf("\n%s, each idle stream of an agent of its own, on %d channels\n", engine, followedChannels)
 	table := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', tabwriter.AlignRight)
@@ -69,7 +69,7 @@ func (p plan) memory(ctx context.Context, engine string) error {
 	return nil
 }
 
-// idleStreams opens more and more streams on a fresh server and gives a line of figures for each number of them.
+// idleStreams opens more and more streams on a fresh server and returns a line of figures for each number of streams.
 func (p plan) idleStreams(ctx context.Context, start func() (*target, error), open opener, echo bool) ([]string, error) {
 	t, err := start()
 	if err != nil {
@@ -128,7 +128,7 @@ func openGRPC(request func(at place, n int) *openintentv1.SubscribeRequest) open
 	}
 }
 
-// openEvents opens streams of server-sent events, each on a connection of its own, and waits until each has begun.
+// openEvents opens streams of server-sent events, each on a separate connection, and waits until each has begun.
 func openEvents(ctx context.Context, t *target, places []place, first, n int) error {
 	client := &http.Client{Transport: &http.Transport{}}
 	return inParallel(n, func(i int) error {
@@ -151,7 +151,7 @@ func openEvents(ctx context.Context, t *target, places []place, first, n int) er
 	})
 }
 
-// openPlaces opens channels, each in an intent of its own.
+// openPlaces opens channels, each in a new intent.
 func (t *target) openPlaces(ctx context.Context, n int) ([]place, error) {
 	places := make([]place, n)
 	channels, err := t.openChannels(ctx, n)

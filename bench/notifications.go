@@ -7,11 +7,11 @@ import (
 	"text/tabwriter"
 )
 
-// notifying are how many callers send at once while the cost of notifications is measured.
+// notifying is how many callers send simultaneously while the cost of notifications is measured.
 const notifying = 64
 
-// notifications measures what telling other replicas costs the senders: a server that notifies one that listens, beside
-// a server that is alone as its neighbour is.
+// notifications measures what notifying other replicas costs the senders. It compares a server that notifies a
+// listening replica with a server that does not notify its replica.
 func (p plan) notifications(ctx context.Context, engine string) error {
 	with, done, err := p.startPair(ctx, engine, "notified")
 	if err != nil {
@@ -65,7 +65,7 @@ func where(channels []string) string {
 	return "many channels"
 }
 
-// startPair starts two servers on a fresh database and gives the first.
+// startPair starts two servers on a fresh database and returns the first one.
 func (p plan) startPair(ctx context.Context, engine, name string, environment ...string) (*target, func(), error) {
 	url, err := p.databaseURL(ctx, engine, name)
 	if err != nil {

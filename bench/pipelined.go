@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// pipelines is how many streams send at once, and pipelineWindow how many messages each has sent and not heard of.
+	// pipelines is how many streams send simultaneously, and pipelineWindow is how many unanswered messages each may
+	// have.
 	pipelines      = 4
 	pipelineWindow = 256
 )
@@ -37,7 +38,7 @@ func (p plan) pipelined(ctx context.Context, t *target, channel string) (figure,
 	return figureOf(slices.Concat(took...), elapsed)
 }
 
-// pipeline sends on one stream until a time and gives how long each message took to its answer.
+// pipeline sends on one stream until a given time and returns how long each message waited for its answer.
 func (t *target) pipeline(ctx context.Context, channel string, until time.Time) (took []time.Duration, err error) {
 	stream, err := openintentv1.NewMessageServiceClient(t.conn).SendMessages(as(ctx, asker))
 	if err != nil {
@@ -49,7 +50,7 @@ func (t *target) pipeline(ctx context.Context, channel string, until time.Time) 
 		for now := time.Now(); now.Before(until); now = time.Now() {
 			under <- now
 			if stream.Send(&openintentv1.SendMessageRequest{ChannelId: channel, Payload: payload()}) != nil {
-				return // receiving tells why
+				return // the receiving side reports why
 			}
 		}
 		_ = stream.CloseSend()

@@ -27,7 +27,7 @@ func (r *results) add(s series, callers int, f figure) {
 	r.figures[s][callers] = append(r.figures[s][callers], f)
 }
 
-// median gives the medians over the rounds, each figure by itself.
+// median returns the medians over the rounds, for each figure separately.
 func (r *results) median(s series, callers int) (figure, bool) {
 	figures := r.figures[s][callers]
 	if len(figures) == 0 {
@@ -69,7 +69,7 @@ func (r *results) print(engine string) {
 	r.printAims()
 }
 
-// printAims prints the ratios that the design is held to.
+// printAims prints the ratios that the design must reach.
 func (r *results) printAims() {
 	grouped, ok := r.median(unarySends, 64)
 	single, measured := r.median(series{"one transaction a message", "one channel"}, 64)
@@ -77,7 +77,7 @@ func (r *results) printAims() {
 		fmt.Printf("64 callers on one channel: %.1f times one transaction a message\n", grouped.perSecond/single.perSecond)
 	}
 	if pipelined, measured := r.median(pipelinedSends, pipelines); ok && measured {
-		fmt.Printf("pipelined on %d streams, %d messages under way on each: %.1f times 64 callers on one channel\n",
+		fmt.Printf("pipelined on %d streams, %d unanswered messages on each: %.1f times 64 callers on one channel\n",
 			pipelines, pipelineWindow, pipelined.perSecond/grouped.perSecond)
 	}
 	ask, ok := r.median(series{"ask", "one channel"}, 1)

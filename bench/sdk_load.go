@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// sdkLoad is the argument that makes the program a load by the Go SDK.
+	// sdkLoad is the argument that turns the program into a load with the Go SDK.
 	sdkLoad = "sdk"
-	// sdkConcurrency is how many requests the agents of all SDKs handle at once.
+	// sdkConcurrency is how many requests the agents of all SDKs handle simultaneously.
 	sdkConcurrency = 64
 )
 
-// serveSDKLoad is the Go SDK's load, as compare/sdks has those of the others. Its arguments are `answer` or `ask`, the server,
-// the key, the channel's id and the responder. It ends with its input.
+// serveSDKLoad is the Go SDK's load; those of the other SDKs are in compare/sdks. Its arguments are `answer` or
+// `ask`, the server, the key, the channel's id and the responder. It ends when its input ends.
 func serveSDKLoad(arguments []string) error {
 	if len(arguments) != 5 {
 		return errors.New("usage: bench sdk answer|ask SERVER KEY CHANNEL RESPONDER")
@@ -70,7 +70,7 @@ func askBySDK(client *openintent.Client, channel, responder string) error {
 		}
 		p := plan{duration: time.Duration(given.Seconds * float64(time.Second))}
 		measured, err := p.load(context.Background(), given.Callers, func(ctx context.Context) (worker, error) {
-			return ask, ask(ctx, 0) // the first connects
+			return ask, ask(ctx, 0) // the first ask connects
 		})
 		told := map[string]any{"PerSecond": measured.perSecond, "Median": measured.median, "Slow": measured.slow}
 		if err != nil {

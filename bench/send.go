@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Series that the aims compare.
+// These are the series that the aims compare.
 var (
 	unarySends     = series{"send, gRPC", "one channel"}
 	pipelinedSends = series{"send, pipelined", "one channel"}
 )
 
-// send measures sends and asks beside the design that group commit replaces and the floor of an ask.
+// send measures sends and asks, and for comparison the design that group commit replaces and the floor of an ask.
 func (p plan) send(ctx context.Context, engine string) error {
 	server, err := p.startServer(ctx, engine, "server")
 	if err != nil {

@@ -84,7 +84,7 @@ func start(ctx context.Context, environment ...string) (*target, error) {
 	return t, err
 }
 
-// connect opens a connection of its own.
+// connect opens a separate connection.
 func (t *target) connect() (*grpc.ClientConn, error) {
 	return grpc.NewClient(t.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
@@ -103,7 +103,7 @@ func as(ctx context.Context, agent string) context.Context {
 // keepAll lists every message of a run, so that nothing is evicted: the baseline deletes nothing either.
 const keepAll = 1_000_000_000
 
-// openChannels opens channels, each in an intent of its own as agents' work is spread.
+// openChannels opens channels, each in a new intent, as agents' work is spread.
 func (t *target) openChannels(ctx context.Context, n int) ([]string, error) {
 	ids := make([]string, n)
 	for i := range ids {
@@ -124,7 +124,7 @@ func (t *target) openChannels(ctx context.Context, n int) ([]string, error) {
 	return ids, nil
 }
 
-// batchCount is how many batches the writer has committed, and of how many messages together.
+// batchCount is how many batches the writer has committed, and how many messages they contained.
 type batchCount struct{ batches, messages float64 }
 
 func (c batchCount) since(before batchCount) float64 {

@@ -16,7 +16,7 @@ import (
 	"openintent/server"
 )
 
-// TestAcknowledgedMessagesSurviveKills kills the program in the middle of a load, again and again.
+// TestAcknowledgedMessagesSurviveKills kills the program repeatedly in the middle of a load.
 func TestAcknowledgedMessagesSurviveKills(t *testing.T) {
 	harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
 		load := startLoad(t, newPlace(t, h), 16, h)
@@ -33,7 +33,8 @@ func TestAcknowledgedMessagesSurviveKills(t *testing.T) {
 	})
 }
 
-// TestAcknowledgedMessagesSurviveCutConnections ends all of the server's connections to PostgreSQL in the middle of a load.
+// TestAcknowledgedMessagesSurviveCutConnections ends all of the server's connections to PostgreSQL in the middle of a
+// load.
 func TestAcknowledgedMessagesSurviveCutConnections(t *testing.T) {
 	h := harness.Start(t, harness.Options{URL: databasetest.URL(t, database.PostgreSQL)})
 	load := startLoad(t, newPlace(t, h), 16, h)
@@ -48,8 +49,8 @@ func TestAcknowledgedMessagesSurviveCutConnections(t *testing.T) {
 	storage(t, h.DatabaseURL).holds(t)
 }
 
-// TestLostAcknowledgementsOfCommits lets commits fail in the middle of a load, with nothing stored or with everything
-// stored and only the acknowledgement lost.
+// TestLostAcknowledgementsOfCommits makes commits fail in the middle of a load. Either nothing was stored, or
+// everything was stored and only the acknowledgement was lost.
 func TestLostAcknowledgementsOfCommits(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		var faults databasetest.CommitFaults
@@ -63,7 +64,7 @@ func TestLostAcknowledgementsOfCommits(t *testing.T) {
 		}
 		load.goOn(t, 30)
 		load.stop(t)
-		require.Zero(t, load.holds(t, h), "the server finds out by itself what became of its messages")
+		require.Zero(t, load.holds(t, h), "the server itself finds out whether its messages were stored")
 		require.NoError(t, h.Stop())
 		storage(t, h.DatabaseURL).holds(t)
 	})
@@ -72,8 +73,8 @@ func TestLostAcknowledgementsOfCommits(t *testing.T) {
 // stopTime is how long a stop may take.
 const stopTime = 10 * time.Second
 
-// TestStoppingDrains stops the program, as SIGTERM does, in the middle of a load and of waits: waits and streams end at once
-// with UNAVAILABLE, what was acknowledged is there afterwards, and the program exits with 0 in time.
+// TestStoppingDrains stops the program with SIGTERM in the middle of a load and of waits. Waits and streams end
+// immediately with UNAVAILABLE, every acknowledged message is there afterwards, and the program exits with 0 in time.
 func TestStoppingDrains(t *testing.T) {
 	harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
 		p := newPlace(t, h)
@@ -103,7 +104,8 @@ func TestStoppingDrains(t *testing.T) {
 	})
 }
 
-// startWaits begins one wait of each kind, none of which would end by itself, and returns when the server knows of all.
+// startWaits begins one wait of each kind, none of which would end by itself. It returns when the server knows about
+// all of them.
 func startWaits(t *testing.T, h *harness.Server, p place) map[string]<-chan error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

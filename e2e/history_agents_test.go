@@ -18,7 +18,7 @@ func (y *history) register(t *rapid.T) {
 	role, update := pick(t, "role", []string{"writer", "reviewer"}), sometimes(t, "update")
 	request := &openintentv1.RegisterAgentRequest{
 		AgentId: &agent, RoleId: &role,
-		// Nobody falls silent in a history: that is made lasting by a sweep, whose moment the model cannot know.
+		// No agent falls silent in a history: a sweep records silence, and the model cannot know when the sweep runs.
 		HeartbeatConfig: &openintentv1.HeartbeatConfig{
 			IntervalSeconds: proto.Int32(5e8), UnhealthyAfterSeconds: proto.Int32(1e9), DeadAfterSeconds: proto.Int32(2e9),
 		},
@@ -35,7 +35,7 @@ func (y *history) register(t *rapid.T) {
 	y.checkSomewhere(t)
 }
 
-// drawSelf draws an agent and who calls for it: mostly itself.
+// drawSelf draws an agent and the caller that acts for it: mostly the agent itself.
 func (y *history) drawSelf(t *rapid.T) (caller, agent string) {
 	agent = y.drawAgent(t, "agent")
 	if seldom(t, "another calls") {
@@ -63,7 +63,8 @@ func (y *history) moveAgent(t *rapid.T) {
 	y.checkSomewhere(t)
 }
 
-// deregister takes an agent out of service. The server's word to each channel concerned is there when the call answers.
+// deregister takes an agent out of service. When the call answers, the server has already posted its announcement on
+// each affected channel.
 func (y *history) deregister(t *rapid.T) {
 	caller, agent := y.drawSelf(t)
 	told, expected := y.world.Deregister(caller, agent)
@@ -78,19 +79,19 @@ func (y *history) deregister(t *rapid.T) {
 	}
 }
 
-// departed is how the model writes the payload of the server's word that an agent left.
+// departed is how the model writes the payload of the server's announcement that an agent left.
 const departed = "departed: "
 
-// tell lets the model send the server's own word, which must be the newest message on the channel.
+// tell adds the server's own announcement to the model; it must be the newest message on the channel.
 func (y *history) tell(t *rapid.T, c *model.Channel, payload string) {
 	page, err := y.as(model.Operator).Messages.ListMessages(y.ctx, &openintentv1.ListMessagesRequest{
 		ChannelId: c.ID, Limit: proto.Int32(1),
 	})
 	require.NoError(t, err)
-	require.Len(t, page.GetMessages(), 1, "the channel was to be told: %s", payload)
+	require.Len(t, page.GetMessages(), 1, "the channel must have an announcement: %s", payload)
 	got := page.GetMessages()[0]
 	y.same(t, y.world.Tell(c, payload, got.GetId(), got.GetCreatedAt().AsTime()), got)
-	near(t, "the time of the server's word", y.world.Now, got.GetCreatedAt())
+	near(t, "the time of the server's announcement", y.world.Now, got.GetCreatedAt())
 }
 
 var intentStatuses = map[string]openintentv1.IntentStatus{
@@ -102,7 +103,7 @@ var intentStatuses = map[string]openintentv1.IntentStatus{
 	"suspended_awaiting_input": openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT,
 }
 
-// setStatus moves an intent: it suspends and resumes often and ends seldom.
+// setStatus changes an intent's status: it suspends and resumes often and ends seldom.
 func (y *history) setStatus(t *rapid.T) {
 	caller, intent := y.drawAdmin(t)
 	next := pick(t, "next", []string{
@@ -195,14 +196,14 @@ func (y *history) assign(t *rapid.T) {
 	y.wrote()
 }
 
-// heartbeats is how often a coordinator promises one, in seconds; none ever comes, so that it counts as silent after
-// silence.
+// heartbeats is the heartbeat interval that a coordinator promises, in seconds. No heartbeat ever comes, so the
+// coordinator counts as silent after silence.
 const (
 	heartbeats = 3600
 	silence    = 2*heartbeats*time.Second + time.Microsecond
 )
 
-// coordinate makes an agent an intent's coordinator, or ends that.
+// coordinate makes an agent an intent's coordinator, or ends its coordination.
 func (y *history) coordinate(t *rapid.T) {
 	caller, intent := y.drawAdmin(t)
 	if seldom(t, "end") {

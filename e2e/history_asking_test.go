@@ -12,13 +12,13 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// asked is what an Ask or AskAll came to.
+// asked is the result of an Ask or AskAll.
 type asked struct {
 	answers []*openintentv1.Message
 	err     error
 }
 
-// ask asks a question of one or of all, and lets it be answered, run out, or end with its channel.
+// ask asks a question of one agent or of all, and then has it answered, lets it run out, or closes its channel.
 func (y *history) ask(t *rapid.T) {
 	d := y.drawDraft(t)
 	d.Type, d.ExpiresAt, d.Timeout = "request", time.Time{}, 5*time.Second
@@ -50,7 +50,7 @@ func (y *history) ask(t *rapid.T) {
 	if q.request == nil {
 		mark, err := questions.Recv()
 		require.NoError(t, err)
-		require.True(t, mark.GetCaughtUp(), "a stream from now on has caught up at once")
+		require.True(t, mark.GetCaughtUp(), "a stream that begins now has caught up immediately")
 		delivery, err := questions.Recv()
 		require.NoError(t, err)
 		y.stored(t, q.verdict, delivery.GetMessage())
@@ -64,7 +64,7 @@ func (y *history) ask(t *rapid.T) {
 	y.check(t, d.Channel)
 }
 
-// question is one Ask or AskAll on both sides.
+// question is one Ask or AskAll, on the server's side and on the model's.
 type question struct {
 	*history
 	draft   model.Draft
@@ -108,19 +108,19 @@ func (q *question) asker() string {
 	return q.draft.Caller
 }
 
-// answers are the responses that the asker may see now.
+// answers returns the responses that the asker may see now.
 func (q *question) answers() ([]*model.Message, model.Outcome) {
 	return q.world.Responses(q.asker(), q.request.Channel, q.request)
 }
 
-// goesOn tells whether the wait cannot end by itself.
+// goesOn reports whether the wait cannot end by itself.
 func (q *question) goesOn() bool {
 	answers, outcome := q.answers()
 	return outcome == model.OK && q.request.Channel.Open() && q.world.Now.Before(q.request.ExpiresAt) &&
 		(q.all || len(answers) == 0)
 }
 
-// proceed lets happen what ends the wait.
+// proceed makes something happen that ends the wait.
 func (q *question) proceed(t *rapid.T) {
 	request := q.request
 	how := pick(t, "how it ends", []string{"answer", "answer", "run out", "close"})
@@ -136,7 +136,7 @@ func (q *question) proceed(t *rapid.T) {
 	}
 }
 
-// answer lets a recipient reply, or the operator if there is none.
+// answer makes a recipient reply, or the operator if there is no recipient.
 func (q *question) answer(t *rapid.T) {
 	replier := model.Operator
 	for _, agent := range q.agents {
@@ -156,7 +156,7 @@ func (q *question) answer(t *rapid.T) {
 	q.stored(t, verdict, got)
 }
 
-// expected is what the wait must come to.
+// expectedAnswers is the result that the wait must have.
 type expectedAnswers struct {
 	answers []*model.Message
 	outcome model.Outcome

@@ -26,7 +26,7 @@ func drawTTL(t *rapid.T) time.Duration {
 	return pick(t, "ttl", []time.Duration{0, 0, 5 * time.Second, time.Minute})
 }
 
-// drawMax draws how many messages are listed: few enough, at times, that messages are evicted.
+// drawMax draws how many messages a channel lists; at times so few that messages are evicted.
 func drawMax(t *rapid.T) int {
 	return pick(t, "max messages", []int{1000, 1000, 3, 5})
 }
@@ -83,7 +83,7 @@ func (y *history) createChannel(t *rapid.T) {
 	y.wrote()
 }
 
-// drawManager draws who tries to manage a channel: mostly who may.
+// drawManager draws the agent that tries to manage a channel: mostly one that may.
 func (y *history) drawManager(t *rapid.T, c *model.Channel) string {
 	if sometimes(t, "the creator") && c.Creator != model.System {
 		return c.Creator
@@ -128,7 +128,7 @@ func (y *history) updateChannel(t *rapid.T) {
 	y.update(t, "update channel", caller, c, change, wanted, fields)
 }
 
-// endChannel closes a channel or deletes it, or closes a closed one again.
+// endChannel closes a channel, deletes it, or closes a closed one again.
 func (y *history) endChannel(t *rapid.T) {
 	c := y.drawChannel(t)
 	caller := y.drawManager(t, c)

@@ -9,13 +9,13 @@ import (
 	"openintent/e2e/model"
 )
 
-// below draws a number from 0 to n-1, each as often as any other: package rapid's own ranges prefer small ones, which makes
-// long histories poor. Failures still shrink towards 0.
+// below draws a number from 0 to n-1, each with equal probability. Package rapid's own ranges prefer small numbers,
+// which makes long histories poor. Failures still shrink towards 0.
 func below(t *rapid.T, label string, n int) int {
 	return rapid.Custom(func(t *rapid.T) int { return uniform(t, n) }).Draw(t, label)
 }
 
-// pick draws one of some values, each as often as any other.
+// pick draws one of some values, each with equal probability.
 func pick[T any](t *rapid.T, label string, values []T) T {
 	return rapid.Custom(func(t *rapid.T) T { return values[uniform(t, len(values))] }).Draw(t, label)
 }
@@ -32,10 +32,10 @@ func uniform(t *rapid.T, n int) int {
 	return number * n >> 12
 }
 
-// seldom is true once in eight times.
+// seldom is true one time in eight.
 func seldom(t *rapid.T, label string) bool { return below(t, label, 8) == 7 }
 
-// sometimes is true every other time.
+// sometimes is true half of the time.
 func sometimes(t *rapid.T, label string) bool { return below(t, label, 2) == 1 }
 
 func (y *history) drawAgent(t *rapid.T, label string) string { return pick(t, label, y.agents) }
@@ -48,8 +48,8 @@ func (y *history) drawCaller(t *rapid.T) string {
 	return y.drawAgent(t, "caller")
 }
 
-// drawActing draws who calls and whom the call names as acting: mostly nobody; the operator at times an agent, which it
-// may; an agent seldom another, which it may not.
+// drawActing draws the caller and the agent for which the call claims to act. Mostly it names none; the operator at
+// times names an agent, which is allowed; an agent seldom names another agent, which is not.
 func (y *history) drawActing(t *rapid.T) (caller, named string) {
 	caller = y.drawCaller(t)
 	if caller == model.Operator && sometimes(t, "for an agent") || seldom(t, "as another") && sometimes(t, "really") {
@@ -63,7 +63,7 @@ func (y *history) drawIntent(t *rapid.T) *model.Intent {
 	return y.world.Intents[pick(t, "intent", []int{0, 0, 1})]
 }
 
-// drawAdmin draws who does what only related agents may do with an intent: its creator every other time.
+// drawAdmin draws the caller of an action that only related agents may do: half of the time the intent's creator.
 func (y *history) drawAdmin(t *rapid.T) (caller string, intent *model.Intent) {
 	caller, intent = y.drawCaller(t), y.drawIntent(t)
 	if sometimes(t, "the creator") {
@@ -92,7 +92,7 @@ func (y *history) drawChannel(t *rapid.T) *model.Channel {
 	return pick(t, "channel", candidates)
 }
 
-// drawMessage draws a message of a channel that fits most of the time; nil when there is none.
+// drawMessage draws a message of a channel that mostly fits; nil when there is none.
 func drawMessage(t *rapid.T, c *model.Channel, fits func(*model.Message) bool) *model.Message {
 	var fitting []*model.Message
 	for _, m := range c.Sent {
@@ -109,7 +109,7 @@ func drawMessage(t *rapid.T, c *model.Channel, fits func(*model.Message) bool) *
 	return pick(t, "message", fitting)
 }
 
-// unknownMessage is well formed and nobody's.
+// unknownMessage is a well-formed id that no message has.
 const unknownMessage = "msg_01HXYZ00000000000000000000"
 
 func idOf(m *model.Message) string {
@@ -121,7 +121,7 @@ func idOf(m *model.Message) string {
 
 func modelID(m *model.Message) string { return m.ID }
 
-// given is how an optional text of a request is written: "" leaves it out.
+// given returns an optional text of a request: "" leaves it out.
 func given(text string) *string {
 	if text == "" {
 		return nil
@@ -129,7 +129,7 @@ func given(text string) *string {
 	return &text
 }
 
-// stamp is how an optional time is written: zero leaves it out.
+// stamp returns an optional time of a request: the zero time leaves it out.
 func stamp(at time.Time) *timestamppb.Timestamp {
 	if at.IsZero() {
 		return nil

@@ -15,7 +15,8 @@ import (
 
 type following = grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
 
-// subscribe opens a stream of a channel after a position, or from now on; it is admitted or has its refusal to tell.
+// subscribe opens a stream of a channel after a position, or from now on; the stream is admitted or returns its
+// refusal.
 func (y *history) subscribe(t *rapid.T, viewer string, c *model.Channel, after *int64) following {
 	stream, err := y.as(viewer).Messages.Subscribe(y.ctx, &openintentv1.SubscribeRequest{
 		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: c.ID}, AfterPosition: after,
@@ -26,14 +27,14 @@ func (y *history) subscribe(t *rapid.T, viewer string, c *model.Channel, after *
 	return stream
 }
 
-// drain reads a stream to its end, which must say why it came, and looks that positions rise and that a stream whose
-// channel has closed has said once that it caught up.
+// drain reads a stream to its end, which must give its reason. It checks that positions rise, and that a stream of a
+// closed channel reported once that it had caught up.
 func drain(t *rapid.T, stream following) (deliveries []*openintentv1.SubscribeResponse, end model.Outcome) {
 	position, marks := int64(0), 0
 	for {
 		delivery, err := stream.Recv()
 		if err != nil {
-			require.NotErrorIs(t, err, io.EOF, "a stream says why it ends")
+			require.NotErrorIs(t, err, io.EOF, "a stream gives the reason for its end")
 			if end = outcomeOf(err); end == "CHANNEL_CLOSED" {
 				require.Equal(t, 1, marks)
 			}
@@ -51,7 +52,8 @@ func drain(t *rapid.T, stream following) (deliveries []*openintentv1.SubscribeRe
 	}
 }
 
-// follow streams a closed channel from its beginning, and again from the midst: all that a list shows, and then the end.
+// follow streams a closed channel from its beginning, and again from somewhere in the middle. The stream must deliver
+// everything that a list shows, and then end.
 func (y *history) follow(t *rapid.T, viewer string, c *model.Channel) {
 	expected, outcome := y.world.ListMessages(viewer, c, model.Query{Limit: len(c.Sent)})
 	deliveries, end := drain(t, y.subscribe(t, viewer, c, proto.Int64(0)))
@@ -78,13 +80,14 @@ func messagesOf(deliveries []*openintentv1.SubscribeResponse) []*openintentv1.Me
 	return messages
 }
 
-// watch lets the operator follow a new channel for the rest of the history.
+// watch makes the operator follow a new channel for the rest of the history.
 func (y *history) watch(t *rapid.T, c *model.Channel) {
 	y.watched[c] = y.subscribe(t, model.Operator, c, proto.Int64(0))
 }
 
-// checkWatched looks, when a channel is closed, that its follower was told all that was sent, in order and once. What was
-// evicted before the follower looked, it may have missed; and all that was left of a deleted channel.
+// checkWatched checks, when a channel is closed, that its follower received everything that was sent, in order and
+// once. The follower may have missed messages that were evicted before it read them, and the remaining messages of a
+// deleted channel.
 func (y *history) checkWatched(t *rapid.T, c *model.Channel) {
 	deliveries, end := drain(t, y.watched[c])
 	require.EqualValues(t, "CHANNEL_CLOSED", end)

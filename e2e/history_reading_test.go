@@ -11,7 +11,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// list asks for messages with some filters and some cursor.
+// list lists messages with some filters and some cursor.
 func (y *history) list(t *rapid.T) {
 	caller, c := y.drawCaller(t), y.drawChannel(t)
 	query, since := y.drawCursor(t, c)
@@ -32,7 +32,7 @@ func (y *history) list(t *rapid.T) {
 	y.compareList(t, caller, c, query, request)
 }
 
-// drawCursor draws where a list begins.
+// drawCursor draws the cursor where a list begins.
 func (y *history) drawCursor(t *rapid.T, c *model.Channel) (query model.Query, since string) {
 	sent := c.Sent
 	switch choice := below(t, "since", 10); {
@@ -52,7 +52,7 @@ func (y *history) drawCursor(t *rapid.T, c *model.Channel) (query model.Query, s
 		return query, "yesterday"
 	}
 	for _, other := range y.world.Channels {
-		// The server knows of an evicted message for a while only.
+		// The server remembers an evicted message only for a while.
 		if retained := other.Retained(); other != c && !other.Deleted && len(retained) > 0 {
 			query.After = retained[len(retained)-1]
 			return query, query.After.ID
@@ -80,7 +80,7 @@ func (y *history) compareList(
 	}
 }
 
-// fromNowOn holds for a time that lies after all that was sent and before all that will be.
+// fromNowOn asserts that a time lies after everything that was sent and before everything that will be sent.
 func (y *history) fromNowOn(t *rapid.T, c *model.Channel, cursor string) {
 	at, err := time.Parse(time.RFC3339Nano, cursor)
 	require.NoError(t, err)
@@ -105,16 +105,16 @@ func idsOf[M any](messages []M, id func(M) string) []string {
 	return ids
 }
 
-// check compares all that the model shows somebody of a channel with what the server shows.
+// check compares everything that the model shows each viewer of a channel with what the server shows.
 func (y *history) check(t *rapid.T, c *model.Channel) {
 	viewer := pick(t, "looks", y.viewers())
 	y.compareList(t, viewer, c, model.Query{Limit: 1000}, &openintentv1.ListMessagesRequest{ChannelId: c.ID})
 }
 
-// viewers are all who may look.
+// viewers returns everyone who may look.
 func (y *history) viewers() []string { return append([]string{model.Operator}, y.agents...) }
 
-// checkSomewhere looks at one channel after a step that may have touched any.
+// checkSomewhere checks one channel after a step that may have changed any channel.
 func (y *history) checkSomewhere(t *rapid.T) {
 	if len(y.world.Channels) > 0 {
 		y.check(t, pick(t, "checked", y.world.Channels))
@@ -149,7 +149,7 @@ func (y *history) markRead(t *rapid.T) {
 	y.check(t, c)
 }
 
-// responses picks up an earlier question without waiting.
+// responses fetches the answers to an earlier question without waiting.
 func (y *history) responses(t *rapid.T) {
 	c := y.drawChannel(t)
 	m := drawMessage(t, c, func(m *model.Message) bool { return m.Answered })
@@ -167,18 +167,19 @@ func (y *history) responses(t *rapid.T) {
 	}
 }
 
-// mayBeGone tells whether a sweep may have removed an evicted message, or made it expire, at a moment that the model cannot
-// know. A request and its answers are kept until its deadline, and one without a deadline for a day unless it is answered.
+// mayBeGone reports whether a sweep may have removed an evicted message, or expired it, at a moment that the model
+// cannot know. A request and its answers are kept until its deadline; an unanswered request without a deadline is
+// kept for a day.
 func (y *history) mayBeGone(m *model.Message) bool {
 	deadline := m.ExpiresAt
 	if deadline.IsZero() && !m.Answered {
-		deadline = m.CreatedAt.Add(24 * time.Hour) // at the earliest: it runs from the eviction
+		deadline = m.CreatedAt.Add(24 * time.Hour) // at the earliest: the day begins with the eviction
 	}
 	kept := m.Type == "request" && !m.Ended && y.world.Now.Before(deadline)
 	return m.Evicted() && !kept
 }
 
-// conclude compares everything that everybody sees at the end of a history, on every path.
+// conclude compares everything that every agent sees at the end of a history, on every path.
 func (y *history) conclude(t *rapid.T) {
 	operator := y.as(model.Operator)
 	for _, intent := range y.world.Intents {
@@ -208,7 +209,7 @@ func (y *history) conclude(t *rapid.T) {
 	}
 }
 
-// copied is the id of the message that an event copies.
+// copied returns the id of the message that an event copies.
 func copied(event *openintentv1.Event) string {
 	return event.GetPayload().GetFields()["message_id"].GetStringValue()
 }

@@ -26,7 +26,7 @@ var messageStatuses = map[string]openintentv1.MessageStatus{
 	"expired":   openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED,
 }
 
-// attempt is a send that can be made again, exactly as it was.
+// attempt is a send that can be repeated exactly as it was.
 type attempt struct {
 	draft model.Draft
 	call  func() (*openintentv1.Message, error)
@@ -52,7 +52,7 @@ func (y *history) sending(d model.Draft) attempt {
 		ChannelId: d.Channel.ID, Sender: given(d.Sender), To: given(d.To), CorrelationId: given(d.CorrelationID),
 		Payload: payload(d.Payload), ExpiresAt: stamp(d.ExpiresAt), IdempotencyKey: given(d.Key),
 	}
-	if d.Type != "notify" || d.To == "" { // a notify is what a message is that does not say
+	if d.Type != "notify" || d.To == "" { // a message without a type is a notify
 		request.MessageType = messageTypes[d.Type].Enum()
 	}
 	return attempt{d, func() (*openintentv1.Message, error) {
@@ -101,7 +101,7 @@ func (y *history) reply(t *rapid.T) {
 	}})
 }
 
-// retry makes an accepted call again, as a sender does that has not heard of its success.
+// retry repeats an accepted call, like a sender that has not heard about its success.
 func (y *history) retry(t *rapid.T) {
 	if len(y.retries) == 0 {
 		return
@@ -109,7 +109,7 @@ func (y *history) retry(t *rapid.T) {
 	y.attempt(t, "retry", pick(t, "attempt", y.retries))
 }
 
-// attempt makes a call that sends, and compares what becomes of it.
+// attempt makes a call that sends, and compares the outcome.
 func (y *history) attempt(t *rapid.T, operation string, a attempt) {
 	verdict := y.world.Decide(a.draft)
 	if request := y.world.Messages[a.draft.CorrelationID]; request != nil && y.mayBeGone(request) || unsaid(a.draft.Channel, verdict.Outcome) {
@@ -138,13 +138,14 @@ func (y *history) attempt(t *rapid.T, operation string, a attempt) {
 	}
 }
 
-// unsaid tells whether the answer depends on how much a server still knows of a deleted channel, which it forgets in its own
-// time: only that every call that is otherwise in order is refused as CHANNEL_NOT_FOUND is sure.
+// unsaid reports whether the answer depends on how much a server still remembers of a deleted channel, which it
+// forgets in its own time. Only one thing is certain then: every call that is otherwise valid is refused as
+// CHANNEL_NOT_FOUND.
 func unsaid(c *model.Channel, expected model.Outcome) bool {
 	return c != nil && c.Deleted && expected != "CHANNEL_NOT_FOUND"
 }
 
-// stored compares a message that was just sent, and tells the model what the server chose.
+// stored compares a message that was just sent, and passes on to the model what the server chose.
 func (y *history) stored(t *rapid.T, verdict model.Verdict, got *openintentv1.Message) *model.Channel {
 	c, isNew := y.world.ByName(verdict)
 	if isNew {
@@ -162,7 +163,7 @@ func (y *history) stored(t *rapid.T, verdict model.Verdict, got *openintentv1.Me
 	return c
 }
 
-// same compares a message with the model's, as of now.
+// same compares a message with the model's, at the current time.
 func (y *history) same(t *rapid.T, expected *model.Message, got *openintentv1.Message) {
 	message := y.onTheWire(expected)
 	message.Status = messageStatuses[expected.Status(y.world.Now)]
@@ -171,14 +172,14 @@ func (y *history) same(t *rapid.T, expected *model.Message, got *openintentv1.Me
 	near(t, "the first acknowledgement", expected.ReadAt, got.GetReadAt())
 }
 
-// sameAgain compares a message that was given again: it is as it was given at first.
+// sameAgain compares a message that was returned again: it is the same as the first time.
 func (y *history) sameAgain(t *rapid.T, expected *model.Message, got *openintentv1.Message) {
 	message := y.onTheWire(expected)
 	message.Status = messageStatuses["delivered"]
 	require.True(t, proto.Equal(message, got), "the message is\n%v, the model says\n%v", got, message)
 }
 
-// onTheWire writes what of a message never changes.
+// onTheWire returns the parts of a message that never change.
 func (y *history) onTheWire(m *model.Message) *openintentv1.Message {
 	message := &openintentv1.Message{
 		Id: m.ID, ChannelId: m.Channel.ID, Sender: m.Sender, To: given(m.To), MessageType: messageTypes[m.Type],
@@ -191,7 +192,7 @@ func (y *history) onTheWire(m *model.Message) *openintentv1.Message {
 	return message
 }
 
-// drawDraft draws all of a message but where it goes and what it answers.
+// drawDraft draws everything of a message except where it goes and what it answers.
 func (y *history) drawDraft(t *rapid.T) model.Draft {
 	d := model.Draft{Key: drawKey(t)}
 	d.Caller, d.Sender = y.drawActing(t)
@@ -218,7 +219,7 @@ func drawPayload(t *rapid.T) string {
 	return pick(t, "payload", []string{"yes", "no"})
 }
 
-// drawExpiry draws when a message expires: mostly never, at times soon, seldom at once.
+// drawExpiry draws when a message expires: mostly never, at times soon, seldom immediately.
 func (y *history) drawExpiry(t *rapid.T) time.Time {
 	switch choice := below(t, "expires", 16); {
 	case choice == 0:
@@ -229,7 +230,7 @@ func (y *history) drawExpiry(t *rapid.T) time.Time {
 	return time.Time{}
 }
 
-// payload writes a payload of the model: a text, or that an agent departed.
+// payload writes a payload of the model: a text, or the announcement that an agent departed.
 func payload(text string) *structpb.Struct {
 	fields := map[string]*structpb.Value{"text": structpb.NewStringValue(text)}
 	if agent, left := strings.CutPrefix(text, departed); left {

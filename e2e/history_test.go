@@ -16,9 +16,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// history is one random history: the server (or several on one database) and the model side by side. A step draws a call, asks the model what must
-// become of it, makes it, and compares. The clock stands still during a step and moves a millisecond after each that
-// writes, so that the server decides at the model's time; what it stores may lie microseconds later.
+// history is one random history: the server (or several on one database) and the model side by side. A step draws a
+// call, asks the model for the expected outcome, makes the call, and compares. The clock stands still during a step
+// and moves on by a millisecond after each step that writes. So the server decides at the model's time, and the times
+// that it stores may be microseconds later.
 type history struct {
 	ctx     context.Context
 	clock   *databasetest.Clock
@@ -26,7 +27,8 @@ type history struct {
 	world   *model.World
 
 	agents []string // the operator is not among them
-	// callers are each agent's and the operator's, one for each server; calls goes over the servers in turn.
+	// callers are the identities of each agent and of the operator, one for each server; calls selects the servers in
+	// turn.
 	callers map[string][]*harness.Caller
 	calls   int
 	// watched are the operator's streams of the channels.
@@ -38,7 +40,7 @@ type history struct {
 // tick is how far the clock moves after a step.
 const tick = time.Millisecond
 
-// histories counts them, so that each has agents of its own: agents belong to no intent.
+// histories counts the histories, so that each has different agents: agents belong to no intent.
 var histories atomic.Int64
 
 func newHistory(t *rapid.T, servers []*harness.Server, clock *databasetest.Clock, reached reached) *history {
@@ -67,13 +69,13 @@ func newHistory(t *rapid.T, servers []*harness.Server, clock *databasetest.Clock
 	return y
 }
 
-// as gives a caller's identity on one server after the other.
+// as returns a caller's identity, on the servers in turn.
 func (y *history) as(caller string) *harness.Caller {
 	y.calls++
 	return y.callers[caller][y.calls%len(y.callers[caller])]
 }
 
-// run is a whole history.
+// run runs a whole history.
 func (y *history) run(t *rapid.T) {
 	steps := y.steps()
 	t.Repeat(map[string]func(*rapid.T){"step": func(t *rapid.T) { pick(t, "do", steps).do(t) }})
@@ -86,10 +88,10 @@ type namedStep struct {
 	do   func(*rapid.T)
 }
 
-// GoString keeps what a failed history prints readable.
+// GoString keeps the output of a failed history readable.
 func (s namedStep) GoString() string { return s.name }
 
-// steps are the kinds of steps, each as often as its weight says.
+// steps returns the kinds of steps, each repeated as often as its weight says.
 func (y *history) steps() []namedStep {
 	var steps []namedStep
 	for _, kind := range []struct {
@@ -128,7 +130,7 @@ func (y *history) steps() []namedStep {
 	return steps
 }
 
-// came compares what became of a call, counts it, and tells whether it was accepted.
+// came compares the outcome of a call with the expected one, counts it, and reports whether the call was accepted.
 func (y *history) came(t *rapid.T, operation string, expected model.Outcome, err error) bool {
 	got := outcomeOf(err)
 	y.reached.note(operation, got)
@@ -146,11 +148,11 @@ func outcomeOf(err error) model.Outcome {
 	return model.Outcome("without a reason: " + err.Error())
 }
 
-// wrote lets a moment pass after a step that may have written.
+// wrote moves the clock on after a step that may have written.
 func (y *history) wrote() { y.set(y.clock.Now().Add(tick)) }
 
-// set moves both clocks. A moment within a millisecond before a deadline is passed over: what the server stores may lie
-// microseconds after the time at which it decides.
+// set moves both clocks. It skips the last millisecond before a deadline, because the times that the server stores
+// may be microseconds later than the time at which it decides.
 func (y *history) set(now time.Time) {
 	y.world.Set(now)
 	for next := y.world.Deadlines(); len(next) > 0 && next[0].Sub(now) < tick; next = y.world.Deadlines() {
@@ -160,7 +162,7 @@ func (y *history) set(now time.Time) {
 	y.clock.Set(now)
 }
 
-// advance lets time pass: some, or to the next deadlines, or to just before the next.
+// advance lets time pass: some time, up to the next deadlines, or to just before the next one.
 func (y *history) advance(t *rapid.T) {
 	now, ahead := y.clock.Now(), y.world.Deadlines()
 	to := now.Add(time.Duration(1+below(t, "milliseconds", 4096)) * 4 * time.Millisecond)
@@ -179,7 +181,7 @@ func (y *history) advance(t *rapid.T) {
 	}
 }
 
-// near holds for a time that the server took within a step that the model has at another.
+// near asserts that a time that the server chose within a step matches the model's time for that step.
 func near(t *rapid.T, what string, expected time.Time, got *timestamppb.Timestamp) {
 	if expected.IsZero() {
 		require.Nil(t, got, what)
@@ -189,7 +191,7 @@ func near(t *rapid.T, what string, expected time.Time, got *timestamppb.Timestam
 	require.True(t, got != nil && 0 <= after && after < tick, "%s is %v, the model says %v", what, got.AsTime(), expected)
 }
 
-// beginIntent makes an intent with a task; some begin with an access control list.
+// beginIntent creates an intent with a task; some begin with an access control list.
 func (y *history) beginIntent(t *rapid.T, creator string) {
 	active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE
 	request := &openintentv1.CreateIntentRequest{Title: "work", Status: &active}

@@ -17,16 +17,17 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// load is senders who never give up: each sends one message after the other under an idempotency key and repeats the call
-// until it is acknowledged, whatever happens to the servers meanwhile. Some messages go without a key, once. A message
-// says which it is.
+// load is a set of senders who never give up. Each sends one message after the other under an idempotency key and
+// repeats the call until it is acknowledged, whatever happens to the servers meanwhile. Some messages have no key and
+// are sent once. A message's payload identifies it.
 type load struct {
 	place    place
 	senders  sync.WaitGroup
 	stopping atomic.Bool
 
 	mutex sync.Mutex
-	// acknowledged are the messages by what they say; unsure are those without a key whose call failed.
+	// acknowledged holds the acknowledged messages by their payload; unsure holds the messages without a key whose
+	// call failed.
 	acknowledged map[string]*openintentv1.Message
 	unsure       map[string]bool
 	problems     []string
@@ -60,8 +61,8 @@ func newPlace(t *testing.T, h *harness.Server) place {
 	return p
 }
 
-// startLoad begins sending with so many senders for each of the servers, which share one database. A sender repeats a
-// call on the next server.
+// startLoad begins sending with sendersEach senders for each of the servers, which share one database. A sender
+// repeats a failed call on the next server.
 func startLoad(t *testing.T, p place, sendersEach int, servers ...*harness.Server) *load {
 	t.Helper()
 	l := &load{place: p, acknowledged: make(map[string]*openintentv1.Message), unsure: make(map[string]bool), progress: make(chan struct{})}
@@ -73,7 +74,7 @@ func startLoad(t *testing.T, p place, sendersEach int, servers ...*harness.Serve
 	return l
 }
 
-// send is one sender.
+// send runs one sender.
 func (l *load) send(ctx context.Context, number int, servers []*harness.Server) {
 	agent := fmt.Sprintf("sender-%d", number)
 	for round := 0; !l.stopping.Load(); round++ {
@@ -86,7 +87,7 @@ func (l *load) send(ctx context.Context, number int, servers []*harness.Server) 
 			continue
 		}
 		request.IdempotencyKey = &key
-		for repeats := round % 2; repeats >= 0; repeats-- { // at times again, although the acknowledgement came
+		for repeats := round % 2; repeats >= 0; repeats-- { // sometimes repeats a call that was acknowledged
 			message, err := l.insist(ctx, number+round+repeats, servers, agent, request)
 			if err != nil {
 				l.fail("message %s: %v", key, err)
@@ -111,7 +112,8 @@ func (l *load) sendOnce(ctx context.Context, as *harness.Caller, key string, req
 	l.unsure[key] = true
 }
 
-// insist repeats a call until it is acknowledged. It gives up when the servers' answer says that repeating is no use.
+// insist repeats a call until it is acknowledged. It gives up when the server's answer says that repeating is
+// useless.
 func (l *load) insist(
 	ctx context.Context, first int, servers []*harness.Server, agent string, request *openintentv1.SendMessageRequest,
 ) (*openintentv1.Message, error) {
@@ -135,7 +137,7 @@ func (l *load) acknowledge(key string, message *openintentv1.Message) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if earlier := l.acknowledged[key]; earlier != nil && !proto.Equal(earlier, message) {
-		l.problems = append(l.problems, fmt.Sprintf("key %s first gave %v and then %v", key, earlier, message))
+		l.problems = append(l.problems, fmt.Sprintf("key %s returned %v first and %v later", key, earlier, message))
 	}
 	l.acknowledged[key] = message
 	close(l.progress)
@@ -150,7 +152,7 @@ func (l *load) fail(format string, args ...any) {
 	l.progress = make(chan struct{})
 }
 
-// goOn returns when so many more messages have been acknowledged.
+// goOn returns when this many more messages have been acknowledged.
 func (l *load) goOn(t *testing.T, more int) {
 	t.Helper()
 	patience := time.After(harness.Patience)
@@ -191,8 +193,9 @@ func (l *load) stop(t *testing.T) {
 	require.Empty(t, l.problems)
 }
 
-// holds checks, after stop, that every acknowledged message is there exactly once and no other more than once, and that the
-// logs verify. It gives the number of messages that are there though their only call failed. Further messages with a payload without text, such as answers of a test's own, are not counted.
+// holds checks, after stop, that every acknowledged message is there exactly once, that no other message is there
+// more than once, and that the logs verify. It returns the number of messages that are there although their only call
+// failed. It ignores messages whose payload has no text, such as a test's own answers.
 func (l *load) holds(t *testing.T, h *harness.Server) (unknown int) {
 	t.Helper()
 	operator := h.Operator()
@@ -203,7 +206,7 @@ func (l *load) holds(t *testing.T, h *harness.Server) (unknown int) {
 			if key == "" {
 				continue
 			}
-			require.NotContains(t, found, key, "a message is there twice")
+			require.NotContains(t, found, key, "this message is there twice")
 			found[key] = message.GetId()
 		}
 	}
@@ -219,7 +222,7 @@ func (l *load) holds(t *testing.T, h *harness.Server) (unknown int) {
 		require.NoError(t, err)
 		require.True(t, verified.GetChainValid(), "the chain of events is broken: %v", verified.GetBreaks())
 	}
-	t.Logf("%d messages were acknowledged, and %d of %d are there whose senders do not know",
+	t.Logf("%d messages were acknowledged, and %d of %d are stored although their senders do not know it",
 		len(l.acknowledged), len(found), len(l.unsure))
 	return len(found)
 }

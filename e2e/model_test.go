@@ -20,8 +20,9 @@ import (
 	"openintent/server"
 )
 
-// How the histories are made when the flags of package rapid do not say: so many in a round, of so many steps on average.
-// There are some rounds on each engine, and more until every outcome of mustReach has come about.
+// These set how the histories are made when the flags of package rapid do not: the number of histories in a round,
+// and their average number of steps. Each engine runs several rounds, and more until every outcome of mustReach has
+// occurred.
 const (
 	historiesInARound = 3
 	stepsOfAHistory   = 80
@@ -32,10 +33,10 @@ const (
 // farFuture is longer than all histories of a test together, so that nothing is purged meanwhile.
 const farFuture = 100 * 365 * 24 * time.Hour
 
-// TestTheServerDoesAsTheModelSays runs random histories of several agents against the server and the model: every answer
-// and every refusal must be the model's, and what each agent sees must be what the model shows. On PostgreSQL two servers
-// take the calls in turn. Run it with -v for a
-// table of what was reached, and with -rapid.checks and -rapid.steps for longer searches.
+// TestTheServerDoesAsTheModelSays runs random histories of several agents against the server and the model. Every
+// answer and every refusal must be the model's, and each agent must see what the model shows. On PostgreSQL two
+// servers take the calls in turn. Run it with -v for a table of what was reached, and with -rapid.checks and
+// -rapid.steps for longer searches.
 func TestTheServerDoesAsTheModelSays(t *testing.T) {
 	searchBriefly(t)
 	reached := make(reached)
@@ -44,7 +45,7 @@ func TestTheServerDoesAsTheModelSays(t *testing.T) {
 			clock := databasetest.NewClock()
 			options := harness.Options{URL: databasetest.URL(t, engine), Configure: func(cfg *server.Config) {
 				cfg.Clock, cfg.LookAgain, cfg.Retention = clock.Now, 10*time.Millisecond, farFuture
-				cfg.LogLevel = "error" // refusals are no news here
+				cfg.LogLevel = "error" // refusals are expected here
 			}}
 			servers := []*harness.Server{harness.Start(t, options)}
 			if engine == database.PostgreSQL {
@@ -82,7 +83,7 @@ func searchBriefly(t *testing.T) {
 	}
 }
 
-// reached counts how often an operation came to an outcome.
+// reached counts how often an operation had an outcome.
 type reached map[step]int
 
 type step struct {
@@ -90,8 +91,8 @@ type step struct {
 	outcome   model.Outcome
 }
 
-// mustReach are the outcomes without which the histories prove little. Outcomes that several operations decide in the same
-// place need not come of each of them.
+// mustReach are the outcomes without which the histories prove little. When several operations decide an outcome in
+// the same place, not each of them needs to reach it.
 var mustReach = map[string]string{
 	"register":         "OK AGENT_EXISTS NOT_AGENT_OWNER",
 	"take role":        "OK",
@@ -126,7 +127,7 @@ var mustReach = map[string]string{
 	"follow":       "OK FORBIDDEN NOT_A_MEMBER",
 }
 
-// note counts an outcome. Accepted sends that gave an earlier message again are told apart.
+// note counts an outcome. It counts separately the accepted sends that returned an earlier message again.
 func (r reached) note(operation string, outcome model.Outcome) {
 	r[step{operation, cmp.Or(outcome, "OK")}]++
 }
@@ -144,7 +145,7 @@ func (r reached) missing() []string {
 	return missing
 }
 
-// String is a table: one line for each operation.
+// String returns a table with one line for each operation.
 func (r reached) String() string {
 	steps := slices.SortedFunc(maps.Keys(r), func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(r[b], r[a]))

@@ -18,16 +18,17 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// bridge sends messages on one stream without waiting for each answer, to the channels of a place in turn, each under its
-// own idempotency key. When the stream ends it begins another and sends what was not answered again, in the same order.
+// bridge sends messages on one stream without waiting for each answer. It sends to the channels of a place in turn,
+// each message under its own idempotency key. When the stream ends, the bridge begins another and sends the
+// unanswered messages again, in the same order.
 type bridge struct {
 	name     string
 	place    place
 	client   openintentv1.MessageServiceClient
 	stopping atomic.Bool
-	// sent is how many messages were sent, at least once. Only the sender of the stream uses it.
+	// sent is how many messages were sent at least once. Only the goroutine that sends on the stream uses it.
 	sent int
-	// ids are those of the messages that were answered, in order; answered is their number.
+	// ids are the ids of the answered messages, in order; answered is their number.
 	ids      []string
 	answered atomic.Int64
 }
@@ -42,7 +43,7 @@ func (b *bridge) run(ctx context.Context) error {
 	}
 }
 
-// stream sends on one stream, and returns without an error when all that there is to send was answered.
+// stream sends on one stream. It returns without an error when every message is answered.
 func (b *bridge) stream(ctx context.Context) error {
 	stream, err := b.client.SendMessages(ctx, grpc.WaitForReady(true))
 	if err != nil {
@@ -55,7 +56,7 @@ func (b *bridge) stream(ctx context.Context) error {
 		for n := from; n < b.sent || !b.stopping.Load(); n++ {
 			b.sent = max(b.sent, n+1)
 			if stream.Send(b.message(n)) != nil {
-				return // receiving tells why
+				return // the receiving side reports why
 			}
 		}
 		_ = stream.CloseSend()
@@ -82,15 +83,15 @@ func (b *bridge) message(n int) *openintentv1.SendMessageRequest {
 	return &openintentv1.SendMessageRequest{ChannelId: b.channelOf(n), IdempotencyKey: &key, Payload: payload(key)}
 }
 
-// goOn returns when so many more messages have been answered.
+// goOn returns when this many more messages have been answered.
 func (b *bridge) goOn(t *testing.T, more int64) {
 	t.Helper()
 	until := b.answered.Load() + more
 	require.Eventually(t, func() bool { return b.answered.Load() >= until }, harness.Patience, time.Millisecond)
 }
 
-// holds checks, when the bridge has come to its end, that every message is there once, with the id that was answered, and
-// in its order on its channel.
+// holds checks, when the bridge has finished, that every message is there once, with the id from its answer, and in
+// order on its channel.
 func (b *bridge) holds(t *testing.T, h *harness.Server) {
 	t.Helper()
 	require.Len(t, b.ids, b.sent)
@@ -108,7 +109,7 @@ func (b *bridge) holds(t *testing.T, h *harness.Server) {
 	require.Equal(t, expected, found)
 }
 
-// TestPipelinedMessagesSurviveKills kills and stops the program while messages are under way on several streams.
+// TestPipelinedMessagesSurviveKills kills and stops the program while messages are in transit on several streams.
 func TestPipelinedMessagesSurviveKills(t *testing.T) {
 	harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
 		p := newPlace(t, h)
@@ -137,7 +138,7 @@ func TestPipelinedMessagesSurviveKills(t *testing.T) {
 			case err := <-ends:
 				require.NoError(t, err)
 			case <-time.After(harness.Patience):
-				t.Fatal("a bridge does not come to its end")
+				t.Fatal("a bridge does not finish")
 			}
 		}
 		for _, b := range bridges {

@@ -20,13 +20,13 @@ import (
 	"openintent/server"
 )
 
-// In each of these tests calls race, and what became of them must be what some order of them explains.
+// In each of these tests calls race, and their outcomes must be explained by some order of the calls.
 
-// racing is a number of calls that start at one moment.
+// racing is how many calls start at the same moment.
 const racing = 8
 
-// arena is where a race takes place: an intent of alice's, and the servers on its database. On PostgreSQL there are two,
-// and the racers are spread over both.
+// arena is where a race takes place: an intent of alice's, and the servers on its database. On PostgreSQL there are
+// two servers, and the racers are spread over both.
 type arena struct {
 	servers []*harness.Server
 	intent  *openintentv1.Intent
@@ -56,7 +56,7 @@ func eachArena(t *testing.T, race func(t *testing.T, a *arena)) {
 	})
 }
 
-// as gives a caller on one server after the other.
+// as returns a caller, on the servers in turn.
 func (a *arena) as(agent string) *harness.Caller {
 	return a.servers[int(a.next.Add(1))%len(a.servers)].As(agent)
 }
@@ -72,7 +72,7 @@ func (a *arena) channel(t *testing.T, name string, members ...string) *openinten
 	return channel
 }
 
-// atOnce starts calls at one moment and waits for all.
+// atOnce starts calls at the same moment and waits for all of them.
 func atOnce(calls ...func()) {
 	var begin, end sync.WaitGroup
 	begin.Add(1)
@@ -86,7 +86,7 @@ func atOnce(calls ...func()) {
 	end.Wait()
 }
 
-// repeated gives a call for each number.
+// repeated returns one call for each number.
 func repeated(count int, call func(number int)) []func() {
 	calls := make([]func(), count)
 	for i := range calls {
@@ -107,7 +107,8 @@ func (c *collected[T]) add(value T) {
 	c.all = append(c.all, value)
 }
 
-// TestCloseRacesSends: whatever was accepted lies before the closing, and whoever comes after it is refused.
+// TestCloseRacesSends checks that every accepted message lies before the closing, and that every later send is
+// refused.
 func TestCloseRacesSends(t *testing.T) {
 	eachArena(t, func(t *testing.T, a *arena) {
 		channel := a.channel(t, "talk")
@@ -146,7 +147,7 @@ func closing(channelID string) *openintentv1.UpdateChannelRequest {
 	}
 }
 
-// TestStatusesRace: of several changes on one version, one is made.
+// TestStatusesRace checks that only one of several changes to the same version is made.
 func TestStatusesRace(t *testing.T) {
 	eachArena(t, func(t *testing.T, a *arena) {
 		statuses := []openintentv1.IntentStatus{
@@ -172,7 +173,8 @@ func TestStatusesRace(t *testing.T) {
 	})
 }
 
-// TestCreationsOfOneNameRace: one channel comes of it, whether it is created or sent to, and everybody meets there.
+// TestCreationsOfOneNameRace checks that creating a channel and sending to its name, at the same moment, make one
+// channel, on which everybody meets.
 func TestCreationsOfOneNameRace(t *testing.T) {
 	eachArena(t, func(t *testing.T, a *arena) {
 		var created, refused, sentTo collected[string]
@@ -202,7 +204,8 @@ func TestCreationsOfOneNameRace(t *testing.T) {
 	})
 }
 
-// TestRemovalOfAMemberRacesItsSends: the member sends up to some moment and never after, and its messages stay.
+// TestRemovalOfAMemberRacesItsSends checks that the member sends up to some moment and never after it, and that its
+// messages stay.
 func TestRemovalOfAMemberRacesItsSends(t *testing.T) {
 	eachArena(t, func(t *testing.T, a *arena) {
 		channel := a.channel(t, "talk", "alice", "bob")
@@ -234,7 +237,7 @@ func TestRemovalOfAMemberRacesItsSends(t *testing.T) {
 	})
 }
 
-// TestRepeatsOfOneKeyRace: one message comes of it, and everybody is told the same.
+// TestRepeatsOfOneKeyRace checks that repeats make one message and that all callers get the same answer.
 func TestRepeatsOfOneKeyRace(t *testing.T) {
 	eachArena(t, func(t *testing.T, a *arena) {
 		channel := a.channel(t, "talk")
@@ -253,11 +256,11 @@ func TestRepeatsOfOneKeyRace(t *testing.T) {
 	})
 }
 
-// TestAnswersRaceDeadlines: the asker has an answer exactly when the answerer was told that it is stored.
+// TestAnswersRaceDeadlines checks that the asker gets an answer exactly when the answerer was told that it is stored.
 func TestAnswersRaceDeadlines(t *testing.T) {
 	eachArena(t, func(t *testing.T, a *arena) {
 		channel := a.channel(t, "talk")
-		// The operator sees a question even when its time is over.
+		// The operator sees a question even after its time is over.
 		questions, err := a.servers[0].Operator().Messages.Subscribe(t.Context(), &openintentv1.SubscribeRequest{
 			Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channel.GetId()},
 		})
@@ -296,7 +299,8 @@ func TestAnswersRaceDeadlines(t *testing.T) {
 	})
 }
 
-// TestEndOfAnIntentRacesSends: what was accepted lies before the end, and every channel is closed by it.
+// TestEndOfAnIntentRacesSends checks that every accepted message lies before the intent's end, which closes every
+// channel.
 func TestEndOfAnIntentRacesSends(t *testing.T) {
 	eachArena(t, func(t *testing.T, a *arena) {
 		var accepted collected[*openintentv1.Message]
@@ -336,8 +340,8 @@ func TestEndOfAnIntentRacesSends(t *testing.T) {
 	})
 }
 
-// TestDepartureRacesRequests: a request to the agent expires if it was accepted before the departure was asked for, and
-// stays open if it was sent after that was answered; none is lost.
+// TestDepartureRacesRequests checks that a request to the agent expires if it was accepted before the departure was
+// requested, and stays open if it was sent after the departure was answered. No request is lost.
 func TestDepartureRacesRequests(t *testing.T) {
 	eachArena(t, func(t *testing.T, a *arena) {
 		channel := a.channel(t, "talk")
@@ -368,10 +372,10 @@ func TestDepartureRacesRequests(t *testing.T) {
 				continue
 			}
 			statuses[message.GetId()] = message.GetStatus()
-			require.LessOrEqual(t, message.GetStatus(), last, "those that expired come first")
+			require.LessOrEqual(t, message.GetStatus(), last, "the expired requests come first")
 			last = message.GetStatus()
 		}
-		require.Equal(t, 1, told, "the channel is told once")
+		require.Equal(t, 1, told, "the channel gets one announcement")
 		require.Len(t, statuses, racing+2)
 		require.Equal(t, openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED, statuses[before.GetId()])
 		require.Equal(t, openintentv1.MessageStatus_MESSAGE_STATUS_DELIVERED, statuses[after.GetId()])

@@ -18,11 +18,11 @@ import (
 	"openintent/server"
 )
 
-// TestTwoReplicasAreOneServer puts a load on the same channels through two servers on one PostgreSQL database, while
-// questions that are asked on one are answered on the other.
+// TestTwoReplicasAreOneServer puts a load on the same channels through two servers on one PostgreSQL database.
+// Meanwhile questions that are asked on one server are answered on the other.
 func TestTwoReplicasAreOneServer(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
-	// A replica hears of the other's messages when it looks again.
+	// A replica learns about the other's messages when it looks again.
 	options := harness.Options{URL: url, Configure: func(cfg *server.Config) {
 		cfg.Notifications, cfg.LookAgain = false, 20*time.Millisecond
 	}}
@@ -53,7 +53,8 @@ func TestTwoReplicasAreOneServer(t *testing.T) {
 	storage(t, url).holds(t)
 }
 
-// TestReplicasWakeEachOther asks on each replica what is answered on the other, while nobody looks without being woken.
+// TestReplicasWakeEachOther asks on each replica a question that is answered on the other; no replica looks unless it
+// is woken.
 func TestReplicasWakeEachOther(t *testing.T) {
 	options := harness.Options{URL: databasetest.URL(t, database.PostgreSQL), Configure: func(cfg *server.Config) {
 		cfg.LookAgain = time.Hour
@@ -79,7 +80,8 @@ func TestReplicasWakeEachOther(t *testing.T) {
 	}
 }
 
-// TestSweepsGoOnWhenAReplicaStops: one replica sweeps for both, and whichever it is, the other takes over.
+// TestSweepsGoOnWhenAReplicaStops checks that one replica sweeps for both and that the other takes over when that one
+// stops.
 func TestSweepsGoOnWhenAReplicaStops(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
 	clock := databasetest.NewClock()
@@ -115,8 +117,8 @@ func TestSweepsGoOnWhenAReplicaStops(t *testing.T) {
 	requireSweeps(one)
 }
 
-// askOnce asks and looks that the answer is to this question. Questions and answers carry a number and no text, so that the
-// load does not count them.
+// askOnce asks a question and checks that the answer belongs to it. Questions and answers carry a number and no text,
+// so that the load does not count them.
 func askOnce(t *testing.T, asker *harness.Caller, channel, number string) {
 	content := &structpb.Struct{Fields: map[string]*structpb.Value{"number": structpb.NewStringValue(number)}}
 	answer, err := asker.Messages.Ask(t.Context(), &openintentv1.AskRequest{
@@ -131,7 +133,7 @@ func askOnce(t *testing.T, asker *harness.Caller, channel, number string) {
 	}
 }
 
-// startAnswering answers every question on the channels, through one server, with its own number.
+// startAnswering answers every question on the channels, through one server, with the question's number.
 func startAnswering(t *testing.T, h *harness.Server, p place) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -18,8 +18,9 @@ import (
 	"openintent/server"
 )
 
-// What many streams of one channel deliver is read from the database once for all of them, if at all: the rows that are
-// read do not depend on how many streams there are. On PostgreSQL the streams are at another replica than the sender too.
+// TestStreamsShareWhatIsRead checks that messages for many streams of one channel are read from the database at most
+// once for all of them: the number of rows that are read does not depend on the number of streams. On PostgreSQL some
+// of the streams are at another replica than the sender.
 func TestStreamsShareWhatIsRead(t *testing.T) {
 	const messages = 50
 	databasetest.EachURL(t, func(t *testing.T, url string) {
@@ -29,7 +30,7 @@ func TestStreamsShareWhatIsRead(t *testing.T) {
 				if !strings.Contains(text, "m.payload") {
 					return nil
 				}
-				return func() { rows.Add(1) } // a message, read with its content
+				return func() { rows.Add(1) } // counts a message that was read with its content
 			}
 		}}
 		here := harness.Start(t, options)
@@ -54,13 +55,14 @@ func TestStreamsShareWhatIsRead(t *testing.T) {
 				rows.Store(0)
 				_, err = sender.Messages.ListMessages(t.Context(), &openintentv1.ListMessagesRequest{ChannelId: channel.GetId()})
 				require.NoError(t, err)
-				require.EqualValues(t, messages, rows.Load(), "what is read is counted")
+				require.EqualValues(t, messages, rows.Load(), "the count includes what is read")
 			}
 		}
 	})
 }
 
-// deliver sends messages, one after the other, to streams of agents of their own, and returns when each has them all.
+// deliver sends messages, one after the other, to streams of different agents, and returns when each stream has
+// received all of them.
 func deliver(t *testing.T, sender *harness.Caller, there *harness.Server, channel string, streams, messages int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

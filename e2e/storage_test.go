@@ -10,8 +10,8 @@ import (
 	"openintent/database/databasetest"
 )
 
-// stored is what a database holds of messages and logs, read while no server runs, to be checked for what must hold
-// whatever happened.
+// stored is what a database contains of messages and logs. It is read while no server runs, and checked for what must
+// be true whatever happened.
 type stored struct {
 	heads    []storedHead
 	messages map[int64][]storedMessage // by intent, in the order of their positions
@@ -30,7 +30,7 @@ type (
 		storedPlace
 		channel, ordinal, at int64
 		id, kind             string
-		answers              int64 // the position of the request; 0 for none
+		answers              int64 // the position of the request; 0 means none
 		ended                bool
 	}
 	storedEvent struct {
@@ -127,8 +127,9 @@ func (s *stored) holds(t *testing.T) {
 	s.keysNameTheirMessages(t)
 }
 
-// positionsAreGapless checks that every position of a log is taken, by a message, an event, or a message with its copy;
-// that times rise strictly with positions; and that nothing lies past the head. Only removed messages leave gaps.
+// positionsAreGapless checks that every position of a log is taken by a message, an event, or a message with its
+// copy; that times strictly rise with positions; and that nothing lies past the head. Only removed messages leave
+// gaps.
 func (s *stored) positionsAreGapless(t *testing.T, head storedHead) {
 	t.Helper()
 	times := make(map[int64]int64)
@@ -160,8 +161,8 @@ func (s *stored) positionsAreGapless(t *testing.T, head storedHead) {
 	}
 }
 
-// removed is how many messages were deleted with their channels or after their eviction. It is not known any more once a
-// deleted channel is gone without a trace.
+// removed returns how many messages were deleted with their channels or after their eviction. The number is unknown
+// once a deleted channel has left no trace.
 func (s *stored) removed(head storedHead) (removed int64, known bool) {
 	removed, channels := -int64(len(s.messages[head.intent])), int64(0)
 	for key, channel := range s.channels {
@@ -173,8 +174,8 @@ func (s *stored) removed(head storedHead) (removed int64, known bool) {
 	return removed, channels == head.lastChannel>>32 // the count in it; see database.Further
 }
 
-// channelsAreGapless checks that the messages of each channel are numbered by their positions, that none is missing that
-// was not evicted, and that the channel's count is right.
+// channelsAreGapless checks that the messages of each channel are numbered by their positions, that only evicted
+// messages are missing, and that the channel's count is right.
 func (s *stored) channelsAreGapless(t *testing.T, intent int64) {
 	t.Helper()
 	ordinals := make(map[int64][]int64)
@@ -195,7 +196,8 @@ func (s *stored) channelsAreGapless(t *testing.T, intent int64) {
 	}
 }
 
-// requestsAreOpenUntilAnswered checks that exactly the requests are open that have neither an answer nor expired for good.
+// requestsAreOpenUntilAnswered checks that the open requests are exactly those that have no answer and have not
+// expired for good.
 func (s *stored) requestsAreOpenUntilAnswered(t *testing.T) {
 	t.Helper()
 	for _, messages := range s.messages {
@@ -213,7 +215,7 @@ func (s *stored) requestsAreOpenUntilAnswered(t *testing.T) {
 	}
 }
 
-// keysNameTheirMessages checks that each idempotency key leads to a message of its own.
+// keysNameTheirMessages checks that each idempotency key leads to a different message.
 func (s *stored) keysNameTheirMessages(t *testing.T) {
 	t.Helper()
 	ids := make(map[storedPlace]string)

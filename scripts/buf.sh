@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs buf in the version pinned in tools/buf, with the arguments given. It is installed, as the built program that its
-# makers publish, into .cache/buf when it is not there yet: building it from source needs modules that not every mirror
-# keeps. On Debian, npm is installed when it is missing and the caller is root.
+# Runs buf, in the version pinned in tools/buf, with the given arguments. If necessary the script first installs the binary
+# that buf's makers publish into .cache/buf; building it from source needs modules that not every mirror keeps. On Debian
+# it also installs npm when npm is missing and the caller is root.
 set -euo pipefail
 project=$(cd "$(dirname "$0")/.." && pwd)
 
 installed=$project/.cache/buf
-# A copy of the lock file marks a finished installation: a half-made or outdated one is made anew.
+# A copy of the lock file marks a finished installation: an incomplete or outdated one is repeated.
 if ! cmp --silent "$project/tools/buf/package-lock.json" "$installed/package-lock.json"; then
   if ! command -v npm >/dev/null && ((EUID == 0)) && command -v apt-get >/dev/null; then
     echo "npm is missing; installing it." >&2

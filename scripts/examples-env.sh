@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs an SDK for the examples, from its package as its users do, and prints the path of the interpreter (python) or of
-# node_modules (typescript). They are in .cache, and stay until the package or what is pinned changes.
+# Installs an SDK for the examples from its package, as its users do, and prints the path of the interpreter (python) or of
+# node_modules (typescript). The installations are kept in .cache until the package or a pin changes.
 #
 #   scripts/examples-env.sh python|typescript
 set -euo pipefail
@@ -13,7 +13,7 @@ case $language in
 python)
   wheel=$(scripts/package-python.sh "$packages")
   pinned=$PWD/sdk/python/requirements-test.txt
-  # The hashes let a changed package, or a changed pin, make the environment anew.
+  # The hashes cause a new installation when the package or a pin changes.
   cat >"$packages/requirements.txt" <<END
 # $(git hash-object "$wheel" "$pinned" | xargs)
 --constraint $pinned

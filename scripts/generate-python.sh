@@ -3,12 +3,12 @@
 # sdk/python/generate-requirements.txt.
 #
 #   scripts/generate-python.sh            replaces sdk/python/src/openintent_channels/_generated
-#   scripts/generate-python.sh --check    changes nothing and fails when that is not what would be generated
+#   scripts/generate-python.sh --check    changes nothing, and fails when the files differ from newly generated ones
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 generated=sdk/python/src/openintent_channels/_generated
-# The package's own file; the only one there written by hand.
+# This file marks the package; it is the only handwritten one there.
 handwritten=__init__.py
 
 scripts/python-env.sh python-generate sdk/python/generate-requirements.txt >/dev/null
@@ -16,7 +16,7 @@ fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 scripts/buf.sh generate --template sdk/python/buf.gen.yaml --output "$fresh"
 
-# protoc names modules after the protos' directories. Here they live inside the package, under names that nobody else has.
+# protoc names modules after the protos' directories. Here they are inside the package, where their names are unique.
 modules=$fresh/openintent/v1
 sed -i \
   -e 's/^from openintent\.v1 import /from openintent_channels._generated import /' \
@@ -31,7 +31,7 @@ if [[ ${1:-} == --check ]]; then
   exit 0
 fi
 
-# Everything old goes first, so that nothing stays behind of a proto that was removed.
+# The old files are deleted first, so that nothing remains of a removed proto.
 mkdir -p "$generated"
 find "$generated" -type f ! -name "$handwritten" -delete
 cp "$modules"/* "$generated/"

@@ -2,7 +2,7 @@
 # Generates sdk/typescript/src/generated from proto/ with the pinned buf and the plugin pinned in sdk/typescript.
 #
 #   scripts/generate-typescript.sh            replaces the generated files
-#   scripts/generate-typescript.sh --check    changes nothing and fails when they are not what would be generated
+#   scripts/generate-typescript.sh --check    changes nothing, and fails when the files differ from newly generated ones
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ if [[ ${1:-} == --check ]]; then
   exit 0
 fi
 
-# Everything old goes first, so that nothing stays behind of a proto that was removed.
+# The old files are deleted first, so that nothing remains of a removed proto.
 rm -rf "$generated"
 mkdir -p "$generated"
 cp -r "$fresh/." "$generated/"

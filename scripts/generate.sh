@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Generates gen/ from proto/ with the pinned buf and the plugins pinned in tools/go.mod, and what the SDKs in other languages
-# have of the protos.
+# Generates gen/ from proto/ with the pinned buf and the plugins pinned in tools/go.mod, and the generated code of the SDKs
+# in other languages.
 #
 #   scripts/generate.sh            replaces the generated files
-#   scripts/generate.sh --check    changes nothing and fails when one of them is not what would be generated
+#   scripts/generate.sh --check    changes nothing, and fails when a file differs from a newly generated one
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/generate-python.sh "$@"
 scripts/generate-typescript.sh "$@"
 
-# gen/openapi/openapi.go embeds the generated document; it is the only file in gen/ written by hand.
+# gen/openapi/openapi.go embeds the generated document; it is the only handwritten file in gen/.
 handwritten=openapi.go
 
 fresh=$(mktemp -d)
@@ -25,7 +25,7 @@ if [[ ${1:-} == --check ]]; then
   exit 0
 fi
 
-# Everything old goes first, so that nothing stays behind of a proto that was removed.
+# The old files are deleted first, so that nothing remains of a removed proto.
 mkdir -p gen
 find gen -type f ! -name "$handwritten" -delete
 cp -r "$fresh/gen/." gen/

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a command with Node.js 20 or newer on its PATH: the system's, or else a pinned one, which is installed into .cache when
-# it is not there yet, as the built program that npm's registry has. On Debian, whose own Node.js may be older, npm is
-# installed when it is missing and the caller is root.
+# Runs a command with Node.js 20 or newer on its PATH: the system's, or else a pinned one. If necessary the script installs
+# the pinned binary from npm's registry into .cache. On Debian, whose own Node.js may be older, it also installs npm when
+# npm is missing and the caller is root.
 #
 #   scripts/node.sh COMMAND [ARGUMENT...]
 set -euo pipefail

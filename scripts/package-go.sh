@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Packs the Go SDK as a module of its own into OUTDIR and prints the archive's path. It holds the SDK, what is generated from
-# the contract but the server's half, and the versions of what they stand on, those of this repository's go.mod.
-# sdk/go/README.md says how it is used.
+# Packs the Go SDK as a separate module into OUTDIR and prints the archive's path. The module contains the SDK, the code
+# generated from the contract except the server's half, and a go.mod with this repository's versions of their dependencies.
+# sdk/go/README.md explains how to use it.
 #
 #   scripts/package-go.sh OUTDIR
 set -euo pipefail
@@ -13,7 +13,7 @@ mkdir -p "$1"
 outdir=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 
-# All SDKs have one version.
+# All SDKs have the same version.
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' sdk/python/pyproject.toml)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
@@ -23,16 +23,16 @@ cp LICENSE "$stage"
 cp sdk/README.md "$stage/sdk"
 cp sdk/go/README.md sdk/go/*.go "$stage/sdk/go"
 cp gen/openintent/v1/*.go "$stage/gen/openintent/v1"
-# The gateway is the server's, and the tests need what users do not.
+# The gateway belongs to the server, and the tests need dependencies that users do not.
 rm "$stage"/gen/openintent/v1/*.pb.gw.go "$stage"/sdk/go/*_test.go
 
-# Of the repository's requirements those of these packages stay, with their versions.
+# Of the repository's requirements, only those of these packages stay, with their versions.
 cp go.mod go.sum "$stage"
 cd "$stage"
 go mod tidy
 go build ./...
 
-# git, since not everybody has zip; with fixed times, so that the same content is the same archive.
+# git makes the archive, because not everybody has zip; fixed times make the archive the same for the same content.
 export GIT_AUTHOR_DATE='2020-01-01 00:00:00 +0000' GIT_COMMITTER_DATE='2020-01-01 00:00:00 +0000'
 git init --quiet
 git add --all --force

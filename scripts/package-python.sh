@@ -12,7 +12,7 @@ output=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 
 python=$(scripts/python-env.sh python-package sdk/python/package-requirements.txt)
-# Built from a copy: the licence joins the sources, and nothing that tools left behind does.
+# The wheel is built from a copy, which has the licence and no files that tools left behind.
 source=$(mktemp -d)
 trap 'rm -rf "$source"' EXIT
 cp -r sdk/python/src sdk/python/pyproject.toml sdk/python/README.md LICENSE "$source"

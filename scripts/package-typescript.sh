@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the npm package of sdk/typescript into OUTDIR and prints the tarball's path. It holds the compiled code with its
-# types, the README and the licence.
+# Builds the npm package of sdk/typescript into OUTDIR and prints the tarball's path. The package contains the compiled code
+# with its types, the README and the licence.
 #
 #   scripts/package-typescript.sh OUTDIR
 set -euo pipefail
@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 
 modules=$(scripts/node-env.sh)
 node=$PWD/scripts/node.sh
-# Built from a copy: the licence joins the sources, and whoever builds in the package's folder at the same time is not disturbed.
+# The package is built from a copy, which has the licence and does not disturb other builds in the package's folder.
 source=$(mktemp -d)
 trap 'rm -rf "$source"' EXIT
 cp -r sdk/typescript/src sdk/typescript/package.json sdk/typescript/tsconfig.json sdk/typescript/README.md LICENSE "$source"

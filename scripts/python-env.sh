@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a Python environment in .cache, if it is not there yet, and prints the path of its interpreter: .cache/python with
-# what the end-to-end tests need, or one of another name with other requirements. On Debian, Python's venv module is
-# installed when it is missing and the caller is root.
+# Makes a Python environment in .cache, if it is not there yet, and prints the path of its interpreter. The environment is
+# .cache/python with the requirements of the end-to-end tests, or another name with other requirements. On Debian the script
+# also installs Python's venv module when the module is missing and the caller is root.
 #
 #   scripts/python-env.sh [NAME REQUIREMENTS]
 set -euo pipefail
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 environment=$PWD/.cache/${1:-python}
 requirements=${2:-scripts/python-requirements.txt}
-# A copy of the requirements marks a finished environment: a half-made or outdated one is made anew.
+# A copy of the requirements marks a finished environment: an incomplete or outdated one is made again.
 finished=$environment/requirements.txt
 
 if ! cmp --silent "$requirements" "$finished"; then

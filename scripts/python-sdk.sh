@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Tests the Python SDK in the environment that sdk/python/requirements-test.txt pins, which is made when it is not there.
+# Tests the Python SDK in the environment that sdk/python/requirements-test.txt pins. The script makes it if necessary.
 #
-#   scripts/python-sdk.sh unit         tests what needs no server, and checks types and style
-#   scripts/python-sdk.sh scenarios    tells sdk/scenarios on the servers that the environment names (sdk/scenarios/README.md)
+#   scripts/python-sdk.sh unit         runs the tests that need no server, and checks types and style
+#   scripts/python-sdk.sh scenarios    runs sdk/scenarios on the servers that the environment names (sdk/scenarios/README.md)
 #
 # Further arguments go to pytest.
 set -euo pipefail

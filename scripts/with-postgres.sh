@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Runs a command with a private, empty PostgreSQL server of its own and takes the server down afterwards, whatever the
-# command's result, which becomes this script's.
+# Runs a command with a private, empty PostgreSQL server and stops the server afterwards, whatever the command's result.
+# The command's exit code becomes this script's.
 #
 #   scripts/with-postgres.sh [--durable] COMMAND [ARGUMENT...]
 #
-# The command finds the server's address in OPENINTENT_TEST_POSTGRES. If that is set already, the command runs with it as
-# it is, and no server is started. The server listens on 127.0.0.1 and keeps its data in a temporary directory. It does
-# not wait for the disk (fsync off) unless --durable is given, which benchmarks need; without it the directory is in memory
-# where there is enough. On Debian, PostgreSQL is
-# installed when it is missing and the caller is root.
+# The command finds the server's address in OPENINTENT_TEST_POSTGRES. If that is already set, the command runs with it
+# unchanged, and no server is started. The server listens on 127.0.0.1 and keeps its data in a temporary directory. It does
+# not wait for the disk (fsync off) unless --durable is given, which benchmarks need. Without --durable the directory is in
+# memory if there is enough. On Debian the script installs PostgreSQL when it is missing and the caller is root.
 set -euo pipefail
 
 oldest_supported=15
@@ -59,7 +58,7 @@ if command -v setpriv >/dev/null; then
   as_server=(setpriv --pdeathsig QUIT)
 fi
 
-# Tests make and drop a database each, which is mostly the work of the file system: in memory it takes half as long.
+# Each test creates and drops a database, which is mostly work for the file system: in memory it takes half as long.
 parent=/tmp
 if [[ $fsync == off ]] && (($(df --output=avail --block-size=1G /dev/shm 2>/dev/null | tail -n 1) >= 4)) &&
   (($(awk '/^MemAvailable:/ {print int($2 / 1048576)}' /proc/meminfo) >= 6)); then
@@ -83,14 +82,14 @@ trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# A linguistic default collation, as production databases have: a comparison that forgot to name its collation shows.
+# The default collation is linguistic, as in production databases, so that tests notice a comparison without a collation.
 if ! "${as_server[@]}" "$binaries/initdb" --pgdata "$home/data" --username postgres --auth trust --encoding UTF8 \
   --locale C.UTF-8 --locale-provider icu --icu-locale en --no-sync >"$home/log" 2>&1; then
   cat "$home/log" >&2
   exit 1
 fi
 
-# start tries one port; it fails when the server ends before it answers, as it does when the port is taken.
+# start tries one port; it fails when the server ends before it answers, which happens when the port is taken.
 start() {
   local port=$1
   (
@@ -119,7 +118,7 @@ for _ in {1..10}; do
   fi
 done
 if [[ -z $server ]]; then
-  echo "PostgreSQL does not start; the end of its log:" >&2
+  echo "PostgreSQL did not start; the end of its log:" >&2
   tail -n 20 "$home/log" >&2
   exit 1
 fi

@@ -15,8 +15,8 @@ import (
 	"openintent/webhooks"
 )
 
-// Config is everything that can be set about a server. The tags make flags and environment variables of it, in
-// cmd/openintent; DefaultConfig gives the same defaults to other programs.
+// Config holds every setting of a server. cmd/openintent turns its tags into flags and environment variables;
+// DefaultConfig gives other programs the same defaults.
 type Config struct {
 	DatabaseURL string `name:"database-url" env:"OPENINTENT_DATABASE_URL" default:"sqlite:./openintent.db" help:"Where to keep data: sqlite:PATH, sqlite::memory: or postgres://USER@HOST/NAME."`
 	HTTPAddr    string `name:"http-addr" env:"OPENINTENT_HTTP_ADDR" default:"127.0.0.1:8000" help:"Address for REST, as host:port; port 0 picks one."`
@@ -43,24 +43,24 @@ type Config struct {
 	QuotaBytes       int64         `name:"quota-bytes-per-second" env:"OPENINTENT_QUOTA_BYTES_PER_SECOND" default:"0" help:"How many bytes of payload and metadata each API key may send in a second through this server; 0 is no bound."`
 	StopTimeout      time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
 
-	Notifications          bool   `name:"notifications" env:"OPENINTENT_NOTIFICATIONS" default:"true" negatable:"" help:"Whether servers that share a PostgreSQL wake each other at once; without, each looks again every few seconds."`
+	Notifications          bool   `name:"notifications" env:"OPENINTENT_NOTIFICATIONS" default:"true" negatable:"" help:"Whether servers that share a PostgreSQL wake each other immediately; without it, each looks again every few seconds."`
 	WebhookAllowedNetworks string `name:"webhook-allowed-networks" env:"OPENINTENT_WEBHOOK_ALLOWED_NETWORKS" help:"Comma-separated networks, as 10.1.0.0/16, that webhooks may reach although they are private, loopback or otherwise reserved."`
 
-	// Version is the program's, for the log and for discovery.
+	// Version is the program's version, for the log and for discovery.
 	Version string `kong:"-"`
-	// Log is where the log goes; standard error when nil.
+	// Log is where the log is written; nil means standard error.
 	Log io.Writer `kong:"-"`
 
-	// What only tests set. Clock gives the time; nil is the production clock. LookAgain is how long a wait or a stream
-	// goes at most without looking; the default when zero. Hooks inject faults into transactions. Kept bounds each of
-	// the rooms' caches in entries.
+	// Only tests set the following fields. Clock returns the time; nil is the production clock. LookAgain is the
+	// longest time that a wait or a stream goes without looking; zero means the default. Hooks inject faults into
+	// transactions. Kept is how many entries each of the rooms' caches may hold.
 	Clock     func() time.Time `kong:"-"`
 	LookAgain time.Duration    `kong:"-"`
 	Hooks     database.Hooks   `kong:"-"`
 	Kept      int              `kong:"-"`
 }
 
-// DefaultConfig is what a server without any settings runs with.
+// DefaultConfig returns the settings of a server for which nothing is configured.
 func DefaultConfig() Config {
 	return Config{
 		DatabaseURL:      "sqlite:./openintent.db",
@@ -80,7 +80,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// validate refuses settings that cannot be meant, in a sentence for the operator.
+// validate refuses settings that make no sense, with a sentence for the operator.
 func (c Config) validate() error {
 	for _, bound := range []struct {
 		name     string
@@ -118,7 +118,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// keys loads the configured API keys. Without any, the development key serves, but only on loopback.
+// keys loads the configured API keys. Without any, the server accepts the development key, but only on loopback.
 func (c Config) keys() (keys *Keys, development bool, err error) {
 	keys, err = LoadKeys(c.APIKeys, c.APIKeysFile)
 	if err != nil {
@@ -138,13 +138,13 @@ func (c Config) keys() (keys *Keys, development bool, err error) {
 	return keys, true, err
 }
 
-// isLoopback tells whether only this machine can reach an address.
+// isLoopback reports whether only this machine can reach an address.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && isLoopbackHost(host)
 }
 
-// accessWithoutList says for the log who may use intents without an access list.
+// accessWithoutList describes, for the log, who may use intents without an access list.
 func (c Config) accessWithoutList() string {
 	if c.DefaultAccess == string(intents.PolicyClosed) {
 		return "an intent without an access list is for the agents related to it only"
@@ -152,7 +152,7 @@ func (c Config) accessWithoutList() string {
 	return "an intent without an access list is open: whoever has a key may read it, take part and write to it"
 }
 
-// tls gives the settings for both ports, or nil when they speak plainly.
+// tls returns the TLS settings of both ports, or nil when they serve plain text.
 func (c Config) tls() (*tls.Config, error) {
 	if c.TLSCert == "" {
 		return nil, nil
@@ -164,7 +164,7 @@ func (c Config) tls() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// webhooks gives what posts webhooks.
+// webhooks returns the sender of webhooks.
 func (c Config) webhooks() (*webhooks.Sender, error) {
 	sender, err := webhooks.New(webhooks.Config{AllowedNetworks: c.WebhookAllowedNetworks, Version: c.Version})
 	if err != nil {
@@ -176,8 +176,8 @@ func (c Config) webhooks() (*webhooks.Sender, error) {
 // maxBodyBytes bounds the body of a REST request: the largest payload with room for escapes and the other fields.
 func (c Config) maxBodyBytes() int64 { return max(1<<20, 2*int64(c.MaxPayloadBytes)) }
 
-// maxReceiveBytes bounds a gRPC request. It lies well above what a payload within its bound can take in protobuf, so
-// that a payload that is too large is refused by name and not by the transport.
+// maxReceiveBytes bounds a gRPC request. It lies well above the protobuf size of any payload within its bound. So an
+// oversized payload gets a refusal that names it, and not one from the transport.
 func (c Config) maxReceiveBytes() int { return max(4<<20, 16*c.MaxPayloadBytes) }
 
 func (c Config) log() io.Writer {

@@ -74,7 +74,7 @@ func TestWithoutKeysTheServerListensOnLoopbackOnly(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.HTTPAddr, cfg.APIKeys = "0.0.0.0:8000", "mine"
 	_, _, err := cfg.keys()
-	require.NoError(t, err, "with keys, any address")
+	require.NoError(t, err, "with keys, it may listen on any address")
 }
 
 func TestBoundsOfRequestsFollowThePayloads(t *testing.T) {

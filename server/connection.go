@@ -9,42 +9,43 @@ import (
 )
 
 const (
-	// requestTimeout is how long a client may take over a request, or over one of a stream's requests once it has begun.
+	// requestTimeout is how long a client may take to send a request, or to finish one of a stream's requests that it
+	// has begun.
 	requestTimeout = 30 * time.Second
-	// answerTimeout is how long a client may take no part of the answer to a call that is no stream.
+	// answerTimeout is how long a client may leave the answer to a unary call untouched.
 	answerTimeout = 30 * time.Second
-	// strangerTimeout is how long a connection stays on which nobody has shown a key and no call is under way.
+	// strangerTimeout is how long a connection stays open on which nobody has shown a key and no call is running.
 	strangerTimeout = time.Minute
-	// A connection is closed when, within resetWindow, its client takes back more than mostResets calls, each within
-	// resetWithin of its beginning, and they are the greater part of all calls that began.
+	// A connection is closed when its client resets more than mostResets calls within resetWindow, each of them
+	// within resetWithin of its beginning, and these are more than half of all calls that began.
 	mostResets  = 1000
 	resetWindow = 10 * time.Second
 	resetWithin = time.Second
 )
 
-var errResets = errors.New("the client takes back too many calls")
+var errResets = errors.New("the client resets too many calls")
 
-// connection is one connection of the gRPC port. It follows the frames in both directions and knows so which calls are under
-// way, and what each of them holds.
+// connection is one connection of the gRPC port. It follows the frames in both directions, and so knows which calls
+// are running and how much memory each of them holds.
 type connection struct {
 	net.Conn
 	owner *connections
 	// known is true once a caller has shown a key.
 	known atomic.Bool
-	// counted is how many answers under way are counted.
+	// counted is the number of running answers whose bytes are counted.
 	counted atomic.Int32
-	// in is used by the reading goroutine only, and out by the writing one.
+	// Only the reading goroutine uses in, and only the writing one uses out.
 	in, out frameFollower
 
 	mutex sync.Mutex
 	open  map[uint32]*exchange
-	// active is when the last call began, or the connection itself.
+	// active is when the last call began; before the first call, when the connection began.
 	active time.Time
-	// now is the time of the piece that is being followed.
+	// now is the time at which the current piece arrived or left.
 	now time.Time
 	// over is the account that went over its bounds in this piece.
 	over *account
-	// What was counted since window: calls that began, and those that were taken back soon after.
+	// These count what happened since window: the calls that began, and those that were reset soon after.
 	window        time.Time
 	begun, resets int
 	ended         bool
@@ -66,7 +67,7 @@ func (c *connection) Read(into []byte) (n int, err error) {
 	return n, err
 }
 
-// received follows what the client has sent.
+// received follows the bytes that the client has sent.
 func (c *connection) received(piece []byte) error {
 	if len(piece) == 0 {
 		return nil
@@ -82,20 +83,20 @@ func (c *connection) received(piece []byte) error {
 		c.owner.relieve(over)
 	}
 	if tooMany {
-		c.owner.logger.Warn("a connection was closed whose client began calls and took them back at once",
+		c.owner.logger.Warn("a connection was closed because its client kept resetting calls right after it began them",
 			"peer", c.RemoteAddr().String())
 		return errResets
 	}
 	return nil
 }
 
-// Write follows and sends what the server says.
+// Write follows and sends the server's bytes.
 func (c *connection) Write(piece []byte) (int, error) {
 	c.out.follow(piece)
 	return c.Conn.Write(piece)
 }
 
-// Close ends the connection and gives back all that its calls hold.
+// Close ends the connection and releases everything that its calls hold.
 func (c *connection) Close() error {
 	c.owner.remove(c)
 	c.mutex.Lock()
@@ -107,7 +108,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// forget ends a call here. The mutex is held.
+// forget removes a call that has ended. The caller holds the mutex.
 func (c *connection) forget(number uint32) {
 	if e := c.open[number]; e != nil {
 		e.release()
@@ -115,14 +116,14 @@ func (c *connection) forget(number uint32) {
 	}
 }
 
-// find gives the call of a stream, or nil.
+// find returns the call of a stream, or nil.
 func (c *connection) find(number uint32) *exchange {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.open[number]
 }
 
-// inward observes what the client sends. The mutex is held.
+// inward observes what the client sends. The caller holds the mutex.
 type inward struct{ *connection }
 
 func (c inward) begins(f frame) {
@@ -144,7 +145,7 @@ func (c inward) begins(f frame) {
 	}
 }
 
-// begin notes a new call.
+// begin records a new call.
 func (c inward) begin(number uint32) {
 	if c.now.Sub(c.window) > resetWindow {
 		c.window, c.begun, c.resets = c.now, 0, 0
@@ -171,7 +172,7 @@ func (c inward) ends(f frame) {
 	if e == nil {
 		return
 	}
-	if !e.request.within() || e.refusal.Load() != nil { // gRPC throws away what comes after a refusal.
+	if !e.request.within() || e.refusal.Load() != nil { // gRPC discards what arrives after a refusal.
 		e.held = 0
 	}
 	if !e.settle() {

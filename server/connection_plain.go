@@ -9,14 +9,14 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// plainConnection is a connection without TLS. gRPC lets it take a buffer for a read once there is something to read, so that
-// an idle connection keeps none.
+// plainConnection is a connection without TLS. gRPC lets it take a read buffer only once there is something to read,
+// so an idle connection keeps none.
 type plainConnection struct {
 	*connection
 	raw   syscall.RawConn
 	ready func(fd uintptr) bool
 
-	// What the read that is under way asks for, and what it gave.
+	// size and pool are what the current read asks for; the other fields are what it returned.
 	size   int
 	pool   mem.BufferPool
 	buffer *[]byte
@@ -24,7 +24,7 @@ type plainConnection struct {
 	failed error
 }
 
-// newPlainConnection gives the connection in the form that keeps no buffer, where the system has it.
+// newPlainConnection returns the connection in the form that keeps no buffer, where the system supports that.
 func newPlainConnection(c *connection) net.Conn {
 	tcp, ok := c.Conn.(*net.TCPConn)
 	if !ok {
@@ -47,8 +47,8 @@ func newPlainConnection(c *connection) net.Conn {
 	return p
 }
 
-// ReadOnReady waits until there is something to read and reads at most size bytes of it into a buffer of the pool. gRPC calls
-// it in place of Read; one call may run at a time.
+// ReadOnReady waits until there is something to read, then reads at most size bytes of it into a buffer from the
+// pool. gRPC calls it in place of Read. Only one call may run at a time.
 func (p *plainConnection) ReadOnReady(size int, pool mem.BufferPool) (buffer *[]byte, n int, err error) {
 	p.size, p.pool, p.buffer, p.read, p.failed = size, pool, nil, 0, nil
 	err = p.raw.Read(p.ready)

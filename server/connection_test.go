@@ -18,7 +18,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// rawCall begins a call to SendMessage frame by frame, over a connection of its own, and sends so much of its request.
+// rawCall begins a call to SendMessage frame by frame, over its own connection, and sends this much of its request.
 func rawCall(t *testing.T, f *face, body []byte, headers ...string) (*http2.Framer, net.Conn) {
 	t.Helper()
 	connection, err := f.dial(t.Context())
@@ -43,7 +43,7 @@ func rawCall(t *testing.T, f *face, body []byte, headers ...string) (*http2.Fram
 	return framer, connection
 }
 
-// statusOfCall reads until the call's status comes.
+// statusOfCall reads until the call's status arrives.
 func statusOfCall(t *testing.T, framer *http2.Framer) (code, message string) {
 	t.Helper()
 	for {
@@ -93,7 +93,7 @@ func TestARequestThatDoesNotEndIsRefused(t *testing.T) {
 	require.Zero(t, account.requests.Load())
 	require.Eventually(t, func() bool {
 		return bytes.Contains([]byte(f.log.String()), []byte(`"reason":"REQUEST_TOO_SLOW"`))
-	}, patience, time.Millisecond, "the log has the same reason")
+	}, patience, time.Millisecond, "the log gives the same reason")
 }
 
 func TestRequestsOverTheShareAreRefused(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRequestsOverTheShareAreRefused(t *testing.T) {
 	require.Eventually(t, func() bool { return account.requests.Load() > 1000 }, patience, time.Millisecond)
 	rawCall(t, f, append([]byte{0, 0, 0, 8, 0}, make([]byte, 950)...), "x-api-key", "open")
 	code, message := statusOfCall(t, first)
-	require.Equal(t, "8", code, "the larger one makes room")
+	require.Equal(t, "8", code, "the larger request is refused to make room")
 	require.Equal(t, errRequestsHeld.Message, message)
 	require.LessOrEqual(t, account.requests.Load(), int64(2000))
 }
@@ -120,7 +120,7 @@ func TestConnectionsOfStrangersAreClosed(t *testing.T) {
 		_, err = stranger.ReadFrame()
 	}
 	require.ErrorContains(t, err, "EOF")
-	require.Len(t, f.connections.list(), 1, "who has shown a key stays")
+	require.Len(t, f.connections.list(), 1, "a connection that has shown a key stays")
 	_ = connection
 }
 
@@ -146,7 +146,7 @@ func TestPublicStreamsAreBounded(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-// Nothing decompresses: a small message that grows large cannot come.
+// The server decompresses nothing, so nobody can send a small message that grows large.
 func TestCompressedMessagesAreRefused(t *testing.T) {
 	f := newFace(t, slog.LevelInfo)
 	framer, _ := rawCall(t, f, []byte{1, 0, 0, 0, 1, 0}, "x-api-key", "open", "grpc-encoding", "gzip")

@@ -15,21 +15,21 @@ import (
 	"openintent/fault"
 )
 
-// overdueInterval is how often connections are looked at for what takes too long.
+// overdueInterval is how often the server checks its connections for anything that takes too long.
 const overdueInterval = 5 * time.Second
 
-// connections are those of the gRPC port. They bound what strangers and slow clients can make the server hold; see
-// memory.go, exchange.go and connection.go for the bounds.
+// connections is the set of the gRPC port's connections. It bounds what strangers and slow clients can make the
+// server hold; see memory.go, exchange.go and connection.go for the bounds.
 type connections struct {
 	memory *memory
 	logger *slog.Logger
 
 	mutex sync.Mutex
 	all   map[*connection]struct{}
-	// sweeping fires while there are connections.
+	// sweeping fires repeatedly while there are connections.
 	sweeping *time.Timer
 
-	// relieving lets one goroutine at a time look for what to refuse.
+	// relieving ensures that one goroutine at a time chooses what to refuse.
 	relieving sync.Mutex
 }
 
@@ -37,10 +37,10 @@ func newConnections(memory *memory, logger *slog.Logger) *connections {
 	return &connections{memory: memory, logger: logger, all: make(map[*connection]struct{})}
 }
 
-// add notes a connection that has begun to speak.
+// add registers a connection that has begun to send.
 func (cs *connections) add(c *connection) {
 	if c.in.skip < prefaceBytes {
-		return // It is known since its first piece.
+		return // The connection was registered with its first piece.
 	}
 	cs.mutex.Lock()
 	defer cs.mutex.Unlock()
@@ -66,7 +66,7 @@ func (cs *connections) list() []*connection {
 	return list
 }
 
-// sweepOn sweeps, and again later while there are connections.
+// sweepOn schedules the next sweep, for as long as there are connections.
 func (cs *connections) sweepOn() {
 	cs.sweep(time.Now())
 	cs.mutex.Lock()
@@ -76,8 +76,8 @@ func (cs *connections) sweepOn() {
 	}
 }
 
-// sweep refuses requests that take too long, and closes connections of strangers who do nothing and of clients that do not
-// take answers.
+// sweep refuses requests that take too long. It closes connections of strangers that do nothing, and of clients that
+// do not read their answers.
 func (cs *connections) sweep(now time.Time) {
 	for _, c := range cs.list() {
 		slow, over := c.overdue(now)
@@ -91,7 +91,7 @@ func (cs *connections) sweep(now time.Time) {
 	}
 }
 
-// overdue gives the calls to refuse, and why the connection is to be closed, if it is.
+// overdue returns the calls to refuse and, if the connection is to be closed, the reason.
 func (c *connection) overdue(now time.Time) (slow []*exchange, over string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -101,7 +101,7 @@ func (c *connection) overdue(now time.Time) (slow []*exchange, over string) {
 	for _, e := range c.open {
 		switch {
 		case e.stuck(now):
-			return nil, "its client does not take an answer, or does not end a call's headers"
+			return nil, "its client does not read an answer, or does not finish a call's headers"
 		case e.slow(now):
 			e.end(errRequestSlow)
 			slow = append(slow, e)
@@ -110,7 +110,8 @@ func (c *connection) overdue(now time.Time) (slow []*exchange, over string) {
 	return slow, ""
 }
 
-// relieve refuses the largest unfinished requests of whoever is over the bounds, until all is within them.
+// relieve refuses the largest unfinished requests of an account that is over its bounds, until everything is within
+// them.
 func (cs *connections) relieve(over *account) {
 	cs.relieving.Lock()
 	defer cs.relieving.Unlock()
@@ -129,7 +130,8 @@ func (cs *connections) relieve(over *account) {
 	}
 }
 
-// largest ends the call of an account that holds most here, and gives it; nil when no call holds anything.
+// largest ends the account's call that holds most, and returns it; it returns nil when no call of the account holds
+// anything.
 func (cs *connections) largest(of *account) *exchange {
 	for {
 		var found *exchange
@@ -158,27 +160,27 @@ func (cs *connections) largest(of *account) *exchange {
 	}
 }
 
-// end notes why a call is refused, and gives back what its request holds.
+// end records why a call is refused, and releases what its request holds.
 func (e *exchange) end(refusal *fault.Fault) {
 	e.refusal.Store(refusal)
 	e.since, e.held = time.Time{}, 0
 	e.settle()
 }
 
-// handshake makes the connections of the gRPC port known: gRPC asks it about each new one.
+// handshake registers the connections of the gRPC port: gRPC calls it for each new one.
 type handshake struct {
 	credentials.TransportCredentials
 	connections *connections
 	plain       bool
 }
 
-// peerInfo leads from a call's context to its connection.
+// peerInfo links a call's context to its connection.
 type peerInfo struct {
 	credentials.AuthInfo
 	connection *connection
 }
 
-// ServerHandshake does what encryption needs and follows the frames of what is inside.
+// ServerHandshake performs the TLS handshake, if there is TLS, and then follows the frames inside.
 func (h handshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	inside, info, err := h.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
@@ -192,7 +194,7 @@ func (h handshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	return c, known, nil
 }
 
-// exchangeOf gives the call of a context on its connection; nil for calls from within the process.
+// exchangeOf returns the call of a context on its connection; nil for calls from within the process.
 func exchangeOf(ctx context.Context) *exchange {
 	from, ok := peer.FromContext(ctx)
 	if !ok {
@@ -209,14 +211,14 @@ func exchangeOf(ctx context.Context) *exchange {
 	return info.connection.find(number)
 }
 
-// numberField is where gRPC's stream keeps its number, which it tells nobody.
+// numberField is where gRPC's stream keeps its number, for which it has no method.
 var numberField struct {
 	once  sync.Once
 	of    reflect.Type
 	index []int
 }
 
-// streamNumber gives the number of a call's stream on its connection.
+// streamNumber returns the number of a call's stream on its connection.
 func streamNumber(stream grpc.ServerTransportStream) (uint32, bool) {
 	value := reflect.ValueOf(stream)
 	if value.Kind() != reflect.Pointer || value.Elem().Kind() != reflect.Struct {

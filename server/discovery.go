@@ -25,12 +25,12 @@ var implementedRFCs = map[string]string{
 	"0025": "partial", // the suspended status
 }
 
-// capabilities are what the server can do, in the words of discovery.
+// capabilities are what the server can do, in the vocabulary of the discovery document.
 var capabilities = []string{
 	"intents", "events", "access-control", "tasks", "agents", "coordinators", "messaging", "server-sent-events",
 }
 
-// openDocuments are what the server publishes about itself, by path; no key is needed to read them.
+// openDocuments returns the documents that the server publishes about itself, by path; reading them needs no key.
 func openDocuments(version string) (map[string]http.Handler, error) {
 	api, err := apiDocument()
 	if err != nil {

@@ -47,7 +47,7 @@ func TestDocsLoadNothingFromElsewhere(t *testing.T) {
 	require.Contains(t, got.body, "/openapi.json")
 	require.NotContains(t, got.body, "http://")
 	require.NotContains(t, got.body, "https://")
-	require.NotContains(t, got.body, "innerHTML", "what the document says is text, never markup")
+	require.NotContains(t, got.body, "innerHTML", "the document's content is inserted as text, never as markup")
 }
 
 func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
@@ -112,7 +112,8 @@ func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
 	}
 }
 
-// statusOfDeletion is what a path's DELETE answers: a body only where there is something to say.
+// statusOfDeletion is the status that DELETE on a path answers with: it has a body only where there is something to
+// return.
 func statusOfDeletion(path string) string {
 	switch path {
 	case "/v1/channels/{channel_id}", "/v1/channels/{channel_id}/members/{agent_id}", "/v1/subscriptions/{subscription_id}":

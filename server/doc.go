@@ -1,10 +1,11 @@
-// Package server is the transport: it makes one contract, proto/openintent/v1, answer over gRPC and over REST, and knows
-// who calls. What a call means is decided by the domain rooms that wire.go puts together.
+// Package server is the transport: it serves one contract, proto/openintent/v1, over gRPC and over REST, and finds
+// out who calls. The domain rooms, which wire.go puts together, decide what a call means.
 //
 // # Two faces, one path
 //
-// The REST face is a gateway that turns a request into the same protobuf call and dispatches it in the process, through
-// the same interceptors. So identity, validation, errors, metrics and the log are written once and cannot differ:
+// The REST face is a gateway. It turns a request into the same protobuf call and dispatches it within the process,
+// through the same interceptors. So identity, validation, errors, metrics and the log are written once and cannot
+// differ:
 //
 //	gRPC port ──────────────────────────┐
 //	                                    ├─ interceptors ── services of the rooms ── database
@@ -23,23 +24,26 @@
 //  8. The service runs. Whatever error comes back, from here or from any step above, is turned into a status in one
 //     place: toStatus.
 //
-// Over both faces all this comes before the request is read, but for steps 6 and 7. Over gRPC earlyRegistrar sees to it.
+// On both faces, every step except 6 and 7 happens before the request is read. For gRPC, earlyRegistrar arranges
+// that.
 //
-// # What others can make the server hold
+// # How much memory others can make the server use
 //
-// memory.go counts, by key and in all, the bytes of requests that have not arrived in full and of answers that clients have not
-// taken. Over gRPC connection.go follows the frames of each connection, since gRPC does not tell what it holds; connections.go
-// refuses the largest requests of whoever is over the bounds, and whatever takes too long. Over REST the body's reader counts,
-// and slowwriter.go gives each piece of an answer a deadline. Streams that need no key are bounded in public.go.
+// memory.go counts, per key and in total, two kinds of bytes: those of requests that have not arrived in full, and
+// those of answers that clients have not read. For gRPC, connection.go follows the frames of each connection, because
+// gRPC does not report what it holds. connections.go refuses the largest requests of an account that is over its
+// bounds, and everything that takes too long. For REST, the body's reader counts, and slowwriter.go sets a deadline
+// for each piece of an answer. public.go bounds the streams that need no key.
 //
 // # Failure
 //
-// A refusal is a fault.Fault; anything else that a service returns is INTERNAL, its text logged and never shown. Client
-// refusals are logged at the level info, failures of the server at warn or error, successes at debug.
+// A refusal is a fault.Fault. Any other error from a service becomes INTERNAL; its text is logged and never shown.
+// Client refusals are logged at level info, failures of the server at warn or error, successes at debug.
 //
 // # Stopping
 //
-// When Run's context ends, health says NOT_SERVING and /readyz 503, calls that wait (asks, streams) end with UNAVAILABLE
-// and may be tried again elsewhere, all other calls run to their end, and the program is down within the stop timeout.
-// Whatever was acknowledged was committed before, so a stop that has to cut calls off loses nothing.
+// Run's context ends when the server should stop. From then on health reports NOT_SERVING and /readyz answers 503.
+// Calls that wait (asks, streams) end with UNAVAILABLE, so clients can try again elsewhere; all other calls run to
+// their end. The program exits within the stop timeout. Every acknowledged write was committed before its
+// acknowledgement, so a stop that has to cut calls off loses nothing.
 package server

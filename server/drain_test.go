@@ -17,7 +17,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// followed is what the streams of a test follow: one of each scope.
+// followed names what the streams of a test follow: one of each scope.
 type followed struct{ intent, channel, subscription string }
 
 func newFollowed(t *testing.T, connection *grpc.ClientConn) followed {
@@ -34,7 +34,8 @@ func newFollowed(t *testing.T, connection *grpc.ClientConn) followed {
 	return followed{intent: intent.GetId(), channel: channel.GetId(), subscription: subscription.GetId()}
 }
 
-// followOverGRPC opens a stream of each scope, waits until each is accepted, and gives how each ends.
+// followOverGRPC opens a stream of each scope, waits until each is accepted, and returns functions that wait for each
+// one's end.
 func (f followed) followOverGRPC(t *testing.T, connection *grpc.ClientConn) (ends []func() error) {
 	ctx := as(t, "x-api-key", DevelopmentKey, "x-agent-id", "ann")
 	for _, request := range []*openintentv1.SubscribeRequest{
@@ -57,7 +58,7 @@ func (f followed) followOverGRPC(t *testing.T, connection *grpc.ClientConn) (end
 	return append(ends, func() error { return drained(stream.Recv) })
 }
 
-// drained receives until the stream has ended, and gives why it did.
+// drained receives until the stream has ended, and returns the reason.
 func drained[T any](receive func() (T, error)) (err error) {
 	for err == nil {
 		_, err = receive()
@@ -84,7 +85,7 @@ func (f followed) followOverREST(t *testing.T, base string) (streams []*bufio.Re
 	return streams
 }
 
-// Every stream is told to come back with its cursor, and none holds up the stop.
+// A stop tells every stream to come back with its cursor, and no stream delays the stop.
 func TestAStopDrainsStreamsOfEveryScope(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	server := start(t, testConfig(t))

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// earlyRegistrar registers services so that their calls are admitted before anything of a request is read. gRPC's own unary
-// interceptors come after the request; its handlers come before it.
+// earlyRegistrar registers services so that their calls are admitted before any part of a request is read. gRPC's own
+// unary interceptors run after the request is read; its handlers run before that.
 type earlyRegistrar struct {
 	*grpc.Server
 	through *interceptors
@@ -30,7 +30,7 @@ func (r earlyRegistrar) RegisterService(description *grpc.ServiceDesc, implement
 	r.Server.RegisterService(&early, implementation)
 }
 
-// early makes of a method's handler one that admits the call and only then reads its request.
+// early wraps a method's handler in one that admits the call first and reads its request afterwards.
 func (i *interceptors) early(fullMethod string, handler grpc.MethodHandler) grpc.MethodHandler {
 	return func(
 		service any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor,
@@ -58,15 +58,16 @@ type unaryAnswer struct {
 	exchange *exchange
 }
 
-// answerCodec is gRPC's own codec, which also tells a call how large its answer is.
+// answerCodec is gRPC's own codec, which also reports to a call how large its answer is.
 type answerCodec struct{ encoding.CodecV2 }
 
 func newAnswerCodec() answerCodec { return answerCodec{encoding.GetCodecV2(protocodec.Name)} }
 
-// pooledBytes is up to which size gRPC's buffers fit what is in them; for anything larger it takes one of 1 MiB.
+// pooledBytes is the size up to which gRPC's buffers fit their content; for anything larger it takes a buffer of 1
+// MiB.
 const pooledBytes = 32 << 10
 
-// marshal gives the bytes of a message, in no more memory than they need.
+// marshal encodes a message in no more memory than it needs.
 func (c answerCodec) marshal(value any) (mem.BufferSlice, error) {
 	message, ok := value.(proto.Message)
 	if !ok {
@@ -80,7 +81,8 @@ func (c answerCodec) marshal(value any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(data)}, err
 }
 
-// Marshal gives the bytes of a message or of an answer. An answer for which there is no memory left is refused in its place.
+// Marshal encodes a message or an answer. When there is no memory left for an answer, Marshal returns a refusal
+// instead.
 func (c answerCodec) Marshal(value any) (mem.BufferSlice, error) {
 	given, ok := value.(unaryAnswer)
 	if !ok {

@@ -22,7 +22,7 @@ import (
 // errorDomain is the domain of every ErrorInfo.
 const errorDomain = "openintent"
 
-// errInternal is all that a client learns of a failure of the server.
+// errInternal is all that a client learns about a failure of the server.
 var errInternal = fault.New(fault.Internal, "INTERNAL", "The server failed; the failure has been logged.")
 
 // errDatabaseAway is the refusal while the database cannot be reached.
@@ -34,8 +34,9 @@ var errOutcomeUnknown = fault.New(fault.Unavailable, "OUTCOME_UNKNOWN",
 	"The database was lost while the call was being stored, and it may be stored; look first, or try again with the same "+
 		"Idempotency-Key.").After(time.Second)
 
-// toStatus turns any error into the status that the client gets: a fault as it says, a passing failure as such, a
-// status of gRPC's own as it is, and anything else as INTERNAL with its text hidden. It is nil for nil.
+// toStatus turns any error into the status that the client gets. A fault decides its own status; a lost database
+// becomes UNAVAILABLE; a deadline and a cancellation keep their codes; a status from gRPC stays as it is. Anything
+// else becomes INTERNAL with its text hidden. It returns nil for nil.
 func toStatus(err error) *status.Status {
 	if err == nil {
 		return nil
@@ -59,8 +60,8 @@ func toStatus(err error) *status.Status {
 	return statusOf(errInternal)
 }
 
-// refusalForm gives the status of a message that was refused in a stream of many. A failure is logged here: no call ends
-// with it.
+// refusalForm returns a function that makes the status of one refused message in a stream of many. It logs failures
+// here, because no call ends with them.
 func refusalForm(logger *slog.Logger) func(error) *rpc.Status {
 	return func(err error) *rpc.Status {
 		outcome := toStatus(err)
@@ -72,7 +73,7 @@ func refusalForm(logger *slog.Logger) func(error) *rpc.Status {
 	}
 }
 
-// invalidFields is the refusal of bad fields: its sentence speaks of the first one, its details of all.
+// invalidFields is the refusal of bad fields: its sentence describes the first one, its details describe all.
 func invalidFields(fields []fault.Field) *fault.Fault {
 	refusal := fault.BadField(fields[0].Path, "%s", fields[0].Description)
 	if more := len(fields) - 1; more > 0 {
@@ -138,7 +139,7 @@ func withReason(made *status.Status) *status.Status {
 	return detailed(made, &errdetails.ErrorInfo{Reason: codeName(made.Code()), Domain: errorDomain})
 }
 
-// detailed adds details. It cannot fail but for text that is not UTF-8; the status then goes out without details.
+// detailed adds details. It fails only for text that is not UTF-8; the status then goes out without details.
 func detailed(made *status.Status, details ...protoadapt.MessageV1) *status.Status {
 	if with, err := made.WithDetails(details...); err == nil {
 		return with
@@ -162,7 +163,7 @@ func markOf(made *status.Status) string {
 	return ""
 }
 
-// sentence ends a text with a point, if nothing ends it.
+// sentence ends a text with a full stop, unless it already ends with punctuation.
 func sentence(text string) string {
 	if text == "" || strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") {
 		return text

@@ -72,7 +72,7 @@ func TestPanicsAreProblems(t *testing.T) {
 	r.does(getIntent, func(context.Context, proto.Message) (proto.Message, error) { panic("secret") })
 	require.NotContains(t, fmt.Sprint(problemOf(t, r.call(t, "GET", "/v1/intents/i", ""), 500)), "secret")
 
-	// One in the gateway itself, which no interceptor catches.
+	// This panic is in the gateway itself, where no interceptor catches it.
 	g := &gateway{options: gatewayOptions{Logger: newLogTo(t, r.log)}, open: map[string]http.Handler{"/x": nil}}
 	recorder := httptest.NewRecorder()
 	g.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), "GET", "/x", nil))
@@ -85,7 +85,7 @@ func TestPanicsAreProblems(t *testing.T) {
 	g.open["/x"] = http.HandlerFunc(begun)
 	require.PanicsWithValue(t, http.ErrAbortHandler, func() {
 		g.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/x", nil))
-	}, "an answer that has begun can only be cut")
+	}, "an answer that has begun can only be cut off")
 }
 
 func TestErrorClassesCoverEveryKind(t *testing.T) {

@@ -9,41 +9,44 @@ import (
 	"openintent/fault"
 )
 
-// exchange is one call on a connection of the gRPC port as its frames show it: from its headers until the server's last frame
-// or the client's reset. The connection's mutex guards it.
+// exchange is one call on a connection of the gRPC port, as its frames show it: from its headers until the server's
+// last frame or the client's reset. The connection's mutex guards it.
 type exchange struct {
 	connection *connection
 	number     uint32
 	began      time.Time
 
 	request messageFollower
-	// since is when the message that is arriving began to; zero between messages.
+	// since is when the message that is arriving began; zero between messages.
 	since time.Time
-	// held is what the incomplete message takes, in bytes, and counted is how much of that the account knows.
+	// held is how many bytes the incomplete message takes, and counted is how many of them the account knows about.
 	held, counted int64
-	// padding is how much of the frame that passes is no data; negative while its length is still to come.
+	// padding is how many bytes of the current frame are padding; it is negative until their number has arrived.
 	padding int
-	// unsent is what is left of the answer, in bytes, if it is large enough to be counted.
+	// unsent is how many bytes of the answer are left, if the answer is large enough to be counted.
 	unsent int64
-	// answered is when the answer was given or, if later, when the client took a part of it; zero before.
+	// answered is when the answer was handed over or when the client last read a part of it, whichever is later; zero
+	// before.
 	answered time.Time
 
-	// account is whose memory is used, and stream ends the call; both are nil until the call has reached its handler.
+	// account is the one whose memory the call uses, and stream ends the call; both are nil until the call has
+	// reached its handler.
 	account *account
 	stream  statusWriter
-	// one is true when the call has one request.
+	// one is true when the call has exactly one request.
 	one bool
 
-	// refusal is why the call was ended from here; nil when it was not.
+	// refusal is the reason for which the server ended the call; nil when it did not.
 	refusal atomic.Pointer[fault.Fault]
 }
 
-// statusWriter is the side of gRPC's stream that ends it with a status, whatever its handler waits for.
+// statusWriter is the part of gRPC's stream that ends it with a status, whatever its handler is waiting for.
 type statusWriter interface {
 	WriteStatus(made *status.Status) error
 }
 
-// carry takes a piece of a frame of data, of which so many bytes come after the piece. The frame ends with its padding.
+// carry takes one piece of a data frame; after is how many bytes of the frame follow it. A frame ends with its
+// padding.
 func (e *exchange) carry(f frame, piece []byte, after int, now time.Time) {
 	if e.padding < 0 {
 		e.padding, piece = int(piece[0]), piece[1:]
@@ -60,7 +63,8 @@ func (e *exchange) carry(f frame, piece []byte, after int, now time.Time) {
 	}
 }
 
-// settle tells the account what the incomplete message takes. It tells whether all is within bounds.
+// settle tells the account how many bytes the incomplete message takes, and reports whether everything is within
+// bounds.
 func (e *exchange) settle() (within bool) {
 	change := e.held - e.counted
 	if change == 0 || e.account == nil {
@@ -70,14 +74,14 @@ func (e *exchange) settle() (within bool) {
 	return e.account.holdRequest(change) || change < 0
 }
 
-// release gives back all that the call holds.
+// release gives back everything that the call holds.
 func (e *exchange) release() {
 	e.held = 0
 	e.settle()
 	e.took(e.unsent)
 }
 
-// took tells that the client has taken so much of the answer.
+// took records that the client has read this many bytes of the answer.
 func (e *exchange) took(bytes int64) {
 	bytes = min(bytes, e.unsent)
 	if bytes == 0 {
@@ -89,7 +93,7 @@ func (e *exchange) took(bytes int64) {
 	}
 }
 
-// slow tells whether the client takes too long over a request for which the server waits.
+// slow reports whether the client takes too long to send a request that the server waits for.
 func (e *exchange) slow(now time.Time) bool {
 	switch {
 	case e.refusal.Load() != nil:
@@ -100,8 +104,8 @@ func (e *exchange) slow(now time.Time) bool {
 	return !e.since.IsZero() && now.Sub(e.since) > requestTimeout
 }
 
-// stuck tells whether nothing but the end of the connection helps: the client does not take an answer, or a refusal, or the
-// call's headers have not ended.
+// stuck reports whether only closing the connection helps: the client does not read an answer or a refusal, or the
+// call's headers never end.
 func (e *exchange) stuck(now time.Time) bool {
 	if e.stream == nil {
 		return now.Sub(e.began) > requestTimeout
@@ -109,17 +113,17 @@ func (e *exchange) stuck(now time.Time) bool {
 	return !e.answered.IsZero() && now.Sub(e.answered) > answerTimeout
 }
 
-// refuse ends the call with a refusal. The handler, which waits for the request, returns at once. The connection's mutex must
-// not be held.
+// refuse ends the call with a refusal. The handler, which is waiting for the request, returns immediately. The caller
+// must not hold the connection's mutex.
 func (e *exchange) refuse(refusal *fault.Fault) { _ = e.stream.WriteStatus(toStatus(refusal)) }
 
-// reach tells that the call has reached its handler, which waits for the request.
+// reach records that the call has reached its handler, which waits for the request.
 func (e *exchange) reach(account *account, stream statusWriter, one bool) {
 	e.connection.mutex.Lock()
 	within := true
 	if e.connection.open[e.number] == e {
 		e.account, e.stream, e.one = account, stream, one
-		within = e.settle() // A part of the request may have come before.
+		within = e.settle() // A part of the request may have arrived before.
 	}
 	e.connection.mutex.Unlock()
 	if !within {
@@ -127,7 +131,7 @@ func (e *exchange) reach(account *account, stream statusWriter, one bool) {
 	}
 }
 
-// answer tells that an answer of so many bytes is there for the client to take. It gives false when there is no memory left
+// answer records that an answer of this size is ready for the client. It returns false when there is no memory left
 // for it.
 func (e *exchange) answer(bytes int64) (within bool) {
 	e.connection.mutex.Lock()
@@ -148,7 +152,7 @@ func (e *exchange) answer(bytes int64) (within bool) {
 	return true
 }
 
-// cause gives why the call was ended from here, or the error with which its handler returned.
+// cause returns why the server ended the call or, if it did not, the error that its handler returned.
 func (e *exchange) cause(err error) error {
 	if e == nil || err == nil {
 		return err

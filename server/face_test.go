@@ -26,10 +26,10 @@ import (
 // maxTestStreams is how many streams one caller may have.
 const maxTestStreams = 3
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for something that must happen.
 const patience = 20 * time.Second
 
-// scriptedMessages is a message service whose methods are whatever a test wants.
+// scriptedMessages is a message service whose methods do whatever a test wants.
 type scriptedMessages struct {
 	openintentv1.UnimplementedMessageServiceServer
 	send      func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error)
@@ -51,7 +51,7 @@ func (s *scriptedMessages) Subscribe(
 	return s.subscribe(r, stream)
 }
 
-// scriptedSubscriptions is a subscription service whose stream is whatever a test wants.
+// scriptedSubscriptions is a subscription service whose stream does whatever a test wants.
 type scriptedSubscriptions struct {
 	openintentv1.UnimplementedSubscriptionServiceServer
 	stream func(*openintentv1.StreamDeliveriesRequest, deliveryStream) error
@@ -63,7 +63,7 @@ func (s *scriptedSubscriptions) StreamDeliveries(r *openintentv1.StreamDeliverie
 	return s.stream(r, stream)
 }
 
-// lockedBuffer is a log that may be read while it is written.
+// lockedBuffer is a log that a test may read while it is being written.
 type lockedBuffer struct {
 	mutex  sync.Mutex
 	buffer bytes.Buffer
@@ -81,7 +81,7 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// face is a gRPC server with our interceptors before scripted services.
+// face is a gRPC server with our interceptors in front of scripted services.
 type face struct {
 	service  *scriptedMessages
 	messages openintentv1.MessageServiceClient
@@ -92,7 +92,7 @@ type face struct {
 	log      *lockedBuffer
 	metrics  *metrics
 	through  *interceptors
-	// connections are the server's, and dial makes a further one to it.
+	// connections are the server's connections, and dial opens another one to it.
 	connections *connections
 	dial        func(context.Context) (net.Conn, error)
 	stop        context.CancelFunc
@@ -135,7 +135,7 @@ func newFace(t *testing.T, level slog.Level) *face {
 	return f
 }
 
-// as is a context for a call with these headers, which ends with the test's patience.
+// as returns the context of a call with these headers; it ends when the test's patience does.
 func as(t *testing.T, headers ...string) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)

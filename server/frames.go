@@ -2,7 +2,7 @@ package server
 
 import "encoding/binary"
 
-// Frames of HTTP/2 (RFC 9113, section 6) that say something about calls.
+// These are the frames of HTTP/2 (RFC 9113, section 6) that matter to calls.
 const (
 	frameData    = 0x0
 	frameHeaders = 0x1
@@ -12,7 +12,7 @@ const (
 	flagPadded    = 0x8
 
 	frameHeaderBytes = 9
-	// prefaceBytes is what a client sends before its first frame.
+	// prefaceBytes is the length of what a client sends before its first frame.
 	prefaceBytes = 24
 )
 
@@ -24,23 +24,23 @@ type frame struct {
 	size int
 }
 
-// frameObserver is told about the frames that pass.
+// frameObserver is notified of the frames that pass.
 type frameObserver interface {
-	// begins comes before a frame's payload.
+	// begins is called before a frame's payload.
 	begins(f frame)
-	// carries comes for each piece of a frame's payload.
+	// carries is called for each piece of a frame's payload.
 	carries(f frame, piece []byte)
-	// ends comes after a frame's payload.
+	// ends is called after a frame's payload.
 	ends(f frame)
 }
 
-// frameFollower follows one direction of a connection as its bytes pass, in whatever pieces they come. It changes nothing.
+// frameFollower follows one direction of a connection as its bytes pass, in pieces of any size. It changes nothing.
 type frameFollower struct {
 	to frameObserver
-	// skip is how much passes before the first frame.
+	// skip is how many bytes pass before the first frame.
 	skip int
 	head [frameHeaderBytes]byte
-	// have is how much of the head has passed, and left how much of the payload is still to come.
+	// have is how many bytes of the head have passed, and left is how many bytes of the payload are still to come.
 	have int
 	left int
 	frame
@@ -82,12 +82,13 @@ func (f *frameFollower) begin() {
 	f.to.begins(f.frame)
 }
 
-// isCall tells whether a frame belongs to a call and not to the connection as a whole.
+// isCall reports whether a frame belongs to a call and not to the connection as a whole.
 func (f frame) isCall() bool { return f.stream != 0 && f.kind <= frameReset }
 
 func (f frame) has(flag byte) bool { return f.flags&flag != 0 }
 
-// bufferBytes is what gRPC keeps for a frame of data: a buffer of the next larger size that it has, and what it needs to find it.
+// bufferBytes is the memory that gRPC keeps for a data frame: a buffer of the next larger size that it has, and the
+// overhead to manage it.
 func (f frame) bufferBytes() int64 {
 	const bookkeeping = 64
 	switch {
@@ -99,17 +100,17 @@ func (f frame) bufferBytes() int64 {
 	return max(16<<10, int64(f.size)) + bookkeeping
 }
 
-// messageFollower finds the messages in the data of one call: each stands behind a byte of flags and its length.
+// messageFollower finds the messages in the data of one call: a byte of flags and the length precede each message.
 type messageFollower struct {
 	prefix   [5]byte
 	prefixed int
-	// left is how much of the message is still to come.
+	// left is how many bytes of the message are still to come.
 	left int64
 	// complete counts the messages that have passed.
 	complete int
 }
 
-// follow takes the next bytes of data and tells whether a message ended within them.
+// follow takes the next bytes of data and reports whether a message ended within them.
 func (m *messageFollower) follow(piece []byte) (ended bool) {
 	for len(piece) > 0 {
 		if m.prefixed < len(m.prefix) {
@@ -132,5 +133,5 @@ func (m *messageFollower) follow(piece []byte) (ended bool) {
 	return ended
 }
 
-// within tells whether a message has begun and not ended.
+// within reports whether a message has begun and not ended.
 func (m *messageFollower) within() bool { return m.prefixed > 0 }

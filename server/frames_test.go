@@ -49,7 +49,7 @@ func TestFramesAreFollowedInWhateverPieces(t *testing.T) {
 	}
 }
 
-// No bytes from outside may bring a follower out of step with itself, or make a call hold what it does not.
+// No bytes from outside may confuse a follower, or make a call hold more than it received.
 func FuzzAConnectionFollowsAnyBytes(f *testing.F) {
 	f.Add([]byte(http2.ClientPreface), uint8(3))
 	f.Add(append(make([]byte, prefaceBytes), 0, 0, 6, 1, 4, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 0, 0, 3, 0, 8, 0, 0, 0, 1, 1, 0, 0), uint8(1))

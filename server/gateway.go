@@ -23,21 +23,21 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// gatewayOptions are what the REST face needs to know.
+// gatewayOptions are the settings of the REST face.
 type gatewayOptions struct {
 	// Identity proves who calls, by the same rules as the interceptors; required.
 	Identity identity
 	// MaxBodyBytes bounds a request's body; 1 MiB when 0.
 	MaxBodyBytes int64
-	// Version is the program's, for discovery.
+	// Version is the program's version, for discovery.
 	Version string
-	// Logger gets panics and the refusals that no interceptor sees; nothing is logged when nil.
+	// Logger receives panics and the refusals that no interceptor sees; nil means no log.
 	Logger *slog.Logger
-	// Metrics count those refusals; nothing is counted when nil.
+	// Metrics count those refusals; nil means no counting.
 	Metrics *metrics
-	// Memory bounds what bodies and answers hold; nothing is bounded when nil.
+	// Memory bounds the memory of bodies and answers; nil means no bound.
 	Memory *memory
-	// Streams are the clockwork of event streams; the zero value means the usual times.
+	// Streams are the times that govern event streams; the zero value means the usual ones.
 	Streams streamTimes
 }
 
@@ -46,7 +46,7 @@ type identity interface {
 	Identify(md metadata.MD) (caller.Caller, error)
 }
 
-// callHeaders are the headers that mean something to a call. They become metadata of the same names in lower case.
+// callHeaders are the headers that a call can carry. They become metadata under the same names in lower case.
 var callHeaders = []string{
 	"X-Api-Key", "Authorization", "X-Agent-Id", "Idempotency-Key", "If-Match", "Traceparent", "X-Openintent-Compat",
 	"X-Request-Id",
@@ -62,7 +62,7 @@ type gateway struct {
 	streams *eventStreams
 }
 
-// newGateway makes the REST face over a connection to the services.
+// newGateway makes the REST face, which calls the services over a connection.
 func newGateway(connection *inProcess, options gatewayOptions) (http.Handler, error) {
 	if options.MaxBodyBytes == 0 {
 		options.MaxBodyBytes = 1 << 20
@@ -118,18 +118,18 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 	)
 }
 
-// restCall is what the gateway knows about the request under way.
+// restCall is what the gateway knows about the current request.
 type restCall struct {
 	// compatibility is true under the compatibility profile.
 	compatibility bool
-	// path is the path as the client wrote it, and query what it asked for, for links to further pages.
+	// path is the path as the client wrote it, and query is the query; links to further pages use both.
 	path  string
 	query url.Values
-	// bodyField is the request's field that the body is; empty when the body is the whole request.
+	// bodyField is the request field that the body fills; empty when the body is the whole request.
 	bodyField string
-	// account is whose memory the request and its answer take; nil when nothing is bounded.
+	// account pays for the memory of the request and its answer; nil when nothing is bounded.
 	account *account
-	// refusal is what was wrong with the body. It is kept here because the generated code passes on its text alone.
+	// refusal is what was wrong with the body. It is kept here because the generated code passes only its text on.
 	refusal error
 }
 
@@ -143,7 +143,7 @@ func restCallFrom(ctx context.Context) *restCall {
 	return call
 }
 
-// ServeHTTP answers one request. Whatever goes wrong is answered in the problem form.
+// ServeHTTP answers one request. Every failure is answered in the problem form.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tracked := &trackedWriter{ResponseWriter: w}
 	defer g.recoverPanic(tracked)
@@ -183,12 +183,12 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// identify proves who calls, before anything else is looked at.
+// identify proves who calls, before it looks at anything else.
 func (g *gateway) identify(r *http.Request, call *restCall) (metadata.MD, error) {
 	md := make(metadata.MD, len(callHeaders))
 	for _, name := range callHeaders {
 		for _, value := range r.Header[name] {
-			// Metadata cannot carry other characters. A header that were dropped for them would change who calls.
+			// Metadata cannot carry other characters. Dropping such a header could change who calls.
 			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
 				return nil, fault.BadField(name, "may hold printable ASCII characters only.")
 			}
@@ -204,8 +204,8 @@ func (g *gateway) identify(r *http.Request, call *restCall) (metadata.MD, error)
 	return md, call.account.admit()
 }
 
-// withCall gives the request as the mux sees it: under /v1, with the escapes of the path kept, HEAD as GET (the HTTP
-// server itself leaves the body out), and with the call and the client's address in its context.
+// withCall returns the request as the mux sees it: under /v1, with the escapes of the path kept, and with GET for
+// HEAD (the HTTP server itself leaves the body out). Its context holds the call and the client's address.
 func withCall(r *http.Request, call *restCall, path string) *http.Request {
 	ctx := context.WithValue(r.Context(), restCallKey{}, call)
 	ctx = peer.NewContext(ctx, &peer.Peer{Addr: clientAddress(r.RemoteAddr)})
@@ -222,17 +222,17 @@ func withCall(r *http.Request, call *restCall, path string) *http.Request {
 	return r
 }
 
-// clientAddress is the address of a REST client, as a peer has one.
+// clientAddress is the address of a REST client, in the form of a peer's address.
 type clientAddress string
 
 var _ net.Addr = clientAddress("")
 
-// Network gives "tcp".
+// Network returns "tcp".
 func (clientAddress) Network() string { return "tcp" }
 
 func (a clientAddress) String() string { return string(a) }
 
-// incomingHeader names the metadata of a header. The mux itself hands Authorization on.
+// incomingHeader returns the metadata name of a header. The mux itself passes Authorization on.
 func incomingHeader(name string) (string, bool) {
 	for _, known := range callHeaders {
 		if name == known && name != "Authorization" {
@@ -242,7 +242,7 @@ func incomingHeader(name string) (string, bool) {
 	return "", false
 }
 
-// outgoingHeader lets one header of the services through, the id under which a failure was logged.
+// outgoingHeader lets only one header of the services through: the id under which a failure was logged.
 func outgoingHeader(name string) (string, bool) {
 	return textproto.CanonicalMIMEHeaderKey(name), name == "x-request-id"
 }
@@ -270,7 +270,7 @@ var (
 		"This path does not answer to this method; the Allow header lists those that it answers to.")
 )
 
-// failRouting answers to a path or a method that is not served.
+// failRouting answers a request whose path or method is not served.
 func (g *gateway) failRouting(
 	_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int,
 ) {
@@ -281,14 +281,14 @@ func (g *gateway) failRouting(
 	refuseMethod(w, g.routes.allowed(r.URL.EscapedPath())...)
 }
 
-// refuse answers with an error that came before any method was called.
+// refuse answers with an error that occurred before any method was called.
 func (g *gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	made := toStatus(err)
 	g.note(r, made)
 	writeProblem(w, made)
 }
 
-// note counts and logs a refusal of the gateway's own, as the interceptors do for calls.
+// note counts and logs a refusal by the gateway itself, as the interceptors do for calls.
 func (g *gateway) note(r *http.Request, refusal *status.Status) {
 	if g.options.Metrics != nil {
 		g.options.Metrics.requests.WithLabelValues("REST", codeName(refusal.Code())).Inc()
@@ -320,7 +320,8 @@ func (g *gateway) recoverPanic(w *trackedWriter) {
 	writeProblem(w, toStatus(errInternal))
 }
 
-// trackedWriter knows whether the answer has begun, and counts a large one on its account until the client has taken it.
+// trackedWriter knows whether the answer has begun. It counts a large answer on its account until the client has read
+// it.
 type trackedWriter struct {
 	http.ResponseWriter
 	account *account
@@ -333,7 +334,7 @@ func (w *trackedWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer if need be.
+// Write begins the answer if that has not happened yet.
 func (w *trackedWriter) Write(data []byte) (int, error) {
 	w.begun = true
 	if size := int64(len(data)); w.account != nil && size >= countedAnswer {
@@ -343,5 +344,5 @@ func (w *trackedWriter) Write(data []byte) (int, error) {
 	return w.ResponseWriter.Write(data)
 }
 
-// Unwrap gives flushing and deadlines to http.ResponseController.
+// Unwrap lets http.ResponseController flush and set deadlines.
 func (w *trackedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

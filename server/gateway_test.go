@@ -158,7 +158,7 @@ func TestALinkLeadsToTheNextPage(t *testing.T) {
 	require.Equal(t, `</api/v1/channels/c%20d/messages?limit=1&since=m1&to=agent-a>; rel="next"`, got.header.Get("Link"))
 
 	r.gives(listMessages, &openintentv1.ListMessagesResponse{NextSince: proto.String("m1")})
-	require.Empty(t, r.call(t, "GET", "/v1/channels/c/messages", "").header.Get("Link"), "an empty page was the last one")
+	require.Empty(t, r.call(t, "GET", "/v1/channels/c/messages", "").header.Get("Link"), "an empty page is the last one")
 }
 
 func TestVerifyIsNoEventID(t *testing.T) {
@@ -218,7 +218,7 @@ func TestAFormOrAnOverrideChangesNoMethod(t *testing.T) {
 	problemOf(t, r.call(t, "POST", "/v1/channels/c", "", "Content-Type", form, "X-HTTP-Method-Override", "DELETE"), 405)
 	r.gives(createChannel, &openintentv1.Channel{})
 	got := r.call(t, "POST", "/v1/intents/i/channels", `{"name":"n"}`, "Content-Type", form)
-	require.Equal(t, 201, got.status, "curl sends JSON under this name: %s", got.body)
+	require.Equal(t, 201, got.status, "curl sends JSON with this content type: %s", got.body)
 }
 
 func TestHeadIsGetWithoutABody(t *testing.T) {
@@ -245,7 +245,7 @@ func TestKeysComeBeforeEverythingElse(t *testing.T) {
 func TestAHeaderThatMetadataCannotCarryIsRefused(t *testing.T) {
 	r := newREST(t)
 	problem := problemOf(t, r.call(t, "GET", "/v1/intents/i", "", "X-Agent-ID", "agént"), 400)
-	require.Contains(t, badFields(problem), "X-Agent-Id", "were it dropped, the caller would be the operator")
+	require.Contains(t, badFields(problem), "X-Agent-Id", "without this header the caller would be the operator")
 }
 
 func TestACallCarriesTheClientsHeadersAndAddress(t *testing.T) {

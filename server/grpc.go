@@ -11,34 +11,37 @@ import (
 )
 
 const (
-	// maxStreamsPerConnection lets one connection carry many agents' streams and waits, but not without end.
+	// maxStreamsPerConnection allows one connection to carry many agents' streams and waits, but not without limit.
 	maxStreamsPerConnection = 10_000
-	// quietFor is after which silence a client is asked whether it lives, and answerWithin how long it may take: its streams
-	// are over within their sum after it is gone.
+	// After quietFor without traffic, the server asks a client whether it lives; answerWithin is how long the reply
+	// may take. So the streams of a client that has vanished end within the sum of both.
 	quietFor     = 30 * time.Second
 	answerWithin = 10 * time.Second
-	// leastPingInterval is how often a client may ask the same. Those behind proxies do, to keep quiet streams alive.
+	// leastPingInterval is how often a client may ask the server the same. Clients behind proxies do that to keep
+	// quiet streams alive.
 	leastPingInterval = 10 * time.Second
-	// readBufferUnderTLS is what each connection keeps for reading, in bytes: ten thousand of them keep 80 MiB.
+	// readBufferUnderTLS is the read buffer that each connection keeps, in bytes: ten thousand connections keep 80
+	// MiB.
 	readBufferUnderTLS = 8 << 10
 	// connectTimeout bounds the handshake of a new connection.
 	connectTimeout = 20 * time.Second
 	// maxHeaderListBytes bounds a call's headers.
 	maxHeaderListBytes = 64 << 10
-	// streamWindow is how much of a stream's requests may wait unread, in bytes, and connectionWindow how much of all calls on
-	// a connection may be under way to the server. gRPC makes room for the rest of a larger request once it is waited for.
+	// streamWindow is how many bytes of a stream's requests may wait unread, and connectionWindow how many bytes of
+	// all calls on a connection may be on their way to the server. gRPC makes room for the rest of a larger request
+	// once the handler waits for it.
 	streamWindow     = 64 << 10
 	connectionWindow = 4 << 20
-	// callWorkers are goroutines that take calls one after the other, so that short ones need not grow a stack each. A call
-	// that finds none free gets one of its own, so streams and waits hold up nobody.
+	// callWorkers is the number of goroutines that serve calls one after the other, so that short calls need not grow
+	// a new stack each. A call that finds no free worker gets its own goroutine, so streams and waits delay nobody.
 	callWorkers = 64
 )
 
 // newGRPCServer makes the server of the gRPC port. Connections may live for ever: streams are long, and a stop tells
-// clients to go elsewhere. gRPC itself takes buffers for the time of a read or a write only, so an idle connection keeps
-// none; but under TLS it keeps the one for reading.
+// clients to go elsewhere. gRPC takes a buffer only for the time of a read or a write, so an idle connection keeps
+// none; under TLS it keeps its read buffer.
 //
-// Calls without stream come through earlyRegistrar, so that nothing of a request is read before its caller is known.
+// Unary calls come through earlyRegistrar, so that no part of a request is read before its caller is known.
 func newGRPCServer(
 	cfg Config, encryption *tls.Config, through *interceptors, connections *connections,
 ) *grpc.Server {

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// hangups takes the process's SIGHUP, which would end it otherwise, from before the server starts until it has stopped.
+// hangups catches the process's SIGHUP, which would otherwise end it, from before the server starts until it has
+// stopped.
 type hangups struct {
 	signals chan os.Signal
 	running sync.WaitGroup
@@ -20,12 +21,12 @@ func catchHangups() *hangups {
 	return h
 }
 
-// reload reads the key file again at each signal from now on, and for one that came before.
+// reload reads the key file again at each signal from now on, and once for a signal that came before.
 func (h *hangups) reload(cfg Config, keys *Keys, logger *slog.Logger) {
 	h.running.Go(func() {
 		for range h.signals {
 			if cfg.APIKeysFile == "" {
-				logger.Info("SIGHUP reads the key file again, and none is configured: nothing changes")
+				logger.Info("SIGHUP reads the key file again, but none is configured: nothing changes")
 				continue
 			}
 			reloadKeys(keys, logger)

@@ -11,8 +11,8 @@ import (
 	"openintent/fault"
 )
 
-// fillFromHeaders puts the headers If-Match and Idempotency-Key into the request's fields of the same meaning. A method
-// without such a field ignores the header; a header and a field that disagree are refused.
+// fillFromHeaders copies the headers If-Match and Idempotency-Key into the request fields of the same meaning. A
+// method without such a field ignores the header. A header and a field that disagree are refused.
 func fillFromHeaders(md metadata.MD, called *method, request proto.Message) error {
 	if called.expectedVersion != nil {
 		if values := md.Get("if-match"); len(values) > 0 {
@@ -36,7 +36,7 @@ func fillFromHeaders(md metadata.MD, called *method, request proto.Message) erro
 	return nil
 }
 
-// fill sets an optional field that is unset and refuses another value than the one it has.
+// fill sets an optional field that is unset, and refuses a value that differs from the one it has.
 func fill(request proto.Message, field protoreflect.FieldDescriptor, value protoreflect.Value, header string) error {
 	message := request.ProtoReflect()
 	if !message.Has(field) {

@@ -13,8 +13,9 @@ var errHostForeign = fault.New(fault.Denied, "HOST_NOT_ALLOWED",
 	"With the development key the server answers only under this machine's own name; use localhost or 127.0.0.1, "+
 		"or configure API keys.")
 
-// ownHostOnly refuses requests to other hosts than this machine. It guards the development key, which everybody knows: a
-// web page whose name is made to point to loopback reaches the port with its reader's browser, but under the page's name.
+// ownHostOnly refuses requests for hosts other than this machine. It protects the development key, which everybody
+// knows: a web page can point its own name to loopback and so reach the port through its reader's browser, but the
+// request then carries the page's name.
 func ownHostOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if named := (&url.URL{Host: r.Host}); !isLoopbackHost(named.Hostname()) {
@@ -25,8 +26,8 @@ func ownHostOnly(next http.Handler) http.Handler {
 	})
 }
 
-// isLoopbackHost tells whether only this machine can be meant by a host. A name other than localhost is not looked up:
-// what it means may change.
+// isLoopbackHost reports whether a host can only mean this machine. It does not look up names other than localhost:
+// their meaning may change.
 func isLoopbackHost(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

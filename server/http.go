@@ -11,22 +11,23 @@ import (
 )
 
 const (
-	// headerTimeout bounds how long a connection may take over a request's headers.
+	// headerTimeout bounds how long a client may take to send a request's headers.
 	headerTimeout = 10 * time.Second
 	// maxHeaderBytes bounds a request's first line and headers together.
 	maxHeaderBytes = 64 << 10
-	// idleTimeout ends kept-alive connections that nobody uses. There is no timeout for a whole answer, since event streams
+	// idleTimeout ends kept-alive connections that nobody uses. A whole answer has no timeout, because event streams
 	// last; slowwriter.go bounds each write.
 	idleTimeout = 2 * time.Minute
-	// maxStreamsPerHTTPConnection is how many requests one HTTP/2 connection may carry at a time, and unreadPerHTTPConnection
-	// how many bytes of their bodies may wait unread.
+	// maxStreamsPerHTTPConnection is how many requests one HTTP/2 connection may carry simultaneously, and
+	// unreadPerHTTPConnection is how many bytes of their bodies may wait unread.
 	maxStreamsPerHTTPConnection = 250
 	unreadPerHTTPConnection     = 1 << 20
-	// readyTimeout bounds the database's answer to /readyz.
+	// readyTimeout bounds how long the database may take to answer /readyz.
 	readyTimeout = 2 * time.Second
 )
 
-// newHTTPServer makes the server of the HTTP port: health and metrics here, everything else in the gateway.
+// newHTTPServer makes the server of the HTTP port: it answers health and metrics here, and everything else in the
+// gateway.
 func newHTTPServer(handler http.Handler, encryption *tls.Config, logger *slog.Logger) *http.Server {
 	server := &http.Server{
 		Handler:           handler,
@@ -41,7 +42,7 @@ func newHTTPServer(handler http.Handler, encryption *tls.Config, logger *slog.Lo
 			WriteByteTimeout:              silentClient,
 		},
 		IdleTimeout: idleTimeout,
-		// Handshake failures and the like are the clients' affair.
+		// Clients cause handshake failures and the like, so they are logged at debug.
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	if encryption != nil {
@@ -50,8 +51,8 @@ func newHTTPServer(handler http.Handler, encryption *tls.Config, logger *slog.Lo
 	return server
 }
 
-// newHTTPHandler answers health and metrics itself and hands everything else to the gateway. It is no http.ServeMux,
-// whose redirects of unclean paths would not have the form of our failures.
+// newHTTPHandler answers health and metrics itself and passes everything else to the gateway. It does not use
+// http.ServeMux, because that answers unclean paths with redirects that do not have our problem form.
 func newHTTPHandler(stopping context.Context, db *database.DB, metrics *metrics, gateway http.Handler) http.Handler {
 	own := map[string]http.Handler{
 		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, "ok") }),
@@ -77,7 +78,7 @@ func newHTTPHandler(stopping context.Context, db *database.DB, metrics *metrics,
 	}))
 }
 
-// checkReady tells whether calls can succeed now: the server is not stopping and the database answers.
+// checkReady reports whether calls can succeed now: the server is not stopping and the database answers.
 func checkReady(ctx, stopping context.Context, db *database.DB) error {
 	if stopping.Err() != nil {
 		return errStopping

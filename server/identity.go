@@ -12,10 +12,10 @@ import (
 	"openintent/fault"
 )
 
-// maxAgentIDBytes bounds an agent's id, as the contract's protos do.
+// maxAgentIDBytes bounds an agent's id to the same length as the contract's protos.
 const maxAgentIDBytes = 256
 
-// Refusals of identity. Which of them a call gets tells nothing about other keys or agents.
+// These are the refusals of identity. Which of them a call gets reveals nothing about other keys or agents.
 var (
 	errKeyMissing = fault.New(fault.Unauthenticated, "API_KEY_MISSING",
 		"This call needs an API key; send it as X-API-Key or as Authorization: Bearer.")
@@ -24,7 +24,7 @@ var (
 	errKeysDiffer = fault.New(fault.Unauthenticated, "API_KEYS_DIFFER",
 		"The call carries two different API keys; send one.")
 	errKeyRemoved = fault.New(fault.Unauthenticated, "API_KEY_REMOVED",
-		"The API key was removed or is bound otherwise since this call began; go on with a key that is known now.")
+		"The API key was removed or bound differently since this call began; go on with a key that is known now.")
 	errAgentReserved = fault.New(fault.Denied, "AGENT_RESERVED",
 		"X-Agent-ID names a reserved word (operator, system, * or role:...); name an agent.")
 	errAgentNotBound = fault.New(fault.Denied, "AGENT_NOT_ALLOWED",
@@ -33,15 +33,15 @@ var (
 		"The API key is bound to several agents; name one of them in X-Agent-ID.")
 )
 
-// Identify proves who calls from the call's metadata: the key in x-api-key or authorization, and the agent in
-// x-agent-id. A key bound to agents acts only as those; an unbound one acts as the agent it names or, naming none, as
-// the operator.
+// Identify finds out who calls from the call's metadata: the key in x-api-key or authorization, and the agent in
+// x-agent-id. A key that is bound to agents acts only as those. An unbound key acts as the agent that the call names
+// or, if it names none, as the operator.
 func (k *Keys) Identify(md metadata.MD) (caller.Caller, error) {
 	who, _, err := k.identify(md)
 	return who, err
 }
 
-// identify is Identify that also gives the key.
+// identify does what Identify does, and also returns the key.
 func (k *Keys) identify(md metadata.MD) (caller.Caller, *apiKey, error) {
 	presented, err := presentedKey(md)
 	if err != nil {
@@ -81,7 +81,8 @@ func (k *Keys) identify(md metadata.MD) (caller.Caller, *apiKey, error) {
 	return who, key, nil
 }
 
-// presentedKey gives the key that the call carries. It may come under both names, and repeated, if it is the same.
+// presentedKey returns the key that the call carries. The key may appear under both names, and repeatedly, if it is
+// the same each time.
 func presentedKey(md metadata.MD) (string, error) {
 	presented := slices.Clone(md.Get("x-api-key"))
 	for _, authorization := range md.Get("authorization") {
@@ -100,7 +101,7 @@ func presentedKey(md metadata.MD) (string, error) {
 	return presented[0], nil
 }
 
-// namedAgent gives the agent in x-agent-id, or "" when the call names none.
+// namedAgent returns the agent in x-agent-id, or "" when the call names none.
 func namedAgent(md metadata.MD) (string, error) {
 	values := md.Get("x-agent-id")
 	if len(values) == 0 || len(values) == 1 && values[0] == "" {
@@ -118,7 +119,7 @@ func namedAgent(md metadata.MD) (string, error) {
 	return values[0], nil
 }
 
-// agentProblem says what is wrong with the form of an agent's id, or "".
+// agentProblem describes what is wrong with the form of an agent's id, or returns "".
 func agentProblem(agent string) string {
 	switch {
 	case agent == "":
@@ -141,8 +142,8 @@ func asksForCompatibility(md metadata.MD) (bool, error) {
 	return len(values) > 0, nil
 }
 
-// traceID gives the trace of a traceparent of the form 00-<trace>-<span>-<flags>, or "": tracing is never worth a
-// refusal, so a malformed or repeated one is ignored.
+// traceID returns the trace of a traceparent of the form 00-<trace>-<span>-<flags>, or "". Tracing is never a reason
+// to refuse a call, so a malformed or repeated header is ignored.
 func traceID(md metadata.MD) string {
 	values := md.Get("traceparent")
 	if len(values) != 1 {
@@ -160,7 +161,7 @@ func traceID(md metadata.MD) string {
 	return parts[1]
 }
 
-// isHex tells whether the text is so many lower-case hexadecimal digits.
+// isHex reports whether the text consists of this many lower-case hexadecimal digits.
 func isHex(text string, digits int) bool {
 	return len(text) == digits && strings.Trim(text, "0123456789abcdef") == ""
 }

@@ -25,8 +25,8 @@ func TestWhoCalls(t *testing.T) {
 		agent    string
 		operator bool
 	}{
-		{"an unbound key that names nobody is the operator", metadata.Pairs("x-api-key", "open"), caller.Operator, true},
-		{"an unbound key acts as whom it names", metadata.Pairs("x-api-key", "open", "x-agent-id", "zoe"), "zoe", false},
+		{"an unbound key that names no agent is the operator", metadata.Pairs("x-api-key", "open"), caller.Operator, true},
+		{"an unbound key acts as the agent that it names", metadata.Pairs("x-api-key", "open", "x-agent-id", "zoe"), "zoe", false},
 		{"an empty name is none", metadata.Pairs("x-api-key", "open", "x-agent-id", ""), caller.Operator, true},
 		{"a key of one agent needs no name", metadata.Pairs("x-api-key", "one"), "agent-a", false},
 		{"a key of one agent may name it", metadata.Pairs("x-api-key", "one", "x-agent-id", "agent-a"), "agent-a", false},
@@ -89,7 +89,7 @@ func TestWhoMayNotCall(t *testing.T) {
 			refusal := fault.From(err)
 			require.Equal(t, test.kind, refusal.Kind)
 			require.Equal(t, test.reason, refusal.Reason)
-			require.NotContains(t, refusal.Message, "agent-", "whom a key is bound to is not told")
+			require.NotContains(t, refusal.Message, "agent-", "the refusal does not reveal which agents a key is bound to")
 		})
 	}
 }
@@ -102,10 +102,10 @@ func TestProfileAndTrace(t *testing.T) {
 	require.False(t, who.Compatibility)
 	who, err = keys.Identify(metadata.Pairs("x-api-key", "legacy"))
 	require.NoError(t, err)
-	require.True(t, who.Compatibility, "by the key")
+	require.True(t, who.Compatibility, "because of the key")
 	who, err = keys.Identify(metadata.Pairs("x-api-key", "open", "x-openintent-compat", "sdk"))
 	require.NoError(t, err)
-	require.True(t, who.Compatibility, "by the header")
+	require.True(t, who.Compatibility, "because of the header")
 
 	for header, want := range map[string]string{
 		"00-" + trace + "-b7ad6b7169203331-01":                   trace,
@@ -120,7 +120,7 @@ func TestProfileAndTrace(t *testing.T) {
 		"":                                                       "",
 	} {
 		who, err = keys.Identify(metadata.Pairs("x-api-key", "open", "traceparent", header))
-		require.NoError(t, err, "tracing never refuses")
+		require.NoError(t, err, "tracing never causes a refusal")
 		require.Equal(t, want, who.TraceID, header)
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// inProcess is a gRPC connection without a wire: calls on it run the registered services in the caller's goroutine, behind
-// the same interceptors as calls from outside. The REST face calls through it.
+// inProcess is a gRPC connection without a wire: calls on it run the registered services in the caller's goroutine,
+// behind the same interceptors as calls from outside. The REST face uses it for its calls.
 //
-// What crosses it is handed over field by field and not serialized, so both sides share the parts of a message: neither
-// may change a message after it was handed over.
+// Messages cross it field by field and are not serialized, so both sides share the parts of a message: neither may
+// change a message after handing it over.
 type inProcess struct {
 	unary    grpc.UnaryServerInterceptor
 	stream   grpc.StreamServerInterceptor
@@ -41,7 +41,7 @@ func newInProcess(unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInt
 	return &inProcess{unary: unary, stream: stream, services: make(map[string]registered)}
 }
 
-// RegisterService makes a service callable.
+// RegisterService makes the methods of a service callable.
 func (c *inProcess) RegisterService(description *grpc.ServiceDesc, implementation any) {
 	service := registered{
 		implementation: implementation,
@@ -57,13 +57,14 @@ func (c *inProcess) RegisterService(description *grpc.ServiceDesc, implementatio
 	c.services[description.ServiceName] = service
 }
 
-// find gives the service of a full method name such as /openintent.v1.MessageService/SendMessage, and the method's name.
+// find returns the service of a full method name such as /openintent.v1.MessageService/SendMessage, and the method's
+// name.
 func (c *inProcess) find(fullMethod string) (registered, string) {
 	service, method, _ := strings.Cut(strings.TrimPrefix(fullMethod, "/"), "/")
 	return c.services[service], method
 }
 
-// Invoke runs a unary call. Errors are those that the interceptors return.
+// Invoke runs a unary call. It returns the errors of the interceptors.
 func (c *inProcess) Invoke(ctx context.Context, fullMethod string, request, response any, options ...grpc.CallOption) error {
 	service, name := c.find(fullMethod)
 	method, ok := service.methods[name]
@@ -92,14 +93,15 @@ func unknownMethod(fullMethod string) error {
 	return status.Errorf(codes.Unimplemented, "The method %s is unknown.", fullMethod)
 }
 
-// incoming gives the context as the service sees it: what the caller sends is what the service receives.
+// incoming returns the context as the service sees it: the caller's outgoing metadata becomes the service's incoming
+// metadata.
 func incoming(ctx context.Context, stream grpc.ServerTransportStream) context.Context {
 	sent, _ := metadata.FromOutgoingContext(ctx)
 	ctx = metadata.NewIncomingContext(metadata.NewOutgoingContext(ctx, nil), sent)
 	return grpc.NewContextWithServerTransportStream(ctx, stream)
 }
 
-// handOver gives one side's message to the other side, which brought an empty one of the same type.
+// handOver moves one side's message into the empty message of the same type that the other side brought.
 func handOver(from, into any) error {
 	source, isMessage := from.(proto.Message)
 	target, alsoMessage := into.(proto.Message)
@@ -128,7 +130,7 @@ type sentHeaders struct {
 
 var _ grpc.ServerTransportStream = (*sentHeaders)(nil)
 
-// Method gives the full name of the method that runs.
+// Method returns the full name of the running method.
 func (h *sentHeaders) Method() string { return h.method }
 
 // SetHeader adds to the header.
@@ -139,7 +141,7 @@ func (h *sentHeaders) SetHeader(md metadata.MD) error {
 	return nil
 }
 
-// SendHeader adds to the header; a unary call's caller gets it with the response.
+// SendHeader adds to the header; the caller of a unary call gets it with the response.
 func (h *sentHeaders) SendHeader(md metadata.MD) error { return h.SetHeader(md) }
 
 // SetTrailer adds to the trailer.

@@ -10,18 +10,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// streamReader is who a stream's responses are for. It is called in the goroutine that serves the stream, one call at a
+// streamReader receives a stream's responses. It is called in the goroutine that serves the stream, one call at a
 // time; an error tells the service that nobody reads any more.
 type streamReader interface {
-	// accept gets the header, once, when the service sends it or its first response.
+	// accept receives the header, once, when the service sends it or its first response.
 	accept(header metadata.MD) error
-	// take gets one response.
+	// take receives one response.
 	take(response any) error
 }
 
-// Stream runs a call that answers one request with many responses, in the caller's goroutine and without any buffer: an
-// idle stream costs the service's own stack and nothing else. It returns what the interceptors return, once the service
-// has ended; the service ends with the context, or when the reader takes no more.
+// Stream runs a call that answers one request with many responses, in the caller's goroutine and without any buffer:
+// an idle stream costs only the service's own stack. The service ends with the context, or when the reader takes no
+// more. Stream returns the interceptors' error once the service has ended.
 func (c *inProcess) Stream(ctx context.Context, fullMethod string, request any, to streamReader) error {
 	service, name := c.find(fullMethod)
 	description, ok := service.streams[name]
@@ -34,11 +34,11 @@ func (c *inProcess) Stream(ctx context.Context, fullMethod string, request any, 
 	return c.stream(service.implementation, serviceSide{s}, info, description.Handler)
 }
 
-// NewStream refuses: streams are run by Stream.
+// NewStream always refuses: Stream runs the streams.
 func (c *inProcess) NewStream(
 	context.Context, *grpc.StreamDesc, string, ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "In the process, streams are not begun by clients' code.")
+	return nil, status.Error(codes.Unimplemented, "Clients' code cannot begin streams within the process.")
 }
 
 // servedStream is a stream that is being served.
@@ -51,7 +51,7 @@ type servedStream struct {
 	accepted bool
 }
 
-// SendHeader adds to the header and hands it to the reader, unless that has it already.
+// SendHeader adds to the header and hands it to the reader, unless the reader already has it.
 func (s *servedStream) SendHeader(md metadata.MD) error {
 	if err := s.SetHeader(md); err != nil || s.accepted {
 		return err
@@ -60,8 +60,8 @@ func (s *servedStream) SendHeader(md metadata.MD) error {
 	return s.to.accept(s.taken())
 }
 
-// serviceSide is the stream as the service holds it. It is a type of its own because a stream and what is in its context
-// set trailers by different signatures.
+// serviceSide is the stream as the service sees it. It is a separate type because grpc.ServerStream and
+// grpc.ServerTransportStream have SetTrailer methods with different signatures.
 type serviceSide struct{ stream *servedStream }
 
 var _ grpc.ServerStream = serviceSide{}
@@ -72,10 +72,10 @@ func (s serviceSide) SetHeader(md metadata.MD) error { return s.stream.SetHeader
 
 func (s serviceSide) SendHeader(md metadata.MD) error { return s.stream.SendHeader(md) }
 
-// SetTrailer keeps what nobody asks for: a stream ends with its error alone.
+// SetTrailer stores trailers that nobody reads: a stream ends with its error alone.
 func (s serviceSide) SetTrailer(md metadata.MD) { _ = s.stream.SetTrailer(md) }
 
-// SendMsg hands a response to the reader and waits until it has taken it.
+// SendMsg hands a response to the reader and waits until the reader has taken it.
 func (s serviceSide) SendMsg(response any) error {
 	if err := s.stream.ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
@@ -88,7 +88,7 @@ func (s serviceSide) SendMsg(response any) error {
 	return s.stream.to.take(response)
 }
 
-// RecvMsg gives the request the first time and io.EOF from then on.
+// RecvMsg returns the request the first time and io.EOF from then on.
 func (s serviceSide) RecvMsg(into any) error {
 	request := s.stream.request
 	if request == nil {

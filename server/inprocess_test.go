@@ -16,7 +16,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// newBareInProcess is a connection whose interceptors only count.
+// newBareInProcess returns a connection whose interceptors only count.
 func newBareInProcess(service openintentv1.MessageServiceServer) (*inProcess, *int) {
 	calls := new(int)
 	c := newInProcess(
@@ -37,7 +37,7 @@ func TestInProcessUnaryCall(t *testing.T) {
 	service := &scriptedMessages{send: func(ctx context.Context, r *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
 		md, _ := metadata.FromIncomingContext(ctx)
 		outgoing, _ := metadata.FromOutgoingContext(ctx)
-		require.Empty(t, outgoing, "what the caller sent is not sent on by the service")
+		require.Empty(t, outgoing, "the service does not pass on what the caller sent")
 		require.NoError(t, grpc.SetHeader(ctx, metadata.Pairs("a", "1")))
 		require.NoError(t, grpc.SendHeader(ctx, metadata.Pairs("a", "2")))
 		require.NoError(t, grpc.SetTrailer(ctx, metadata.Pairs("b", "3")))
@@ -74,7 +74,7 @@ func TestInProcessErrorsArriveAsTheyAre(t *testing.T) {
 		&openintentv1.GetChannelRequest{}, &openintentv1.Message{}), "a request of another type")
 }
 
-// recordingReader keeps what a stream gives, and takes at most so many responses when that is above 0.
+// recordingReader keeps what a stream sends. When most is above 0, it takes at most that many responses.
 type recordingReader struct {
 	header    metadata.MD
 	positions []int64
@@ -101,7 +101,7 @@ const subscribe = openintentv1.MessageService_Subscribe_FullMethodName
 func TestInProcessStream(t *testing.T) {
 	service := &scriptedMessages{subscribe: func(r *openintentv1.SubscribeRequest, stream subscription) error {
 		outgoing, _ := metadata.FromOutgoingContext(stream.Context())
-		require.Empty(t, outgoing, "what the caller sent is not sent on by the service")
+		require.Empty(t, outgoing, "the service does not pass on what the caller sent")
 		sent, _ := metadata.FromIncomingContext(stream.Context())
 		require.NoError(t, stream.SetHeader(metadata.Pairs("a", sent.Get("k")[0])))
 		method, _ := grpc.Method(stream.Context())
@@ -133,7 +133,7 @@ func TestInProcessStreamThatIsRefusedHasNoHeader(t *testing.T) {
 	err := c.Stream(t.Context(), openintentv1.SubscriptionService_StreamDeliveries_FullMethodName, nil, reader)
 	require.Equal(t, codes.Unimplemented, status.Code(err))
 	_, err = openintentv1.NewMessageServiceClient(c).Subscribe(t.Context(), &openintentv1.SubscribeRequest{})
-	require.Equal(t, codes.Unimplemented, status.Code(err), "clients' code begins none")
+	require.Equal(t, codes.Unimplemented, status.Code(err), "clients' code cannot begin a stream")
 }
 
 func TestInProcessStreamEndsWithItsReaderAndItsContext(t *testing.T) {

@@ -21,18 +21,19 @@ var (
 	// errStopping ends waits and refuses new calls while the server stops; the same call succeeds elsewhere or later.
 	errStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; try again in a moment.").After(time.Second)
-	// errStreamStopping ends streams then. Nothing is lost: a stream that begins after the cursor, anywhere, goes on.
+	// errStreamStopping ends streams when the server stops. Nothing is lost: a stream that begins after the cursor,
+	// on any server, continues there.
 	errStreamStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; connect again, here in a moment or at another replica, and go on after the last position "+
 			"that you received.").After(time.Second)
-	// errSendingStopping ends streams of messages that clients send.
+	// errSendingStopping ends streams on which clients send messages.
 	errSendingStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; connect again, here in a moment or at another replica, and send what was not answered "+
 			"again, in the same order and under the same idempotency keys.").After(time.Second)
 	errMethodClosed = fault.New(fault.Denied, "METHOD_CLOSED", "This method is not open to callers.")
 )
 
-// interceptors are what every call passes on both faces; the package comment lists the steps.
+// interceptors are the steps that every call passes on both faces; the package comment lists them.
 type interceptors struct {
 	methods   map[string]*method
 	keys      *Keys
@@ -68,7 +69,7 @@ func newInterceptors(
 	}, nil
 }
 
-// unary handles a call with one request and one response, whose request is there.
+// unary handles a call with one request and one response, when the request is already read.
 func (i *interceptors) unary(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {
@@ -80,7 +81,7 @@ func (i *interceptors) unary(
 	})
 }
 
-// one handles a call with one request and one response: it admits the call and then lets it be answered.
+// one handles a call with one request and one response: it admits the call and then runs answer.
 func (i *interceptors) one(
 	ctx context.Context, fullMethod string, answer func(context.Context, *call) (any, error),
 ) (response any, err error) {
@@ -96,8 +97,9 @@ func (i *interceptors) one(
 	return response, causeOf(ctx, call.exchange.cause(err))
 }
 
-// stream handles a call that streams; its requests are prepared as the service receives them. One that breaks the rules of
-// its fields is refused by the fault that the service gets in its place: where there are many, it may go on with the next.
+// stream handles a streaming call; its requests are prepared as the service receives them. For a request that breaks
+// the rules of its fields, the service receives a fault instead. On a stream of many requests the service may then
+// continue with the next one.
 func (i *interceptors) stream(
 	service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
 ) (err error) {
@@ -119,7 +121,7 @@ func (i *interceptors) stream(
 	return causeOf(ctx, call.exchange.cause(err))
 }
 
-// enter counts a stream, or refuses it where there are too many.
+// enter counts a stream, or refuses it when there are too many.
 func (i *interceptors) enter(ctx context.Context, call *call) (leave func(), _ error) {
 	if call.method.access == public {
 		return i.public.enter(ctx)
@@ -143,13 +145,14 @@ func (s *preparedStream) RecvMsg(request any) error {
 	return s.prepare(request)
 }
 
-// admit decides whether the call may run, and as whom. The returned context carries the caller and, for a call that
-// waits, ends when the server stops or the caller's key is removed; release must be called after the service returned.
+// admit decides whether the call may run, and who its caller is. The returned context carries the caller. For a call
+// that waits, it ends when the server stops or the caller's key is removed. The caller of admit must call release
+// after the service returned.
 func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context, release func(), _ error) {
 	if call.method == nil {
 		return nil, nil, errMethodClosed
 	}
-	valid := context.Background() // for those who need no key
+	valid := context.Background() // stays valid for callers that need no key
 	if call.method.access == public {
 		i.reach(ctx, call, "")
 	} else {
@@ -175,7 +178,7 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	return ctx, func() { forgetStop(); forgetKey(); cancel(nil) }, nil
 }
 
-// reach books the call, on its connection, to the account of its caller's key.
+// reach assigns the call, on its connection, to the account of its caller's key.
 func (i *interceptors) reach(ctx context.Context, call *call, keyID string) *account {
 	account := i.memory.account(keyID)
 	if call.exchange = exchangeOf(ctx); call.exchange != nil {
@@ -188,7 +191,7 @@ func (i *interceptors) reach(ctx context.Context, call *call, keyID string) *acc
 	return account
 }
 
-// stopped is why the call ends, or does not begin, when the server stops.
+// stopped returns the error with which the call ends, or is refused, when the server stops.
 func (c *call) stopped() error {
 	switch {
 	case c.method.manyRequests:
@@ -199,7 +202,7 @@ func (c *call) stopped() error {
 	return errStopping
 }
 
-// prepare completes a request from its headers and validates it.
+// prepare fills a request from its headers and validates it.
 func (i *interceptors) prepare(call *call, request any) error {
 	message, ok := request.(proto.Message)
 	if !ok || !call.method.validated {
@@ -211,7 +214,7 @@ func (i *interceptors) prepare(call *call, request any) error {
 	return i.validator.check(message)
 }
 
-// causeOf gives the reason for which the server itself ended the call's context, when that is why the call failed.
+// causeOf returns the reason for which the server itself ended the call's context, when that is why the call failed.
 func causeOf(ctx context.Context, err error) error {
 	ended := errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
 	var reason *fault.Fault

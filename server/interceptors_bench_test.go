@@ -12,7 +12,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// BenchmarkInterceptors is what every unary call pays before and after its service.
+// BenchmarkInterceptors measures what every unary call costs before and after its service.
 func BenchmarkInterceptors(b *testing.B) {
 	keys, err := LoadKeys("open,bound=agent-a", "")
 	require.NoError(b, err)

@@ -50,7 +50,7 @@ func TestRefusalsComeBeforeTheService(t *testing.T) {
 	require.Equal(t, "API_KEY_MISSING", reasonOfError(t, err))
 
 	_, err = f.messages.SendMessage(as(t), &openintentv1.SendMessageRequest{})
-	require.Equal(t, codes.Unauthenticated, status.Code(err), "nothing is said of the request before the key is known")
+	require.Equal(t, codes.Unauthenticated, status.Code(err), "the refusal says nothing about the request before the key is known")
 
 	_, err = f.messages.SendMessage(as(t, "x-api-key", "bound", "x-agent-id", "agent-b"), aMessage())
 	require.Equal(t, codes.PermissionDenied, status.Code(err))
@@ -140,7 +140,7 @@ func TestPanicsBecomeInternalErrors(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 	require.Contains(t, f.log.String(), "the secret of a unary call")
 	require.Contains(t, f.log.String(), "the secret of a stream")
-	require.Contains(t, f.log.String(), "interceptors_test.go", "the stack says where")
+	require.Contains(t, f.log.String(), "interceptors_test.go", "the stack shows where it happened")
 
 	_, err = f.channels.GetChannel(as(t, "x-api-key", "open"), &openintentv1.GetChannelRequest{ChannelId: "c"})
 	require.Equal(t, codes.Unimplemented, status.Code(err), "the server goes on")
@@ -284,7 +284,7 @@ func TestARequestAboveTheReceiveLimitIsRefused(t *testing.T) {
 	request := aMessage()
 	request.Payload.Fields = map[string]*structpb.Value{"a": structpb.NewStringValue(strings.Repeat("x", 3<<20))}
 	_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), request)
-	require.NoError(t, err, "the bound of payloads is the service's affair")
+	require.NoError(t, err, "the service bounds payloads, not the transport")
 	request.Payload.Fields["a"] = structpb.NewStringValue(strings.Repeat("x", 4<<20))
 	_, err = f.messages.SendMessage(as(t, "x-api-key", "open"), request)
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))

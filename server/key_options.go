@@ -9,7 +9,8 @@ import (
 	"openintent/caller"
 )
 
-// readOptions reads what may follow a key of the short form: options, name or name=value, parted by semicolons, each name once.
+// readOptions reads the options that may follow a key in the short form: name or name=value, separated by semicolons,
+// each name once.
 func (s *keySettings) readOptions(list string) (err error) {
 	if list == "" {
 		return nil
@@ -30,7 +31,7 @@ func (s *keySettings) readOptions(list string) (err error) {
 		case name == "bytes_per_second":
 			s.rates.bytes, err = parseRate(name, value)
 		default:
-			// The text is not shown: it may be a part of a key that holds a semicolon.
+			// The message does not show the text, which may be part of a key that contains a semicolon.
 			return errors.New(`only the options "sdk", "roles=role-a|role-b" (or "roles=*"), "messages_per_second=N" and ` +
 				`"bytes_per_second=N" may follow a semicolon`)
 		}
@@ -42,7 +43,7 @@ func (s *keySettings) readOptions(list string) (err error) {
 	return nil
 }
 
-// ownRates are those that are set for one key; nil where those of all keys hold.
+// ownRates are the rates that are set for one key; a nil rate means that the rate of all keys applies.
 type ownRates struct{ messages, bytes *int64 }
 
 func parseRate(name, value string) (*int64, error) {
@@ -62,7 +63,7 @@ func (r ownRates) check() error {
 	return nil
 }
 
-// or gives a key's rates, where those of all keys hold for what is not set.
+// or returns a key's rates. The rates of all keys fill in for those that are not set.
 func (r ownRates) or(all caller.Rates) caller.Rates {
 	if r.messages != nil {
 		all.MessagesPerSecond = *r.messages

@@ -18,21 +18,21 @@ import (
 	"openintent/caller"
 )
 
-// DevelopmentKey is the documented key with which a server without configured keys serves on loopback.
+// DevelopmentKey is the documented key that a server without configured keys accepts on loopback.
 const DevelopmentKey = "dev-key-001"
 
-// Keys are the API keys that the server knows. They are held only as SHA-256 digests; Identify may be called while
+// Keys are the API keys that the server knows. It keeps only their SHA-256 digests. Identify may be called while
 // Reload replaces them.
 type Keys struct {
 	fixed []apiKey
 	path  string
-	// rates hold for keys that have none of their own.
+	// rates apply to keys that have no rates configured.
 	rates caller.Rates
-	// known holds the fixed keys and the file's, as of the last successful load.
+	// known holds the fixed keys and those of the file, as of the last successful load.
 	known atomic.Pointer[[]apiKey]
 }
 
-// apiKey is what is kept of one configured key.
+// apiKey is what the server keeps about one configured key.
 type apiKey struct {
 	digest [sha256.Size]byte
 	// id identifies the key without revealing it, and stays the same across restarts.
@@ -40,29 +40,30 @@ type apiKey struct {
 	keySettings
 	quota *caller.Quota
 
-	// valid ends, by end, when the key is no longer configured as it is here.
+	// valid is cancelled, through end, when the key is no longer configured as it is here.
 	valid context.Context
 	end   context.CancelFunc
 }
 
-// keySettings are what is configured of a key beside its secret.
+// keySettings are what is configured for a key apart from its secret.
 type keySettings struct {
-	// agents are those that the key is bound to; none: it is not bound.
+	// agents are the agents that the key is bound to; an unbound key has none.
 	agents []string
-	// roles are those that the key's agents may take; caller.AnyRole among them stands for all.
+	// roles are the roles that the key's agents may take; caller.AnyRole among them stands for all roles.
 	roles         []string
 	compatibility bool
 	rates         ownRates
 }
 
-// same tells whether the other key is this one, configured the same way but for its rates, which nobody is cut off for.
+// same reports whether the other key is this one with the same settings. Rates do not count: a change of rates must
+// not cut anyone off.
 func (k apiKey) same(other apiKey) bool {
 	return k.digest == other.digest && slices.Equal(k.agents, other.agents) && slices.Equal(k.roles, other.roles) &&
 		k.compatibility == other.compatibility
 }
 
-// LoadKeys reads keys from their comma-separated list (as in OPENINTENT_API_KEYS) and from a key file, each of which may
-// be empty. Errors are sentences for the operator; they never hold a key.
+// LoadKeys reads keys from a comma-separated list (as in OPENINTENT_API_KEYS) and from a key file; either may be
+// empty. Its errors are sentences for the operator and never contain a key.
 func LoadKeys(list, path string) (*Keys, error) {
 	keys := &Keys{path: path}
 	if strings.TrimSpace(list) != "" {
@@ -80,8 +81,9 @@ func LoadKeys(list, path string) (*Keys, error) {
 	return keys, nil
 }
 
-// Reload reads the key file again. On an error the keys stay as they were. Waits and streams that began under a key that is
-// gone, or that is configured otherwise, end; other calls under it run to their end. One Reload may run at a time.
+// Reload reads the key file again. On an error the keys stay as they were. When a key is gone or its settings have
+// changed, the waits and streams that began under it end; other calls under it run to their end. Only one Reload may
+// run at a time.
 func (k *Keys) Reload() error {
 	known := slices.Clone(k.fixed)
 	if k.path != "" {
@@ -100,7 +102,8 @@ func (k *Keys) Reload() error {
 	return nil
 }
 
-// replace makes these keys the known ones. Those that stay as they were stay valid; the others end once nobody finds them.
+// replace makes these keys the known ones. Unchanged keys stay valid. The others are ended once nobody can find them
+// any more.
 func (k *Keys) replace(known []apiKey) {
 	var before []apiKey
 	if loaded := k.known.Load(); loaded != nil {
@@ -124,17 +127,17 @@ func (k *Keys) replace(known []apiKey) {
 	}
 }
 
-// SetRates bounds what each key may send that has no rates of its own. To be called before the keys are used.
+// SetRates bounds what each key without rates of its own may send. It must be called before the keys are used.
 func (k *Keys) SetRates(rates caller.Rates) {
 	k.rates = rates
 	k.replace(slices.Clone(*k.known.Load()))
 }
 
-// Count is the number of keys.
+// Count returns the number of keys.
 func (k *Keys) Count() int { return len(*k.known.Load()) }
 
-// find gives the key that was presented, or nil. Every key is compared, each in constant time, so that the time taken
-// tells nothing about how close a guess came.
+// find returns the key that was presented, or nil. It compares every key, each in constant time, so the duration does
+// not reveal how close a guess came.
 func (k *Keys) find(presented string) *apiKey {
 	digest := sha256.Sum256([]byte(presented))
 	known := *k.known.Load()
@@ -147,7 +150,7 @@ func (k *Keys) find(presented string) *apiKey {
 	return found
 }
 
-// parseKey reads one key of the short form: KEY or KEY=agent-a|agent-b, and after either of them options.
+// parseKey reads one key of the short form: KEY or KEY=agent-a|agent-b, either of them followed by options.
 func parseKey(entry string) (apiKey, error) {
 	text, options, _ := strings.Cut(strings.TrimSpace(entry), ";")
 	var settings keySettings
@@ -195,7 +198,7 @@ func makeKey(secret string, settings keySettings) (apiKey, error) {
 	return apiKey{digest: sha256.Sum256([]byte(secret)), id: hex.EncodeToString(id[:8]), keySettings: settings}, nil
 }
 
-// keyFields are what a mapping in the key file may have.
+// keyFields are the fields that a mapping in the key file may have.
 const keyFields = "key, agents, roles, sdk, messages_per_second, bytes_per_second"
 
 // keyFileItem is one item of the key file: the short form as a string, or a mapping.
@@ -216,7 +219,7 @@ func readKeyFile(path string) ([]apiKey, error) {
 	}
 	var items []yaml.Node
 	if err := yaml.Unmarshal(text, &items); err != nil {
-		// The decoder's own words may quote the file, and with it a key.
+		// The decoder's own message may quote the file, and with it a key.
 		return nil, errors.New("it is not a YAML list of keys")
 	}
 	keys := make([]apiKey, 0, len(items))

@@ -42,7 +42,8 @@ func TestKeyListForms(t *testing.T) {
 	require.Nil(t, keys.find(""))
 }
 
-// A key has the rates of all keys unless it has its own, and a reload changes them for whoever holds the key already.
+// A key has the rates of all keys unless it has its own. A reload also changes them for callers that already hold the
+// key.
 func TestRatesOfKeys(t *testing.T) {
 	path := writeKeyFile(t, "", "- key: filed\n  messages_per_second: 3\n- key: stays\n")
 	keys, err := LoadKeys("plain,own=agent-a;bytes_per_second=7;sdk,free;messages_per_second=0", path)
@@ -168,7 +169,7 @@ func TestBadKeyFilesAreRefusedWithoutShowingKeys(t *testing.T) {
 	require.ErrorContains(t, err, "absent.yaml: it cannot be read")
 }
 
-// A key that a reload takes away, or binds otherwise, ends what waits under it, and nothing else.
+// When a reload removes a key or binds it differently, it ends what waits under that key, and nothing else.
 func TestReloadEndsWaitsUnderKeysThatAreGone(t *testing.T) {
 	path := writeKeyFile(t, "", "- gone\n- rebound=agent-a\n- stays=agent-a|agent-b\n- key: roles\n")
 	keys, err := LoadKeys("fixed", path)
@@ -207,7 +208,7 @@ func TestReloadEndsWaitsUnderKeysThatAreGone(t *testing.T) {
 
 	writeKeyFile(t, path, "- {")
 	require.Error(t, keys.Reload())
-	for range 2 { // The second finds keys that the first kept.
+	for range 2 { // The second reload finds the keys that the first one kept.
 		writeKeyFile(t, path, "- new\n- rebound=agent-b\n- stays=agent-a|agent-b\n- roles;roles=a\n")
 		require.NoError(t, keys.Reload())
 	}

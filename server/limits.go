@@ -9,9 +9,9 @@ import (
 	"openintent/fault"
 )
 
-// streamLimits bounds how many streams each caller has open on this server: one agent that connects again and again
-// without leaving, or a program that has gone wild, takes no room from the others. All callers with one key are bounded too,
-// because an unbound key may act under any name.
+// streamLimits bounds how many streams each caller has open on this server. So an agent that connects again and again
+// without leaving, or a program that has gone wild, takes no room from the others. All callers with one key together
+// are bounded too, because an unbound key may act under any name.
 type streamLimits struct {
 	most, mostPerKey int
 
@@ -20,15 +20,15 @@ type streamLimits struct {
 	ofKeys map[string]int
 }
 
-// streamHolder is for whom streams are counted: an agent under one key, and the operator like one.
+// streamHolder identifies a caller whose streams are counted: an agent under one key, or the operator under one key.
 type streamHolder struct{ keyID, agent string }
 
 func newStreamLimits(most, mostPerKey int) *streamLimits {
 	return &streamLimits{most: most, mostPerKey: mostPerKey, open: make(map[streamHolder]int), ofKeys: make(map[string]int)}
 }
 
-// enter counts a stream of the context's caller, or refuses it. leave must be called once it has ended. A stream without
-// a caller needs no key, tells of the server alone, and is not counted.
+// enter counts a stream of the context's caller, or refuses it. leave must be called once the stream has ended. A
+// stream without a caller needs no key and is only about the server itself; it is not counted here.
 func (l *streamLimits) enter(ctx context.Context) (leave func(), _ error) {
 	who, known := caller.From(ctx)
 	if !known {

@@ -39,12 +39,12 @@ func TestStreamsAreCountedByCaller(t *testing.T) {
 	}
 	leaves[0]()
 	again, err := enter(callers[0])
-	require.NoError(t, err, "the place of a stream that ended is free")
+	require.NoError(t, err, "a stream that ended leaves its place free")
 	again()
 	for _, leave := range leaves[1:] {
 		leave()
 	}
-	require.Empty(t, limits.open, "who has no stream costs nothing")
+	require.Empty(t, limits.open, "a caller without streams takes no memory")
 
 	for range 3 {
 		leave, err := limits.enter(t.Context())
@@ -53,7 +53,7 @@ func TestStreamsAreCountedByCaller(t *testing.T) {
 	}
 }
 
-// An unbound key that changes its names has no more streams than one key may have.
+// An unbound key that changes its agents' names has no more streams than one key may have.
 func TestStreamsAreCountedByKey(t *testing.T) {
 	limits := newStreamLimits(2, 3)
 	enter := func(key, agent string) (func(), error) {
@@ -99,7 +99,7 @@ func TestStreamsThatComeTogetherDoNotPassTheLimit(t *testing.T) {
 	require.Equal(t, 5, admitted)
 }
 
-// holdStreams lets every stream deliver one message and then last until its client leaves.
+// holdStreams makes every stream deliver one message and then last until its client leaves.
 func (f *face) holdStreams() {
 	f.service.subscribe = func(_ *openintentv1.SubscribeRequest, stream subscription) error {
 		if err := stream.Send(&openintentv1.SubscribeResponse{}); err != nil {
@@ -151,12 +151,12 @@ func TestTooManyStreamsAreRefusedOverGRPC(t *testing.T) {
 	}
 	require.Contains(t, scrape(f.metrics), fmt.Sprintf("openintent_streams_open %d\n", maxTestStreams))
 	_, err := f.follow(t, false, "bound")
-	require.NoError(t, err, "another caller has its own")
+	require.NoError(t, err, "another caller has its own limit")
 	leave()
 	require.Eventually(t, func() bool {
 		_, err := f.follow(t, true, "open")
 		return err == nil
-	}, patience, time.Millisecond, "one that ended makes room")
+	}, patience, time.Millisecond, "a stream that ended makes room")
 }
 
 func metadataOfError(err error) map[string]string {

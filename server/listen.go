@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// silentClient is after how long a connection is given up whose other end takes nothing that is sent to it. An event stream
-// sends a comment every few seconds, so a client that vanished without a word is noticed soon after.
+// silentClient is how long a client may leave sent data unacknowledged before its connection is given up. An event
+// stream sends a comment every few seconds, so the server soon notices a client that vanished without a word.
 const silentClient = 30 * time.Second
 
 // listen opens both ports.
@@ -27,7 +27,7 @@ func (c Config) listen(ctx context.Context) (httpListener, grpcListener net.List
 	return httpListener, grpcListener, nil
 }
 
-// giveUpSilentClients sets the bound on a listening socket; accepted connections take it over. Only Linux has it.
+// giveUpSilentClients sets this bound on a listening socket; accepted connections inherit it. Only Linux supports it.
 func giveUpSilentClients(_, _ string, raw syscall.RawConn) (err error) {
 	const tcpUserTimeout = 18 // TCP_USER_TIMEOUT
 	if runtime.GOOS != "linux" {

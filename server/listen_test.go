@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Accepted connections take over the bound of the listening socket, on both ports.
+// Accepted connections inherit the listening socket's bound, on both ports.
 func TestClientsThatVanishAreGivenUp(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return

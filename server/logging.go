@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// newLogger makes the server's log by the configured level and format.
+// newLogger makes the server's log with the configured level and format.
 func newLogger(cfg Config) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
@@ -28,12 +28,14 @@ func newLogger(cfg Config) (*slog.Logger, error) {
 }
 
 const (
-	// maxLogValue bounds one value of a log line, in bytes. A failure's text may be longer: it may hold a stack.
+	// maxLogValue bounds one value of a log line, in bytes. A failure's text may be longer, because it may contain a
+	// stack.
 	maxLogValue   = 256
 	maxLogFailure = 4 << 10
 )
 
-// boundValue cuts a value of a log line. Paths, ids and texts of errors come from clients, who may send as much as they like.
+// boundValue shortens a value of a log line. Paths, ids and error texts come from clients, who may send as much as
+// they like.
 func boundValue(_ []string, attribute slog.Attr) slog.Attr {
 	most := maxLogValue
 	if attribute.Key == "error" || attribute.Key == "stack" {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// metrics are what /metrics tells. REST and gRPC calls are counted alike, by the method they reach.
+// metrics are what /metrics reports. REST and gRPC calls are counted alike, by the method that they reach.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -34,18 +34,18 @@ func newMetrics() *metrics {
 		}, []string{"method", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "openintent_request_duration_seconds",
-			Help: "Duration of calls that are no streams; an ask's holds its wait.",
+			Help: "Duration of calls that are not streams; the duration of an ask includes its wait.",
 			Buckets: []float64{
 				.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 600,
 			},
 		}, []string{"method"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "openintent_requests_in_flight",
-			Help: "Calls under way that are no streams.",
+			Help: "Running calls that are not streams.",
 		}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "openintent_streams_open",
-			Help: "Streams that are open.",
+			Help: "Open streams.",
 		}),
 		atOnce: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "openintent_write_batches_at_once_total",
@@ -67,7 +67,7 @@ func newMetrics() *metrics {
 	}
 	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "openintent_write_refused_total",
-		Help: "Messages that did not come to the writer's queue, by reason: a quota, or too many that wait.",
+		Help: "Messages that were refused before the writer's queue, by reason: a quota, or too many waiting messages.",
 	}, []string{"reason"})
 	m.registry.MustRegister(m.refused, m.requests, m.duration, m.inFlight, m.streams, m.batches, m.atOnce, m.notices,
 		m.behindLog,
@@ -102,7 +102,7 @@ func (m *metrics) batchCommitted(size int, atOnce bool) {
 
 func (m *metrics) messageRefused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
-// watchQueue tells of the writer's queue whenever somebody asks.
+// watchQueue reports the state of the writer's queue whenever somebody asks for metrics.
 func (m *metrics) watchQueue(waiting func() (messages, intentsAside int)) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{

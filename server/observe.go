@@ -16,16 +16,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxRequestIDBytes bounds a request id that a client brought along.
+// maxRequestIDBytes bounds a request id that a client sent along.
 const maxRequestIDBytes = 128
 
-// observer counts, times and logs calls, and gives their errors the outer form.
+// observer counts, times and logs calls, and turns their errors into the form that clients see.
 type observer struct {
 	metrics *metrics
 	logger  *slog.Logger
 }
 
-// call is one call under way.
+// call is one running call.
 type call struct {
 	ctx     context.Context
 	headers metadata.MD
@@ -34,9 +34,9 @@ type call struct {
 	name      string
 	streaming bool
 	began     time.Time
-	// exchange is the call on its connection; nil until its caller is known, and for calls from within the process.
+	// exchange is the call on its connection; nil until the caller is known, and for calls from within the process.
 	exchange *exchange
-	// agent and traceID are known once the caller is.
+	// agent and traceID are set once the caller is known.
 	agent   string
 	traceID string
 }
@@ -51,7 +51,7 @@ func (o *observer) begin(ctx context.Context, fullMethod string, called *method,
 	return &call{ctx: ctx, headers: headers, method: called, name: name, streaming: streaming, began: time.Now()}
 }
 
-// end settles a call: it counts and logs the outcome and turns an error into the status that the client gets.
+// end finishes a call: it counts and logs the outcome and turns an error into the status that the client gets.
 func (o *observer) end(call *call, err error) error {
 	outcome := toStatus(err)
 	took := time.Since(call.began)
@@ -63,7 +63,7 @@ func (o *observer) end(call *call, err error) error {
 	}
 	id := requestID(call.headers)
 	if err != nil {
-		// Fails only once headers are sent, on a stream; the id is then in the log alone.
+		// This fails only on a stream whose headers are already sent; the id is then only in the log.
 		_ = grpc.SetHeader(call.ctx, metadata.Pairs("x-request-id", id))
 	}
 	if logged {
@@ -94,14 +94,14 @@ func (o *observer) attributes(
 		return attributes
 	}
 	attributes = append(attributes, slog.String("reason", reasonOf(outcome)))
-	// A client's refusal is described by its reason; its sentence may name what the client sent.
+	// The reason describes a client's refusal; the sentence is not logged, because it may quote what the client sent.
 	if levelOf(outcome) > slog.LevelInfo {
 		attributes = append(attributes, slog.String("error", err.Error()))
 	}
 	return attributes
 }
 
-// reasonOf is the stable word of a status.
+// reasonOf returns the stable word of a status.
 func reasonOf(outcome *status.Status) string {
 	for _, detail := range outcome.Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
@@ -111,7 +111,8 @@ func reasonOf(outcome *status.Status) string {
 	return ""
 }
 
-// levelOf is how loudly an outcome is logged. That a stop ends streams and waits is said once, not for each of thousands.
+// levelOf returns the level at which an outcome is logged. A stop ends thousands of streams and waits; it is logged
+// once, not once for each.
 func levelOf(outcome *status.Status) slog.Level {
 	switch outcome.Code() {
 	case codes.OK, codes.Canceled:
@@ -128,10 +129,10 @@ func levelOf(outcome *status.Status) slog.Level {
 	}
 }
 
-// codeName is the canonical name of a code, such as INVALID_ARGUMENT.
+// codeName returns the canonical name of a code, such as INVALID_ARGUMENT.
 func codeName(c codes.Code) string { return code.Code(c).String() }
 
-// requestID is the id that the client gave the call, or a new one.
+// requestID returns the id that the client gave the call, or a new one.
 func requestID(headers metadata.MD) string {
 	if values := headers.Get("x-request-id"); len(values) == 1 && values[0] != "" && len(values[0]) <= maxRequestIDBytes {
 		return values[0]

@@ -11,8 +11,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// apiDocument is the generated OpenAPI document, completed by what the annotations cannot say: the statuses of creation
-// and deletion, the problem form, and the paths that are not methods.
+// apiDocument completes the generated OpenAPI document with what the annotations cannot express: the statuses of
+// creation and deletion, the problem form, and the paths that are not methods.
 func apiDocument() ([]byte, error) {
 	var api openAPI
 	if err := json.Unmarshal(openapi.Document, &api); err != nil {
@@ -38,7 +38,7 @@ func apiDocument() ([]byte, error) {
 	return text, nil
 }
 
-// openAPI is as much of an OpenAPI 2.0 document as is completed here; the rest is passed through.
+// openAPI is the part of an OpenAPI 2.0 document that is completed here; the rest passes through unchanged.
 type openAPI struct {
 	Swagger             string                          `json:"swagger"`
 	Info                json.RawMessage                 `json:"info"`
@@ -54,7 +54,7 @@ type openAPI struct {
 // operation is one method of one path.
 type operation map[string]any
 
-// joinPaths gives paths that differ only in the spelling of a parameter ({channel.id} and {channel_id}) one place.
+// joinPaths merges paths that differ only in the spelling of a parameter ({channel.id} and {channel_id}).
 func (a *openAPI) joinPaths() {
 	for _, path := range sortedKeys(a.Paths) {
 		joined := strings.ReplaceAll(path, ".id}", "_id}")
@@ -82,7 +82,7 @@ func (o operation) renameParameters() {
 	}
 }
 
-// completeResponses says which status a success has and which form a failure.
+// completeResponses adds the status of a success and the form of a failure.
 func (o operation) completeResponses() {
 	responses, _ := o["responses"].(map[string]any)
 	if failure, ok := responses["default"].(map[string]any); ok {
@@ -103,15 +103,15 @@ func (o operation) completeResponses() {
 	}
 }
 
-// method is the full name of the RPC, made from an id such as TaskService_CreateTask or, for a further binding of the
-// same method, TaskService_CreateTask2.
+// method returns the full name of the RPC. It derives the name from an id such as TaskService_CreateTask or, for a
+// further binding of the same method, TaskService_CreateTask2.
 func (o operation) method() string {
 	id, _ := o["operationId"].(string)
 	service, method, _ := strings.Cut(strings.TrimRight(id, "0123456789"), "_")
 	return "/" + string(openintentv1.File_openintent_v1_common_proto.Package()) + "." + service + "/" + method
 }
 
-// isEmptySchema tells whether a schema is google.protobuf.Empty's.
+// isEmptySchema reports whether a schema is google.protobuf.Empty's.
 func isEmptySchema(schema any) bool {
 	object, _ := schema.(map[string]any)
 	properties, listed := object["properties"].(map[string]any)

@@ -5,32 +5,31 @@ import (
 	"strings"
 )
 
-// streamDescriptions say what the data of events are, for the two forms in which logged events are given and for durable
-// subscriptions.
+// streamDescriptions describe the data of events, for the two forms of logged events and for durable subscriptions.
 const (
-	messageDescription = "Each message is an event `channel_message` whose data is the message with `intent_id` and `channel_name`. "
-	logDescription     = "A logged event has its type as its name, and itself as its data; the log's copy of an audited message " +
+	messageDescription = "Each message is an event `channel_message`; its data is the message with `intent_id` and `channel_name`. "
+	logDescription     = "A logged event is named after its type, and its data is the event itself; the log's copy of an audited message " +
 		"comes with the message, as `audit_event`. "
-	clientDescription = "A logged event has its type as its name, but for STATE_CHANGED, STATUS_CHANGED, AGENT_ASSIGNED, " +
-		"LEASE_ACQUIRED and LEASE_RELEASED, and the members of its payload with `event_id`, `intent_id` and `event_type` " +
-		"as its data. "
-	cursorDescription = "An event's id is the cursor after it; the first id comes without data and says where the stream begins. " +
-		"After a lost connection the stream goes on after Last-Event-ID. "
-	acknowledgeDescription = "An event's id is the delivery's number, and `attempt` in a message says which attempt it is. " +
+	clientDescription = "A logged event is named after its type, except for STATE_CHANGED, STATUS_CHANGED, AGENT_ASSIGNED, " +
+		"LEASE_ACQUIRED and LEASE_RELEASED; its data are the members of its payload with `event_id`, `intent_id` and " +
+		"`event_type`. "
+	cursorDescription = "An event's id is the cursor after it; the first id comes without data and marks where the stream begins. " +
+		"After a lost connection the stream continues after Last-Event-ID. "
+	acknowledgeDescription = "An event's id is the delivery's number, and `attempt` in a message is the number of the attempt. " +
 		"Last-Event-ID acknowledges everything up to it. "
-	endDescription = "The end of a stream is told by an event `error` whose data is a Problem; that of a closed channel, once " +
-		"everything is delivered, by `channel_closed`."
+	endDescription = "A stream ends with an event `error`; its data is a Problem. The stream of a closed channel ends, once " +
+		"everything is delivered, with `channel_closed`."
 )
 
 // streamKeys describe the query keys of streams.
 var streamKeys = map[string]string{
-	"event_types":     "Only these types, parted by commas: a logged event's type, or `channel_message`.",
+	"event_types":     "Only these types, separated by commas: a logged event's type, or `channel_message`.",
 	"message_type":    "Only messages of this type, and no logged events.",
 	"correlation_id":  "Only responses to this request, and no logged events.",
-	"max_outstanding": "How many deliveries may be unacknowledged at a time, 1 to 1,000; 100 when absent.",
+	"max_outstanding": "How many deliveries may be unacknowledged at the same time, 1 to 1,000; 100 when absent.",
 }
 
-// streamPaths are the paths of event streams, which the annotations do not have.
+// streamPaths returns the paths of event streams, which the annotations do not contain.
 func streamPaths() map[string]map[string]operation {
 	paths := make(map[string]map[string]operation, len(eventRoutes))
 	seen := make(map[string]int)
@@ -79,7 +78,7 @@ func (route *eventRoute) openParameters() []map[string]any {
 	}
 	parameters := []map[string]any{
 		parameter(route.parameter, "path", "What to follow."),
-		parameter("Last-Event-ID", "header", "Go on after this event; absent: from now on, or where the subscription is."),
+		parameter("Last-Event-ID", "header", "Continue after this event; absent: begin now, or where the subscription is."),
 		parameter(lastEventKey, "query", "The same, for clients that cannot set headers."),
 	}
 	for _, key := range route.keys {

@@ -28,7 +28,7 @@ func sending(ctx context.Context, t *testing.T, connection *grpc.ClientConn) sen
 	return stream
 }
 
-// next sends a message and gives its answer.
+// next sends a message and returns its answer.
 func next(t *testing.T, stream sendingStream, request *openintentv1.SendMessageRequest) *openintentv1.SendMessagesResponse {
 	require.NoError(t, stream.Send(request))
 	answer, err := stream.Recv()
@@ -36,7 +36,7 @@ func next(t *testing.T, stream sendingStream, request *openintentv1.SendMessageR
 	return answer
 }
 
-// A message of a stream is refused with what SendMessage ends with, to the last detail, and the next one is stored.
+// SendMessages refuses a message exactly as SendMessage would, to the last detail, and the next message is stored.
 func TestMessagesOfAStreamAreRefusedAsIfAlone(t *testing.T) {
 	server := start(t, testConfig(t))
 	connection := dial(t, server.GRPC, insecure.NewCredentials())
@@ -72,7 +72,7 @@ func TestMessagesOfAStreamAreRefusedAsIfAlone(t *testing.T) {
 	server.stop(t)
 }
 
-// A header speaks of a call; it is nothing that each of many messages would have.
+// A header applies to the call. It is not a field of each of the call's many messages.
 func TestAnIdempotencyKeyInTheHeaderIsNotOfEachMessage(t *testing.T) {
 	server := start(t, testConfig(t))
 	connection := dial(t, server.GRPC, insecure.NewCredentials())
@@ -86,7 +86,7 @@ func TestAnIdempotencyKeyInTheHeaderIsNotOfEachMessage(t *testing.T) {
 	server.stop(t)
 }
 
-// When the server stops, every message that was stored is answered, and the client is told to go on elsewhere.
+// When the server stops, it answers every message that it stored, and tells the client to continue elsewhere.
 func TestAStopEndsStreamsOfMessages(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	cfg := testConfig(t)
@@ -100,7 +100,7 @@ func TestAStopEndsStreamsOfMessages(t *testing.T) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		for busy.Send(request) == nil { // until the stream ends
+		for busy.Send(request) == nil { // ends when the stream has ended
 		}
 	}()
 	acknowledged := 0
@@ -148,7 +148,7 @@ func TestStreamsOfMessagesAreCounted(t *testing.T) {
 	require.Equal(t, "TOO_MANY_STREAMS", reasonOfError(t, err))
 }
 
-// What no call's end tells of is logged here; a client's own mistakes are not.
+// The server logs failures that no call's end reports; it does not log a client's own mistakes.
 func TestFailuresToStoreAMessageOfAStreamAreLogged(t *testing.T) {
 	var log lockedBuffer
 	form := refusalForm(slog.New(slog.NewJSONHandler(&log, nil)))

@@ -13,21 +13,21 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// access is who may call a method at all. What a caller may do with an intent or a channel is decided by the rooms.
+// access decides who may call a method at all. The rooms decide what a caller may do with an intent or a channel.
 type access uint8
 
 const (
 	// anyCaller needs a known API key.
 	anyCaller access = iota + 1
-	// public needs no key: it tells nothing but the server's health and its published contract.
+	// public needs no key: it reveals nothing but the server's health and its published contract.
 	public
 )
 
-// policy is what the server grants one method.
+// policy is what the server allows for one method.
 type policy struct {
 	access access
-	// waits marks a call that may last as long as its client likes. When the server stops it is ended at once, while
-	// every other call runs to its end.
+	// waits marks a call that may last as long as its client likes. When the server stops, it ends such a call
+	// immediately; every other call runs to its end.
 	waits bool
 }
 
@@ -116,18 +116,19 @@ var policies = map[string]policy{
 	reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: {access: public, waits: true},
 }
 
-// method is what the interceptors need to know of one RPC, looked up once at start.
+// method is what the interceptors need to know about one RPC, looked up once at start.
 type method struct {
 	policy
-	// name is Service/Method without the package, for the log and the metrics; other packages' methods keep theirs.
+	// name is Service/Method without the package, for the log and the metrics; methods of other packages keep the
+	// package.
 	name  string
 	input protoreflect.MessageDescriptor
 	// validated is true for the methods of our own contract.
 	validated bool
 	// manyRequests is true when the client streams too.
 	manyRequests bool
-	// expectedVersion and idempotencyKey are the fields that headers fill; nil when the request has none, and when there are
-	// many: a header speaks of the call.
+	// expectedVersion and idempotencyKey are the fields that headers fill. They are nil when the request has no such
+	// field, and when a call has many requests, because a header applies to the whole call.
 	expectedVersion protoreflect.FieldDescriptor
 	idempotencyKey  protoreflect.FieldDescriptor
 }

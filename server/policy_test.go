@@ -38,7 +38,7 @@ func TestEveryMethodOfTheContractHasAPolicy(t *testing.T) {
 			ours++
 		}
 	}
-	require.Equal(t, listed, ours, "no policy for a method that is gone")
+	require.Equal(t, listed, ours, "there is no policy for a method that no longer exists")
 }
 
 func TestEveryServedMethodHasAPolicy(t *testing.T) {

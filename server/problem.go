@@ -13,8 +13,8 @@ import (
 	"openintent/server/jsonform"
 )
 
-// problem is a failure as REST shows it (RFC 9457): one form for every failure, made from the gRPC status, so that both
-// faces say the same.
+// problem is a failure as REST shows it (RFC 9457): one form for every failure, made from the gRPC status, so that
+// both faces report the same facts.
 type problem struct {
 	status int
 	body   []byte
@@ -24,13 +24,13 @@ type problem struct {
 	reason string
 }
 
-// numericMembers are the metadata that are numbers in JSON.
+// numericMembers are the metadata that become numbers in JSON.
 var numericMembers = []string{"current_version", "max_streams"}
 
 func newProblem(made *status.Status) problem { return newProblemWithin("", made) }
 
-// newProblemWithin is newProblem for a request whose body is one of its fields: bad fields are named as the client wrote
-// them, without that one.
+// newProblemWithin does what newProblem does, for a request whose body is one of its fields: it names bad fields as
+// the client wrote them, without that field's name.
 func newProblemWithin(bodyField string, made *status.Status) problem {
 	own := func(text string) string { return strings.TrimPrefix(text, bodyField+".") }
 	message := own(made.Message())
@@ -80,7 +80,7 @@ func violationsJSON(violations []*errdetails.BadRequest_FieldViolation, named fu
 	return append(out, ']')
 }
 
-// title is the status in words.
+// title returns the status in words.
 func title(status int) string {
 	if status == 499 {
 		return "Client Closed Request"
@@ -88,7 +88,7 @@ func title(status int) string {
 	return http.StatusText(status)
 }
 
-// write answers with the problem. Headers that belonged to an answer that did not come are taken back.
+// write answers with the problem. It removes headers that were set for an answer that did not come.
 func (p problem) write(w http.ResponseWriter) {
 	header := w.Header()
 	for _, stale := range []string{"ETag", "Link", "Content-Length", "Trailer", "Transfer-Encoding"} {
@@ -109,7 +109,7 @@ func (p problem) write(w http.ResponseWriter) {
 // writeProblem answers a REST request with a failure.
 func writeProblem(w http.ResponseWriter, made *status.Status) { newProblem(made).write(w) }
 
-// objectWriter writes the members of one JSON object, whose brackets are the caller's.
+// objectWriter writes the members of one JSON object; the caller writes the brackets.
 type objectWriter struct {
 	out   []byte
 	names []string
@@ -128,7 +128,7 @@ func (o *objectWriter) text(name, value string) {
 	o.raw(name, string(jsonform.AppendString(nil, strings.ToValidUTF8(value, "�"))))
 }
 
-// metadata adds the members of ErrorInfo's metadata, sorted. A name that stands already is not repeated.
+// metadata adds the members of ErrorInfo's metadata, sorted. It does not repeat a name that is already there.
 func (o *objectWriter) metadata(metadata map[string]string) {
 	names := make([]string, 0, len(metadata))
 	for name := range metadata {

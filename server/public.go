@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// mostPublicStreams is how many streams may be open in all that need no key: watches of health, and reflection.
+	// mostPublicStreams is how many streams that need no key may be open in total: watches of health, and reflection.
 	mostPublicStreams = 1000
 	// mostPublicStreamsOfOne is how many of them one address may have open.
 	mostPublicStreamsOfOne = 100
@@ -21,7 +21,7 @@ var errPublicStreams = fault.New(fault.Quota, "TOO_MANY_PUBLIC_STREAMS",
 	"Too many streams that need no key are open, from this address (%d at most) or in all (%d at most); end one first.",
 	mostPublicStreamsOfOne, mostPublicStreams)
 
-// publicStreams bounds the streams that need no key: nobody answers for them, so they may not add up.
+// publicStreams bounds the streams that need no key. No key is accountable for them, so their number must be limited.
 type publicStreams struct {
 	mutex sync.Mutex
 	all   int
@@ -30,7 +30,7 @@ type publicStreams struct {
 
 func newPublicStreams() *publicStreams { return &publicStreams{of: make(map[string]int)} }
 
-// enter counts a stream of the context's peer, or refuses it. leave must be called once it has ended.
+// enter counts a stream of the context's peer, or refuses it. leave must be called once the stream has ended.
 func (p *publicStreams) enter(ctx context.Context) (leave func(), _ error) {
 	host := hostOf(ctx)
 	p.mutex.Lock()
@@ -52,7 +52,7 @@ func (p *publicStreams) leave(host string) {
 	}
 }
 
-// hostOf gives the address of the context's peer without its port.
+// hostOf returns the address of the context's peer without its port.
 func hostOf(ctx context.Context) string {
 	from, ok := peer.FromContext(ctx)
 	if !ok || from.Addr == nil {

@@ -17,7 +17,8 @@ import (
 	"openintent/server/jsonform"
 )
 
-// readQuery reads a query and refuses it by name where it is wrong. What it returns holds known keys only.
+// readQuery reads a query and refuses a wrong one, naming the bad keys. The values that it returns hold known keys
+// only.
 func (r *route) readQuery(raw string, compatibility bool) (url.Values, error) {
 	if raw == "" {
 		return url.Values{}, nil
@@ -39,7 +40,8 @@ func (r *route) readQuery(raw string, compatibility bool) (url.Values, error) {
 	return values, nil
 }
 
-// acceptClientForms takes unknown keys away, as existing clients need it, and gives a log entry's type the RFC's name.
+// acceptClientForms removes unknown keys, as existing clients need it, and replaces the type that they use for a
+// message's log entry by the RFC's.
 func (r *route) acceptClientForms(values url.Values) {
 	for key := range values {
 		if r.parameters[key] == nil {
@@ -59,7 +61,7 @@ func (r *route) acceptClientForms(values url.Values) {
 func parseQuery(raw string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, fault.BadField("query", "is malformed: keys and values must be percent-encoded and parted by &.").
+		return nil, fault.BadField("query", "is malformed: keys and values must be percent-encoded and separated by &.").
 			Because(err)
 	}
 	return values, nil
@@ -83,8 +85,8 @@ func refuseUnknownKeys(values url.Values, known func(key string) bool) error {
 	return invalidFields(unknown)
 }
 
-// setParameters fills a request's fields from a query and says what is wrong with each value. Keys that are no fields
-// are passed over. A list is given by repeating its key or with commas.
+// setParameters fills a request's fields from a query and returns what is wrong with each value. It skips keys that
+// are not fields. A list is given by repeating its key or with commas.
 func setParameters(request protoreflect.Message, values url.Values) (wrong []fault.Field) {
 	for key, texts := range values {
 		field := request.Descriptor().Fields().ByName(protoreflect.Name(key))
@@ -126,7 +128,7 @@ func setParameter(request protoreflect.Message, field protoreflect.FieldDescript
 	return ""
 }
 
-// queryParser fills requests for the generated code, from queries that readQuery let through.
+// queryParser fills requests for the generated code, from queries that readQuery has accepted.
 type queryParser struct{}
 
 // Parse fills the message.

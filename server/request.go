@@ -23,25 +23,26 @@ import (
 )
 
 const (
-	// bodyTimeout bounds how long a client may take over a body, and firstBuffer what is kept for it before it comes.
+	// bodyTimeout bounds how long a client may take to send a body, and firstBuffer bounds the buffer that is kept
+	// for it before it arrives.
 	bodyTimeout = requestTimeout
 	firstBuffer = 64 << 10
-	// drainBytes and drainTimeout bound how much of a body that is too large is read and thrown away.
+	// drainBytes and drainTimeout bound how much of a body that is too large is read and discarded.
 	drainBytes   = 4 << 20
 	drainTimeout = 5 * time.Second
 )
 
-// errNothingToChange is the refusal of an update that names no field. Without it the generated code would make a mask
-// of it that means something else.
+// errNothingToChange refuses an update that names no field. Otherwise the generated code would make an update mask of
+// it that means something else.
 var errNothingToChange = fault.New(fault.Invalid, "NOTHING_TO_CHANGE",
 	"The body must be a JSON object that names at least one field to change.")
 
-// errBodyEncoded is the refusal of a body that is compressed. Read as it is, it would be no JSON.
+// errBodyEncoded refuses a body that is compressed. Taken literally, such a body is not JSON.
 var errBodyEncoded = fault.New(fault.Invalid, "BODY_ENCODED",
 	"The body is compressed or otherwise encoded; send it as it is, without Content-Encoding.")
 
-// prepare checks the path's parameters and the query, and reads the body, before the generated code runs. A refusal is
-// answered from here, in full.
+// prepare checks the path's parameters and the query, and reads the body, before the generated code runs. It answers
+// a refusal itself, in full.
 func (g *gateway) prepare(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, parameters map[string]string) {
 		pattern, _ := runtime.HTTPPattern(r.Context())
@@ -54,7 +55,7 @@ func (g *gateway) prepare(next runtime.HandlerFunc) runtime.HandlerFunc {
 		err := checkPath(parameters)
 		if err == nil {
 			r.Form, err = route.readQuery(r.URL.RawQuery, call.compatibility)
-			r.PostForm = r.Form // The generated code parses neither again.
+			r.PostForm = r.Form // The generated code parses neither of them again.
 			call.query = r.Form
 		}
 		if err == nil {
@@ -68,7 +69,7 @@ func (g *gateway) prepare(next runtime.HandlerFunc) runtime.HandlerFunc {
 	}
 }
 
-// checkPath refuses what no id or name can be and the database could not look up.
+// checkPath refuses parameters that cannot be an id or a name, and that the database could not look up.
 func checkPath(parameters map[string]string) error {
 	for name, value := range parameters {
 		if value == "" {
@@ -81,7 +82,7 @@ func checkPath(parameters map[string]string) error {
 	return nil
 }
 
-// textProblem says why a text of a path or a query cannot be one, or "".
+// textProblem returns why a text of a path or a query cannot be valid, or "".
 func textProblem(text string) string {
 	switch {
 	case !utf8.ValidString(text):
@@ -92,7 +93,7 @@ func textProblem(text string) string {
 	return ""
 }
 
-// readBody reads the request's body and makes of it what the generated code is to read.
+// readBody reads the request's body and prepares it for the generated code.
 func (g *gateway) readBody(
 	w http.ResponseWriter, r *http.Request, route *route, parameters map[string]string, call *restCall,
 ) (io.ReadCloser, error) {
@@ -113,7 +114,7 @@ func (g *gateway) readBody(
 	return body.forUpdate(route)
 }
 
-// readAll reads the body, as far as there is memory for it on the caller's account.
+// readAll reads the body, as far as the caller's account has memory for it.
 func (g *gateway) readAll(w http.ResponseWriter, r *http.Request, account *account) ([]byte, error) {
 	tooLarge := fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is larger than %d bytes, the most that is taken.",
 		g.options.MaxBodyBytes)
@@ -128,7 +129,7 @@ func (g *gateway) readAll(w http.ResponseWriter, r *http.Request, account *accou
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	held := heldBody{account: account}
 	defer held.release()
-	// A length is only a promise: the buffer grows with what comes.
+	// A Content-Length is only a promise: the buffer grows with what arrives.
 	buffer := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), firstBuffer)+bytes.MinRead))
 	if _, err := buffer.ReadFrom(held.reader(io.LimitReader(r.Body, g.options.MaxBodyBytes+1))); err != nil {
 		return nil, incompleteBody(err)
@@ -152,7 +153,7 @@ func incompleteBody(err error) error {
 	return fault.BadField(jsonform.Body, "ended before it was complete.").Because(err)
 }
 
-// heldBody counts a body that is being read on the caller's account.
+// heldBody counts a body on the caller's account while it is read.
 type heldBody struct {
 	account *account
 	from    io.Reader
@@ -164,7 +165,7 @@ func (h *heldBody) reader(from io.Reader) io.Reader {
 	return h
 }
 
-// Read reads and counts, and refuses what there is no memory for.
+// Read reads and counts, and refuses the body when there is no memory left for it.
 func (h *heldBody) Read(into []byte) (int, error) {
 	n, err := h.from.Read(into)
 	if n == 0 || h.account == nil {
@@ -183,8 +184,9 @@ func (h *heldBody) release() {
 	}
 }
 
-// drain reads on in a body that is refused, within bounds: a client that writes all of it before it reads would find the
-// connection cut, and never see why. A deadline that was missed stays, so that nothing waits for the rest any more.
+// drain continues to read a refused body, within bounds. A client that writes all of its body before it reads would
+// otherwise find the connection cut and never see the refusal. A deadline that has passed stays set, so that nothing
+// waits for the rest any more.
 func drain(control *http.ResponseController, body io.Reader) {
 	_ = control.SetReadDeadline(time.Now().Add(drainTimeout))
 	if _, err := io.CopyN(io.Discard, body, drainBytes); errors.Is(err, io.EOF) {
@@ -192,8 +194,8 @@ func drain(control *http.ResponseController, body io.Reader) {
 	}
 }
 
-// requestBody is a request's body, with what is needed to decode it well. The generated code only sees a reader and
-// gives it to the marshaler, which recognizes it.
+// requestBody is a request's body, with what is needed to decode it well. The generated code sees only a reader and
+// passes it to the marshaler, which recognizes it.
 type requestBody struct {
 	*bytes.Reader
 	text       []byte
@@ -218,7 +220,7 @@ func (b *requestBody) decode(into proto.Message) error {
 	return b.agreesWithPath(into.ProtoReflect())
 }
 
-// agreesWithPath refuses a field that the path has too, with another value.
+// agreesWithPath refuses a body whose field has another value than the same field in the path.
 func (b *requestBody) agreesWithPath(message protoreflect.Message) error {
 	for name, value := range b.parameters {
 		own := fieldOf(name)
@@ -231,12 +233,12 @@ func (b *requestBody) agreesWithPath(message protoreflect.Message) error {
 	return nil
 }
 
-// fieldOf gives the field of the body that a path's parameter names: id for {channel.id}.
+// fieldOf returns the body's field that a path's parameter names: id for {channel.id}.
 func fieldOf(parameter string) string { return parameter[strings.LastIndexByte(parameter, '.')+1:] }
 
-// forUpdate checks the body of an update and gives it on reduced to what it changes: the generated code derives the
-// update mask from it, and would refuse unknown fields where they are to be ignored, take {} in a field for a change,
-// and count the path's own field as one.
+// forUpdate checks the body of an update and reduces it to what it changes. The generated code derives the update
+// mask from the body. From the full body it would refuse unknown fields that are to be ignored, count {} in a field
+// as a change, and count the path's own field as one.
 func (b *requestBody) forUpdate(route *route) (io.ReadCloser, error) {
 	if len(bytes.TrimSpace(b.text)) == 0 {
 		return nil, errNothingToChange
@@ -257,8 +259,8 @@ func (b *requestBody) forUpdate(route *route) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(changes)), nil
 }
 
-// refuseNullLists refuses a null where a list would be replaced: elsewhere null means unset, and nobody empties a list
-// by sending a whole object with what it does not know as null.
+// refuseNullLists refuses a null in place of a list. Elsewhere null means unset, and a client must not empty a list
+// by sending a whole object whose unknown parts are null.
 func refuseNullLists(text []byte, message protoreflect.MessageDescriptor) error {
 	for key, value := range jsonvalue.Members(text) {
 		field := message.Fields().ByName(protoreflect.Name(key))
@@ -269,8 +271,8 @@ func refuseNullLists(text []byte, message protoreflect.MessageDescriptor) error 
 	return nil
 }
 
-// changesIn copies an object without its unknown members, its empty messages and those that the path names, and tells
-// whether anything is left.
+// changesIn copies an object without its unknown members, its empty messages and the members that the path names. It
+// also reports whether anything is left.
 func changesIn(
 	text []byte, message protoreflect.MessageDescriptor, parameters map[string]string,
 ) (changes []byte, left bool) {
@@ -304,7 +306,7 @@ func isWellKnown(message protoreflect.MessageDescriptor) bool {
 	return message.FullName().Parent() == "google.protobuf"
 }
 
-// marshaler is the contract's JSON form as the gateway wants it.
+// marshaler adapts the contract's JSON form to the gateway.
 type marshaler struct{}
 
 var _ runtime.Marshaler = marshaler{}
@@ -312,7 +314,7 @@ var _ runtime.Marshaler = marshaler{}
 // ContentType is always JSON; problems set their own.
 func (marshaler) ContentType(any) string { return "application/json" }
 
-// Marshal gives the JSON of a message or a list of messages.
+// Marshal returns the JSON of a message or a list of messages.
 func (marshaler) Marshal(value any) ([]byte, error) { return jsonform.Encode(value) }
 
 // Unmarshal reads JSON that was checked before.
@@ -327,8 +329,8 @@ func (marshaler) Unmarshal(text []byte, into any) error {
 	return nil
 }
 
-// NewDecoder gives a decoder of one request's body. Its errors are also kept in the call, for fail. They are never
-// io.EOF, which the generated code would pass over.
+// NewDecoder returns a decoder of one request's body. It also keeps its errors in the call, for fail. They are never
+// io.EOF, which the generated code would ignore.
 func (m marshaler) NewDecoder(from io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(into any) error {
 		if body, ok := from.(*requestBody); ok {
@@ -347,7 +349,7 @@ func (m marshaler) NewDecoder(from io.Reader) runtime.Decoder {
 	})
 }
 
-// NewEncoder writes the JSON of messages.
+// NewEncoder returns a writer of messages' JSON.
 func (m marshaler) NewEncoder(to io.Writer) runtime.Encoder {
 	return runtime.EncoderFunc(func(value any) error {
 		text, err := m.Marshal(value)
@@ -361,7 +363,7 @@ func (m marshaler) NewEncoder(to io.Writer) runtime.Encoder {
 
 var errNoMessage = errors.New("the gateway decodes into messages only")
 
-// messageAt gives the message that the generated code wants filled: a message, or a nil field for one.
+// messageAt returns the message that the generated code wants filled: a message, or a nil field for one.
 func messageAt(into any) (proto.Message, error) {
 	if message, ok := into.(proto.Message); ok {
 		return message, nil
@@ -380,7 +382,7 @@ func messageAt(into any) (proto.Message, error) {
 	return message, nil
 }
 
-// acceptEventType turns the name that existing clients have for a message's log entry into the RFC's.
+// acceptEventType replaces the name that existing clients have for a message's log entry by the RFC's.
 func acceptEventType(message proto.Message) {
 	if event, ok := message.(*openintentv1.AppendEventRequest); ok && event.GetEventType() == clientEventType {
 		event.EventType = messageEventType

@@ -62,7 +62,7 @@ func TestBadQueriesAreRefusedByName(t *testing.T) {
 		{"GET", "/v1/intents/i/events?since=now", "since", "must be an RFC 3339 time such as 2026-02-13T10:00:00Z."},
 		{"GET", "/v1/channels/c/messages?to=%00", "to", "may not contain U+0000."},
 		{"GET", "/v1/channels/c/messages?to=%FF", "to", "must be UTF-8 under its escapes."},
-		{"GET", "/v1/channels/c/messages?a=%zz", "query", "is malformed: keys and values must be percent-encoded and parted by &."},
+		{"GET", "/v1/channels/c/messages?a=%zz", "query", "is malformed: keys and values must be percent-encoded and separated by &."},
 		{"GET", "/v1/channels/%00", "channel_id", "may not contain U+0000."},
 		{"GET", "/v1/channels/%FF", "channel_id", "must be UTF-8 under its escapes."},
 	} {
@@ -112,7 +112,7 @@ func TestBodiesOverTheBound(t *testing.T) {
 	require.Equal(t, "BODY_TOO_LARGE", problem["reason"])
 	require.Equal(t, "RESOURCE_EXHAUSTED", problem["code"])
 
-	// The same without a Content-Length.
+	// This body has no Content-Length.
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/channels/c/messages", unsized{strings.NewReader(large)})
 	require.NoError(t, err)
 	request.Header.Set("X-API-Key", "open")
@@ -123,10 +123,10 @@ func TestBodiesOverTheBound(t *testing.T) {
 	require.Nil(t, r.received())
 }
 
-// A client that writes its whole request before it reads must see the refusal, and its connection stays good.
+// A client that writes its whole request before it reads must see the refusal, and its connection stays usable.
 func TestABodyOverTheBoundIsTakenBeforeItIsRefused(t *testing.T) {
 	r := newREST(t)
-	body := strings.Repeat("x", 1<<20) // more than net/http itself would take
+	body := strings.Repeat("x", 1<<20) // more than net/http itself would read
 	for name, framed := range map[string]string{
 		"sized":   fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body),
 		"chunked": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body),
@@ -143,7 +143,7 @@ func TestABodyOverTheBoundIsTakenBeforeItIsRefused(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, response.Body.Close())
 				require.Equal(t, 413, response.StatusCode)
-				require.False(t, response.Close, "the rest of the body is not in the way")
+				require.False(t, response.Close, "the rest of the body does not block the connection")
 			}
 		})
 	}
@@ -158,7 +158,7 @@ func TestOnlySoMuchOfABodyOverTheBoundIsTaken(t *testing.T) {
 	response, err := http.ReadResponse(answers, nil)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
-	require.Equal(t, 413, response.StatusCode, "a client that asks is refused at once")
+	require.Equal(t, 413, response.StatusCode, "a client that asks first is refused before it sends the body")
 
 	taken := &endless{}
 	drain(http.NewResponseController(httptest.NewRecorder()), taken)
@@ -176,7 +176,7 @@ func (r *rest) connect(t *testing.T) (net.Conn, *bufio.Reader) {
 	return connection, bufio.NewReader(connection)
 }
 
-// endless is a body without an end; it counts what was taken of it.
+// endless is a body without an end; it counts how much of it was read.
 type endless struct{ bytes int }
 
 func (e *endless) Read(into []byte) (int, error) {

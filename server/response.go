@@ -13,13 +13,13 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Names for a message's entry in the event log: the RFC's, and the one that existing clients read.
+// These are the names of a message's entry in the event log: the RFC's, and the one that existing clients read.
 const (
 	messageEventType = "channel_message"
 	clientEventType  = "channel.message"
 )
 
-// creations are the methods that make something new and so answer 201.
+// creations are the methods that create something and so answer 201.
 var creations = map[string]bool{
 	openintentv1.IntentService_CreateIntent_FullMethodName:             true,
 	openintentv1.IntentService_AssignAgent_FullMethodName:              true,
@@ -46,7 +46,7 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	case *openintentv1.ListMessagesResponse:
-		if len(message.GetMessages()) > 0 { // after an empty page there is nothing yet
+		if len(message.GetMessages()) > 0 { // an empty page has nothing after it yet
 			linkNextPage(w, restCallFrom(ctx), "since", message.GetNextSince())
 		}
 	case interface{ GetNextCursor() string }:
@@ -60,7 +60,7 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 	return nil
 }
 
-// linkNextPage tells where what follows on a page is: at the same query, with the cursor as the parameter.
+// linkNextPage sets the link to the next page: the same query, with the cursor as the parameter.
 func linkNextPage(w http.ResponseWriter, call *restCall, parameter, cursor string) {
 	if cursor == "" {
 		return
@@ -77,7 +77,7 @@ func linkNextPage(w http.ResponseWriter, call *restCall, parameter, cursor strin
 }
 
 // rewriteResponse gives existing clients the forms that they read: agents as a bare array, and the log entry of a
-// message under the name they know. Everybody else gets the response as it is.
+// message under the name that they know. All other clients get the response unchanged.
 func rewriteResponse(ctx context.Context, response proto.Message) (any, error) {
 	if response == nil || !restCallFrom(ctx).compatibility {
 		return response, nil
@@ -100,7 +100,7 @@ type agentList struct {
 	*openintentv1.ListAgentsResponse
 }
 
-// XXX_ResponseBody is where the gateway looks for a body that is not the whole response.
+// XXX_ResponseBody is the method in which the gateway looks for a body that is not the whole response.
 func (l agentList) XXX_ResponseBody() any { return l.GetAgents() }
 
 // eventList has the events as its body, under the names that existing clients know.
@@ -108,7 +108,7 @@ type eventList struct {
 	events interface{ GetEvents() []*openintentv1.Event }
 }
 
-// XXX_ResponseBody is where the gateway looks for a body that is not the whole response.
+// XXX_ResponseBody is the method in which the gateway looks for a body that is not the whole response.
 func (l eventList) XXX_ResponseBody() any {
 	events := make([]*openintentv1.Event, 0, len(l.events.GetEvents()))
 	for _, event := range l.events.GetEvents() {
@@ -117,7 +117,8 @@ func (l eventList) XXX_ResponseBody() any {
 	return events
 }
 
-// clientEvent is an event under the name that existing clients know. The original stays as it is; others may hold it.
+// clientEvent returns an event under the name that existing clients know. It copies the event, because others may
+// hold the original.
 func clientEvent(event *openintentv1.Event) *openintentv1.Event {
 	if event.GetEventType() != messageEventType {
 		return event

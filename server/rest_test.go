@@ -19,10 +19,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// answer is what a test lets a method do.
+// answer is what a test makes a method do.
 type answer func(ctx context.Context, request proto.Message) (proto.Message, error)
 
-// rest is the REST face with our interceptors before methods that tests script.
+// rest is the REST face with our interceptors in front of methods that tests script.
 type rest struct {
 	url     string
 	log     *lockedBuffer
@@ -39,7 +39,7 @@ type rest struct {
 
 func newREST(t *testing.T) *rest { return newRESTThatPings(t, patience) }
 
-// newRESTThatPings is newREST whose quiet streams are kept alive so often.
+// newRESTThatPings is newREST with this interval between the comments of quiet streams.
 func newRESTThatPings(t *testing.T, keepAlive time.Duration) *rest {
 	r := &rest{metrics: newMetrics(), log: &lockedBuffer{}, service: &scriptedMessages{}, answers: make(map[string]answer)}
 	r.durable = &scriptedSubscriptions{}
@@ -90,12 +90,12 @@ func registerUnimplemented(registrar grpc.ServiceRegistrar) {
 	openintentv1.RegisterChannelServiceServer(registrar, openintentv1.UnimplementedChannelServiceServer{})
 }
 
-// gives lets a method answer with a response.
+// gives makes a method answer with a response.
 func (r *rest) gives(method string, response proto.Message) {
 	r.does(method, func(context.Context, proto.Message) (proto.Message, error) { return response, nil })
 }
 
-// fails lets a method end with an error.
+// fails makes a method end with an error.
 func (r *rest) fails(method string, err error) {
 	r.does(method, func(context.Context, proto.Message) (proto.Message, error) { return nil, err })
 }
@@ -106,14 +106,14 @@ func (r *rest) does(method string, script answer) {
 	r.answers[method] = script
 }
 
-// received is the last request that reached a method.
+// received returns the last request that reached a method.
 func (r *rest) received() proto.Message {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.last
 }
 
-// reply is an HTTP response that was read.
+// reply is an HTTP response that was read to its end.
 type reply struct {
 	status int
 	header http.Header
@@ -160,7 +160,7 @@ func problemOf(t *testing.T, got reply, status int) map[string]any {
 	return problem
 }
 
-// badFields gives the fields that a problem names, with their descriptions.
+// badFields returns the fields that a problem names, with their descriptions.
 func badFields(problem map[string]any) map[string]string {
 	fields := make(map[string]string)
 	for _, each := range problem["errors"].([]any) {

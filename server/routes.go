@@ -14,24 +14,24 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// route is one HTTP binding of a method, as its annotation says.
+// route is one HTTP binding of a method, as its annotation declares it.
 type route struct {
 	verb string
-	// segments are the path's, of which a parameter is in braces: "v1", "channels", "{channel_id}".
+	// segments are the path's segments, parameters in braces: "v1", "channels", "{channel_id}".
 	segments []string
 	// input is the request's type.
 	input protoreflect.MessageType
-	// body is the request's field that the body is, "*" for the whole request, or empty when there is no body.
+	// body is the request's field that the body fills, "*" for the whole request, or empty when there is no body.
 	body string
 	// parameters are the query keys, by name.
 	parameters map[string]protoreflect.FieldDescriptor
 }
 
-// routes are all bindings of the contract, in the order of the protos, so that /events/verify lies after
+// routes are all bindings of the contract, in the order of the protos. So /events/verify comes after
 // /events/{event_id} and, as in the gateway, the later one wins.
 type routes struct {
 	all []*route
-	// byPattern finds a route by its verb and path, parameters as "*".
+	// byPattern finds a route by its verb and its path with every parameter as "*".
 	byPattern map[string]*route
 }
 
@@ -89,7 +89,7 @@ func (t *routes) add(method protoreflect.MethodDescriptor, binding *annotations.
 	return nil
 }
 
-// addParameters makes every field that is not in the path a query key. A request with a body has none.
+// addParameters makes every field that is not in the path a query key. A request with a body has no query keys.
 func (r *route) addParameters() {
 	fields := r.input.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -116,7 +116,7 @@ func verbAndPath(binding *annotations.HttpRule) (verb, path string) {
 	return "", ""
 }
 
-// patternOf writes a path as the gateway prints its patterns: /v1/channels/{channel_id=*}.
+// patternOf writes a path as the gateway writes its patterns: /v1/channels/{channel_id=*}.
 func patternOf(segments []string) string {
 	var out strings.Builder
 	for _, segment := range segments {
@@ -129,13 +129,13 @@ func patternOf(segments []string) string {
 	return out.String()
 }
 
-// find gives the route of a verb and one of the gateway's patterns.
+// find returns the route of a verb and one of the gateway's patterns.
 func (t *routes) find(verb, pattern string) (*route, bool) {
 	r, ok := t.byPattern[verb+" "+pattern]
 	return r, ok
 }
 
-// allowed lists the verbs that a path answers to, sorted; none for an unknown path.
+// allowed lists the verbs that a path answers to, sorted; the list is empty for an unknown path.
 func (t *routes) allowed(path string) []string {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	var verbs []string

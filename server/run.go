@@ -18,17 +18,17 @@ import (
 	"openintent/database"
 )
 
-// Addresses are where a running server listens.
+// Addresses are the addresses on which a running server listens.
 type Addresses struct {
 	HTTP string
 	GRPC string
-	// DevelopmentKey is true when no keys were configured and DevelopmentKey serves.
+	// DevelopmentKey is true when no keys were configured and the server accepts DevelopmentKey.
 	DevelopmentKey bool
 }
 
-// Run serves until the context ends and then stops, within cfg.StopTimeout. It calls ready (which may be nil) once both
-// ports answer. An error before that is a refusal to start, a sentence for the operator; one after it is a port or a
-// room that failed. A stop that had to cut calls off is logged and is no error.
+// Run serves until the context ends and then stops, within cfg.StopTimeout. It calls ready (which may be nil) once
+// both ports answer. An error before that is a refusal to start, in a sentence for the operator; an error after it
+// means that a port or a room failed. A stop that had to cut calls off is logged and is not an error.
 func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err := cfg.validate(); err != nil {
 		return err
@@ -95,15 +95,16 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 
 // services are what the server serves: the rooms.
 type services interface {
-	// register makes the services answer; both the gRPC server and the in-process connection are registrars.
+	// register adds the services to a registrar: the gRPC server or the in-process connection.
 	register(registrar grpc.ServiceRegistrar)
 	// start begins the services' own work.
 	start()
-	// stop ends it and waits, at most until the context ends. No call runs any more by then, unless it was cut off.
+	// stop ends that work and waits for it, at most until the context ends. When stop is called, no call is running
+	// any more except those that were cut off.
 	stop(ctx context.Context) error
 }
 
-// server is what runs between start and stop.
+// server is what exists between start and stop.
 type server struct {
 	cfg      Config
 	logger   *slog.Logger
@@ -115,7 +116,7 @@ type server struct {
 	stopNow context.CancelFunc
 }
 
-// newServer puts both faces before the services. Nothing runs yet.
+// newServer puts both faces in front of the services. Nothing runs yet.
 func newServer(
 	cfg Config, db *database.DB, services services, keys *Keys, encryption *tls.Config, metrics *metrics,
 	logger *slog.Logger,
@@ -158,14 +159,14 @@ func newServer(
 	return s, nil
 }
 
-// end ends what a server has from the beginning on, whether or not it ever served: the interceptors' context, and the
+// end ends what a server has from the beginning, whether or not it ever served: the interceptors' context, and the
 // goroutines of the gRPC server.
 func (s *server) end() {
 	s.stopNow()
 	s.grpc.Stop()
 }
 
-// serve starts the services and both ports. The channel tells when a port fails by itself.
+// serve starts the services and both ports. The channel reports a port that fails by itself.
 func (s *server) serve(httpListener, grpcListener net.Listener) (failed <-chan error) {
 	s.services.start()
 	failures := make(chan error, 2)
@@ -186,7 +187,7 @@ func (s *server) serve(httpListener, grpcListener net.Listener) (failed <-chan e
 	return failures
 }
 
-// stop ends calls and then the services' own work. Three quarters of the time belong to the calls.
+// stop ends calls first and then the services' own work. The calls may use three quarters of the time.
 func (s *server) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
 	defer cancel()
@@ -211,14 +212,14 @@ func (s *server) stopGRPC(ctx context.Context) {
 	select {
 	case <-drained:
 	case <-ctx.Done():
-		s.logger.Warn("gRPC calls were still running at the end of the stop; they are cut off")
+		s.logger.Warn("gRPC calls were still running at the end of the stop and are cut off")
 		s.grpc.Stop()
 	}
 }
 
 func (s *server) stopHTTP(ctx context.Context) {
 	if err := s.http.Shutdown(ctx); err != nil {
-		s.logger.Warn("REST calls were still running at the end of the stop; they are cut off")
+		s.logger.Warn("REST calls were still running at the end of the stop and are cut off")
 		_ = s.http.Close()
 	}
 }

@@ -34,7 +34,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// testConfig is a server on free ports and a database of its own.
+// testConfig is the configuration of a server on free ports with its own database.
 func testConfig(t *testing.T) Config {
 	cfg := DefaultConfig()
 	cfg.HTTPAddr, cfg.GRPCAddr = "127.0.0.1:0", "127.0.0.1:0"
@@ -77,7 +77,7 @@ func (r *running) stop(t *testing.T) {
 	}
 }
 
-// get asks over REST, on a connection of its own.
+// get makes a REST request on a new connection.
 func get(t *testing.T, client *http.Client, url string) (status int, body string) {
 	request, err := http.NewRequestWithContext(as(t), http.MethodGet, url, nil)
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestHangupReadsTheKeyFileAgain(t *testing.T) {
 	}
 }
 
-// stubbornServices have one call that does not end by itself, and tell when they are stopped.
+// stubbornServices have one call that does not end by itself, and record when they are stopped.
 type stubbornServices struct {
 	openintentv1.UnimplementedMessageServiceServer
 	entered chan struct{}
@@ -271,7 +271,7 @@ func (s *stubbornServices) stop(context.Context) error {
 	return nil
 }
 
-// startStubborn serves stubborn services with one call under way on each face.
+// startStubborn serves stubborn services with one running call on each face.
 func startStubborn(t *testing.T, timeout time.Duration) (server *server, services *stubbornServices, outcomes chan error) {
 	cfg := testConfig(t)
 	cfg.StopTimeout = timeout
@@ -347,7 +347,7 @@ func TestAStopCutsOffCallsThatDoNotEnd(t *testing.T) {
 	require.Error(t, <-outcomes)
 	require.Error(t, <-outcomes)
 	<-services.stopped
-	require.Contains(t, server.cfg.Log.(*lockedBuffer).String(), "they are cut off")
+	require.Contains(t, server.cfg.Log.(*lockedBuffer).String(), "are cut off")
 }
 
 func TestReadyzFollowsTheDatabase(t *testing.T) {

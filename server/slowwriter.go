@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// writeTimeout is how long a client may take over writePiece bytes of an answer.
+	// writeTimeout is how long a client may take to read writePiece bytes of an answer.
 	writeTimeout = 30 * time.Second
 	writePiece   = 256 << 10
 )
 
-// boundTimes bounds how long a client may take over a request's body and over each piece of the answer. What it bounds is
-// the network alone: a call may wait as long as it likes before it answers.
+// boundTimes bounds how long a client may take to send a request's body and to read each piece of the answer. It
+// bounds the network alone: a call may wait as long as it likes before it answers.
 func boundTimes(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -21,14 +21,14 @@ func boundTimes(next http.Handler) http.Handler {
 			_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
 		}
 		writer := &slowWriter{ResponseWriter: w, control: control}
-		if r.ProtoMajor == 1 { // A deadline of an earlier request may have passed. HTTP/2 has one for each stream, which would end it.
+		if r.ProtoMajor == 1 { // An earlier request's deadline may have passed. HTTP/2 has one for each stream; setting it would end the stream.
 			writer.extend()
 		}
 		next.ServeHTTP(writer, r)
 	})
 }
 
-// slowWriter gives each piece of an answer a deadline of its own. A client that takes no more is cut off.
+// slowWriter sets a deadline for each piece of an answer. A client that stops reading is cut off.
 type slowWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -55,5 +55,5 @@ func (w *slowWriter) Write(data []byte) (written int, err error) {
 	}
 }
 
-// Unwrap gives flushing and deadlines to http.ResponseController.
+// Unwrap lets http.ResponseController flush and set deadlines.
 func (w *slowWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

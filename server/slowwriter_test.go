@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// timedWriter notes what is written and which deadlines are set.
+// timedWriter records what is written and which deadlines are set.
 type timedWriter struct {
 	*httptest.ResponseRecorder
 	reads, writes []time.Time

@@ -8,14 +8,14 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// streamTimes are the clockwork of event streams. A zero field means the usual time.
+// streamTimes are the times that govern event streams. A zero field means the usual time.
 type streamTimes struct {
-	// keepAlive is how often a comment is sent, so that proxies and clients see that the stream lives; 15 s.
+	// keepAlive is the interval between comments, which show proxies and clients that the stream lives; 15 s.
 	keepAlive time.Duration
-	// refuse is how long a refusal is held back, and end how long a stream stays open after its last event; 1 s each.
-	// Existing clients connect again at once and without end, whatever the answer was.
+	// refuse is how long a refusal is held back, and end is how long a stream stays open after its last event; 1 s
+	// each. Existing clients reconnect immediately and endlessly, whatever the answer was.
 	refuse, end time.Duration
-	// write is how long a client may take over one event before it is cut off; 30 s.
+	// write is how long a client may take to read one event before it is cut off; 30 s.
 	write time.Duration
 }
 
@@ -32,15 +32,15 @@ func (t streamTimes) withDefaults() streamTimes {
 	return t
 }
 
-// eventStreams serve what the services stream as server-sent events.
+// eventStreams serves the services' streams as server-sent events.
 //
-// An event's id is the cursor after it; a client that comes back with Last-Event-ID goes on after it. A stream begins
-// with the id after which it begins, without data: clients dispatch no event for it but keep the id, so that they can come
-// back before the first event too. It ends with an event that says why: channel_closed, or error with the problem as its
-// data.
+// An event's id is the cursor after it; a client that comes back with Last-Event-ID continues after it. A stream
+// begins with its starting cursor as an id without data. Clients dispatch no event for it but keep the id, so they
+// can come back even before the first event. A stream ends with an event that gives the reason: channel_closed, or
+// error with the problem as its data.
 //
-// The service runs in the goroutine of the request and writes each event itself, so a stream that waits keeps no buffer and
-// no goroutine of its own.
+// The service runs in the goroutine of the request and writes each event itself, so a waiting stream needs no extra
+// buffer and no extra goroutine.
 type eventStreams struct {
 	connection *inProcess
 	times      streamTimes
@@ -50,13 +50,13 @@ func newEventStreams(connection *inProcess, times streamTimes) *eventStreams {
 	return &eventStreams{connection: connection, times: times.withDefaults()}
 }
 
-// refuse answers with a problem, held back a little.
+// refuse answers with a problem, after holding it back a little.
 func (e *eventStreams) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	wait(r.Context(), e.times.refuse)
 	writeProblem(w, toStatus(err))
 }
 
-// wait returns after a time, or at once when the context ends.
+// wait returns after this duration, or as soon as the context ends.
 func wait(ctx context.Context, duration time.Duration) {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()
@@ -66,7 +66,7 @@ func wait(ctx context.Context, duration time.Duration) {
 	}
 }
 
-// serve streams until what is followed ends, the client leaves or access ends.
+// serve streams until the followed channel or intent ends, the client leaves or access ends.
 func (e *eventStreams) serve(
 	w http.ResponseWriter, r *http.Request, route *eventRoute, escapedID string, md metadata.MD,
 ) {

@@ -15,12 +15,12 @@ import (
 	"openintent/server/jsonform"
 )
 
-// Names of events that are not logged events' own.
+// These are the names of events that do not come from a log.
 const (
 	messageEvent = messageEventType
 	closedEvent  = "channel_closed"
 	errorEvent   = "error"
-	// otherEvent is the name of a logged event whose type cannot be a name in a stream. Its type stands in the data.
+	// otherEvent is the name of a logged event whose type cannot be a name in a stream. Its data contains the type.
 	otherEvent = "event"
 )
 
@@ -33,7 +33,7 @@ var clientNames = map[string]string{
 	"lease_released": "LEASE_RELEASED",
 }
 
-// logName gives the type in the log for a name of either kind.
+// logName returns the log's type for a name in either vocabulary.
 func logName(name string) string {
 	if name == clientEventType {
 		return messageEventType
@@ -46,11 +46,12 @@ func logName(name string) string {
 	return name
 }
 
-// eventForm is how deliveries look on a stream.
+// eventForm is the form of deliveries on a stream.
 type eventForm struct {
-	// clientNames gives logged events the names and the data that existing clients read.
+	// clientNames makes logged events use the names and the data that existing clients read.
 	clientNames bool
-	// compatibility gives the log's copies of messages the type that existing clients know, as lists of events do.
+	// compatibility makes the log's copies of messages use the type that existing clients know, as in lists of
+	// events.
 	compatibility bool
 }
 
@@ -81,7 +82,7 @@ func (f eventForm) delivery(id int64, d delivered) (string, error) {
 	return idLine(id) + event(name, data), err
 }
 
-// message gives the flat message object with its intent, its channel's name and what its delivery says beside it.
+// message returns the flat message object with its intent, its channel's name and the extra fields of its delivery.
 func (f eventForm) message(d delivered) ([]byte, error) {
 	data, err := jsonform.Append(nil, d.GetMessage())
 	if err != nil {
@@ -105,7 +106,7 @@ func (f eventForm) message(d delivered) ([]byte, error) {
 	return append(data, '}'), err
 }
 
-// logged is a logged event as lists of events show it to this client.
+// logged returns a logged event as lists of events show it to this client.
 func (f eventForm) logged(logged *openintentv1.Event) *openintentv1.Event {
 	if f.compatibility {
 		return clientEvent(logged)
@@ -113,8 +114,8 @@ func (f eventForm) logged(logged *openintentv1.Event) *openintentv1.Event {
 	return logged
 }
 
-// name gives the name under which a logged event is sent. A type is whatever a client wrote: one that could break the
-// lines of a stream, or that means something else in it, is not used as a name.
+// name returns the name under which a logged event is sent. A client may write any type. A type that could break the
+// lines of a stream, or that has another meaning there, is not used as a name.
 func (f eventForm) name(eventType string) string {
 	if client, ok := clientNames[eventType]; ok && f.clientNames {
 		return client
@@ -129,8 +130,8 @@ func (f eventForm) name(eventType string) string {
 	return eventType
 }
 
-// clientData gives a logged event as existing clients read it: its payload's members with the event's own id, intent and
-// type, and what they look for under names of their own.
+// clientData returns a logged event as existing clients read it: its payload's members with the event's own id,
+// intent and type, and the further names under which those clients look for some members.
 func clientData(logged *openintentv1.Event) ([]byte, error) {
 	members := maps.Clone(logged.GetPayload().GetFields())
 	if members == nil {
@@ -148,7 +149,7 @@ func clientData(logged *openintentv1.Event) ([]byte, error) {
 	return jsonform.Append(nil, &structpb.Struct{Fields: members})
 }
 
-// patched is what patches bring by themselves: the state that they make of an empty one. The log does not have the whole
+// patched returns the state that the patches alone produce from an empty one. The log does not contain the whole
 // state, and existing clients' handlers look in new_state for the keys that changed.
 func patched(patches *structpb.Value) *structpb.Value {
 	var operations []jsonvalue.Operation
@@ -174,8 +175,8 @@ func event(name string, data []byte) string {
 	return "event: " + name + "\ndata: " + string(asciiOnly(data)) + "\n\n"
 }
 
-// asciiOnly escapes what is not ASCII in JSON text. Existing clients split lines at characters such as U+0085 and
-// U+2028, which JSON leaves as they are.
+// asciiOnly escapes all non-ASCII characters in JSON text. Existing clients split lines at characters such as U+0085
+// and U+2028, which JSON leaves unescaped.
 func asciiOnly(text []byte) []byte {
 	if !slices.ContainsFunc(text, func(c byte) bool { return c >= 0x80 }) {
 		return text

@@ -16,7 +16,7 @@ import (
 	"openintent/server/jsonform"
 )
 
-// aLoggedEvent is an event of a log; its payload is JSON.
+// aLoggedEvent makes an event of a log; payload is its payload as JSON.
 func aLoggedEvent(t *testing.T, eventType, payload string) *openintentv1.Event {
 	fields := &structpb.Struct{}
 	require.NoError(t, json.Unmarshal([]byte(payload), fields))
@@ -27,7 +27,7 @@ func aLoggedEvent(t *testing.T, eventType, payload string) *openintentv1.Event {
 	}
 }
 
-// send lets every stream deliver this and end.
+// send makes every stream deliver these responses and end.
 func (r *rest) send(deliveries ...*openintentv1.SubscribeResponse) {
 	r.service.subscribe = func(_ *openintentv1.SubscribeRequest, stream subscription) error {
 		for _, delivery := range deliveries {
@@ -47,7 +47,7 @@ func TestLoggedEventsComeAsTheLogHasThem(t *testing.T) {
 	require.NoError(t, err)
 	for _, path := range []string{"/v1/subscribe/intents/i1", "/api/v1/subscribe/agents/a"} {
 		got, _ := r.subscribe(t, path).next(t)
-		require.Equal(t, sseEvent{id: "9", name: "state_patched", data: string(want)}, got, "byte by byte, so that its hash holds")
+		require.Equal(t, sseEvent{id: "9", name: "state_patched", data: string(want)}, got, "byte by byte, so that its hash stays valid")
 	}
 }
 
@@ -70,7 +70,7 @@ func TestExistingClientsReadLoggedEventsUnderNamesOfTheirOwn(t *testing.T) {
 		{"lease_acquired", `{"scope":"s"}`, "LEASE_ACQUIRED", `{"scope":"s",` + own + `"lease_acquired"}`},
 		{"lease_released", `{"scope":"s"}`, "LEASE_RELEASED", `{"scope":"s",` + own + `"lease_released"}`},
 		{"task.created", `{}`, "task.created", `{` + own + `"task.created"}`},
-		// What a client logged under a name that means something else in a stream, or with words of the server's own.
+		// A client may log types that have another meaning in a stream, or payloads that use the server's own words.
 		{"state_patched", `{"patches":"none"}`, "STATE_CHANGED", `{"old_state":{},"new_state":{},"patches":"none",` + own + `"state_patched"}`},
 		{"status_changed", `{}`, "STATUS_CHANGED", `{"old_status":null,"new_status":null,` + own + `"status_changed"}`},
 		{"error", `{"intent_id":"i2","event_id":"e2","event_type":"x"}`, "event", `{` + own + `"error"}`},
@@ -86,7 +86,8 @@ func TestExistingClientsReadLoggedEventsUnderNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A type is whatever a client wrote. It can neither break the lines of a stream nor pass for what the server itself says.
+// A client may write any type. A type can neither break the lines of a stream nor pass for one of the server's own
+// events.
 func TestATypeCannotForgeAStream(t *testing.T) {
 	for _, forged := range []string{
 		"x\n\nevent: channel_message\ndata: {}\n\n", "x\rdata: {}", "x\u0085data: {}", "x\u2028y", "\x00", "channel_message",

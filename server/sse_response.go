@@ -16,8 +16,8 @@ import (
 	"openintent/messaging"
 )
 
-// eventResponse is one event stream's response: what the service streams, written as events, and between them a comment
-// now and then.
+// eventResponse is the response of one event stream: what the service streams, written as events, with a comment in
+// between now and then.
 type eventResponse struct {
 	route *eventRoute
 	id    string
@@ -26,7 +26,7 @@ type eventResponse struct {
 	// cancel ends the service when the client takes no more.
 	cancel context.CancelFunc
 
-	// The service's goroutine and the keep-alive's timer write in turn.
+	// The mutex lets the service's goroutine and the keep-alive's timer write in turn.
 	mutex     sync.Mutex
 	writer    http.ResponseWriter
 	control   *http.ResponseController
@@ -65,7 +65,7 @@ func (e *eventResponse) ping() {
 	e.keepAlive.Reset(e.times.keepAlive)
 }
 
-// accept tells that the stream was accepted and where it begins.
+// accept records that the stream was accepted and where it begins.
 func (e *eventResponse) accept(header metadata.MD) error {
 	text := ""
 	if position := strings.Join(header.Get(messaging.PositionHeader), ""); position != "" {
@@ -76,8 +76,8 @@ func (e *eventResponse) accept(header metadata.MD) error {
 	return e.write(text)
 }
 
-// take sends one delivery as an event. The mark that the stream has caught up is no event, since clients would have to
-// know it: it is a comment, and moves the client's cursor to where the stream is.
+// take sends one delivery as an event. The mark that the stream has caught up is a comment and not an event, because
+// clients would have to know such an event. The comment also moves the client's cursor to the stream's position.
 func (e *eventResponse) take(response any) error {
 	var text string
 	var err error
@@ -103,10 +103,10 @@ func (e *eventResponse) take(response any) error {
 
 func idLine(id int64) string { return "id: " + strconv.FormatInt(id, 10) + "\n" }
 
-// write sends text at once, behind the headers if they are still to be sent. A client that takes no more in time is
-// cut off: it comes back with its cursor, and nothing has to be kept for it.
+// write sends text immediately, after the headers if those are not sent yet. A client that does not read in time is
+// cut off: it comes back with its cursor, so the server need not keep anything for it.
 func (e *eventResponse) write(text string) error {
-	_ = e.control.SetWriteDeadline(time.Now().Add(e.times.write)) // Where it is not supported, TCP's own limits hold.
+	_ = e.control.SetWriteDeadline(time.Now().Add(e.times.write)) // Where this is not supported, TCP's own limits apply.
 	if !e.begun {
 		e.begun = true
 		header := e.writer.Header()
@@ -125,8 +125,8 @@ func (e *eventResponse) write(text string) error {
 	return err
 }
 
-// finish sends why the stream ended and lets it end a little later. If nothing was written yet, it returns the refusal to
-// answer with.
+// finish sends the reason why the stream ended and lets it end a little later. If nothing was written yet, it returns
+// the refusal to answer with.
 func (e *eventResponse) finish(ctx context.Context, cause error) error {
 	refused, ended := e.end(ctx, cause)
 	if refused {
@@ -138,7 +138,7 @@ func (e *eventResponse) finish(ctx context.Context, cause error) error {
 	return nil
 }
 
-// end writes the last event; nothing is written after it. ended tells that the client got it.
+// end writes the last event; nothing is written after it. ended reports that the client got it.
 func (e *eventResponse) end(ctx context.Context, cause error) (refused, ended bool) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
@@ -162,8 +162,8 @@ func (e *eventResponse) end(ctx context.Context, cause error) (refused, ended bo
 	return false, e.write(last) == nil
 }
 
-// channelClosed is the reason with which a stream of a closed channel ends. That is no failure, and the client must not
-// come back.
+// channelClosed is the reason with which a stream of a closed channel ends. This end is not a failure, and the client
+// must not come back.
 const channelClosed = "CHANNEL_CLOSED"
 
 func (e *eventResponse) closed() string {

@@ -14,27 +14,27 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// eventRoute is a path under which a stream is served as server-sent events: before, an id, after.
+// eventRoute is a path that serves a stream as server-sent events: before, an id, after.
 type eventRoute struct {
 	before, after string
-	// follows says what is streamed, for the API's document.
+	// follows describes what is streamed, for the API's document.
 	follows string
 	// parameter names the id.
 	parameter string
-	// method is what streams, and request begins its request for an id.
+	// method is the method that streams, and request makes its request for an id.
 	method  string
 	request func(id string) proto.Message
 	// keys are the query keys that fill the request's fields, and cursor is the field that the last event's id fills.
 	keys   []string
 	cursor string
-	// clientNames gives logged events the names and the data that existing clients read on this path.
+	// clientNames makes logged events use the names and the data that existing clients read on this path.
 	clientNames bool
-	// messagesOnly tells that no logged events come.
+	// messagesOnly is true when no logged events are sent.
 	messagesOnly bool
 }
 
-// eventRoutes are all of them. Of intents and agents there are two: the one under /v1/subscribe gives events as the log
-// has them, the other one gives them as existing clients read them.
+// eventRoutes lists all routes of streams. Intents and agents have two each: the one under /v1/subscribe sends events
+// as the log has them, and the other sends them as existing clients read them.
 var eventRoutes = []*eventRoute{
 	subscribeRoute(eventRoute{
 		before: "/v1/subscribe/channels/", parameter: "channel_id", messagesOnly: true, follows: "a channel's messages",
@@ -66,10 +66,10 @@ var eventRoutes = []*eventRoute{
 	},
 }
 
-// acknowledgedField is the field that makes a cursor an acknowledgement.
+// acknowledgedField is the field that turns a cursor into an acknowledgement.
 const acknowledgedField = "acknowledged_through"
 
-// subscribeRoute completes a route to MessageService.Subscribe, whose scope the parameter names.
+// subscribeRoute completes a route to MessageService.Subscribe; the parameter names the scope.
 func subscribeRoute(route eventRoute) *eventRoute {
 	route.method = openintentv1.MessageService_Subscribe_FullMethodName
 	route.request = func(id string) proto.Message {
@@ -98,7 +98,7 @@ func findEventRoute(path string) (route *eventRoute, escapedID string, ok bool) 
 	return nil, "", false
 }
 
-// unescape gives the id that a path names.
+// unescape returns the id that a path names.
 func (route *eventRoute) unescape(escapedID string) (string, error) {
 	id, err := url.PathUnescape(escapedID)
 	if err != nil || textProblem(id) != "" {
@@ -107,7 +107,7 @@ func (route *eventRoute) unescape(escapedID string) (string, error) {
 	return id, nil
 }
 
-// read reads what a client asks for.
+// read reads a client's request.
 func (route *eventRoute) read(r *http.Request, id string) (proto.Message, error) {
 	query, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -131,7 +131,7 @@ func (route *eventRoute) read(r *http.Request, id string) (proto.Message, error)
 	return request, route.goOn(request, r.Header.Get("Last-Event-Id"), query.Get(lastEventKey))
 }
 
-// filters are the keys of a query that fill the request. One without a value asks for nothing.
+// filters returns the query keys that fill the request. A key without a value is ignored.
 func (route *eventRoute) filters(query url.Values) url.Values {
 	filters := make(url.Values, len(route.keys))
 	for _, key := range route.keys {
@@ -145,7 +145,7 @@ func (route *eventRoute) filters(query url.Values) url.Values {
 // lastEventKey is the query key for clients that cannot set the header Last-Event-ID.
 const lastEventKey = "last_event_id"
 
-// goOn sets the request's cursor to the last event that the client has, if it names one.
+// goOn sets the request's cursor to the last event that the client has, if the client names one.
 func (route *eventRoute) goOn(request proto.Message, header, key string) error {
 	last, name := header, "Last-Event-ID"
 	if last == "" {

@@ -11,7 +11,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// asking refuses every stream and gives what was asked for.
+// asking refuses every stream and returns a function that reports the request that was made.
 func (r *rest) asking(t *testing.T) func(path string, headers ...string) proto.Message {
 	asked := make(chan proto.Message, 1)
 	refusal := fault.New(fault.NotFound, "ABSENT", "There is nothing.")
@@ -70,9 +70,9 @@ func TestFiltersTakeTheNamesOfBothPaths(t *testing.T) {
 	request := ask("/v1/subscribe/intents/i?event_types=&message_type=&correlation_id=").(*openintentv1.SubscribeRequest)
 	require.True(t, proto.Equal(&openintentv1.SubscribeRequest{
 		Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: "i"},
-	}, request), "a key without a value asks for nothing")
+	}, request), "a key without a value is ignored")
 	request = ask("/v1/subscribe/intents/i?colour=red&after_position=5", "X-API-Key", "old").(*openintentv1.SubscribeRequest)
-	require.Nil(t, request.AfterPosition, "the profile of existing clients passes over what it does not know") //nolint:protogetter // unset differs from 0
+	require.Nil(t, request.AfterPosition, "the profile of existing clients ignores what it does not know") //nolint:protogetter // unset differs from 0
 }
 
 func TestWhatAStreamCannotBeAskedFor(t *testing.T) {

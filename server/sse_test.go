@@ -38,7 +38,7 @@ type sseStream struct {
 	cancel   context.CancelFunc
 }
 
-// subscribe opens a stream that must be accepted, with the operator's key. Headers are given as pairs.
+// subscribe opens a stream, with the operator's key, and requires that it is accepted. Headers are given as pairs.
 func (r *rest) subscribe(t *testing.T, path string, headers ...string) *sseStream {
 	s := r.open(t, path, headers...)
 	require.Equal(t, 200, s.response.StatusCode)
@@ -61,7 +61,7 @@ func (r *rest) open(t *testing.T, path string, headers ...string) *sseStream {
 	return &sseStream{response: response, lines: bufio.NewScanner(response.Body), cancel: cancel}
 }
 
-// holding is a stream that is accepted and lasts until it is ended.
+// holding accepts a stream and keeps it open until its context ends.
 func holding[Request, Response any](_ *Request, stream grpc.ServerStreamingServer[Response]) error {
 	if err := stream.SendHeader(nil); err != nil {
 		return err
@@ -217,7 +217,7 @@ func TestAQuietStreamIsKeptAlive(t *testing.T) {
 	r := newRESTThatPings(t, 5*time.Millisecond)
 	release := make(chan struct{})
 	r.service.subscribe = func(_ *openintentv1.SubscribeRequest, stream subscription) error {
-		<-release // No header and no message: the stream begins with its first ping.
+		<-release // There is no header and no message: the stream begins with its first ping.
 		return stream.Send(&openintentv1.SubscribeResponse{Position: 1, Message: &openintentv1.Message{}})
 	}
 	s := r.subscribe(t, "/v1/subscribe/channels/c")

@@ -7,18 +7,18 @@ import (
 	"openintent/fault"
 )
 
-// errorClass is what one kind of fault means on the wire.
+// errorClass is what one kind of fault becomes on the wire.
 type errorClass struct {
 	kind fault.Kind
 	code codes.Code
 	http int
-	// mark is the type of the PreconditionFailure or QuotaFailure detail that tells apart the kinds that share a code,
-	// so that the HTTP status follows from the gRPC status alone, wherever that came from.
+	// mark is the type of the PreconditionFailure or QuotaFailure detail. It distinguishes the kinds that share a
+	// code, so that the HTTP status follows from the gRPC status alone, wherever that status was made.
 	mark string
 }
 
-// errorClasses is the contract's error table. Of the rows with one code, the one without a mark is that code's own: it
-// gives the HTTP status of a gRPC status that carries no mark.
+// errorClasses is the contract's error table. Among the rows with one code, the row without a mark is the code's
+// default: it gives the HTTP status of a gRPC status that carries no mark.
 var errorClasses = []errorClass{
 	{kind: fault.Invalid, code: codes.InvalidArgument, http: 400},
 	{kind: fault.Unauthenticated, code: codes.Unauthenticated, http: 401},
@@ -38,14 +38,15 @@ var errorClasses = []errorClass{
 	{kind: fault.Internal, code: codes.Internal, http: 500},
 }
 
-// otherStatuses are the HTTP statuses of codes that no fault has: they come from gRPC itself or from the client.
+// otherStatuses are the HTTP statuses of codes that no fault has: these codes come from gRPC itself or from the
+// client.
 var otherStatuses = map[codes.Code]int{
 	codes.Canceled:      499, // "client closed request"; nobody is there to read it
 	codes.Unimplemented: 501,
 	codes.OutOfRange:    400,
 }
 
-// httpStatus is the HTTP status of a gRPC status.
+// httpStatus returns the HTTP status of a gRPC status.
 func httpStatus(made *status.Status) int {
 	for _, mark := range []string{markOf(made), ""} {
 		for _, class := range errorClasses {

@@ -14,7 +14,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// BenchmarkUnaryCall is a whole call over loopback whose service does nothing.
+// BenchmarkUnaryCall measures a whole call over loopback to a service that does nothing.
 func BenchmarkUnaryCall(b *testing.B) {
 	keys, err := LoadKeys("open,bound=agent-a", "")
 	require.NoError(b, err)

@@ -17,7 +17,8 @@ type validator struct {
 	rules protovalidate.Validator
 }
 
-// freeForm is the type of payloads and of whatever else takes any JSON object. No rules can be about what is in one.
+// freeForm is the type of payloads and of all other fields that take any JSON object. No rule can apply to its
+// content.
 const freeForm protoreflect.FullName = "google.protobuf.Struct"
 
 // outsideFreeForm keeps the validator from walking through every value of a payload.
@@ -26,7 +27,8 @@ var outsideFreeForm = protovalidate.WithFilter(protovalidate.FilterFunc(
 		return about.Parent().FullName() != freeForm
 	}))
 
-// newValidator compiles the rules of all methods' requests, so that no call pays for it and a bad rule stops the start.
+// newValidator compiles the rules of all methods' requests, so that no call pays for the compilation and a bad rule
+// prevents the start.
 func newValidator(methods map[string]*method) (*validator, error) {
 	var inputs []protoreflect.MessageDescriptor
 	for _, called := range methods {
@@ -61,7 +63,7 @@ func (v *validator) check(request proto.Message) error {
 	return invalidFields(fields)
 }
 
-// describe says what would be right, in the words that clients know: enum values by their short names, not numbers.
+// describe states what would be right, in the words that clients know: enum values by their short names, not numbers.
 func describe(violation *protovalidate.Violation) string {
 	rule := violation.Proto.GetRuleId()
 	switch {
@@ -79,7 +81,7 @@ func describe(violation *protovalidate.Violation) string {
 	return violation.Proto.GetMessage()
 }
 
-// isOneof tells whether the violation is about a oneof, which has a name but is no field.
+// isOneof reports whether the violation is about a oneof, which has a name but is not a field.
 func isOneof(violation *protovalidate.Violation) bool {
 	return violation.FieldDescriptor == nil
 }

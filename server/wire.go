@@ -20,10 +20,10 @@ import (
 	"openintent/webhooks"
 )
 
-// sweepInterval is how often the rooms make lasting what time has decided.
+// sweepInterval is how often the rooms store what time has already decided.
 const sweepInterval = time.Second
 
-// rooms are the domain's services, put together.
+// rooms are the domain's services, connected to each other.
 type rooms struct {
 	intents       *intents.Service
 	agents        *agents.Service
@@ -35,8 +35,8 @@ type rooms struct {
 	sweeps        []*loop.Loop
 }
 
-// wire builds the domain's rooms from the lowest to the highest. Each registers with those below it what must happen in
-// their transactions.
+// wire builds the domain's rooms from the lowest to the highest. Each room registers, with the rooms below it, what
+// must happen in their transactions.
 func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics, logger *slog.Logger) *rooms {
 	r := &rooms{
 		webhooks: sender,
@@ -64,7 +64,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		Logger: logger, LookAgain: cfg.LookAgain,
 	})
 	sweep := func(name string, work func(context.Context) error) *loop.Loop {
-		return loop.New(name, sweepInterval, logger, db.InTurn(name, work)) // one replica's sweep serves all
+		return loop.New(name, sweepInterval, logger, db.InTurn(name, work)) // one replica's sweep serves all replicas
 	}
 	r.sweeps = []*loop.Loop{
 		sweep("intents", r.intents.Sweep),
@@ -77,7 +77,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	return r
 }
 
-// register makes the rooms' services answer.
+// register adds the rooms' services to a registrar.
 func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.intents.Register(registrar)
 	r.agents.Register(registrar)

@@ -9,25 +9,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// largestBatch bounds what one statement stores.
+// largestBatch bounds how many messages one statement stores.
 const largestBatch = 1000
 
-// row is a message that waits for being stored.
+// row is a message that waits to be stored.
 type row struct {
 	channel int64
 	id      string
 	stored  chan error
 }
 
-// The table of messages is like the server's, with all its columns and indexes: the database is one that a server has
-// made ready.
+// The messages' table has all columns and indexes of the server's: a server has prepared the database.
 const insertSchema = `
 DROP TABLE IF EXISTS bare_messages, bare_channels;
 CREATE TABLE bare_messages (LIKE messages INCLUDING ALL);
 CREATE TABLE bare_channels (channel_no bigint PRIMARY KEY, last_position bigint NOT NULL)`
 
-// insertBatch numbers and stores messages in one statement: $1 are their channels and $2 their ids, in the order in which
-// they came, $3 and $4 what all have alike.
+// insertBatch numbers and stores messages in one statement. $1 are their channels and $2 their ids, in the order of
+// arrival; $3 and $4 are the values that all of them share.
 const insertBatch = `
 WITH waiting AS (
 	SELECT channel_no, id, row_number() OVER (PARTITION BY channel_no ORDER BY place) AS nth
@@ -44,7 +43,7 @@ SELECT channel_no, before + nth, channel_no, before + nth, id, 'bench-asker', 'n
 FROM waiting JOIN numbered USING (channel_no)
 RETURNING id, position`
 
-// inserter stores messages in groups: one goroutine takes what waits.
+// inserter stores messages in groups: one goroutine takes all messages that wait.
 func inserter(ctx context.Context, j job) (worker, error) {
 	conn, err := pgx.Connect(ctx, j.Address)
 	if err != nil {
@@ -94,7 +93,7 @@ func takeWaiting(first *row, queue <-chan *row) []*row {
 	return batch
 }
 
-// insert stores a batch and reads the numbers, as a server must that acknowledges with them.
+// insert stores a batch and reads the numbers, as a server must do that acknowledges with them.
 func insert(ctx context.Context, conn *pgx.Conn, batch []*row) error {
 	channels, ids := make([]int64, len(batch)), make([]string, len(batch))
 	for i, r := range batch {

@@ -14,10 +14,11 @@ import (
 // worker does one unit of work; n counts the units of all callers.
 type worker func(ctx context.Context, n int) error
 
-// figure is what one load came to.
+// figure is the result of one load.
 type figure struct {
 	PerSecond float64
-	// Median and Slow are p50 and p99, and Processor the time that this process used for a unit, all in nanoseconds.
+	// Median and Slow are p50 and p99, and Processor is the time that this process used for each unit, all in
+	// nanoseconds.
 	Median, Slow, Processor int64
 }
 
@@ -26,7 +27,8 @@ var text = strings.Repeat("what schema version does the dataset use? ", 11)
 
 var payload = []byte(`{"question":"` + text + `","attempt":1}`)
 
-// load lets callers work at once, as the bench's own does: a program cannot be imported.
+// load lets callers work simultaneously. It does the same as the bench's own load, which this module cannot import
+// because it is a program.
 func load(ctx context.Context, j job, work worker) (figure, error) {
 	var units atomic.Int64
 	took := make([][]time.Duration, j.Callers)
@@ -66,7 +68,7 @@ func load(ctx context.Context, j job, work worker) (figure, error) {
 	}, nil
 }
 
-// processor is the processor time that this process has used.
+// processor returns the processor time that this process has used.
 func processor() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -18,13 +18,13 @@ type job struct {
 	Seconds  float64
 }
 
-// answer is the line that a job is answered with.
+// answer is the line that answers a job.
 type answer struct {
 	figure
 	Error string `json:",omitempty"`
 }
 
-// jobs begin a load: they make ready what it needs, until the context ends.
+// jobs begin a load: they prepare what it needs, which lasts until the context ends.
 var jobs = map[string]func(context.Context, job) (worker, error){
 	"publish": publisher,
 	"request": requester,

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// serveNATS serves until the standard input ends, and says where on its first line of output.
+// serveNATS serves until the standard input ends, and prints its address on its first line of output.
 func serveNATS(directory string, syncAlways bool) error {
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
@@ -29,7 +29,7 @@ func serveNATS(directory string, syncAlways bool) error {
 	defer s.WaitForShutdown()
 	defer s.Shutdown()
 	if !s.ReadyForConnections(10 * time.Second) {
-		return errors.New("the server does not start")
+		return errors.New("the server did not start")
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"Address": s.ClientURL()}); err != nil {
 		return err
@@ -47,7 +47,8 @@ func connect(ctx context.Context, address string) (*nats.Conn, error) {
 	return conn, err
 }
 
-// openStream gives an empty stream on file storage: what earlier jobs stored is no burden to the next.
+// openStream returns an empty stream on file storage, so that the messages of earlier jobs do not slow down the next
+// one.
 func openStream(ctx context.Context, conn *nats.Conn, name string) (jetstream.JetStream, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -75,7 +76,7 @@ func publisher(ctx context.Context, j job) (worker, error) {
 	}, err
 }
 
-// requester uses the request and reply of NATS itself.
+// requester uses NATS's own request and reply.
 func requester(ctx context.Context, j job) (worker, error) {
 	conn, err := connect(ctx, j.Address)
 	if err != nil {
@@ -144,8 +145,8 @@ func asker(ctx context.Context, j job) (worker, error) {
 	}, err
 }
 
-// receive hands on what is stored from now on, by the number at the end of its subject. The consumer pushes, keeps its
-// state in memory and waits for no acknowledgement: the fastest way there is.
+// receive passes on what is stored from now on, by the number at the end of its subject. The consumer is a push
+// consumer that keeps its state in memory and waits for no acknowledgement, which is the fastest way.
 func receive(
 	ctx context.Context, conn *nats.Conn, js jetstream.JetStream, subjects string, handle func(number string),
 ) error {

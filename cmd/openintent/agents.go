@@ -10,7 +10,7 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// agentsCommand shows who is registered.
+// agentsCommand shows the registered agents.
 type agentsCommand struct {
 	List agentListCommand `cmd:"" default:"withargs" help:"List the registered agents: the active ones unless asked otherwise."`
 	Show agentShowCommand `cmd:"" help:"Show an agent."`
@@ -20,9 +20,9 @@ type agentsCommand struct {
 type agentListCommand struct {
 	connection
 	output
-	Status     string   `enum:",registering,active,draining,unhealthy,dead,deregistered" default:"" placeholder:"STATUS" help:"Only agents in this status: registering, active, draining, unhealthy, dead or deregistered (active)."`
+	Status     string   `enum:",registering,active,draining,unhealthy,dead,deregistered" default:"" placeholder:"STATUS" help:"Only agents with this status: registering, active, draining, unhealthy, dead or deregistered (active)."`
 	Role       string   `placeholder:"ROLE" help:"Only agents with this role."`
-	Capability []string `placeholder:"NAME" help:"Only agents with this capability; given several times, with any of them."`
+	Capability []string `placeholder:"NAME" help:"Only agents with this capability; if repeated, agents with any of them."`
 }
 
 // Run prints a table.

@@ -12,17 +12,17 @@ import (
 	"openintent/workflows"
 )
 
-// applyCommand brings an intent's channels to what a workflow file says.
+// applyCommand makes an intent's channels match a workflow file.
 type applyCommand struct {
 	connection
 	File   string `arg:"" help:"The workflow file (YAML)."`
-	Intent string `placeholder:"ID" help:"Intent that gets the channels (else the one in the file, or the one that an earlier run made, or a new one)."`
-	DryRun bool   `help:"Say what would change, and change nothing."`
+	Intent string `placeholder:"ID" help:"Intent whose channels are set (else the one in the file, or the one that an earlier run made, or a new one)."`
+	DryRun bool   `help:"Print what would change, and change nothing."`
 	JSON   bool   `name:"json" help:"Print what was done as one JSON object."`
 }
 
-// Run says what it did, one line for the intent and each channel: + made, ~ changed, = as it was. When it fails half-way
-// it says that, too, and a further run does the rest.
+// Run prints what it did, one line for the intent and each channel: + made, ~ changed, = unchanged. When it fails
+// half-way it also prints what was done, and a further run does the rest.
 func (c *applyCommand) Run(ctx context.Context, to terminal) error {
 	file, err := workflows.Load(c.File)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *applyCommand) print(result *workflows.Result, to terminal) error {
 	return nil
 }
 
-// failure gives what went wrong its exit code. Of several mistakes in the file each has its own line.
+// failure gives an error its exit code. When the file has several mistakes, it prints one line for each.
 func (c *applyCommand) failure(err error, to terminal) error {
 	var (
 		problems workflows.Problems

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rfcWorkflow is the example of RFC-0021.
+// rfcWorkflow is the example from RFC-0021.
 const rfcWorkflow = "../../workflows/testdata/rfc-0021.yaml"
 
 func TestApplySaysWhatItDid(t *testing.T) {

@@ -20,14 +20,14 @@ type askCommand struct {
 	createFlag
 	factFlags
 	expiryFlag
-	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m. Then the question expires; a resumed one stays open."`
-	All          bool          `help:"Print all answers as they come, until the time is over."`
+	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m. Then the question expires; with --resume it stays open."`
+	All          bool          `help:"Print all answers as they arrive, until the time is over."`
 	MinResponses int           `placeholder:"N" help:"With --all, stop after this many answers."`
 	NoWait       bool          `help:"Print the question's reference, CHANNEL/MESSAGE, and do not wait."`
 	Resume       string        `placeholder:"REFERENCE" help:"Do not ask; wait for the answer to a question that was asked earlier."`
 }
 
-// Help says how it ends.
+// Help explains the exit codes and shows examples.
 func (askCommand) Help() string {
 	return `Prints the answer's payload. Exit code 3: nobody answered in time (with --all: nobody, or fewer than --min-responses);
 7: the answering agent's handler failed.
@@ -80,26 +80,26 @@ func (c *askCommand) Run(ctx context.Context, to terminal) error {
 	return printAnswer(c.output, response, to)
 }
 
-// check refuses what does not go together.
+// check refuses flags that do not go together.
 func (c *askCommand) check() error {
 	switch {
 	case c.Resume == "" && (c.Channel == "" || c.To == ""):
 		return usagef("expected: openintent ask CHANNEL TO PAYLOAD, or ask --resume REFERENCE")
 	case c.Resume != "" && (c.Channel != "" || c.NoWait):
-		return usagef("--resume picks up a question that was asked; it takes no channel, payload or --no-wait")
+		return usagef("--resume waits for the answer to an earlier question; it takes no channel, payload or --no-wait")
 	case c.Timeout <= 0 || c.MinResponses < 0:
-		return usagef("--timeout and --min-responses are above zero")
+		return usagef("--timeout and --min-responses must be above zero")
 	case c.MinResponses > 0 && !c.All:
 		return usagef("--min-responses goes with --all")
 	case c.NoWait && c.All:
-		return usagef("--no-wait waits for no answer, so --all does not go with it")
+		return usagef("--no-wait waits for no answers, so it does not go with --all")
 	case c.Expires != 0 && !c.NoWait:
 		return usagef("a question expires with its --timeout; --expires goes with --no-wait")
 	}
 	return nil
 }
 
-// gather prints the answers as they come.
+// gather prints the answers as they arrive.
 func (c *askCommand) gather(
 	ctx context.Context, client *openintent.Client, channelID string, question openintent.Question, to terminal,
 ) error {
@@ -121,7 +121,7 @@ func (c *askCommand) gather(
 	return enough(came, c.MinResponses)
 }
 
-// enough makes a failure of too few answers.
+// enough returns an error when there are too few answers.
 func enough(came, wanted int) error {
 	switch {
 	case came == 0:
@@ -132,7 +132,7 @@ func enough(came, wanted int) error {
 	return nil
 }
 
-// printAnswer prints an answer's payload, or as JSON the whole message.
+// printAnswer prints an answer's payload or, as JSON, the whole message.
 func printAnswer(o output, response *openintent.Message, to terminal) error {
 	message, err := messageOf(response)
 	if err != nil {

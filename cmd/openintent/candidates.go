@@ -8,11 +8,11 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// candidate is what a word may be completed to.
+// candidate is one possible completion of a word.
 type candidate struct{ text, help string }
 
-// candidates gives what the last of the words may become, by the program's own description of its commands. Some shells
-// part "--name=value" into three words; they want the value alone completed.
+// candidates returns the completions of the last word, based on the program's own description of its commands. parted
+// is true for shells that split "--name=value" into three words; they expect a completion of the value alone.
 func candidates(program *kong.Node, words []string, parted bool) []candidate {
 	if len(words) == 0 {
 		words = []string{""}
@@ -51,7 +51,7 @@ func candidates(program *kong.Node, words []string, parted bool) []candidate {
 	return found
 }
 
-// joined makes one word again of "--name", "=" and "value".
+// joined merges "--name", "=" and "value" into one word again.
 func joined(words []string) (whole []string) {
 	for i, word := range words {
 		n := len(whole)
@@ -66,14 +66,14 @@ func joined(words []string) (whole []string) {
 	return whole
 }
 
-// place is how far a command line has come.
+// place is the state after some words of a command line have been read.
 type place struct {
 	node *kong.Node
 	// passed is how many positional arguments of the node were given.
 	passed int
 	// awaits is the flag whose value comes next.
 	awaits *kong.Flag
-	// positionalOnly is set behind --.
+	// positionalOnly is set after --.
 	positionalOnly bool
 }
 
@@ -100,7 +100,7 @@ func (p *place) pass(word string) {
 	}
 }
 
-// flag finds a flag that is written as --name or -n; nil for none.
+// flag finds a flag that is written as --name or -n; nil if there is none.
 func (p *place) flag(word string) *kong.Flag {
 	for _, flag := range p.allFlags() {
 		if word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short) {
@@ -119,7 +119,7 @@ func (p *place) flags() (found []candidate) {
 	return found
 }
 
-// allFlags gives the flags that may stand here, with those of the verb that is meant when none is named.
+// allFlags returns the flags that may stand here. When no verb is named, it includes the flags of the default verb.
 func (p *place) allFlags() []*kong.Flag {
 	flags := slices.Concat(p.node.AllFlags(false)...)
 	if p.node.DefaultCmd != nil {
@@ -128,7 +128,7 @@ func (p *place) allFlags() []*kong.Flag {
 	return flags
 }
 
-// arguments gives the verbs that may come next, or else the values of the argument that does.
+// arguments returns the verbs that may come next or, if there are none, the values of the next argument.
 func (p *place) arguments() (found []candidate) {
 	for _, child := range p.node.Children {
 		if !child.Hidden && p.passed == 0 {
@@ -141,10 +141,10 @@ func (p *place) arguments() (found []candidate) {
 	return found
 }
 
-// values gives what a flag or argument may be, as far as that can be known.
+// values returns the values that a flag or argument may have, as far as they are known.
 func values(of *kong.Value) (found []candidate) {
 	if of.Tag.Get("complete") == "contexts" {
-		// Who completes wants no complaints about the file.
+		// Completion must not print complaints about the file.
 		read, _ := readConfiguration(terminal{stderr: io.Discard})
 		for _, name := range read.names() {
 			found = append(found, candidate{text: name})

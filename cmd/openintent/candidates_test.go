@@ -50,10 +50,10 @@ func TestCandidates(t *testing.T) {
 	all := at(t, "", "complete", "bash", "--").stdout
 	require.Contains(t, all, "serve\n")
 	require.NotContains(t, all, "complete\n", "what only the scripts use is not offered")
-	require.Contains(t, at(t, "", "complete", "zsh", "--", "cont").stdout, "context:Keep")
+	require.Contains(t, at(t, "", "complete", "zsh", "--", "cont").stdout, "context:Store")
 }
 
-// The shell's own function, as a terminal would call it.
+// This test calls the shell's own function, as a terminal would.
 func TestBashCompletes(t *testing.T) {
 	clearEnvironment(t)
 	program := filepath.Join(t.TempDir(), "openintent")
@@ -70,7 +70,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _openintent; printf '%s\n' "${COMPREP
 	require.Equal(t, []string{"channels", "completion", "context"}, slices.Sorted(slices.Values(bash("openintent", "c"))))
 	require.Equal(t, []string{"closed"}, bash("openintent", "channels", "list", "--status", "c"))
 	require.Equal(t, []string{"closed"}, bash("openintent", "channels", "list", "--status", "=", "c"),
-		"bash parts words at the equals sign")
+		"bash splits words at the equals sign")
 	require.Equal(t, []string{"open", "closed"}, bash("openintent", "channels", "list", "--status", "="))
 }
 
@@ -82,7 +82,7 @@ func TestScriptsAreScripts(t *testing.T) {
 		path, err := exec.LookPath(shell)
 		if err != nil {
 			require.NotEqual(t, "bash", shell, "bash is needed for the tests")
-			continue // the other shells are looked at where they are installed
+			continue // the other shells are tested where they are installed
 		}
 		checked, err := exec.Command(path, "-n", file(t, did.stdout)).CombinedOutput()
 		require.NoError(t, err, "%s", checked)

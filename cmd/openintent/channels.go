@@ -12,7 +12,7 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// channelsCommand is what can be done with channels.
+// channelsCommand holds the verbs that work on channels.
 type channelsCommand struct {
 	List   channelListCommand   `cmd:"" default:"withargs" help:"List an intent's channels, open ones first."`
 	Create channelCreateCommand `cmd:"" help:"Create a channel and print its id."`
@@ -27,7 +27,7 @@ type channelListCommand struct {
 	connection
 	output
 	intentFlag
-	Status string `enum:",open,closed" default:"" placeholder:"STATUS" help:"Only channels in this status: open or closed."`
+	Status string `enum:",open,closed" default:"" placeholder:"STATUS" help:"Only channels with this status: open or closed."`
 }
 
 // Run prints a table.
@@ -59,7 +59,7 @@ func (c *channelListCommand) Run(ctx context.Context, to terminal) error {
 	})
 }
 
-// everyChannel gathers the pages of a list of channels.
+// everyChannel collects the pages of a list of channels.
 func everyChannel(
 	ctx context.Context, client *openintent.Client, request *openintentv1.ListChannelsRequest,
 ) ([]*openintentv1.Channel, error) {
@@ -80,11 +80,11 @@ type channelCreateCommand struct {
 	Name string `arg:"" help:"The channel's name, unique among the intent's open channels."`
 	intentFlag
 	Member      []string      `short:"m" placeholder:"AGENT" help:"Member to list; may be repeated. Means --policy=explicit unless --policy is given."`
-	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (whoever has access to the intent) or explicit (the members)."`
+	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (everyone who has access to the intent) or explicit (the members)."`
 	Audit       bool          `help:"Copy every message to the intent's event log."`
-	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close the channel when nothing was sent for this long."`
+	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close the channel when nothing has been sent for this long."`
 	MaxMessages int64         `placeholder:"N" help:"How many messages the channel keeps (1000)."`
-	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members who are added later see: all, or from_join (only what is sent after they were added)."`
+	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added)."`
 	Task        string        `placeholder:"ID" help:"Task of the intent; the channel closes when it ends."`
 }
 
@@ -141,7 +141,7 @@ type channelCloseCommand struct {
 	channelArgument
 }
 
-// Run prints the closed channel. Closing a closed one does nothing.
+// Run prints the closed channel. Closing a channel that is already closed does nothing.
 func (c *channelCloseCommand) Run(ctx context.Context, to terminal) error {
 	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
 		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
@@ -162,7 +162,7 @@ type channelAddCommand struct {
 	Members []string `arg:"" help:"Agents."`
 }
 
-// Run prints the channel with them.
+// Run prints the channel with the new members.
 func (c *channelAddCommand) Run(ctx context.Context, to terminal) error {
 	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
 		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
@@ -180,7 +180,7 @@ type channelRemoveCommand struct {
 	Members []string `arg:"" help:"Agents."`
 }
 
-// Run prints the channel without them.
+// Run prints the channel without the removed members.
 func (c *channelRemoveCommand) Run(ctx context.Context, to terminal) error {
 	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
 		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
@@ -197,7 +197,7 @@ func (c *channelRemoveCommand) Run(ctx context.Context, to terminal) error {
 		})
 }
 
-// withChannel does something with a channel and prints it as it is then.
+// withChannel runs an action on a channel and prints the channel as it is afterwards.
 func withChannel(
 	ctx context.Context, to terminal, connection connection, form output, argument channelArgument,
 	do func(*openintent.Client, *openintentv1.Channel) (*openintentv1.Channel, error),

@@ -7,24 +7,24 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// completionCommand prints what teaches a shell to complete command lines.
+// completionCommand prints a script that teaches a shell to complete command lines.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
 }
 
-// Help says where the script goes.
+// Help explains where the script goes.
 func (completionCommand) Help() string {
-	return `Once, for the shell that runs:
+	return `For the running shell only:
 
   bash   source <(openintent completion bash)
   zsh    source <(openintent completion zsh)
   fish   openintent completion fish | source
 
-To keep it, put that line into ~/.bashrc, ~/.zshrc (behind compinit) or ~/.config/fish/config.fish.`
+To keep it, put that line into ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.`
 }
 
-// The scripts ask the program itself for the candidates, so they stay right when the program changes. Where it has none, the
-// shell completes file names.
+// The scripts ask the program itself for the candidates, so they stay right when the program changes. Where the
+// program has no candidates, the shell completes file names.
 var completionScripts = map[string]string{
 	"bash": `_openintent() {
     local IFS=$'\n'
@@ -58,13 +58,13 @@ func (c completionCommand) Run(to terminal) error {
 	return err
 }
 
-// completeCommand gives the candidates for the last word of a command line, for the scripts above.
+// completeCommand prints the candidates for the last word of a command line, for the scripts above.
 type completeCommand struct {
 	Shell string   `arg:"" enum:"bash,zsh,fish"`
 	Words []string `arg:"" optional:""`
 }
 
-// Run prints a candidate per line, in the form that the shell wants.
+// Run prints one candidate per line, in the form that the shell expects.
 func (c completeCommand) Run(parsed *kong.Context, to terminal) error {
 	for _, found := range candidates(parsed.Model.Node, c.Words, c.Shell == "bash") {
 		line := found.text

@@ -15,12 +15,12 @@ import (
 	"openintent/server"
 )
 
-// connection says which server a command talks to, with which key and as whom. Every command that calls a server embeds
-// it.
+// connection holds the settings of a command's connection: the server, the key and the agent. Every command that
+// calls a server embeds it.
 //
-// A setting is taken from the first that has it: the flag, the context that --context names, the environment, the current
-// context of the configuration file, the default. A context that is named on the command line goes before the
-// environment because who names it means it.
+// A setting comes from the first of these that has it: the flag, the context that --context names, the environment,
+// the current context of the configuration file, the default. A context that is named on the command line precedes
+// the environment because the user named it on purpose.
 type connection struct {
 	Server  string `group:"Connection" placeholder:"HOST:PORT" help:"Server (gRPC), as host:port or https://host:port ($$OPENINTENT_SERVER, else 127.0.0.1:50051)."`
 	APIKey  string `group:"Connection" name:"api-key" placeholder:"KEY" help:"API key ($$OPENINTENT_API_KEY, else the development key for a server on this machine)."`
@@ -30,10 +30,10 @@ type connection struct {
 	Context string `complete:"contexts" group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
 }
 
-// defaultServer is where a server listens that was started without settings.
+// defaultServer is the address on which a server listens that was started without settings.
 const defaultServer = "127.0.0.1:50051"
 
-// target is what a connection comes to: where to connect, and as whom.
+// target is the result of resolving a connection: where to connect, and as which agent.
 type target struct {
 	// server is host:port.
 	server, key, agent string
@@ -42,7 +42,7 @@ type target struct {
 	caFile string
 }
 
-// resolve works the target out from flags, environment and configuration file.
+// resolve determines the target from flags, environment and configuration file.
 func (c connection) resolve(to terminal) (target, error) {
 	saved, err := chosenContext(c.Context, to)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c connection) resolve(to terminal) (target, error) {
 		address = defaultServer
 	}
 	if saved.Server != address {
-		// What a context says belongs to its own server. Above all, its key goes nowhere else.
+		// A context's settings belong to its own server. Above all, its key goes nowhere else.
 		*saved = savedContext{}
 	}
 	t := target{
@@ -98,8 +98,8 @@ func firstOf(sources []*savedContext, setting func(*savedContext) string) string
 	return ""
 }
 
-// at reads an address, which may be a URL. A server on this machine takes the development key when no other was given:
-// servers without keys listen nowhere else.
+// at reads an address, which may be a URL. A server on this machine gets the development key when no other key was
+// given: servers without configured keys listen nowhere else.
 func (t target) at(address string) (target, error) {
 	switch scheme, rest, isURL := strings.Cut(address, "://"); {
 	case !isURL:
@@ -124,11 +124,11 @@ func (t target) at(address string) (target, error) {
 	return t, nil
 }
 
-// patience is how long commands try again while a server is unavailable, where they do not wait for anything else. Whoever
-// types a command wants to hear soon that nobody is there.
+// patience is how long commands retry while a server is unavailable, unless they wait for something else. A person
+// who types a command wants to learn soon that no server is there.
 const patience = 5 * time.Second
 
-// dial makes the client of a command. It does not connect yet.
+// dial makes a command's client. It does not connect yet.
 func (c connection) dial(to terminal) (*openintent.Client, error) {
 	target, err := c.resolve(to)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c connection) dial(to terminal) (*openintent.Client, error) {
 	return openintent.Dial(options)
 }
 
-// called turns the error of a generated client into the SDK's.
+// called converts the error of a generated client into the SDK's.
 func called[T any](answer T, err error) (T, error) { return answer, openintent.FromError(err) }
 
 func isLoopback(host string) bool {

@@ -12,10 +12,10 @@ import (
 	"openintent/server"
 )
 
-// certificate gives files with a certificate for 127.0.0.1 that signs itself, and with its key.
+// certificate writes files with a self-signed certificate for 127.0.0.1 and with its key, and returns their paths.
 func certificate(t *testing.T) (certificatePath, keyPath string) {
 	t.Helper()
-	// The standard library's own test server has one.
+	// The standard library's own test server has such a certificate.
 	lender := httptest.NewTLSServer(nil)
 	defer lender.Close()
 	lent := lender.TLS.Certificates[0]

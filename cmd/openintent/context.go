@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// contextCommand keeps servers and keys under names.
+// contextCommand stores servers and keys under names.
 type contextCommand struct {
 	List   contextListCommand   `cmd:"" default:"1" help:"List the contexts."`
 	Use    contextUseCommand    `cmd:"" help:"Make a context the current one."`
 	Set    contextSetCommand    `cmd:"" help:"Make a context, or change the given settings of one."`
-	Delete contextDeleteCommand `cmd:"" help:"Forget a context and its key."`
+	Delete contextDeleteCommand `cmd:"" help:"Delete a context and its key."`
 }
 
 // contextListCommand lists the contexts, without their keys.
@@ -44,7 +44,7 @@ type contextUseCommand struct {
 	Name string `arg:"" complete:"contexts" help:"The context."`
 }
 
-// Run writes it into the file.
+// Run writes the choice to the file.
 func (c contextUseCommand) Run(to terminal) error {
 	read, err := readConfiguration(to)
 	if err != nil {
@@ -65,13 +65,13 @@ type contextSetCommand struct {
 	Agent  *string `placeholder:"ID" help:"Agent to act as."`
 	TLS    *bool   `name:"tls" help:"Use TLS."`
 	CAFile *string `name:"ca-file" placeholder:"FILE" help:"Trust these certificates (PEM) for the server; implies TLS."`
-	Use    bool    `help:"Make it the current context, as the first one is anyway."`
+	Use    bool    `help:"Make it the current context; the first context always becomes current."`
 }
 
-// Run writes it into the file. A setting that is given as nothing is taken away.
+// Run writes the context to the file. An empty setting removes the saved one.
 func (c contextSetCommand) Run(to terminal) error {
 	if c.Name == "" || c.Name != escaped(strings.TrimSpace(c.Name)) {
-		return usagef("a context's name is a word that can be seen, not %q", c.Name)
+		return usagef("a context's name must be one word of visible characters, not %q", c.Name)
 	}
 	read, err := readConfiguration(to)
 	if err != nil {
@@ -125,12 +125,12 @@ func (c contextSetCommand) change(saved *savedContext, to terminal) error {
 	return nil
 }
 
-// contextDeleteCommand forgets a context.
+// contextDeleteCommand deletes a context.
 type contextDeleteCommand struct {
 	Name string `arg:"" complete:"contexts" help:"The context."`
 }
 
-// Run takes it out of the file.
+// Run removes the context from the file.
 func (c contextDeleteCommand) Run(to terminal) error {
 	read, err := readConfiguration(to)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// savedContext is a server and who to be there, under a name in the configuration file.
+// savedContext is a server with a key and an agent, saved under a name in the configuration file.
 type savedContext struct {
 	Server string `yaml:"server"`
 	APIKey string `yaml:"api_key,omitempty"`
@@ -24,14 +24,15 @@ type savedContext struct {
 	CAFile string `yaml:"ca_file,omitempty"`
 }
 
-// configuration is the file with the contexts. It holds keys, so it is for its owner alone.
+// configuration is the file with the contexts. It holds keys, so only its owner may read it.
 type configuration struct {
 	// Current is the context that is used when none is named; empty for none.
 	Current  string                  `yaml:"current,omitempty"`
 	Contexts map[string]savedContext `yaml:"contexts,omitempty"`
 }
 
-// configurationPath is where the file is, whether it exists or not; empty where there is no home for it.
+// configurationPath returns the path of the file, whether it exists or not; it is empty when the user has no home
+// directory for it.
 func configurationPath() string {
 	if path := os.Getenv("OPENINTENT_CONFIG"); path != "" {
 		return path
@@ -46,7 +47,8 @@ func configurationPath() string {
 	return filepath.Join(folder, "openintent", "config.yaml")
 }
 
-// readConfiguration reads the file; one that does not exist holds nothing. It warns when others may read it.
+// readConfiguration reads the file; a file that does not exist counts as empty. It warns when other users may read
+// the file.
 func readConfiguration(to terminal) (configuration, error) {
 	var read configuration
 	path := configurationPath()
@@ -64,10 +66,10 @@ func readConfiguration(to terminal) (configuration, error) {
 	decoder := yaml.NewDecoder(file)
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&read); err != nil && !errors.Is(err, io.EOF) {
-		return read, fmt.Errorf("the configuration file %s is not as it should be: %w", path, err)
+		return read, fmt.Errorf("the configuration file %s is not valid: %w", path, err)
 	}
 	if about, err := file.Stat(); err == nil && about.Mode().Perm()&0o077 != 0 && read.holdsKeys() {
-		to.warn("others may read the keys in %s; take that away with: chmod 600 %s", path, path)
+		to.warn("other users may read the keys in %s; prevent that with: chmod 600 %s", path, path)
 	}
 	return read, nil
 }
@@ -81,11 +83,11 @@ func (c configuration) holdsKeys() bool {
 	return false
 }
 
-// write replaces the file at once, so that a reader sees the old one or the new one, whole.
+// write replaces the file atomically, so that a reader sees either the whole old file or the whole new one.
 func (c configuration) write() error {
 	path := configurationPath()
 	if path == "" {
-		return errors.New("there is no home for a configuration file; name one in OPENINTENT_CONFIG")
+		return errors.New("there is no home directory for a configuration file; set OPENINTENT_CONFIG to a path")
 	}
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)
@@ -96,7 +98,7 @@ func (c configuration) write() error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("the configuration file cannot be written: %w", err)
 	}
-	// A file made by CreateTemp is for its owner alone.
+	// Only its owner may read a file that CreateTemp makes.
 	next, err := os.CreateTemp(filepath.Dir(path), ".config-*")
 	if err != nil {
 		return fmt.Errorf("the configuration file cannot be written: %w", err)
@@ -112,8 +114,8 @@ func (c configuration) write() error {
 	return nil
 }
 
-// chosenContext gives the context that is named, in OPENINTENT_CONTEXT or else current; an empty one when there is none.
-// Every other one has a server.
+// chosenContext returns the named context, else the one in OPENINTENT_CONTEXT, else the current one. It returns an
+// empty context when there is none; every other context has a server.
 func chosenContext(named string, to terminal) (*savedContext, error) {
 	read, err := readConfiguration(to)
 	if err != nil {
@@ -142,7 +144,7 @@ func (c configuration) names() []string { return slices.Sorted(maps.Keys(c.Conte
 
 func (c configuration) unknown(name string) error {
 	if len(c.Contexts) == 0 {
-		return usagef("there is no context %q, nor any other; make one with: openintent context set %s --server HOST:PORT", name, name)
+		return usagef("there is no context %q, and no other one either; make one with: openintent context set %s --server HOST:PORT", name, name)
 	}
 	return usagef("there is no context %q; there are: %s", name, strings.Join(c.names(), ", "))
 }

@@ -12,7 +12,7 @@ import (
 	"openintent/server"
 )
 
-// at runs a command without a server and gives what it came to.
+// at runs a command without a server and returns its outcome.
 func at(t *testing.T, stdin string, arguments ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -38,11 +38,11 @@ contexts:
 	}{
 		{"the current context", connection{}, nil, target{"here:1", "here-key", "here-agent", false, ""}},
 		{
-			"the environment goes before it", connection{},
+			"the environment precedes it", connection{},
 			map[string]string{"API_KEY": "e-key", "AGENT_ID": "e-agent"}, target{"here:1", "e-key", "e-agent", false, ""},
 		},
 		{
-			"a flag goes before the environment", connection{APIKey: "f-key", Agent: "f-agent"},
+			"a flag precedes the environment", connection{APIKey: "f-key", Agent: "f-agent"},
 			map[string]string{"API_KEY": "e-key", "AGENT_ID": "e-agent"}, target{"here:1", "f-key", "f-agent", false, ""},
 		},
 		{
@@ -50,16 +50,16 @@ contexts:
 			map[string]string{"CONTEXT": "there"}, target{"there:1", "there-key", "", true, "/there.pem"},
 		},
 		{
-			"the environment goes before its own context", connection{},
+			"the environment precedes the context that it names", connection{},
 			map[string]string{"CONTEXT": "there", "API_KEY": "e-key"}, target{"there:1", "e-key", "", true, "/there.pem"},
 		},
 		{
-			"a named context goes before the environment", connection{Context: "there"},
+			"a named context precedes the environment", connection{Context: "there"},
 			map[string]string{"CONTEXT": "here", "SERVER": "e:1", "API_KEY": "e-key", "AGENT_ID": "e-agent"},
 			target{"there:1", "there-key", "e-agent", true, "/there.pem"},
 		},
 		{
-			"a flag goes before a named context", connection{Context: "here", APIKey: "f-key"}, nil,
+			"a flag precedes a named context", connection{Context: "here", APIKey: "f-key"}, nil,
 			target{"here:1", "f-key", "here-agent", false, ""},
 		},
 		{
@@ -67,7 +67,7 @@ contexts:
 			target{"elsewhere:1", "", "", false, ""},
 		},
 		{
-			"not by the environment either", connection{},
+			"nor to a server from the environment", connection{},
 			map[string]string{"SERVER": "elsewhere:1", "CONTEXT": "there"}, target{"elsewhere:1", "", "", false, ""},
 		},
 		{
@@ -79,7 +79,7 @@ contexts:
 			"this machine takes the development key", connection{Server: "localhost:9"}, nil,
 			target{"localhost:9", server.DevelopmentKey, "", false, ""},
 		},
-		{"so it does by number", connection{Server: "[::1]:9"}, nil, target{"[::1]:9", server.DevelopmentKey, "", false, ""}},
+		{"also as an IP address", connection{Server: "[::1]:9"}, nil, target{"[::1]:9", server.DevelopmentKey, "", false, ""}},
 		{
 			"TLS by flag", connection{Server: "a:1", TLS: true}, nil, target{"a:1", "", "", true, ""},
 		},
@@ -122,7 +122,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		{"", []string{"--server", "ftp://a:1"}, "host:port"},
 		{"", []string{"--server", "https://user@a:1/path"}, "host:port"},
 		{"", []string{"--agent", "al\u00efce"}, "printable ASCII"},
-		{"", []string{"--context", "none"}, `no context "none", nor any other`},
+		{"", []string{"--context", "none"}, `no context "none", and no other one either`},
 		{"", []string{"--ca-file", "/does/not/exist.pem"}, "certificates cannot be read"},
 		{"", []string{"--ca-file", os.Args[0]}, "holds no certificates"},
 		{"maybe", nil, "OPENINTENT_TLS must be 1 or 0"},
@@ -155,7 +155,7 @@ contexts:
     server: https://a:1
     api_key: a-key
     agent: bob
-`, string(text), "what is not given stays")
+`, string(text), "settings that are not given stay")
 	about, err := os.Stat(os.Getenv("OPENINTENT_CONFIG"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), about.Mode().Perm())
@@ -177,7 +177,7 @@ func TestKeysThatOthersMayRead(t *testing.T) {
 	t.Setenv("OPENINTENT_CONFIG", path)
 	require.Empty(t, at(t, "", "context").stderr)
 	require.NoError(t, os.Chmod(path, 0o640))
-	require.Contains(t, at(t, "", "context").stderr, "others may read the keys in "+path)
+	require.Contains(t, at(t, "", "context").stderr, "other users may read the keys in "+path)
 	require.NoError(t, os.WriteFile(path, []byte("contexts: {a: {server: 'h:1'}}"), 0o600))
 	require.Empty(t, at(t, "", "context").stderr, "without keys there is nothing to hide")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// page is what users read about the command line.
+// page returns the text that users read about the command line.
 func page(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/cli.md")
@@ -20,7 +20,8 @@ func page(t *testing.T) string {
 	return string(text)
 }
 
-// Every command and every flag that the page shows exists, and every command and its flags are on the page.
+// The page and the program must agree: every command and flag on the page exists, and every existing one is on the
+// page.
 func TestThePageHasTheCommands(t *testing.T) {
 	parser, err := kong.New(&commands{})
 	require.NoError(t, err)
@@ -35,7 +36,7 @@ func TestThePageHasTheCommands(t *testing.T) {
 			}
 		}
 		switch path[0] {
-		case "context", "version": // one row for all
+		case "context", "version": // one row for all of its verbs
 			require.Contains(t, text, "`"+path[len(path)-1]+"`", path)
 		default:
 			require.Regexp(t, "(?m)^\\| .*`"+strings.Join(path, " ")+"[ `]", text)

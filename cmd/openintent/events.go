@@ -9,10 +9,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// eventsCommand looks at an intent's event log.
+// eventsCommand lists and verifies an intent's event log.
 type eventsCommand struct {
 	List   eventListCommand   `cmd:"" default:"withargs" help:"List an intent's logged events, oldest first."`
-	Verify eventVerifyCommand `cmd:"" help:"Compute the hash chain of an intent's log again; exit code 8 if it is broken."`
+	Verify eventVerifyCommand `cmd:"" help:"Recompute the hash chain of an intent's log; exit code 8 if it is broken."`
 }
 
 // eventListCommand lists events.
@@ -21,8 +21,8 @@ type eventListCommand struct {
 	output
 	intentFlag
 	Type  string `placeholder:"TYPE" help:"Only events of this type, such as status_changed."`
-	After *int64 `placeholder:"SEQUENCE" help:"Only events after this place in the log; --limit then counts from the oldest."`
-	Limit int    `default:"50" placeholder:"N" help:"At most this many, the newest."`
+	After *int64 `placeholder:"SEQUENCE" help:"Only events after this position in the log; --limit then counts from the oldest."`
+	Limit int    `default:"50" placeholder:"N" help:"At most this many events: the newest."`
 }
 
 // Run prints a table.
@@ -63,7 +63,7 @@ type eventVerifyCommand struct {
 	intentFlag
 }
 
-// Run says that the log holds, or where it does not.
+// Run reports that the log verifies, or where it does not.
 func (c *eventVerifyCommand) Run(ctx context.Context, to terminal) error {
 	intent, err := c.needed()
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *eventVerifyCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	none := int32(0) // the breaks say where to look
+	none := int32(0) // the breaks show where to look
 	verified, err := called(client.Raw().Events.VerifyEvents(ctx, &openintentv1.VerifyEventsRequest{
 		IntentId: intent, Limit: &none,
 	}))

@@ -8,19 +8,19 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// Exit codes. Scripts branch on them, so they stay what they are.
+// Scripts branch on these exit codes, so the codes must not change.
 const (
 	exitOK = iota
-	// exitFailed means that a command could not do its work for a reason that has no code of its own, or that the server
+	// exitFailed means that a command failed for a reason that has no exit code of its own, or that the server
 	// refused to start.
 	exitFailed
 	// exitUsage means that the command line was not understood, by the program or by the server.
 	exitUsage
 	// exitTimeout means that the time ran out before an answer came.
 	exitTimeout
-	// exitNotFound means that what was named does not exist, or not for this agent.
+	// exitNotFound means that the named thing does not exist, or is hidden from this agent.
 	exitNotFound
-	// exitRefused means that the key is not known or the agent is not allowed to.
+	// exitRefused means that the key is unknown or that the agent may not do this.
 	exitRefused
 	// exitUnavailable means that the server could not be reached or is full.
 	exitUnavailable
@@ -28,14 +28,15 @@ const (
 	exitRemote
 	// exitBroken means that an event log does not verify.
 	exitBroken
-	// exitConflict means that it is too late or taken: a closed channel, an ended intent, an expired message, a name in use.
+	// exitConflict means that the call came too late or that something is taken: a closed channel, an ended intent,
+	// an expired message, a name in use.
 	exitConflict
 
-	// exitInterrupted is what shells give for a program that SIGINT ended.
+	// exitInterrupted is the code that shells report for a program that SIGINT ended.
 	exitInterrupted = 130
 )
 
-// exitError is an error with the exit code that it means.
+// exitError is an error with its exit code.
 type exitError struct {
 	code int
 	error
@@ -43,12 +44,12 @@ type exitError struct {
 
 func (e exitError) Unwrap() error { return e.error }
 
-// usagef refuses a command line.
+// usagef makes the error that refuses a command line.
 func usagef(format string, arguments ...any) error {
 	return exitError{exitUsage, fmt.Errorf(format, arguments...)}
 }
 
-// codesOf are the exit codes for what servers answer.
+// codesOf maps the reasons and codes of servers to exit codes.
 var codesOf = map[string]int{
 	"INVALID_ARGUMENT":    exitUsage,
 	"DEADLINE_EXCEEDED":   exitTimeout,
@@ -62,7 +63,7 @@ var codesOf = map[string]int{
 	"ABORTED":             exitConflict,
 }
 
-// exitCode is the exit code for an error.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	var (
 		known   exitError
@@ -82,7 +83,8 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// sentence says for people what went wrong: of a server's refusal its own sentence, with the reason to branch on behind it.
+// sentence describes an error for people. For a server's refusal it returns the server's sentence followed by the
+// reason, on which scripts can branch.
 func sentence(err error) string {
 	var (
 		known   exitError

@@ -36,7 +36,7 @@ func TestExitCodesOfRefusals(t *testing.T) {
 			{exitUsage, "chan_.../msg_...", []string{"ask", "--resume", "msg_01M7YCHKJSE27KAQBVEVPX64D7"}},
 			{exitUsage, "names no message", []string{"reply", "data/msg_1", "{}"}},
 			{exitUsage, "--to does not go with --follow", []string{"messages", "data", "--follow", "--to", "bob"}},
-			{exitUsage, "is no channel's id", []string{"messages", "data", "--intent", ""}},
+			{exitUsage, "is not a channel's id", []string{"messages", "data", "--intent", ""}},
 			{exitUsage, "above zero", []string{"ask", "data", "bob", "{}", "--timeout", "0s"}},
 			{exitTimeout, "[MESSAGE_TIMEOUT]", []string{"ask", "data", "bob", "{}", "--timeout", "10ms"}},
 			{exitTimeout, "nobody answered", []string{"ask", "data", "role:none", "{}", "--wait", "10ms", "--all"}},
@@ -59,7 +59,7 @@ func TestExitCodesOfRefusals(t *testing.T) {
 		require.Contains(t, bob.refused(t, exitRefused, "notify", "private", "alice", "{}"), "[NOT_A_MEMBER]")
 		t.Setenv("OPENINTENT_AGENT_ID", "")
 		operator := shell{server: alice.server}
-		require.Contains(t, operator.refused(t, exitUsage, "inbox"), "name the agent")
+		require.Contains(t, operator.refused(t, exitUsage, "inbox"), "name the owner of the inbox")
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// messageOf gives the SDK's message in the contract's form, in which commands print it.
+// messageOf converts the SDK's message to the contract's form, in which commands print it.
 func messageOf(m *openintent.Message) (*openintentv1.Message, error) {
 	payload, err := structpb.NewStruct(m.Payload)
 	if err != nil {
@@ -30,12 +30,12 @@ func messageOf(m *openintent.Message) (*openintentv1.Message, error) {
 	}, nil
 }
 
-// number gives the number of an enum's word; 0 when it is none.
+// number returns the number of an enum's word; 0 for an unknown word.
 func number(numbers map[string]int32, prefix, word string) int32 {
 	return numbers[prefix+strings.ToUpper(word)]
 }
 
-// messageType gives the number of a type's word, to be left out for none.
+// messageType returns the number of a type's word; nil for no word, so that the field is left out.
 func messageType(word string) *openintentv1.MessageType {
 	if word == "" {
 		return nil

@@ -13,18 +13,18 @@ import (
 type inboxCommand struct {
 	connection
 	output
-	Wait     time.Duration `placeholder:"DURATION" help:"Wait while there is nothing, at most this long; then exit with code 3."`
+	Wait     time.Duration `placeholder:"DURATION" help:"Wait at most this long while there is nothing; then exit with code 3."`
 	Limit    int           `placeholder:"N" help:"At most this many, oldest first; 0 for all."`
 	MarkRead bool          `help:"Mark what was printed as read. Requests stay until they are answered."`
 }
 
-// longestWait is how long the server waits in one call.
+// longestWait is the longest time that the server waits in one call.
 const longestWait = 10 * time.Minute
 
 // Run prints the inbox.
 func (c *inboxCommand) Run(ctx context.Context, to terminal) error {
 	if c.Limit < 0 || c.Wait < 0 {
-		return usagef("--limit and --wait are not below zero")
+		return usagef("--limit and --wait must not be below zero")
 	}
 	client, err := c.dial(to)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *inboxCommand) Run(ctx context.Context, to terminal) error {
 	return markRead(ctx, client, agent, pages)
 }
 
-// read gives the pages of the inbox, of which the first is waited for.
+// read returns the pages of the inbox. It waits for the first one only.
 func (c *inboxCommand) read(ctx context.Context, client *openintent.Client, agent string) ([]*openintentv1.Inbox, error) {
 	first, err := c.first(ctx, client, agent)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *inboxCommand) read(ctx context.Context, client *openintent.Client, agen
 	return pages, nil
 }
 
-// first gives the first page as soon as it holds something or the time is over.
+// first returns the first page as soon as the page has an item or the time is over.
 func (c *inboxCommand) first(ctx context.Context, client *openintent.Client, agent string) (*openintentv1.Inbox, error) {
 	for deadline := time.Now().Add(c.Wait); ; {
 		seconds := max(0, min(time.Until(deadline), longestWait).Seconds())
@@ -90,7 +90,7 @@ func (c *inboxCommand) first(ctx context.Context, client *openintent.Client, age
 	}
 }
 
-// size is how large a page may be of which so many are still wanted.
+// size returns the size of the next page when this many items are still wanted.
 func (c *inboxCommand) size(left int) *int32 {
 	size := int32(largestPage)
 	if c.Limit > 0 {
@@ -110,7 +110,7 @@ func (c *inboxCommand) print(to terminal, items []*openintentv1.InboxItem) error
 	})
 }
 
-// markRead acknowledges what was printed, page by page: more the server may not take at once.
+// markRead acknowledges what was printed, page by page: the server accepts no more than one page in one call.
 func markRead(ctx context.Context, client *openintent.Client, agent string, pages []*openintentv1.Inbox) error {
 	for _, page := range pages {
 		request := &openintentv1.MarkInboxReadRequest{AgentId: agent}

@@ -10,7 +10,7 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// intentsCommand is what can be done with intents.
+// intentsCommand holds the verbs that work on intents.
 type intentsCommand struct {
 	List   intentListCommand   `cmd:"" default:"withargs" help:"List the intents that the caller may read."`
 	Create intentCreateCommand `cmd:"" help:"Create an intent and print its id."`
@@ -22,7 +22,7 @@ type intentsCommand struct {
 type intentListCommand struct {
 	connection
 	output
-	Status string `enum:",draft,active,blocked,completed,abandoned,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Only intents in this status: draft, active, blocked, completed, abandoned or suspended_awaiting_input."`
+	Status string `enum:",draft,active,blocked,completed,abandoned,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Only intents with this status: draft, active, blocked, completed, abandoned or suspended_awaiting_input."`
 	Limit  int    `default:"50" placeholder:"N" help:"At most this many."`
 }
 
@@ -121,7 +121,7 @@ type intentStatusCommand struct {
 	Reason string `placeholder:"TEXT" help:"Why, for the event log."`
 }
 
-// Run changes it, on whatever version the intent is now.
+// Run changes the status, whatever version the intent has now.
 func (c *intentStatusCommand) Run(ctx context.Context, to terminal) error {
 	client, err := c.dial(to)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *intentStatusCommand) Run(ctx context.Context, to terminal) error {
 	return show(c.output, to, changed, intentFields)
 }
 
-// attempts is how often a change is tried that others came before.
+// attempts is how often a change is tried when other changes come in between.
 const attempts = 5
 
 func (c *intentStatusCommand) change(

@@ -1,5 +1,5 @@
-// Program openintent is the OpenIntent server, channels and messages between agents over gRPC and REST, and the command line
-// that speaks to servers.
+// Program openintent is the OpenIntent server and its command line. The server provides channels and messages between
+// agents over gRPC and REST; the command line calls servers.
 package main
 
 import (
@@ -23,19 +23,19 @@ type commands struct {
 	Messages  messagesCommand  `cmd:"" group:"Messages" help:"List a channel's messages, or follow the channel."`
 	Inbox     inboxCommand     `cmd:"" group:"Messages" help:"Show what an agent has to read or to answer."`
 
-	Apply    applyCommand    `cmd:"" group:"Around them" help:"Make an intent's channels what a workflow file says."`
+	Apply    applyCommand    `cmd:"" group:"Around them" help:"Make an intent's channels match a workflow file."`
 	Channels channelsCommand `cmd:"" group:"Around them" help:"List, create, show and close channels, and change their members."`
 	Intents  intentsCommand  `cmd:"" group:"Around them" help:"List, create and show intents, and change their status."`
-	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show who is registered."`
+	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show the registered agents."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
 
-	Context    contextCommand    `cmd:"" group:"This program" help:"Keep servers and keys under names."`
+	Context    contextCommand    `cmd:"" group:"This program" help:"Store servers and keys under names."`
 	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that lets a shell complete commands."`
-	Complete   completeCommand   `cmd:"" hidden:"" help:"Give the candidates for the last word of a command line."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"Print the candidates for the last word of a command line."`
 	Version    versionCommand    `cmd:"" group:"This program" help:"Print the version."`
 }
 
-// Help explains what all commands have in common.
+// Help lists the exit codes, which all commands share.
 func (commands) Help() string {
 	return `Exit codes:
 
@@ -54,12 +54,12 @@ func (commands) Help() string {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the program at once.
+	// A second signal ends the program immediately.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], standardTerminal()))
 }
 
-// run carries out one command line. Errors become one line on stderr.
+// run executes one command line. It prints an error as one line on stderr.
 func run(ctx context.Context, arguments []string, to terminal) int {
 	dropEmptySettings()
 	exited, code := false, exitOK
@@ -67,7 +67,7 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		kong.Name("openintent"),
 		kong.Description("Channels and messages between agents that work on one intent (RFC-0021)."),
 		kong.Writers(to.stdout, to.stderr),
-		// Help asks to exit in the midst of parsing.
+		// Kong asks to exit for --help while it is still parsing.
 		kong.Exit(func(status int) { exited, code = true, status }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(to),
@@ -87,8 +87,8 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 	return exitOK
 }
 
-// dropEmptySettings makes an environment variable that is set to nothing the same as one that is not set: that is how
-// compose files leave one out.
+// dropEmptySettings removes environment variables that are set to the empty string. Compose files set a variable to
+// nothing when they mean to leave it out.
 func dropEmptySettings() {
 	for _, setting := range os.Environ() {
 		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "OPENINTENT_") && value == "" {

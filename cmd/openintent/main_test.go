@@ -16,7 +16,7 @@ import (
 	"openintent/server"
 )
 
-// clearEnvironment takes away settings of the surrounding shell; run takes an empty one for none.
+// clearEnvironment hides the settings of the surrounding shell; run treats an empty variable as unset.
 func clearEnvironment(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{

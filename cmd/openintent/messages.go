@@ -9,27 +9,27 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// messagesCommand lists a channel's messages and, if wanted, follows it.
+// messagesCommand lists a channel's messages and, on request, follows the channel.
 type messagesCommand struct {
 	connection
 	output
 	channelArgument
-	Follow    bool   `short:"f" help:"Go on printing what comes, until the channel closes or Ctrl-C."`
-	Since     string `placeholder:"MESSAGE|TIME|DURATION" help:"Only messages after this one (msg_...), after a time (RFC 3339), or since a while ago (10m)."`
+	Follow    bool   `short:"f" help:"Keep printing new messages, until the channel closes or Ctrl-C."`
+	Since     string `placeholder:"MESSAGE|TIME|DURATION" help:"Only messages after this one (msg_...), after this time (RFC 3339), or from this long ago until now (10m)."`
 	Limit     *int   `placeholder:"N" help:"At most this many: the newest, or with --since the oldest (50; with --follow 10; with --since all)."`
 	Type      string `enum:",request,response,notify,broadcast" default:"" placeholder:"TYPE" help:"Only messages of this type: request, response, notify or broadcast."`
-	To        string `name:"to" placeholder:"ID" help:"Only messages of which this agent is a recipient; not with --follow."`
+	To        string `name:"to" placeholder:"ID" help:"Only messages to this agent; not with --follow."`
 	Answering string `placeholder:"MESSAGE" help:"Only responses to this request."`
 	IDs       bool   `name:"ids" help:"Show the messages' references, CHANNEL/MESSAGE."`
 }
 
-// largestPage is how many messages the server gives at once.
+// largestPage is how many messages the server returns in one call.
 const largestPage = 1000
 
 // Run prints the messages.
 func (c *messagesCommand) Run(ctx context.Context, to terminal) error {
 	if c.Limit != nil && *c.Limit < 0 || c.Follow && c.To != "" {
-		return usagef("--limit is zero or above, and --to does not go with --follow")
+		return usagef("--limit must be zero or above, and --to does not go with --follow")
 	}
 	since, err := c.since()
 	if err != nil {
@@ -52,16 +52,16 @@ func (c *messagesCommand) Run(ctx context.Context, to terminal) error {
 	}
 	err = c.follow(ctx, client, channel.GetId(), since, to, printed)
 	if errors.Is(err, context.Canceled) {
-		return nil // the way to end it
+		return nil // the normal way to end following
 	}
 	return err
 }
 
-// since gives the cursor in the server's form.
+// since returns the cursor in the server's form.
 func (c *messagesCommand) since() (string, error) {
 	ago, err := time.ParseDuration(c.Since)
 	if err != nil {
-		return c.Since, nil // a message or a time, which the server looks at
+		return c.Since, nil // a message or a time, which the server interprets
 	}
 	if ago < 0 {
 		return "", usagef("--since %s lies in the future", c.Since)
@@ -69,7 +69,7 @@ func (c *messagesCommand) since() (string, error) {
 	return time.Now().Add(-ago).UTC().Format(time.RFC3339Nano), nil
 }
 
-// limit is how many messages are listed; 0 for all.
+// limit returns how many messages to list; all is true when there is no limit.
 func (c *messagesCommand) limit() (limit int, all bool) {
 	switch {
 	case c.Limit != nil:
@@ -82,7 +82,7 @@ func (c *messagesCommand) limit() (limit int, all bool) {
 	return 50, false
 }
 
-// page reads what is listed, page by page.
+// page reads the messages to list, page by page.
 func (c *messagesCommand) page(
 	ctx context.Context, client *openintent.Client, channel, since string, take func([]*openintentv1.Message) error,
 ) error {
@@ -108,7 +108,7 @@ func (c *messagesCommand) page(
 			return err
 		}
 		left -= len(page.GetMessages())
-		// Without a cursor the one page is the newest; what would come after it is not older.
+		// Without a cursor the single page is the newest one; a page after it would not be older.
 		if since == "" || len(page.GetMessages()) == 0 || !all && left <= 0 {
 			return nil
 		}
@@ -116,7 +116,8 @@ func (c *messagesCommand) page(
 	}
 }
 
-// follow begins to follow before it lists, so that nothing falls in between, and leaves out what came both ways.
+// follow starts to follow before it lists, so that no message is missed in between. It omits the messages that arrive
+// both ways.
 func (c *messagesCommand) follow(
 	ctx context.Context, client *openintent.Client, channelID, since string, to terminal, printed *table,
 ) error {
@@ -161,7 +162,7 @@ func (c *messagesCommand) follow(
 	return nil
 }
 
-// wants tells whether a followed message is of those that were asked for.
+// wants reports whether a followed message is one of those that the user asked for.
 func (c *messagesCommand) wants(message *openintent.Message) bool {
 	return (c.Type == "" || c.Type == string(message.MessageType)) &&
 		(c.Answering == "" || c.Answering == message.CorrelationID)
@@ -188,7 +189,7 @@ func (c *messagesCommand) print(to terminal, printed *table, messages []*openint
 	})
 }
 
-// recipient is whom a message is for; everyone is written as the protocol does.
+// recipient returns the recipient of a message; everyone is written as in the protocol.
 func recipient(m *openintentv1.Message) string {
 	if m.GetTo() == "" {
 		return "*"

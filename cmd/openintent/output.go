@@ -17,12 +17,12 @@ import (
 	"openintent/server/jsonform"
 )
 
-// output says in which form a command prints.
+// output selects the form in which a command prints.
 type output struct {
 	JSON bool `name:"json" help:"Print JSON as the REST API has it, one object per line."`
 }
 
-// lines prints each message as JSON in a line of its own.
+// lines prints each message as JSON on its own line.
 func lines[M proto.Message](to terminal, messages ...M) error {
 	for _, message := range messages {
 		line, err := jsonform.Encode(message)
@@ -47,7 +47,7 @@ func list[M proto.Message](o output, to terminal, printed *table, messages []M, 
 	return printed.print(to)
 }
 
-// show prints one message, with a line for each field, or as JSON.
+// show prints one message, either with a line for each field or as JSON.
 func show[M proto.Message](o output, to terminal, message M, of func(M) fields) error {
 	if o.JSON {
 		return lines(to, message)
@@ -61,7 +61,7 @@ func printLine(to terminal, text string) error {
 	return err
 }
 
-// printPayload prints a payload by itself: for people over several lines, for programs on one.
+// printPayload prints a payload alone: on several lines for people, on one line for programs.
 func printPayload(to terminal, payload *structpb.Struct) error {
 	text, err := jsonform.Encode(payload)
 	if err != nil {
@@ -78,7 +78,7 @@ func printPayload(to terminal, payload *structpb.Struct) error {
 	return err
 }
 
-// harmless escapes in JSON what a terminal could take for a command. It stays the same JSON.
+// harmless escapes characters in JSON that a terminal could take for a command. The result is the same JSON value.
 func harmless(text []byte) string {
 	var out strings.Builder
 	for _, c := range string(text) {
@@ -95,7 +95,7 @@ func harmless(text []byte) string {
 	return out.String()
 }
 
-// inline gives an object's JSON for a cell; nothing for an empty one.
+// inline returns an object's JSON for a table cell; an empty string for an empty object.
 func inline(object *structpb.Struct) string {
 	if len(object.GetFields()) == 0 {
 		return ""
@@ -107,7 +107,7 @@ func inline(object *structpb.Struct) string {
 	return string(text)
 }
 
-// word gives an enum's value as the protocol writes it: request, open, active.
+// word returns an enum's value as the protocol writes it: request, open, active.
 func word(value protoreflect.Enum) string {
 	values := value.Descriptor().Values()
 	prefix := strings.TrimSuffix(string(values.ByNumber(0).Name()), "UNSPECIFIED")
@@ -117,7 +117,7 @@ func word(value protoreflect.Enum) string {
 	return ""
 }
 
-// clock gives a time for people, in their own time zone; nothing for no time.
+// clock formats a time for people, in their own time zone; an empty string for no time.
 func clock(at *timestamppb.Timestamp) string {
 	if at == nil {
 		return ""

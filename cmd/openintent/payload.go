@@ -9,18 +9,18 @@ import (
 	"openintent/jsonvalue"
 )
 
-// payloadFlags are the ways to say what a message holds. Exactly one is used. Verbs that send embed them behind their own
-// arguments.
+// payloadFlags are the ways to give a message's payload. Exactly one is used. Sending verbs embed them after their
+// own arguments.
 type payloadFlags struct {
 	Payload string   `arg:"" optional:"" help:"JSON object, @FILE, or - for standard input; or use --text or --pair."`
 	Text    *string  `group:"Payload" placeholder:"TEXT" help:"The payload is {\"text\": TEXT}."`
 	Pairs   []string `group:"Payload" name:"pair" short:"p" sep:"none" placeholder:"NAME=TEXT" help:"One member of the payload, as NAME=TEXT or NAME:=JSON; may be repeated."`
 }
 
-// most is how many bytes of a file or of standard input are read: more than any server takes.
+// mostPayload is how many bytes of a file or of standard input are read: more than any server accepts.
 const mostPayload = 64 << 20
 
-// read gives the payload.
+// read returns the payload.
 func (p payloadFlags) read(to terminal) (map[string]any, error) {
 	ways := 0
 	for _, used := range []bool{p.Payload != "", p.Text != nil, len(p.Pairs) > 0} {
@@ -44,7 +44,7 @@ func (p payloadFlags) read(to terminal) (map[string]any, error) {
 	return objectOf(text, "payload")
 }
 
-// text gives the JSON text, wherever it is.
+// text returns the JSON text, wherever it is given.
 func (p payloadFlags) text(to terminal) ([]byte, error) {
 	if p.Payload == "-" {
 		return readAll(to.stdin, "standard input")
@@ -67,7 +67,7 @@ func readAll(from io.Reader, name string) ([]byte, error) {
 		return nil, fmt.Errorf("reading the payload from %s: %w", name, err)
 	}
 	if len(text) > mostPayload {
-		return nil, usagef("the payload in %s is larger than any server takes", name)
+		return nil, usagef("the payload in %s is larger than any server accepts", name)
 	}
 	return text, nil
 }

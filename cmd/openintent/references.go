@@ -10,7 +10,7 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// intentFlag names the intent that a command is about.
+// intentFlag names the intent that a command works on.
 type intentFlag struct {
 	Intent string `env:"OPENINTENT_INTENT_ID" placeholder:"ID" help:"The intent."`
 }
@@ -30,13 +30,14 @@ type channelArgument struct {
 
 var channelID = regexp.MustCompile(`^chan_[0-9A-HJKMNP-TV-Z]{26}$`)
 
-// find gives the channel. Of a name's channels it is the open one, or else the one that was made last.
+// find returns the channel. When several channels have the name, it returns the open one, or else the one that was
+// created last.
 func (c channelArgument) find(ctx context.Context, client *openintent.Client) (*openintentv1.Channel, error) {
 	if channelID.MatchString(c.Channel) {
 		return called(client.Raw().Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: c.Channel}))
 	}
 	if c.Intent == "" {
-		return nil, usagef("%q is no channel's id; name the intent that has a channel of that name with --intent", c.Channel)
+		return nil, usagef("%q is not a channel's id; use --intent to name the intent that has a channel of this name", c.Channel)
 	}
 	listed, err := everyChannel(ctx, client, &openintentv1.ListChannelsRequest{IntentId: c.Intent})
 	if err != nil {
@@ -57,12 +58,12 @@ func (c channelArgument) find(ctx context.Context, client *openintent.Client) (*
 	return found, nil
 }
 
-// createFlag lets a command that sends make the channel.
+// createFlag lets a sending command create the channel.
 type createFlag struct {
 	Create bool `help:"Create the channel if the intent has no open one of that name."`
 }
 
-// findOrCreate gives the channel to send to.
+// findOrCreate returns the channel to send to.
 func (c channelArgument) findOrCreate(
 	ctx context.Context, client *openintent.Client, create bool,
 ) (*openintentv1.Channel, error) {
@@ -83,7 +84,7 @@ func (c channelArgument) findOrCreate(
 // reference names a message together with its channel, in one word.
 func reference(channel, message string) string { return channel + "/" + message }
 
-// parseReference reads such a word; the channel is empty when it names the message alone.
+// parseReference reads such a word; the channel is empty when the word names only the message.
 func parseReference(text string) (channel, message string, err error) {
 	channel, message, both := strings.Cut(text, "/")
 	switch {

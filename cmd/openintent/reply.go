@@ -12,7 +12,7 @@ import (
 type replyCommand struct {
 	connection
 	output
-	Message string `arg:"" help:"Request: its reference, CHANNEL/MESSAGE, or the id (msg_...) of one in the agent's inbox."`
+	Message string `arg:"" help:"The request: its reference, CHANNEL/MESSAGE, or its id (msg_...) if it is in the agent's inbox."`
 	payloadFlags
 	factFlags
 }
@@ -65,16 +65,16 @@ func inInbox(ctx context.Context, client *openintent.Client, message string) (st
 		}
 		if page.NextCursor == nil {
 			return "", exitError{exitNotFound, fmt.Errorf(
-				"no request %s waits in the inbox of %s; name its channel, too: CHANNEL/%s [MESSAGE_NOT_FOUND]", message, agent, message)}
+				"no request %s waits in the inbox of %s; name its channel as well: CHANNEL/%s [MESSAGE_NOT_FOUND]", message, agent, message)}
 		}
 		request.Cursor = page.NextCursor
 	}
 }
 
-// inboxOwner is the agent whose inbox is meant.
+// inboxOwner returns the agent whose inbox the command means.
 func inboxOwner(client *openintent.Client) (string, error) {
 	if agent := client.AgentID(); agent != "" {
 		return agent, nil
 	}
-	return "", usagef("name the agent whose inbox is meant with --agent or OPENINTENT_AGENT_ID")
+	return "", usagef("name the owner of the inbox with --agent or OPENINTENT_AGENT_ID")
 }

@@ -7,10 +7,11 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// mostResponses is how many responses one call gives; who waits for as many waits the whole time.
+// mostResponses is how many responses one call returns at most; asking for that many means waiting until the time is
+// over.
 const mostResponses = 1000
 
-// resume picks up the answer to a question that was asked earlier. The question stays open when the time runs out.
+// resume waits for the answer to a question that was asked earlier. The question stays open when the time runs out.
 func (c *askCommand) resume(ctx context.Context, client *openintent.Client, to terminal) error {
 	channel, message, err := parseReference(c.Resume)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// factFlags are what every message may have beside its payload.
+// factFlags are what any message may have besides its payload.
 type factFlags struct {
 	Metadata       string `placeholder:"JSON" help:"Facts about the message, as a JSON object."`
-	IdempotencyKey string `placeholder:"KEY" help:"Send again under the same key, and it is the same message."`
+	IdempotencyKey string `placeholder:"KEY" help:"Sending again with the same key sends no second message."`
 }
 
 // expiryFlag lets a message expire.
@@ -33,7 +33,7 @@ func (f factFlags) draft(payload payloadFlags, expiry expiryFlag, to terminal) (
 	}
 	switch {
 	case expiry.Expires < 0:
-		return draft, usagef("--expires is above zero")
+		return draft, usagef("--expires must be above zero")
 	case expiry.Expires > 0:
 		draft.ExpiresAt = time.Now().Add(expiry.Expires)
 	}
@@ -52,7 +52,7 @@ type notifyCommand struct {
 	expiryFlag
 }
 
-// Run sends it and prints its reference.
+// Run sends the message and prints its reference.
 func (c *notifyCommand) Run(ctx context.Context, to terminal) error {
 	return send(ctx, to, c.connection, c.output, c.channelArgument, c.Create, func() (openintent.Draft, error) {
 		draft, err := c.draft(c.payloadFlags, c.expiryFlag, to)
@@ -72,7 +72,7 @@ type broadcastCommand struct {
 	expiryFlag
 }
 
-// Run sends it and prints its reference.
+// Run sends the message and prints its reference.
 func (c *broadcastCommand) Run(ctx context.Context, to terminal) error {
 	return send(ctx, to, c.connection, c.output, c.channelArgument, c.Create, func() (openintent.Draft, error) {
 		draft, err := c.draft(c.payloadFlags, c.expiryFlag, to)
@@ -81,7 +81,7 @@ func (c *broadcastCommand) Run(ctx context.Context, to terminal) error {
 	})
 }
 
-// send makes the message before it looks for anybody to take it.
+// send makes the draft before it looks for the channel, so that a bad draft needs no server.
 func send(
 	ctx context.Context, to terminal, connection connection, form output, channel channelArgument, create bool,
 	draftOf func() (openintent.Draft, error),
@@ -106,7 +106,7 @@ func send(
 	return printSent(form, sent, to)
 }
 
-// printSent prints the reference of a message that was sent, or as JSON the whole message.
+// printSent prints the reference of a sent message or, as JSON, the whole message.
 func printSent(form output, sent *openintent.Message, to terminal) error {
 	if form.JSON {
 		message, err := messageOf(sent)

@@ -12,7 +12,7 @@ type serveCommand struct {
 	server.Config
 }
 
-// Run serves. On a terminal, with the development key, it says how to try the server.
+// Run serves. On a terminal, with the development key, it prints how to try the server.
 func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	server.ReserveHeap()
 	c.Log, c.Version = to.stderr, currentVersion()
@@ -23,7 +23,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	})
 }
 
-// tryIt is what a newcomer types first.
+// tryIt returns the commands that a newcomer should type first.
 func tryIt(cfg server.Config, addresses server.Addresses) string {
 	scheme := "http"
 	if cfg.TLSCert != "" {

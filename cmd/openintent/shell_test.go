@@ -25,7 +25,7 @@ type shell struct {
 	stdin  string
 }
 
-// outcome is what a command came to.
+// outcome is the result of a command.
 type outcome struct {
 	exit           int
 	stdout, stderr string
@@ -46,7 +46,7 @@ func (s shell) run(ctx context.Context, arguments ...string) outcome {
 	return outcome{exit, stdout.String(), stderr.String()}
 }
 
-// does runs a command that must succeed and gives what it printed.
+// does runs a command that must succeed and returns what it printed.
 func (s shell) does(t *testing.T, arguments ...string) string {
 	t.Helper()
 	did := s.run(t.Context(), arguments...)
@@ -54,7 +54,7 @@ func (s shell) does(t *testing.T, arguments ...string) string {
 	return strings.TrimSuffix(did.stdout, "\n")
 }
 
-// refused runs a command that must fail so, and gives the one line of its complaint.
+// refused runs a command that must fail with this exit code, and returns the one line of its complaint.
 func (s shell) refused(t *testing.T, exit int, arguments ...string) string {
 	t.Helper()
 	did := s.run(t.Context(), arguments...)
@@ -82,7 +82,7 @@ func (s shell) begin(ctx context.Context, arguments ...string) *background {
 	return b
 }
 
-// background is a command that runs.
+// background is a running command.
 type background struct {
 	lines chan string
 	ended chan outcome
@@ -101,7 +101,7 @@ func (b *background) line(t *testing.T) string {
 	return ""
 }
 
-// end waits for the end, and gives it with the lines that were left.
+// end waits for the end and returns the outcome with the lines that were left.
 func (b *background) end(t *testing.T) outcome {
 	t.Helper()
 	select {
@@ -121,7 +121,7 @@ var (
 	timeForm = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6}Z)?`)
 )
 
-// masked replaces ids, in the order of their appearance, and times.
+// masked replaces ids by short names such as msg-1, numbered in the order of their appearance, and times by TIME.
 func masked(text string) string {
 	names := make(map[string]string)
 	text = idForm.ReplaceAllStringFunc(text, func(id string) string {
@@ -137,7 +137,7 @@ func masked(text string) string {
 	return timeForm.ReplaceAllString(text, "TIME")
 }
 
-// squeezed makes one space of several, so that a table can be compared without its widths.
+// squeezed reduces runs of spaces to one, so that a table can be compared without its column widths.
 func squeezed(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -146,7 +146,7 @@ func squeezed(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// file makes a file with a text and gives its path.
+// file writes a file with a text and returns its path.
 func file(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -154,7 +154,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// registration describes an agent with a role.
+// registration returns the registration of an agent with a role.
 func registration(agent, role string) *openintentv1.RegisterAgentRequest {
 	return &openintentv1.RegisterAgentRequest{AgentId: &agent, RoleId: &role}
 }

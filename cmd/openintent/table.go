@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// table prints rows in columns that are aligned, the last one cut to the width of the terminal. A table that grows while it
-// is watched keeps the widths it has and makes room where a later row needs it.
+// table prints rows in aligned columns and cuts the last column to the width of the terminal. A table that grows
+// while somebody watches it keeps its column widths and widens a column when a later row needs it.
 type table struct {
 	headings []string
 	widths   []int
@@ -15,7 +15,7 @@ type table struct {
 	headed   bool
 }
 
-// shortest is how much of the last column is left even on a narrow terminal.
+// shortest is the minimal width of the last column, even on a narrow terminal.
 const shortest = 20
 
 func newTable(headings ...string) *table {
@@ -24,7 +24,7 @@ func newTable(headings ...string) *table {
 	return t
 }
 
-// add adds a row. What others wrote needs no escaping before.
+// add adds a row. It escapes the cells itself.
 func (t *table) add(cells ...string) {
 	row := make([]string, len(cells))
 	for i, cell := range cells {
@@ -40,7 +40,7 @@ func (t *table) widen(row []string) {
 	}
 }
 
-// print prints the rows that were added since the last time, the first time with the headings.
+// print prints the rows that were added since the last call; the first call also prints the headings.
 func (t *table) print(to terminal) error {
 	var out strings.Builder
 	if !t.headed {
@@ -73,7 +73,7 @@ func (t *table) line(row []string, width int) string {
 	return strings.TrimRight(line.String()+cell, " ")
 }
 
-// fields prints names with their values below each other, without those that have none.
+// fields prints names with their values below each other, and omits those without a value.
 type fields [][2]string
 
 func (f *fields) add(name, value string) {

@@ -23,7 +23,7 @@ alice  one
 漢字   two\nlines
 somebody else
 bob            four
-`, stdout.String(), "headings once, and the columns only grow")
+`, stdout.String(), "the headings appear once, and the columns only grow")
 }
 
 func TestTheLastColumnIsCut(t *testing.T) {

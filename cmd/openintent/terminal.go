@@ -15,17 +15,17 @@ type terminal struct {
 	stdout, stderr io.Writer
 }
 
-// standardTerminal is the one that the program was started on.
+// standardTerminal returns the terminal on which the program was started.
 func standardTerminal() terminal {
 	return terminal{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 }
 
-// warn tells of something that does not keep a command from its work.
+// warn prints a warning about something that does not stop a command.
 func (t terminal) warn(format string, arguments ...any) {
 	_, _ = fmt.Fprintln(t.stderr, "openintent: warning:", oneLine(fmt.Sprintf(format, arguments...)))
 }
 
-// note tells people something beside a command's output.
+// note prints something for people in addition to a command's output.
 func (t terminal) note(format string, arguments ...any) {
 	_, _ = fmt.Fprintln(t.stderr, oneLine(fmt.Sprintf(format, arguments...)))
 }
@@ -35,12 +35,12 @@ func (t terminal) complain(err error) {
 	_, _ = fmt.Fprintln(t.stderr, "openintent:", oneLine(sentence(err)))
 }
 
-// colours tells whether standard output shows colours: on a terminal, unless the user wants none.
+// colours reports whether standard output shows colours: on a terminal, unless the user wants none.
 func (t terminal) colours() bool {
 	return isTerminal(t.stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// width is how many columns a line of standard output has; 0 for any number, as in a file or a pipe.
+// width returns how many columns a line of standard output has; 0 means any number, as in a file or a pipe.
 func (t terminal) width() int {
 	file, ok := t.stdout.(*os.File)
 	if !ok || !isTerminal(file) {

@@ -7,10 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Whatever others wrote passes through here before it reaches a terminal, which takes control characters for commands: a
-// payload must not move the cursor, hide a line or change a title.
+// All text that others wrote passes through here before it reaches a terminal. A terminal takes control characters
+// for commands, and a payload must not move the cursor, hide a line or change a title.
 
-// escaped writes control characters, and characters that change the direction of text or cannot be seen, as escapes.
+// escaped writes control characters, invisible characters, and characters that change the direction of text, as
+// escapes.
 func escaped(text string) string {
 	if !strings.ContainsFunc(text, isCommand) && utf8.ValidString(text) {
 		return text
@@ -37,18 +38,18 @@ func escaped(text string) string {
 	return out.String()
 }
 
-// isCommand tells whether a terminal may act upon a character rather than show it. The joiners of emoji and scripts are
-// shown.
+// isCommand reports whether a terminal may act upon a character rather than show it. The joiners of emoji and scripts
+// do not count as commands.
 func isCommand(c rune) bool {
 	const joiner, nonJoiner = 0x200d, 0x200c
 	return c != joiner && c != nonJoiner &&
 		(unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) || c >= 0xe0000 && c < 0xe0100)
 }
 
-// oneLine makes one line of a text, fit for a terminal.
+// oneLine turns a text into one line that is safe for a terminal.
 func oneLine(text string) string { return escaped(strings.Join(strings.Fields(text), " ")) }
 
-// columns is how many columns of a terminal a text takes that is escaped.
+// columns returns how many columns of a terminal an escaped text takes.
 func columns(text string) (width int) {
 	for _, c := range text {
 		width += columnsOf(c)

@@ -11,14 +11,14 @@ import (
 	"openintent/e2e/harness"
 )
 
-// onChannel runs a test against a server of each engine, with an intent of alice's that OPENINTENT_INTENT_ID names and a
-// channel "data" on it.
+// onChannel runs a test against a server on each engine. The server has an intent of alice's, which
+// OPENINTENT_INTENT_ID names, with a channel "data".
 func onChannel(t *testing.T, test func(t *testing.T, alice, bob shell)) {
 	clearEnvironment(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) { withData(t, h, test) })
 }
 
-// onSQLite is onChannel on one engine alone, for what the engine has no part in.
+// onSQLite is onChannel on SQLite alone, for tests that do not depend on the engine.
 func onSQLite(t *testing.T, test func(t *testing.T, alice, bob shell)) {
 	clearEnvironment(t)
 	withData(t, harness.Start(t, harness.Options{}), test)
@@ -43,7 +43,7 @@ func TestAskPrintsTheAnswer(t *testing.T) {
 		require.Equal(t, exitOK, answered.exit, answered.stderr)
 		require.Equal(t, `{"answer":"v2.3","rows":3}`+"\n", answered.stdout)
 		require.Equal(t, "MESSAGE SENDER TO TYPE CHANNEL READ EXPIRES PAYLOAD", squeezed(bob.does(t, "inbox")),
-			"what was answered is out of the inbox")
+			"an answered request leaves the inbox")
 	})
 }
 
@@ -187,7 +187,7 @@ func TestIntentsAgentsAndEvents(t *testing.T) {
 	})
 }
 
-// What --json prints is what the REST API answers.
+// --json prints exactly what the REST API answers.
 func TestJSONIsTheRESTForm(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, bob shell) {
 		sent := alice.does(t, "notify", "data", "bob", "--text", "x < y\u202e", "--metadata", `{"k": [1, null]}`, "--json")

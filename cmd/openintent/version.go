@@ -11,7 +11,7 @@ var version = ""
 // versionCommand prints the version.
 type versionCommand struct{}
 
-// Run prints the version: the release's, or what the Go tool knows of the build.
+// Run prints the version: the release's, or what the Go tool knows about the build.
 func (versionCommand) Run(to terminal) error {
 	_, err := fmt.Fprintln(to.stdout, "openintent", currentVersion())
 	return err

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// path is a path of the repository between backticks: with a slash, so that it is no mere word.
+// path matches a path of the repository between backticks; the slash distinguishes it from a plain word.
 var path = regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_.]+)+)`")
 
-// Every Go file that a page names is there, and so is every folder that docs/architecture.md names.
+// Every Go file that a page names exists, and so does every folder that docs/architecture.md names.
 func TestPagesNameFilesThatAreThere(t *testing.T) {
 	const architecture = "docs/architecture.md"
 	files := make(map[string]int)
@@ -36,7 +36,7 @@ func TestPagesNameFilesThatAreThere(t *testing.T) {
 	require.NotZero(t, files[architecture], "the page names no files")
 }
 
-// linkedFolder is a link from a page of docs/ to a folder of the repository.
+// linkedFolder matches a link from a page of docs/ to a folder of the repository.
 var linkedFolder = regexp.MustCompile(`\]\(\.\./([a-z/]+)\)`)
 
 // Every room has its line in the table of rooms, and the table names nothing else.
@@ -50,7 +50,7 @@ func TestTheTableOfRoomsIsTheHouses(t *testing.T) {
 	require.ElementsMatch(t, rooms(t), documented)
 }
 
-// rooms gives the folders of the program, each known by its doc.go, and what is generated.
+// rooms returns the folders of the program, which are those with a doc.go, and the generated ones.
 func rooms(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(root, "*", "doc.go"))

@@ -1,4 +1,4 @@
-// Package documents holds the documents to the program: what README.md and docs/ show is run as it stands and must come
-// out as shown, their tables of routes, reasons, settings and rooms must be those of the code, and the files that they
-// name must be there.
+// Package documents checks the documents against the program. It runs the examples in README.md and docs/ as they
+// stand, and their output must be what the pages show. The tables of routes, reasons, settings and rooms must match
+// the code, and the files that the pages name must exist.
 package documents

@@ -9,24 +9,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the repository, as seen from this package.
+// root is the path of the repository from this package.
 const root = "../.."
 
-// snippet is a block of shell commands in a document, with the output that the document shows behind it.
+// snippet is a block of shell commands in a document, with the output that the document shows after it.
 type snippet struct {
 	line     int
 	commands string
-	// shown is the block behind the commands, in the language named by form: json or text; empty when nothing is shown.
+	// shown is the block after the commands, in the language named by form: json or text; empty when nothing is
+	// shown.
 	shown, form string
-	// repeated marks commands that are run until they show what the document does: something else happens at its own pace.
+	// repeated marks commands that are run until they show what the document shows, because something else happens at
+	// its own pace.
 	repeated bool
 }
 
-// Remarks that may stand before a block; readers of the rendered page do not see them.
+// These remarks may stand before a block; readers of the rendered page do not see them.
 const (
 	remarkNotRun   = "<!-- not run:"
 	remarkRepeated = "<!-- repeated until it shows this -->"
-	// remarkSaved stands before a file that the reader is to save, whose name follows.
+	// remarkSaved stands before a file that the reader should save; the file's name follows it.
 	remarkSaved = "<!-- saved as "
 )
 
@@ -36,7 +38,7 @@ type block struct {
 	language, text string
 	// remark is the line before the block.
 	remark string
-	// follows is true when nothing but empty lines parts it from the block before.
+	// follows is true when only empty lines separate the block from the one before.
 	follows bool
 }
 
@@ -47,7 +49,7 @@ func readDocument(tb testing.TB, name string) string {
 	return string(text)
 }
 
-// pages gives README.md and every page of docs/.
+// pages returns the paths of README.md and of every page in docs/.
 func pages(tb testing.TB) []string {
 	tb.Helper()
 	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -82,7 +84,7 @@ func blocks(document string) (found []block) {
 	return found
 }
 
-// snippets finds the blocks of a document that are to be run.
+// snippets finds the blocks of a document that the test runs.
 func snippets(document string) (found []snippet) {
 	all := blocks(document)
 	for i, b := range all {
@@ -103,8 +105,8 @@ func snippets(document string) (found []snippet) {
 	return found
 }
 
-// table gives the cells of the rows of the first table behind a heading, without the table's own head. Backticks are
-// taken off, and an escaped bar is one.
+// table returns the cells of the first table after a heading, row by row, without the table's own head. It removes
+// backticks and unescapes escaped bars.
 func table(tb testing.TB, document, heading string) (rows [][]string) {
 	tb.Helper()
 	_, section, found := strings.Cut(document, "\n"+heading+"\n")
@@ -123,6 +125,6 @@ func table(tb testing.TB, document, heading string) (rows [][]string) {
 		}
 		rows = append(rows, cells)
 	}
-	require.Greater(tb, len(rows), 2, "there is no table behind %q", heading)
+	require.Greater(tb, len(rows), 2, "there is no table after %q", heading)
 	return rows[2:]
 }

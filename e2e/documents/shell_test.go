@@ -18,10 +18,11 @@ import (
 	"openintent/e2e/harness"
 )
 
-// patience bounds one block of commands. The first use of a tool builds it, which takes its time.
+// patience bounds one block of commands. The first use of a tool builds the tool, which takes a while.
 const patience = 5 * time.Minute
 
-// shell is a shell that stays open from block to block, as a reader's does: with its variables, functions and jobs.
+// shell is a shell that stays open from block to block, as a reader's does, and keeps its variables, functions and
+// jobs.
 type shell struct {
 	input  io.Writer
 	lines  chan string
@@ -32,9 +33,9 @@ type shell struct {
 func newShell(t *testing.T) *shell {
 	t.Helper()
 	_, err := exec.LookPath("curl")
-	require.NoError(t, err, "the documents show curl; install it (apt-get install curl)")
+	require.NoError(t, err, "the documents use curl; install it (apt-get install curl)")
 	python, err := harness.Python()
-	require.NoError(t, err, "the documents show Python with packages")
+	require.NoError(t, err, "the documents use Python with packages")
 	command := exec.Command("bash", "--noprofile", "--norc")
 	command.Dir = root
 	command.Env = append(os.Environ(), "PATH="+filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -44,7 +45,7 @@ func newShell(t *testing.T) *shell {
 	require.NoError(t, err)
 	s := &shell{input: input, lines: make(chan string, 1024), errors: &sharedBuffer{}}
 	command.Stderr = s.errors
-	require.NoError(t, command.Start(), "the documents are run by bash; install it")
+	require.NoError(t, command.Start(), "bash runs the documents' commands; install it")
 	go func() {
 		defer close(s.lines)
 		for scanner := bufio.NewScanner(output); scanner.Scan(); {
@@ -59,10 +60,10 @@ func newShell(t *testing.T) *shell {
 	return s
 }
 
-// endOfBlock is printed behind each block, with the exit code of its last command.
+// endOfBlock is printed after each block, with the exit code of its last command.
 const endOfBlock = "--- the block has ended with "
 
-// run gives a block's output and the exit code of its last command.
+// run returns a block's output and the exit code of its last command.
 func (s *shell) run(t *testing.T, commands string) (output string, exit int) {
 	t.Helper()
 	_, err := io.WriteString(s.input, commands+"\nprintf '\\n%s%s\\n' '"+endOfBlock+"' $?\n")
@@ -84,7 +85,7 @@ func (s *shell) run(t *testing.T, commands string) (output string, exit int) {
 	}
 }
 
-// sharedBuffer is written by the shell while the test reads.
+// sharedBuffer is a buffer that the shell writes while the test reads.
 type sharedBuffer struct {
 	mutex sync.Mutex
 	text  bytes.Buffer

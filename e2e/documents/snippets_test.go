@@ -18,10 +18,10 @@ import (
 	"openintent/server"
 )
 
-// receiver is where the documents let webhooks go.
+// receiver is the address to which the documents' webhooks are posted.
 const receiver = "127.0.0.1:9000"
 
-// freeAddress gives an address of this machine that nobody listens on.
+// freeAddress returns an address of this machine on which nobody listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -30,7 +30,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Each page with snippets is run from top to bottom against a server of its own.
+// Each page with snippets runs from top to bottom against its own server.
 func TestSnippetsDoWhatTheyShow(t *testing.T) {
 	for _, name := range pages(t) {
 		found := snippets(readDocument(t, name))
@@ -55,7 +55,7 @@ func TestSnippetsDoWhatTheyShow(t *testing.T) {
 	}
 }
 
-// runSnippet runs a block, again and again if it is to be repeated, and compares.
+// runSnippet runs a block, repeatedly if it is marked so, and compares the output.
 func runSnippet(t *testing.T, shell *shell, where string, s snippet) {
 	t.Helper()
 	for deadline := time.Now().Add(harness.Patience); ; {
@@ -72,7 +72,7 @@ func runSnippet(t *testing.T, shell *shell, where string, s snippet) {
 	}
 }
 
-// shows tells whether the output is what the document shows, but for ids, times and JSON's line breaks.
+// shows reports whether the output is what the document shows, apart from ids, times and JSON's line breaks.
 func shows(s snippet, output string) (bool, error) {
 	shown, printed := masked(s.shown), masked(output)
 	if s.form != "json" {
@@ -110,8 +110,8 @@ var (
 	hashForm = regexp.MustCompile(`sha256:[A-Za-z0-9_-]{43}`)
 )
 
-// masked replaces times and hashes, and numbers ids in the order of their appearance, so that two that are the same in
-// the document must be the same in the output.
+// masked replaces times and hashes, and numbers ids in the order of their appearance. So two ids that are equal in
+// the document must be equal in the output.
 func masked(text string) string {
 	numbers := make(map[string]string)
 	text = idForm.ReplaceAllStringFunc(text, func(id string) string {

@@ -25,7 +25,7 @@ import (
 	"openintent/server"
 )
 
-// The contract's error table: what each kind of fault is over REST and over gRPC.
+// kinds is the contract's error table: each kind of fault over REST and over gRPC.
 var kinds = map[string]string{
 	"Invalid":              "400 INVALID_ARGUMENT",
 	"Unauthenticated":      "401 UNAUTHENTICATED",
@@ -54,7 +54,7 @@ func TestTheTableOfReasonsIsTheCodes(t *testing.T) {
 	require.ElementsMatch(t, reasons(t), documented)
 }
 
-// reasons finds every reason that the code gives, as "REASON STATUS CODE".
+// reasons finds every reason in the code, as "REASON STATUS CODE".
 func reasons(t *testing.T) (found []string) {
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -120,7 +120,7 @@ func reasonsIn(file *ast.File) (found []string) {
 	return found
 }
 
-// calls tells whether an expression names a function of package fault.
+// calls reports whether an expression names a function of package fault.
 func calls(function ast.Expr, inPackage, name string) bool {
 	switch f := function.(type) {
 	case *ast.SelectorExpr:
@@ -185,7 +185,7 @@ func TestTheTableOfSettingsIsTheConfiguration(t *testing.T) {
 		}
 		configured = append(configured, tag.Get("env")+" = "+tag.Get("default"))
 		require.Equal(t, tag.Get("env"), "OPENINTENT_"+strings.ToUpper(strings.ReplaceAll(tag.Get("name"), "-", "_")),
-			"the document says that flags are named as their variables")
+			"the document says that flags are named like their variables")
 	}
 	require.Equal(t, configured, documented)
 }
@@ -205,7 +205,7 @@ func TestTheKeyFileIsOne(t *testing.T) {
 	t.Fatal("the document shows no key file")
 }
 
-// fenced is code, where what looks like a link is none.
+// fenced matches code blocks, in which text that looks like a link is not one.
 var fenced = regexp.MustCompile("(?s)\n```.*?\n```")
 
 // Every link to a file of this repository leads somewhere.
@@ -232,7 +232,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchors gives the names under which a page's headings can be linked.
+// anchors returns the names under which a page's headings can be linked.
 func anchors(page string) (names []string) {
 	for _, line := range strings.Split(page, "\n") {
 		heading := strings.TrimLeft(line, "#")

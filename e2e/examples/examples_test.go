@@ -13,7 +13,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// page gives a document of the repository.
+// page returns the text of a document of the repository.
 func page(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
@@ -21,16 +21,17 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
-// blockBehind gives the first block of a language behind a heading of a document.
+// blockBehind returns the first block in a language after a heading of a document.
 func blockBehind(t *testing.T, document, heading, language string) string {
 	t.Helper()
 	form := "(?s)\n" + regexp.QuoteMeta(heading) + "\n.*?\n```" + language + "\n(.*?)```"
 	found := regexp.MustCompile(form).FindStringSubmatch(document)
-	require.NotNil(t, found, "there is no %s behind %q", language, heading)
+	require.NotNil(t, found, "there is no %s after %q", language, heading)
 	return found[1]
 }
 
-// requiring gives the commands by which sdk/go/README.md takes a module from a folder, where its archive is unpacked.
+// requiring returns the commands with which, according to sdk/go/README.md, a module requires the SDK from a folder
+// with its unpacked archive.
 func requiring(t *testing.T, folder string) string {
 	t.Helper()
 	unpacking, commands, found := strings.Cut(blockBehind(t, page(t, "sdk/go/README.md"), "## Install", "sh"), "\n")
@@ -40,7 +41,7 @@ func requiring(t *testing.T, folder string) string {
 	return commands
 }
 
-// run runs a command that examples/README.md gives against a server.
+// run runs a command from examples/README.md against a server.
 func run(t *testing.T, p place, h *harness.Server, command string) string {
 	t.Helper()
 	require.Contains(t, page(t, "examples/README.md"), "`"+command+"`")
@@ -49,7 +50,7 @@ func run(t *testing.T, p place, h *harness.Server, command string) string {
 		"OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key, "OPENINTENT_AGENT_ID=", "OPENINTENT_TLS=")
 }
 
-// All talk to one server, so that each finds what the one before left.
+// All programs use one server, so each one finds what the earlier ones left.
 func TestTheClarificationInEachLanguage(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	shown := blockBehind(t, page(t, "examples/README.md"), "## Clarification", "text")
@@ -67,28 +68,28 @@ func TestTheClarificationInEachLanguage(t *testing.T) {
 	}
 }
 
-// seconds is how the pipeline's timeline begins each line.
+// seconds matches the beginning of each line of the pipeline's timeline.
 var seconds = regexp.MustCompile(`(?m)^ *\d+\.\d{3} s  `)
 
 func TestThePipeline(t *testing.T) {
 	installed := withPython(t)
 	shown := lines(blockBehind(t, page(t, "examples/README.md"), "## Pipeline", "text"))
 	harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
-		for range 2 { // the second time on an intent of its own
+		for range 2 { // the second run uses its own intent
 			printed := lines(run(t, installed, h, "python examples/pipeline/pipeline.py"))
-			// Two cleaners work at once, so that only what depends on each other has its order.
+			// Two cleaners work simultaneously, so only steps that depend on each other have a fixed order.
 			require.ElementsMatch(t, shown, printed)
 			require.Contains(t, printed[0], "ingest asks role:cleaner")
 			for _, batch := range []string{"1", "2", "3", "4"} {
 				dealt := slices.IndexFunc(printed, func(line string) bool { return strings.Contains(line, "batch "+batch+" has") })
 				require.Contains(t, printed[dealt], "ingest tells cleaner-", "a batch is dealt before it is cleaned")
 			}
-			require.Equal(t, shown[len(shown)-2:], printed[len(printed)-2:], "the report is the last")
+			require.Equal(t, shown[len(shown)-2:], printed[len(printed)-2:], "the report comes last")
 		}
 	})
 }
 
-// lines gives the lines of a timeline without their times, which must be there.
+// lines returns the lines of a timeline without their times, which must be present.
 func lines(timeline string) (found []string) {
 	for line := range strings.Lines(timeline) {
 		found = append(found, strings.TrimSpace(seconds.ReplaceAllString(line, "time ")))
@@ -96,7 +97,7 @@ func lines(timeline string) (found []string) {
 	return found
 }
 
-// What the project's README shows of the SDKs is a program that works.
+// The program that README.md shows for the SDKs works.
 func TestTheProgramOfTheReadme(t *testing.T) {
 	installed := withPython(t)
 	program := blockBehind(t, page(t, "README.md"), "## In a program", "python")
@@ -106,7 +107,7 @@ func TestTheProgramOfTheReadme(t *testing.T) {
 	require.Equal(t, shown, installed.output(t, "python first.py", "OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key))
 }
 
-// The packages have one version, under which the documents name them.
+// All packages have the same version, and the documents name that version.
 func TestThePackagesHaveOneVersion(t *testing.T) {
 	version := regexp.MustCompile(`(?m)^version = "(.*)"$`).FindStringSubmatch(page(t, "sdk/python/pyproject.toml"))
 	require.NotNil(t, version)

@@ -12,13 +12,13 @@ import (
 	"openintent/e2e/harness"
 )
 
-// root is the repository, as seen from this package.
+// root is the path of the repository from this package.
 const root = "../.."
 
 // place is a copy of the examples, with an SDK installed from its package.
 type place struct {
 	folder string
-	// environment is added to that of the test.
+	// environment is added to the environment of the test.
 	environment []string
 }
 
@@ -30,7 +30,7 @@ func newPlace(t *testing.T) place {
 	return p
 }
 
-// output runs a line of shell in the place and gives what it prints.
+// output runs a line of shell in the place and returns what it prints.
 func (p place) output(t *testing.T, line string, environment ...string) string {
 	t.Helper()
 	running := harness.Command(p.folder, "bash", "-c", line)
@@ -42,7 +42,7 @@ func (p place) output(t *testing.T, line string, environment ...string) string {
 	return string(output)
 }
 
-// requireWithin checks that a program finds its SDK in a folder, where it was installed, and not among the sources.
+// requireWithin checks that a program found its SDK in the folder where it was installed, and not among the sources.
 func requireWithin(t *testing.T, folder, found string) {
 	t.Helper()
 	inside, err := filepath.EvalSymlinks(folder)
@@ -52,7 +52,7 @@ func requireWithin(t *testing.T, folder, found string) {
 	require.True(t, strings.HasPrefix(found, inside+string(filepath.Separator)), "%s is not in %s", found, inside)
 }
 
-// packaged runs the script that builds or installs a package and gives the path that it prints.
+// packaged runs the script that builds or installs a package and returns the path that the script prints.
 func packaged(t *testing.T, script string, arguments ...string) string {
 	t.Helper()
 	building := harness.Command(root, script, arguments...)
@@ -63,7 +63,7 @@ func packaged(t *testing.T, script string, arguments ...string) string {
 	return strings.TrimSpace(string(output))
 }
 
-// withGo unpacks the Go module beside a module for the examples, which requires it.
+// withGo unpacks the Go module next to a module for the examples, which requires it.
 func withGo(t *testing.T) place {
 	t.Helper()
 	p := newPlace(t)
@@ -76,10 +76,10 @@ func withGo(t *testing.T) place {
 	require.Len(t, modules, 1)
 	module := filepath.Base(modules[0])
 
-	// -trimpath lets what was compiled in another place be used.
+	// -trimpath allows reusing what was compiled in another place.
 	p.environment = []string{"GOFLAGS=-trimpath", "GOWORK=off"}
 	p.output(t, "cd "+module+" && go build ./...")
-	// With the module's own sums nothing needs to be asked from the network.
+	// With the module's own sums, Go need not ask the network for anything.
 	p.output(t, "go mod init example.com/try && cp "+module+"/go.sum .")
 	p.output(t, requiring(t, module))
 	p.output(t, "diff <(cut -d' ' -f1,2 go.sum | sort) <(cut -d' ' -f1,2 "+module+"/go.sum | sort)")
@@ -107,7 +107,7 @@ func withTypeScript(t *testing.T) place {
 	p.environment = []string{"PATH=" + path}
 	modules := packaged(t, "scripts/examples-env.sh", "typescript")
 	example := filepath.Join(p.folder, "examples/clarification/typescript")
-	for _, left := range []string{"build", "node_modules", "package-lock.json"} { // of somebody who tried the example in the checkout
+	for _, left := range []string{"build", "node_modules", "package-lock.json"} { // left by somebody who tried the example in the checkout
 		require.NoError(t, os.RemoveAll(filepath.Join(example, left)))
 	}
 	require.NoError(t, os.Symlink(modules, filepath.Join(example, "node_modules")))

@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// Program stands for the test where a program uses the harness without one.
+// Program takes the place of the test when a program uses the harness without one.
 type Program struct {
-	testing.TB // refuses by panicking what is not offered below
+	testing.TB // panics on the methods that are not implemented below
 
 	mutex    sync.Mutex
 	failed   bool
 	cleanups []func()
 }
 
-// Alone lets a program use the harness: run gets what stands for the test, and everything that belongs to it ends when run
-// returns. It gives run's result, or 1 when run ended early, by Fatal say.
+// Alone lets a program use the harness. It gives run a Program in place of a test, and ends everything that belongs
+// to it when run returns. It returns run's result, or 1 when run ended early, for example through Fatal.
 func Alone(run func(tb *Program) int) int {
 	tb := &Program{}
 	result := make(chan int, 1)
@@ -54,21 +54,21 @@ func (p *Program) end() {
 // Helper does nothing.
 func (p *Program) Helper() {}
 
-// Cleanup remembers what to do at the end, the last first.
+// Cleanup registers a function to call at the end, last one first.
 func (p *Program) Cleanup(do func()) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.cleanups = append(p.cleanups, do)
 }
 
-// Fail remembers that something failed.
+// Fail records that something failed.
 func (p *Program) Fail() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.failed = true
 }
 
-// Failed tells whether something failed.
+// Failed reports whether something failed.
 func (p *Program) Failed() bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -9,9 +9,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Keys that every server of the harness knows, unless Options.APIKeys replaces them.
+// Every server of the harness knows these keys, unless Options.APIKeys replaces them.
 const (
-	// Key is unbound: its calls act as any agent, which may take any role, or, naming none, as the operator.
+	// Key is unbound: its calls act as any agent, which may take any role. A call that names no agent acts as the
+	// operator.
 	Key = "test-key"
 	// CompatibilityKey is unbound and has the profile for existing clients.
 	CompatibilityKey = "test-key-sdk"
@@ -23,9 +24,9 @@ const (
 	defaultKeys = Key + ";roles=*," + CompatibilityKey + ";roles=*;sdk," + BoundKey + "=" + BoundAgent
 )
 
-// Caller is one identity with a client of every service. Its calls carry the identity by themselves.
+// Caller is one identity with a client of every service. It adds the identity to its calls.
 type Caller struct {
-	// Key and Agent are what the calls carry; either may be empty.
+	// Key and Agent are sent with the calls; either may be empty.
 	Key, Agent string
 
 	Intents       openintentv1.IntentServiceClient
@@ -41,13 +42,13 @@ type Caller struct {
 	clients *Clients
 }
 
-// As acts as an agent, by an unbound key.
+// As returns a caller that acts as an agent, with an unbound key.
 func (c *Clients) As(agent string) *Caller { return c.With(Key, agent) }
 
-// Operator acts as the operator.
+// Operator returns a caller that acts as the operator.
 func (c *Clients) Operator() *Caller { return c.With(Key, "") }
 
-// With acts with a key and, unless it is empty, as an agent.
+// With returns a caller that acts with a key and, unless agent is empty, as an agent.
 func (c *Clients) With(key, agent string) *Caller {
 	var pairs []string
 	if key != "" {

@@ -14,10 +14,10 @@ import (
 	"openintent/server"
 )
 
-// Clients reach a server on both of its ports.
+// Clients connect to a server on both of its ports.
 type Clients struct {
-	// Connection reaches its gRPC port, without an identity. Calls may be made while the server is away: they fail with
-	// UNAVAILABLE, unless grpc.WaitForReady is given.
+	// Connection connects to its gRPC port, without an identity. While the server is away, calls fail with
+	// UNAVAILABLE unless grpc.WaitForReady is given.
 	Connection *grpc.ClientConn
 	// HTTP is a client for its REST port.
 	HTTP *http.Client
@@ -25,8 +25,8 @@ type Clients struct {
 	listening func() server.Addresses
 }
 
-// newClients makes clients that end with the test. They ask for the address whenever they connect, since it changes with
-// each start.
+// newClients makes clients that end with the test. They look up the address for each connection, because it changes
+// with each start.
 func newClients(tb testing.TB, listening func() server.Addresses) Clients {
 	tb.Helper()
 	c := Clients{listening: listening}
@@ -55,25 +55,26 @@ func newClients(tb testing.TB, listening func() server.Addresses) Clients {
 	return c
 }
 
-// BaseURL is where the REST port listens at the moment, without a slash at the end.
+// BaseURL returns the current address of the REST port as a URL, without a slash at the end.
 func (c *Clients) BaseURL() string { return "http://" + c.listening().HTTP }
 
-// GRPCAddress is where the gRPC port listens at the moment, as host:port.
+// GRPCAddress returns the current address of the gRPC port, as host:port.
 func (c *Clients) GRPCAddress() string { return c.listening().GRPC }
 
-// Line is a way to a server that can be cut. It stays when the server restarts.
+// Line is a path to a server that a test can cut. It survives restarts of the server.
 type Line struct {
 	Clients
 	grpc, http *proxy
 }
 
-// Line makes a further way to the server, for clients whose connections the test wants to cut.
+// Line makes another path to the server, for clients whose connections the test wants to cut.
 func (s *Server) Line(tb testing.TB) *Line {
 	tb.Helper()
 	return LineTo(tb, func() *Server { return s })
 }
 
-// LineTo makes a way to whichever server is asked for at the time, as a load balancer does. Cut it to move its connections.
+// LineTo makes a path to the server that target returns at the moment of each connection, like a load balancer. Cut
+// it to move its connections.
 func LineTo(tb testing.TB, target func() *Server) *Line {
 	tb.Helper()
 	l := &Line{
@@ -86,6 +87,6 @@ func LineTo(tb testing.TB, target func() *Server) *Line {
 	return l
 }
 
-// Cut resets all connections on the line, with whatever is under way in both directions, and gives their number. New ones
-// can be made at once.
+// Cut resets all connections on the line, losing whatever is in transit in both directions, and returns their number.
+// Clients can make new ones immediately.
 func (l *Line) Cut() int { return l.grpc.cut() + l.http.cut() }

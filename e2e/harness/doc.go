@@ -1,6 +1,6 @@
-// Package harness runs servers for end-to-end tests: within the test's process (Start), where a test can set the clock and
-// inject faults, or as the built program in a process of its own (StartProcess), which can be killed. Either is reached
-// over real sockets only.
+// Package harness runs servers for end-to-end tests. Start runs one within the test's process, where a test can set
+// the clock and inject faults. StartProcess runs the built program in a separate process, which can be killed. Tests
+// reach both over real sockets only.
 //
 //	harness.Each(t, func(t *testing.T, h *harness.Server) {
 //		alice := h.As("alice")
@@ -9,8 +9,8 @@
 //		answer := alice.REST(t, "GET", "/v1/intents/"+intent.GetId(), "")
 //	})
 //
-// A server keeps its data when it is stopped, killed or restarted, and its callers stay valid: they connect to wherever
-// the server listens at the moment. Everything ends with the test; the log of a failed test is printed.
+// A server keeps its data when it is stopped, killed or restarted. Its callers stay valid, because they connect to
+// the server's current address. Everything ends with the test; the log of a failed test is printed.
 //
 // A test package that starts processes runs its tests through Main, which removes the built program.
 package harness

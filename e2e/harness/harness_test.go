@@ -71,7 +71,7 @@ func TestALineIsCutAndGoesOn(t *testing.T) {
 	}
 	cut, whole := begin(line), begin(other)
 	require.Positive(t, line.Cut())
-	for err = nil; err == nil; _, err = cut.Recv() { // what came before the cut
+	for err = nil; err == nil; _, err = cut.Recv() { // what arrived before the cut
 	}
 	require.Equal(t, codes.Unavailable, harness.Code(err))
 	require.NoError(t, whole.Context().Err())

@@ -9,7 +9,7 @@ import (
 	"openintent/server"
 )
 
-// inProcess runs the server in a goroutine of the test.
+// inProcess runs the server in a goroutine of the test's process.
 type inProcess struct {
 	cfg    server.Config
 	cancel context.CancelFunc

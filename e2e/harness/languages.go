@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Prepare runs a script of the repository that installs what another language needs, and gives what it prints. Where the
-// language cannot be had, the test fails in continuous integration; whoever works on the server alone need not have it.
+// Prepare runs a script of the repository that installs what another language needs, and returns what the script
+// prints. Where the language is not available, the test fails in continuous integration; elsewhere it is skipped,
+// because people who work only on the server need not install it.
 func Prepare(t *testing.T, root, script string, arguments ...string) string {
 	t.Helper()
 	preparing := Command(root, script, arguments...)
@@ -27,7 +28,7 @@ func Prepare(t *testing.T, root, script string, arguments ...string) string {
 	return strings.TrimSpace(string(output))
 }
 
-// Command makes a command that starts in a folder; a program with a slash in its name is of that folder.
+// Command makes a command that starts in a folder. A program name with a slash is relative to that folder.
 func Command(folder, program string, arguments ...string) *exec.Cmd {
 	if strings.Contains(program, "/") {
 		program = "./" + program

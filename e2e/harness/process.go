@@ -69,7 +69,8 @@ func (p *process) start(tb testing.TB, log *log) server.Addresses {
 	return server.Addresses{}
 }
 
-// leash starts a helper that kills a process when this one ends, however it ends: the helper's standard input ends with it.
+// leash starts a helper that kills a process when this process ends, however it ends, because that closes the
+// helper's standard input.
 func leash(pid int) (release func(), err error) {
 	helper := exec.Command("/bin/sh", "-c", `read -r _; kill -KILL "$1"`, "sh", strconv.Itoa(pid))
 	input, err := helper.StdinPipe()
@@ -86,7 +87,7 @@ func leash(pid int) (release func(), err error) {
 	}, nil
 }
 
-// readLog copies the program's log and finds the line that names its addresses.
+// readLog copies the program's log and finds the line with its addresses.
 func readLog(stderr io.Reader, log *log, listening chan<- server.Addresses) {
 	lines := bufio.NewScanner(stderr)
 	lines.Buffer(nil, 1<<20)
@@ -126,7 +127,7 @@ func (p *process) kill() {
 	p.command = nil
 }
 
-// build makes the program once for the test process.
+// build builds the program once for the test process.
 var build = sync.OnceValues(func() (path string, err error) {
 	folder, err := os.MkdirTemp("", "openintent-program-")
 	if err != nil {
@@ -140,10 +141,10 @@ var build = sync.OnceValues(func() (path string, err error) {
 	return path, nil
 })
 
-// built tells whether there is a program to remove.
+// built records that there is a program to remove.
 var built atomic.Bool
 
-// Executable builds the program, once for the test process, and gives its path. It is named openintent.
+// Executable builds the program, once for the test process, and returns its path. The file is named openintent.
 func Executable(tb testing.TB) string {
 	tb.Helper()
 	built.Store(true)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// proxy stands before a server's port and can cut the connections that go through it.
+// proxy stands in front of a server's port and can cut the connections that go through it.
 type proxy struct {
 	listener net.Listener
 	target   func() string
@@ -19,7 +19,7 @@ type proxy struct {
 	closed      bool
 }
 
-// startProxy serves until the test ends. The target is asked for at each connection.
+// startProxy serves until the test ends. It asks for the target at each connection.
 func startProxy(tb testing.TB, target func() string) *proxy {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -74,7 +74,7 @@ func (p *proxy) serve(client net.Conn) {
 	back.Wait()
 }
 
-// keep remembers a connection so that it can be cut; it gives false once the proxy is closed.
+// keep records a connection so that it can be cut; it returns false once the proxy is closed.
 func (p *proxy) keep(connection net.Conn) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -91,7 +91,7 @@ func (p *proxy) drop(connection net.Conn) {
 	delete(p.connections, connection)
 }
 
-// cut resets all connections: what is under way is lost on both sides.
+// cut resets all connections; both sides lose what is in transit.
 func (p *proxy) cut() (count int) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

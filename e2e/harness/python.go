@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// Python gives the path of a Python that has the packages of scripts/python-requirements.txt, which it installs if need be.
+// Python returns the path of a Python that has the packages of scripts/python-requirements.txt. It installs the
+// packages if necessary.
 var Python = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("OPENINTENT_TEST_PYTHON"); path != "" {
 		return path, nil

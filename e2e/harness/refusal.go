@@ -6,13 +6,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Code is the gRPC code of a call's error; OK for nil.
+// Code returns the gRPC code of a call's error; OK for nil.
 func Code(err error) codes.Code { return status.Code(err) }
 
-// Reason is the stable reason of a refusal, such as CHANNEL_CLOSED; "" when there is none.
+// Reason returns the stable reason of a refusal, such as CHANNEL_CLOSED; "" when there is none.
 func Reason(err error) string { return info(err).GetReason() }
 
-// Metadata holds the further facts of a refusal, such as message_id.
+// Metadata returns the further facts of a refusal, such as message_id.
 func Metadata(err error) map[string]string { return info(err).GetMetadata() }
 
 func info(err error) *errdetails.ErrorInfo {

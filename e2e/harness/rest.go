@@ -24,7 +24,7 @@ func (a Answer) Decode(tb testing.TB, into any) {
 	}
 }
 
-// Request makes a request to the server with the caller's identity; path begins with a slash. A body that is not empty is
+// Request makes a request to the server with the caller's identity; path begins with a slash. A non-empty body is
 // sent as JSON.
 func (c *Caller) Request(ctx context.Context, method, path, body string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.clients.BaseURL()+path, strings.NewReader(body))

@@ -12,18 +12,19 @@ import (
 	"openintent/server"
 )
 
-// Patience bounds every wait of a test for something that must happen. It is generous: a busy machine is no fault.
+// Patience bounds every wait of a test for something that must happen. It is generous, because a busy machine is not
+// a failure.
 const Patience = time.Minute
 
-// Options differ from test to test; the zero value is a server on a fresh SQLite database.
+// Options are the settings that differ between tests; the zero value means a server on a fresh SQLite database.
 type Options struct {
-	// URL of the database; a fresh SQLite one when empty.
+	// URL is the database's URL; empty means a fresh SQLite database.
 	URL string
 	// APIKeys replaces the harness's keys, in the form of OPENINTENT_API_KEYS.
 	APIKeys string
-	// Configure changes further settings of a server within the process: its clock, hooks and bounds.
+	// Configure changes further settings of a server within the test's process: its clock, hooks and bounds.
 	Configure func(*server.Config)
-	// Flags are further arguments of a server in a process of its own, such as --retention=1h.
+	// Flags are further arguments of a server in a separate process, such as --retention=1h.
 	Flags []string
 }
 
@@ -40,23 +41,23 @@ type Server struct {
 	addresses server.Addresses
 }
 
-// runner is a way to run the server.
+// runner is one way to run the server.
 type runner interface {
 	// start returns once the server listens.
 	start(tb testing.TB, log *log) server.Addresses
-	// stop ends it as SIGTERM does and waits. It gives what went wrong.
+	// stop ends the server as SIGTERM does, waits for the end, and returns what went wrong.
 	stop() error
-	// kill ends it at once.
+	// kill ends the server immediately.
 	kill()
 }
 
-// Each runs a test against a fresh server of each engine, within the process, as subtests named after the engines.
+// Each runs a test against a fresh server on each engine, within the process, as subtests named after the engines.
 func Each(t *testing.T, test func(t *testing.T, h *Server)) {
 	t.Helper()
 	databasetest.EachURL(t, func(t *testing.T, url string) { test(t, Start(t, Options{URL: url})) })
 }
 
-// EachProcess is Each with a process for each server.
+// EachProcess does what Each does, with a separate process for each server.
 func EachProcess(t *testing.T, test func(t *testing.T, h *Server)) {
 	t.Helper()
 	databasetest.EachURL(t, func(t *testing.T, url string) { test(t, StartProcess(t, Options{URL: url})) })
@@ -116,26 +117,26 @@ func (s *Server) current() server.Addresses {
 	return s.addresses
 }
 
-// Log is what the server has logged so far, over all its starts.
+// Log returns what the server has logged so far, over all its starts.
 func (s *Server) Log() string { return s.log.String() }
 
-// Stop ends the server as SIGTERM does. It gives what went wrong: a process's exit code other than 0, say.
+// Stop ends the server as SIGTERM does. It returns what went wrong, such as a process's exit code other than 0.
 func (s *Server) Stop() error { return s.run.stop() }
 
-// Kill ends the server as kill -9 does: at once, with whatever it was doing. A server within the test's process cannot be
-// killed; that is a mistake of the test.
+// Kill ends the server as kill -9 does: immediately, whatever it was doing. A server within the test's process cannot
+// be killed; calling Kill on it is a mistake in the test.
 func (s *Server) Kill() { s.run.kill() }
 
-// Freeze stops a process without its knowing, as a machine does that has no time for it, until Thaw.
+// Freeze suspends a process without its knowledge until Thaw, as an overloaded machine might.
 func (s *Server) Freeze(tb testing.TB) { s.signal(tb, syscall.SIGSTOP) }
 
-// Thaw lets a frozen process go on.
+// Thaw resumes a frozen process.
 func (s *Server) Thaw(tb testing.TB) { s.signal(tb, syscall.SIGCONT) }
 
 // Hangup sends a process SIGHUP, which tells it to read its key file again.
 func (s *Server) Hangup(tb testing.TB) { s.signal(tb, syscall.SIGHUP) }
 
-// PID is the id of a process, by which the system tells what it uses.
+// PID returns the id of the process, under which the system reports its resource use.
 func (s *Server) PID(tb testing.TB) int { return s.process(tb).Pid }
 
 func (s *Server) signal(tb testing.TB, signal syscall.Signal) {
@@ -149,12 +150,12 @@ func (s *Server) process(tb testing.TB) *os.Process {
 	tb.Helper()
 	process, ok := s.run.(*process)
 	if !ok || process.command == nil {
-		tb.Fatal("only a server in a process of its own that runs has an id and takes signals")
+		tb.Fatal("only a running server in a separate process has an id and takes signals")
 	}
 	return process.command.Process
 }
 
-// Start starts a server that was stopped or killed again, on the same database.
+// Start starts a stopped or killed server again, on the same database.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
 	addresses := s.run.start(tb, s.log)

@@ -2,10 +2,10 @@ package model
 
 import "time"
 
-// Level of access to an intent; each includes those below it.
+// Level is an agent's access to an intent; each level includes those below it.
 type Level int
 
-// The levels.
+// These are the levels.
 const (
 	None Level = iota
 	Read
@@ -17,16 +17,16 @@ const (
 type Entry struct {
 	Agent     string
 	Level     Level
-	ExpiresAt time.Time // zero: for good
+	ExpiresAt time.Time // zero: for ever
 }
 
-// Intent is what agents work on, and what their access hangs on.
+// Intent is what agents work on; it determines their access.
 type Intent struct {
 	ID, Creator string
 	Version     int64
 	// Status is draft, active, blocked, suspended_awaiting_input, completed or abandoned.
 	Status string
-	// Policy is what everyone may do whom no entry names: "" without a list (write), open (read), closed (nothing).
+	// Policy is what agents without an entry may do: "" without a list (write), open (read), closed (nothing).
 	Policy   string
 	Entries  []Entry
 	Assigned map[string]bool
@@ -38,10 +38,10 @@ type Intent struct {
 	Log []*Message
 }
 
-// Ended tells whether the intent reached a terminal status.
+// Ended reports whether the intent has reached a terminal status.
 func (i *Intent) Ended() bool { return i.Status == "completed" || i.Status == "abandoned" }
 
-// Level is an agent's access: what somebody gave it, or what is open to everyone.
+// Level returns an agent's access: the access that somebody gave it, or the access that everyone has.
 func (w *World) Level(i *Intent, agent string) Level {
 	level := w.given(i, agent)
 	switch i.Policy {
@@ -53,7 +53,7 @@ func (w *World) Level(i *Intent, agent string) Level {
 	return level
 }
 
-// given is the access that somebody gave the agent. An assignment gives more while there is no list.
+// given returns the access that somebody gave the agent. While there is no list, an assignment gives more.
 func (w *World) given(i *Intent, agent string) Level {
 	if agent == Operator || agent == i.Creator || w.coordinates(i, agent) {
 		return Admin
@@ -92,8 +92,8 @@ var nextStatuses = map[string][]string{
 	"suspended_awaiting_input": {"active", "abandoned"},
 }
 
-// SetStatus moves an intent along. Its end closes all its channels; a suspension stops their time to live, which starts
-// afresh on resuming.
+// SetStatus changes an intent's status. Its end closes all its channels. A suspension stops their time to live, which
+// starts afresh on resuming.
 func (w *World) SetStatus(caller string, i *Intent, version int64, next string) Outcome {
 	if refused := w.need(i, caller, Admin); refused != OK {
 		return refused
@@ -124,7 +124,8 @@ func (w *World) SetStatus(caller string, i *Intent, version int64, next string) 
 	return OK
 }
 
-// Resumed corrects when the channels' time to live started afresh, by the time that the server gave the change.
+// Resumed corrects the moment at which the channels' time to live started afresh, to the time that the server gave
+// the change.
 func (w *World) Resumed(i *Intent, guessed, at time.Time) {
 	for _, c := range w.Channels {
 		if c.Intent == i && c.runsFrom.Equal(guessed) {
@@ -147,7 +148,7 @@ func (w *World) SetAccess(caller string, i *Intent, policy string, entries []Ent
 	return OK
 }
 
-// Grant adds an entry; a list begins with it, open, if there was none.
+// Grant adds an entry. If there was no list, it starts one with policy open.
 func (w *World) Grant(caller string, i *Intent, entry Entry) Outcome {
 	if refused := w.need(i, caller, Admin); refused != OK {
 		return refused
@@ -190,7 +191,7 @@ func (w *World) Coordinate(caller string, i *Intent, agent string, silentAfter t
 	return OK
 }
 
-// EndCoordination removes the coordinator, by itself or by who could create one.
+// EndCoordination removes the coordinator. The coordinator itself may call it, and everyone who may appoint one.
 func (w *World) EndCoordination(caller string, i *Intent) Outcome {
 	switch {
 	case w.need(i, caller, Read) != OK:
@@ -204,7 +205,7 @@ func (w *World) EndCoordination(caller string, i *Intent) Outcome {
 	return OK
 }
 
-// EndTask cancels a task, which closes its channels (RFC-0021 section 7.3). The operator does it.
+// EndTask cancels a task, which closes its channels (RFC-0021 section 7.3). The operator does this.
 func (w *World) EndTask(i *Intent, task string) Outcome {
 	if i.Tasks[task] {
 		return "INVALID_TRANSITION"

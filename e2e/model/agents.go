@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Agent is the record of an agent that registered. Registering is optional: whoever did not holds no role.
+// Agent is the record of a registered agent. Registering is optional; an unregistered agent holds no role.
 type Agent struct {
 	Role string
-	// Since is since when it holds the role.
+	// Since is when the agent began to hold the role.
 	Since time.Time
 	// Status is active, unhealthy, draining, dead or deregistered.
 	Status string
@@ -18,16 +18,17 @@ func (a *Agent) present() bool {
 	return a != nil && (a.Status == "active" || a.Status == "unhealthy" || a.Status == "draining")
 }
 
-// HoldsRole tells whether messages to a role are for the agent now.
+// HoldsRole reports whether messages to a role are for the agent now.
 func (w *World) HoldsRole(agent, role string) bool {
 	record := w.Agents[agent]
 	return record.present() && record.Role == role
 }
 
-// since gives the time after which messages to the agent's role were sent while it held it.
+// since returns when the agent began to hold its role; it held the role when later messages were sent.
 func (w *World) since(agent string) time.Time { return w.Agents[agent].Since }
 
-// takes is since when an agent that registers with a role holds it: the same role goes on unless the agent had left.
+// takes returns since when an agent that registers with a role holds it: an unchanged role continues unless the agent
+// had left.
 func (w *World) takes(record *Agent, role string) time.Time {
 	if record != nil && record.Role == role && record.Status != "deregistered" {
 		return record.Since
@@ -35,8 +36,8 @@ func (w *World) takes(record *Agent, role string) time.Time {
 	return w.Now
 }
 
-// Register makes an agent's record, or a new one after it died or left. An agent that is present is refused, unless its
-// record may be updated; it then takes the role and is active, though it may have been leaving.
+// Register makes an agent's record, or a new one after the agent died or left. An agent that is present is refused
+// unless update is true; it then takes the role and becomes active, even if it was draining.
 func (w *World) Register(caller, agent, role string, update bool) Outcome {
 	switch record := w.Agents[agent]; {
 	case caller != agent && caller != Operator:
@@ -58,7 +59,8 @@ var nextAgentStatuses = map[string][]string{
 	"draining":  {"dead"},
 }
 
-// Move changes an agent's status by name; who is dead or gone comes back by registering only. Leaving is Deregister.
+// Move changes an agent's status by name. A dead or departed agent comes back only by registering. Leaving is
+// Deregister.
 func (w *World) Move(caller, agent, next string) Outcome {
 	switch record := w.Agents[agent]; {
 	case caller != agent && caller != Operator:
@@ -75,8 +77,9 @@ func (w *World) Move(caller, agent, next string) Outcome {
 	}
 }
 
-// Deregister ends an agent's service (RFC-0021 section 7.2): it leaves all member lists, unanswered requests to it expire,
-// and each open channel that listed it or held such a request is told. The answer names those channels.
+// Deregister ends an agent's service (RFC-0021 section 7.2): it leaves all member lists, unanswered requests to it
+// expire, and each open channel that listed it or held such a request gets an announcement. It returns those
+// channels.
 func (w *World) Deregister(caller, agent string) (told []*Channel, _ Outcome) {
 	switch record := w.Agents[agent]; {
 	case caller != agent && caller != Operator:

@@ -9,35 +9,35 @@ import (
 type Channel struct {
 	ID, Name, Creator string
 	Intent            *Intent
-	Task              string // "" for none
-	// Members are listed in the order of their addition; they decide only where Explicit is true.
+	Task              string // "" means none
+	// Members are in the order of their addition; they matter for participation only when Explicit is true.
 	Members  []string
 	Explicit bool
-	// FromJoin shows members that a manager adds only what is sent afterwards.
+	// FromJoin means that a member whom a manager adds sees only what is sent after that.
 	FromJoin bool
 	// Audit copies each message to the intent's log.
 	Audit bool
-	// TTL closes the channel that long after its last message; zero: never.
+	// TTL closes the channel this long after its last message; zero means never.
 	TTL time.Duration
-	// Max is how many messages are listed.
+	// Max is how many messages the channel lists.
 	Max int
-	// Sent are all messages ever sent; the first Floor of them are evicted.
+	// Sent are all messages that were ever sent; the first Floor of them are evicted.
 	Sent     []*Message
 	Floor    int
 	ClosedAt time.Time // zero while open
 	Deleted  bool
 
-	runsFrom time.Time // from here the time to live counts
+	runsFrom time.Time // the time to live counts from here
 
 	// joined is how many messages there were when each member was added.
 	joined map[string]int
-	// opened is how many there were when the channel was last opened to all of the intent, and insiders are those who were
-	// members then, with how many of them each did not see.
+	// opened is how many messages there were when the channel was last opened to the whole intent. insiders are the
+	// agents that were members then, with the number of those messages that each did not see.
 	opened   int
 	insiders map[string]int
 }
 
-// join puts an agent at the end of the member list; who is on it stays.
+// join adds agents to the end of the member list; agents that are already on it keep their places.
 func (c *Channel) join(agents ...string) {
 	for _, agent := range agents {
 		if !slices.Contains(c.Members, agent) {
@@ -52,7 +52,7 @@ func (c *Channel) leave(agent string) {
 	delete(c.joined, agent)
 }
 
-// hidden is how many of the channel's first messages are not for an agent that takes part, unless it sent them.
+// hidden returns how many of the channel's first messages are hidden from a participating agent, unless it sent them.
 func (c *Channel) hidden(agent string) int {
 	before, inside := c.insiders[agent]
 	switch {
@@ -66,7 +66,8 @@ func (c *Channel) hidden(agent string) int {
 	return c.opened
 }
 
-// open lets all of the intent take part in an explicit channel: what was said stays with those who are members now.
+// open lets everyone on the intent take part in an explicit channel. Earlier messages stay visible only to those who
+// are members now.
 func (c *Channel) open() {
 	c.insiders = make(map[string]int)
 	for _, agent := range c.Members {
@@ -75,13 +76,13 @@ func (c *Channel) open() {
 	c.opened, c.Explicit = len(c.Sent), false
 }
 
-// Open tells whether the channel takes messages.
+// Open reports whether the channel accepts messages.
 func (c *Channel) Open() bool { return c.ClosedAt.IsZero() }
 
-// Retained are the messages that are not evicted.
+// Retained returns the messages that are not evicted.
 func (c *Channel) Retained() []*Message { return c.Sent[c.Floor:] }
 
-// close closes the channel for good: unanswered requests expire with it (RFC-0021 section 7.1).
+// close closes the channel for good, and its unanswered requests expire (RFC-0021 section 7.1).
 func (c *Channel) close(at time.Time) {
 	c.ClosedAt = at
 	for _, m := range c.Sent {
@@ -91,7 +92,7 @@ func (c *Channel) close(at time.Time) {
 	}
 }
 
-// deadline is when the channel's time to live runs out, if it has one that runs.
+// deadline returns when the channel's time to live runs out; runs is false when it has none or the time stands still.
 func (c *Channel) deadline() (at time.Time, runs bool) {
 	return c.runsFrom.Add(c.TTL), c.TTL > 0 && c.Open() && c.Intent.Status != "suspended_awaiting_input"
 }
@@ -107,7 +108,7 @@ func (w *World) lapse() {
 
 func (c *Channel) evict() { c.Floor = max(c.Floor, len(c.Sent)-c.Max) }
 
-// OpenByName finds the intent's open channel of a name; nil when there is none.
+// OpenByName returns the intent's open channel with a name; nil when there is none.
 func (w *World) OpenByName(i *Intent, name string) *Channel {
 	for _, c := range w.Channels {
 		if c.Intent == i && c.Name == name && c.Open() {
@@ -117,14 +118,14 @@ func (w *World) OpenByName(i *Intent, name string) *Channel {
 	return nil
 }
 
-// Participates tells whether an agent may see and post: with read access to the intent and, on an explicit channel, as a
-// listed member. The operator always may.
+// Participates reports whether an agent may see and post: it needs read access to the intent and, on an explicit
+// channel, must be a listed member. The operator always may.
 func (w *World) Participates(c *Channel, agent string) bool {
 	return agent == Operator ||
 		w.Level(c.Intent, agent) >= Read && (!c.Explicit || slices.Contains(c.Members, agent))
 }
 
-// needPart refuses an agent that may not take part, and says what it lacks.
+// needPart refuses an agent that may not take part, and returns what it lacks.
 func (w *World) needPart(c *Channel, agent string) Outcome {
 	if w.Participates(c, agent) {
 		return OK
@@ -132,8 +133,8 @@ func (w *World) needPart(c *Channel, agent string) Outcome {
 	return firstOf(w.need(c.Intent, agent, Read), "NOT_A_MEMBER")
 }
 
-// needManager refuses whoever does not manage the channel: its creator, the coordinator and the operator do, being admin
-// of the intent does not suffice.
+// needManager refuses everyone who does not manage the channel. Its creator, the coordinator and the operator manage
+// it; being an admin of the intent is not enough.
 func (w *World) needManager(c *Channel, agent string) Outcome {
 	switch {
 	case c.Deleted:
@@ -146,7 +147,7 @@ func (w *World) needManager(c *Channel, agent string) Outcome {
 	return OK
 }
 
-// Create opens a channel. created_by may be named by the operator.
+// Create opens a channel. Only the operator may name another creator in createdBy.
 func (w *World) Create(caller, createdBy string, c Channel) (*Channel, Outcome) {
 	creator, refused := actsAs(caller, createdBy)
 	if refused != OK {
@@ -178,16 +179,16 @@ func (w *World) add(c Channel) *Channel {
 	return &c
 }
 
-// Created tells the model what the server chose.
+// Created records what the server chose.
 func (c *Channel) Created(id string, at time.Time) { c.ID, c.runsFrom = id, at }
 
-// Change is what UpdateChannel may change; nil stays as it is.
+// Change is what UpdateChannel may change; a nil field stays unchanged.
 type Change struct {
 	Members  *[]string
 	Explicit *bool
 	FromJoin *bool
 	Audit    *bool
-	TTL      *time.Duration // zero takes it away
+	TTL      *time.Duration // zero removes it
 	Max      *int
 	Close    bool
 }
@@ -196,7 +197,8 @@ func (u Change) onlyCloses() bool {
 	return u.Close && u.Members == nil && u.Explicit == nil && u.FromJoin == nil && u.Audit == nil && u.TTL == nil && u.Max == nil
 }
 
-// Update changes a channel. A closed one never opens again and takes no change, but closing it again is harmless.
+// Update changes a channel. A closed channel never opens again and cannot be changed, but closing it again is
+// harmless.
 func (w *World) Update(caller string, c *Channel, change Change) Outcome {
 	switch refused := w.needManager(c, caller); {
 	case refused != OK:
@@ -238,7 +240,7 @@ func (c *Channel) list(wanted []string) {
 	c.Members = distinct(wanted)
 }
 
-// AddMembers adds to the member list; who is on it stays in place.
+// AddMembers adds agents to the member list; agents that are already on it keep their places.
 func (w *World) AddMembers(caller string, c *Channel, names []string) Outcome {
 	if refused := w.needOpenManaged(c, caller); refused != OK {
 		return refused
@@ -247,7 +249,7 @@ func (w *World) AddMembers(caller string, c *Channel, names []string) Outcome {
 	return OK
 }
 
-// RemoveMember takes an agent off the list; one that is not on it is no error.
+// RemoveMember removes an agent from the list; removing an agent that is not on it is no error.
 func (w *World) RemoveMember(caller string, c *Channel, name string) Outcome {
 	if refused := w.needOpenManaged(c, caller); refused != OK {
 		return refused
@@ -276,7 +278,8 @@ func (w *World) Delete(caller string, c *Channel) Outcome {
 	return OK
 }
 
-// Visible tells whether somebody sees the channel itself, its name and settings: whoever may read its intent.
+// Visible reports whether a caller sees the channel itself, its name and its settings: everyone who may read its
+// intent does.
 func (w *World) Visible(caller string, c *Channel) Outcome {
 	if c.Deleted {
 		return "CHANNEL_NOT_FOUND"
@@ -284,7 +287,7 @@ func (w *World) Visible(caller string, c *Channel) Outcome {
 	return w.need(c.Intent, caller, Read)
 }
 
-// List gives an intent's channels: open ones first, each group oldest first. status is "", open or closed.
+// List returns an intent's channels: open ones first, each group oldest first. status is "", open or closed.
 func (w *World) List(caller string, i *Intent, status string) ([]*Channel, Outcome) {
 	if refused := w.need(i, caller, Read); refused != OK {
 		return nil, refused

@@ -1,8 +1,8 @@
-// Package model says in plain Go what the server should do with channels and messages: who may do what, what each agent
-// sees, and what time, endings and departures change. It keeps everything in memory, decides eagerly (what is over is
-// closed as soon as the clock passes it) and knows nothing of storage, locks or the wire. The end-to-end tests compare the
-// server with it after each step of random histories, so it is also the shortest reading of the rules of RFC-0021 and of
-// the server's contract.
+// Package model describes in plain Go what the server should do with channels and messages: who may do what, what
+// each agent sees, and what time, endings and departures change. It keeps everything in memory, decides eagerly (a
+// channel closes as soon as the clock passes its deadline) and knows nothing about storage, locks or the wire. The
+// end-to-end tests compare the server with it after each step of random histories, so it is also the shortest
+// statement of the rules of RFC-0021 and of the server's contract.
 //
 //	world.go     the world, its clock and its deadlines
 //	agents.go    registering, roles, leaving
@@ -11,7 +11,7 @@
 //	sending.go   which messages are accepted, in the order in which the rules apply
 //	reading.go   who sees which message, lists, acknowledging, awaiting answers
 //
-// Where several refusals apply to one call, the first in the order of the code is the one given.
+// When several refusals apply to one call, the first one in the order of the code is the expected one.
 //
-// What the server chooses (ids, exact times within a millisecond) the model is told after it has decided.
+// The server chooses some values (ids, exact times within a millisecond). The model learns them after it has decided.
 package model

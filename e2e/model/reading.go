@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// unanswered tells whether a request still waits for its first answer.
+// unanswered reports whether a request still waits for its first answer.
 func (m *Message) unanswered(now time.Time) bool {
 	return m.Type == "request" && !m.Answered && !m.Expired(now)
 }
 
-// Expired tells whether the message's time ran out before it was read, a request's before it was answered.
+// Expired reports whether the message's time ran out before it was read or, for a request, before it was answered.
 func (m *Message) Expired(now time.Time) bool {
 	switch {
 	case m.Ended:
@@ -23,7 +23,7 @@ func (m *Message) Expired(now time.Time) bool {
 	return m.ReadAt.IsZero()
 }
 
-// Status is delivered, read or expired.
+// Status returns delivered, read or expired.
 func (m *Message) Status(now time.Time) string {
 	switch {
 	case m.Expired(now):
@@ -34,17 +34,19 @@ func (m *Message) Status(now time.Time) string {
 	return "delivered"
 }
 
-// Evicted tells whether the channel no longer lists the message.
+// Evicted reports whether the channel no longer lists the message.
 func (m *Message) Evicted() bool { return !slices.Contains(m.Channel.Retained(), m) }
 
-// Receives tells whether an agent is a recipient: the addressee, a holder of the addressed role now, or a participant when
-// it goes to everyone. Nobody receives their own message. What was sent before an agent took the role, it receives if it is
-// a request that was still open then, or if it has read or answered it.
+// Receives reports whether an agent is a recipient: the addressee, a current holder of the addressed role, or a
+// participant when the message goes to everyone. Nobody receives their own messages. Of the messages that were sent
+// before an agent took the role, it receives the requests that were still open when it took the role, and the
+// messages that it has read or answered.
 func (w *World) Receives(agent string, m *Message) bool {
 	return w.receives(agent, m, m.ReadBy[agent] || m.answeredBy(agent))
 }
 
-// receives is Receives where it is known whether the agent has handled the message, read or answered it.
+// receives does what Receives does when it is known whether the agent has handled the message, which means read or
+// answered it.
 func (w *World) receives(agent string, m *Message, handled bool) bool {
 	c := m.Channel
 	if !w.Participates(c, agent) || m.Sender == agent || slices.Index(c.Sent, m) < c.hidden(agent) && agent != Operator {
@@ -60,7 +62,7 @@ func (w *World) receives(agent string, m *Message, handled bool) bool {
 	return m.To == agent
 }
 
-// wasOpen tells whether a request was not answered by a time.
+// wasOpen reports whether a request was still unanswered at a time.
 func (m *Message) wasOpen(at time.Time) bool {
 	first := slices.IndexFunc(m.Channel.Sent, func(other *Message) bool { return other.Request == m })
 	return m.Type == "request" && (first < 0 || m.Channel.Sent[first].CreatedAt.After(at))
@@ -70,13 +72,15 @@ func (m *Message) answeredBy(agent string) bool {
 	return slices.ContainsFunc(m.Channel.Sent, func(other *Message) bool { return other.Request == m && other.Sender == agent })
 }
 
-// Sees is who may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the operator.
+// Sees reports whether an agent may see a message (RFC-0021 sections 4 and 5): its sender, its recipients and the
+// operator may.
 func (w *World) Sees(agent string, m *Message) bool {
 	return agent == Operator || m.Sender == agent && w.Participates(m.Channel, agent) || w.Receives(agent, m)
 }
 
-// Listed tells whether lists and streams show a message to an agent now. Its sender and the operator always see it;
-// recipients no longer once its time ran out before they read it, a request's before anybody answered it.
+// Listed reports whether lists and streams show a message to an agent now. Its sender and the operator always see it.
+// Recipients stop seeing a message whose time ran out before they read it, and a request whose time ran out before
+// anybody answered it.
 func (w *World) Listed(agent string, m *Message) bool {
 	switch {
 	case !w.Sees(agent, m):
@@ -91,10 +95,11 @@ func (w *World) Listed(agent string, m *Message) bool {
 
 // Query selects messages of a channel.
 type Query struct {
-	// After is the message or the time after which the list begins; with neither, it holds the newest.
+	// After is the message or the time after which the list begins; without either, the list holds the newest
+	// messages.
 	After     *Message
 	AfterTime time.Time
-	// Oldest begins at the oldest retained message: that is what an id means that is not retained any more.
+	// Oldest begins at the oldest retained message: that is the meaning of an id that is no longer retained.
 	Oldest bool
 	// Malformed is a cursor that is neither an id nor a time.
 	Malformed bool
@@ -115,7 +120,7 @@ func (w *World) ListMessages(caller string, c *Channel, q Query) ([]*Message, Ou
 	}
 	page := slices.Clone(c.Retained())
 	if q.After != nil {
-		page = page[slices.Index(page, q.After)+1:] // an evicted one is not found, and the list begins at the oldest
+		page = page[slices.Index(page, q.After)+1:] // an evicted message is not found, so the list begins at the oldest
 	}
 	page = slices.DeleteFunc(page, func(m *Message) bool {
 		return !q.AfterTime.IsZero() && !m.CreatedAt.After(q.AfterTime) ||
@@ -133,12 +138,13 @@ func (w *World) ListMessages(caller string, c *Channel, q Query) ([]*Message, Ou
 	return page[:q.Limit], OK
 }
 
-// isFor tells whether a list for a recipient holds a message. It does not tell others what the recipient has handled.
+// isFor reports whether a list for a recipient contains a message. It does not reveal to others what the recipient
+// has handled.
 func (w *World) isFor(caller, recipient string, m *Message) bool {
 	return w.receives(recipient, m, caller == recipient && (m.ReadBy[recipient] || m.answeredBy(recipient)))
 }
 
-// Get gives one message, listed or expired, unless it is evicted.
+// Get returns one message, listed or expired, unless it is evicted.
 func (w *World) Get(caller string, c *Channel, m *Message) Outcome {
 	switch {
 	case c.Deleted:
@@ -151,7 +157,7 @@ func (w *World) Get(caller string, c *Channel, m *Message) Outcome {
 	return OK
 }
 
-// MarkRead acknowledges a message, for an agent that the operator may name. Repeats are harmless.
+// MarkRead acknowledges a message, for the caller or for the agent that the operator names. Repeats are harmless.
 func (w *World) MarkRead(caller, named string, c *Channel, m *Message) Outcome {
 	agent, refused := actsAs(caller, named)
 	if c.Deleted || refused != OK {
@@ -172,7 +178,7 @@ func (w *World) MarkRead(caller, named string, c *Channel, m *Message) Outcome {
 	return OK
 }
 
-// Responses gives the answers to a request, to its asker or the operator, evicted ones included.
+// Responses returns the answers to a request, including evicted ones, to its asker or the operator.
 func (w *World) Responses(caller string, c *Channel, m *Message) ([]*Message, Outcome) {
 	switch {
 	case c.Deleted:

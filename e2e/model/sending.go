@@ -28,17 +28,17 @@ type Message struct {
 	content Content
 }
 
-// Content is what a message says. Two messages with the same idempotency key must agree in it.
+// Content is what a message contains. Two messages with the same idempotency key must have the same content.
 type Content struct {
 	To, Type, CorrelationID, Payload string
 	ExpiresAt                        time.Time
-	Timeout                          time.Duration // of an Ask, whose request expires then
+	Timeout                          time.Duration // the timeout of an Ask, after which the request expires
 }
 
 // Draft is a message that somebody wants to send.
 type Draft struct {
 	Caller string
-	// Sender is named by the operator only.
+	// Sender may be given only by the operator.
 	Sender string
 	Content
 	Key string
@@ -50,15 +50,15 @@ type Draft struct {
 	Name    string
 }
 
-// Verdict is what becomes of a draft.
+// Verdict is the decision about a draft.
 type Verdict struct {
 	Outcome Outcome
-	// First is set when the key was used before: this message is given again.
+	// First is set when the key was used before: the server returns this message again.
 	First *Message
 	draft Draft
 }
 
-// place is where an idempotency key is unique.
+// place is the scope in which an idempotency key is unique.
 type place struct {
 	intent             *Intent
 	sender, scope, key string
@@ -75,7 +75,7 @@ func toEveryone(to string) bool { return to == "" || to == "*" }
 
 func isRole(to string) bool { return strings.HasPrefix(to, "role:") }
 
-// Decide says what becomes of a draft and changes nothing; Store does when it is accepted.
+// Decide decides about a draft and changes nothing; Store stores an accepted draft.
 func (w *World) Decide(d Draft) Verdict {
 	var refused Outcome
 	if d.Sender, refused = actsAs(d.Caller, d.Sender); refused != OK {
@@ -96,7 +96,7 @@ func (w *World) Decide(d Draft) Verdict {
 	return Verdict{w.admit(d), nil, d}
 }
 
-// again is what a repeated key comes to, whatever has become of the channel or the sender's access to it.
+// again returns the outcome of a repeated key, whatever has happened to the channel or the sender's access to it.
 func again(first *Message, d Draft) Outcome {
 	if first.content != d.Content {
 		return "IDEMPOTENCY_KEY_REUSED"
@@ -104,7 +104,7 @@ func again(first *Message, d Draft) Outcome {
 	return OK
 }
 
-// wellFormed holds the rules of RFC-0021 section 2.3, which need no knowledge but the draft.
+// wellFormed applies the rules of RFC-0021 section 2.3, which depend on the draft alone.
 func (d Draft) wellFormed() Outcome {
 	wrong := false
 	switch d.Type {
@@ -123,7 +123,7 @@ func (d Draft) wellFormed() Outcome {
 	return OK
 }
 
-// admit applies, in this order: may the sender take part, is the channel open, is the message in order.
+// admit checks, in this order: may the sender take part, is the channel open, is the message valid.
 func (w *World) admit(d Draft) Outcome {
 	c := d.Channel
 	switch {
@@ -172,7 +172,8 @@ func (w *World) admitByName(d Draft) Outcome {
 	return w.admitTarget(d)
 }
 
-// admitResponse holds the rules of answers: by a recipient of the request, to its sender, while it can be answered.
+// admitResponse applies the rules of answers: they come from a recipient of the request, go to its sender, and are
+// accepted while the request can be answered.
 func (w *World) admitResponse(d Draft) Outcome {
 	request := w.Messages[d.CorrelationID]
 	switch {
@@ -193,7 +194,7 @@ func (w *World) admitResponse(d Draft) Outcome {
 	return OK
 }
 
-// ByName is the channel that an accepted draft goes to; new when the draft made it.
+// ByName returns the channel that an accepted draft goes to; isNew is true when the draft created it.
 func (w *World) ByName(v Verdict) (c *Channel, isNew bool) {
 	d := v.draft
 	if d.Channel != nil {
@@ -205,7 +206,7 @@ func (w *World) ByName(v Verdict) (c *Channel, isNew bool) {
 	return w.add(Channel{Intent: d.Intent, Name: d.Name, Creator: d.Sender, Max: 1000}), true
 }
 
-// Store sends an accepted draft on its channel, with the id and the time that the server gave it.
+// Store adds an accepted draft to its channel, with the id and the time that the server gave it.
 func (w *World) Store(v Verdict, c *Channel, id string, at time.Time) *Message {
 	d := v.draft
 	m := &Message{
@@ -226,7 +227,7 @@ func (w *World) Store(v Verdict, c *Channel, id string, at time.Time) *Message {
 	return m
 }
 
-// Tell sends the server's own word on a channel.
+// Tell adds the server's own announcement to a channel.
 func (w *World) Tell(c *Channel, payload, id string, at time.Time) *Message {
 	m := &Message{ID: id, Channel: c, Sender: System, To: "*", Type: "notify", Payload: payload, CreatedAt: at}
 	w.append(m)

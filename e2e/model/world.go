@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Outcome is what becomes of a call: the stable reason of its refusal, or OK.
+// Outcome is the result of a call: the stable reason of its refusal, or OK.
 type Outcome string
 
-// OK is acceptance.
+// OK means that the call was accepted.
 const OK Outcome = ""
 
-// Operator is who calls without naming an agent, by a key that may; it may do whatever anyone may.
+// Operator is the caller that names no agent and uses a key that allows this; it may do everything that anyone may.
 const Operator = "operator"
 
 // System sends the server's own messages.
@@ -20,30 +20,30 @@ const System = "system"
 // KeyLifetime is how long an idempotency key is remembered.
 const KeyLifetime = 24 * time.Hour
 
-// World is all that the server should know.
+// World is everything that the server should know.
 type World struct {
 	Now      time.Time
-	Agents   map[string]*Agent // those that ever registered
+	Agents   map[string]*Agent // all agents that ever registered
 	Intents  []*Intent
 	Channels []*Channel // in the order of their creation
 	Messages map[string]*Message
 	first    map[place]*Message // by idempotency key
 }
 
-// New is a world in which nothing has happened.
+// New returns a world in which nothing has happened.
 func New(now time.Time) *World {
 	return &World{
 		Now: now, Agents: make(map[string]*Agent), Messages: make(map[string]*Message), first: make(map[place]*Message),
 	}
 }
 
-// Set moves the clock; it never goes back. What time brings happens at once.
+// Set moves the clock, which never goes back, and applies immediately what the new time changes.
 func (w *World) Set(now time.Time) {
 	w.Now = now
 	w.lapse()
 }
 
-// Deadlines are the moments ahead at which time alone changes something, earliest first.
+// Deadlines returns the future moments at which time alone changes something, earliest first.
 func (w *World) Deadlines() []time.Time {
 	var all []time.Time
 	for _, c := range w.Channels {
@@ -68,10 +68,10 @@ func (w *World) Deadlines() []time.Time {
 	return all
 }
 
-// past tells whether a deadline, if it is one, is over. At a deadline it is.
+// past reports whether a deadline, if there is one, is over. A deadline is over at its own moment.
 func (w *World) past(deadline time.Time) bool { return !deadline.IsZero() && !w.Now.Before(deadline) }
 
-// actsAs decides whose name a call carries that names an agent, or none: only the operator may name another.
+// actsAs decides in whose name a call acts that names an agent or none: only the operator may name another agent.
 func actsAs(caller, named string) (acting string, _ Outcome) {
 	switch {
 	case named == "" || named == caller:
@@ -82,7 +82,7 @@ func actsAs(caller, named string) (acting string, _ Outcome) {
 	return "", "SENDER_MISMATCH"
 }
 
-// firstOf is the first refusal, or OK.
+// firstOf returns the first refusal, or OK.
 func firstOf(outcomes ...Outcome) Outcome {
 	for _, outcome := range outcomes {
 		if outcome != OK {
@@ -92,8 +92,8 @@ func firstOf(outcomes ...Outcome) Outcome {
 	return OK
 }
 
-// GoString keeps what a failed history prints readable.
+// GoString keeps the output of a failed history readable.
 func (c *Channel) GoString() string { return "channel " + c.Name + " " + c.ID }
 
-// GoString keeps what a failed history prints readable.
+// GoString keeps the output of a failed history readable.
 func (m *Message) GoString() string { return m.Type + " " + m.ID + " from " + m.Sender + " to " + m.To }

@@ -1,4 +1,4 @@
-// Package python tests that what others have published in Python, unmodified, works against this server: drive.py does with
-// the package `openintent` what its users do, and webhooks.py receives webhooks with the package `standardwebhooks`. They and
-// what they stand on are pinned in scripts/python-requirements.txt.
+// Package python tests that Python packages that others have published work, unmodified, against this server.
+// drive.py uses the package `openintent` as its users do, and webhooks.py receives webhooks with the package
+// `standardwebhooks`. scripts/python-requirements.txt pins both packages and their dependencies.
 package python

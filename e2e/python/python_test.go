@@ -18,7 +18,7 @@ import (
 // patience bounds one run of a program.
 const patience = 5 * time.Minute
 
-// run runs a Python program and gives what it printed.
+// run runs a Python program and returns what it printed.
 func run(t *testing.T, arguments ...string) string {
 	t.Helper()
 	python, err := harness.Python()
@@ -33,7 +33,7 @@ func run(t *testing.T, arguments ...string) string {
 	return string(output)
 }
 
-// checksOf gives what a program prints when all its checks went well.
+// checksOf returns what a program prints when all its checks succeed.
 func checksOf(t *testing.T, name string) (checks string) {
 	t.Helper()
 	program, err := os.ReadFile(name)
@@ -51,7 +51,7 @@ func TestThePublishedPackageWorksUnmodified(t *testing.T) {
 	})
 }
 
-// What the documentation shows of the package works as it stands there.
+// The snippet in the package's documentation works unchanged.
 func TestTheDocumentedSnippetWorks(t *testing.T) {
 	page, err := os.ReadFile("../../docs/published-python-package.md")
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestTheDocumentedSnippetWorks(t *testing.T) {
 	require.Equal(t, "{'version': 'v2.3'}\n", run(t, "-c", program+"\nprint(answer['payload'])"))
 }
 
-// answerTheFirstRequest looks for a request to the caller on any channel until there is one.
+// answerTheFirstRequest waits until there is a request to the caller on any channel, and answers it.
 func answerTheFirstRequest(t *testing.T, caller *harness.Caller) {
 	type thing struct{ ID string }
 	for t.Context().Err() == nil {

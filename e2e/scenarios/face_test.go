@@ -9,8 +9,8 @@ import (
 	"openintent/e2e/harness"
 )
 
-// face is what one agent does, over one of the server's two faces. What must succeed fails the test if it does not; what
-// may be refused gives the refusal.
+// face is what one agent does, over one of the server's two faces. A method that must succeed fails the test
+// otherwise; a method that may be refused returns the refusal.
 type face interface {
 	createIntent(title string) (intentID string)
 	createChannel(intentID, name string, audit bool, members ...string) (channelID string)
@@ -31,7 +31,7 @@ type face interface {
 
 type object = map[string]any
 
-// message is a message as both faces show it.
+// message is a message in the form that both faces share.
 type message struct {
 	ID            string  `json:"id,omitempty"`
 	ChannelID     string  `json:"channel_id,omitempty"`
@@ -61,14 +61,14 @@ type channel struct {
 	MessageCount int64  `json:"message_count"`
 }
 
-// refusal is why the server did not do something.
+// refusal is why the server refused a call.
 type refusal struct {
 	Code      string `json:"code"`
 	Reason    string `json:"reason"`
 	MessageID string `json:"message_id"`
 }
 
-// refused checks that a call was refused for a reason.
+// refused checks that a call was refused for this reason.
 func refused(t *testing.T, got *refusal, reason string) {
 	t.Helper()
 	require.NotNil(t, got, "it was not refused")
@@ -83,7 +83,7 @@ func allowed(t *testing.T, got *refusal) {
 
 func to(agent string) *string { return &agent }
 
-// cast gives each agent of a scenario its face.
+// cast assigns each agent of a scenario its face.
 type cast func(agent string) face
 
 // play runs a scenario on both engines with every cast.
@@ -107,7 +107,7 @@ func play(t *testing.T, scenario func(t *testing.T, as cast)) {
 	})
 }
 
-// next waits for what a stream delivers next.
+// next waits for the next delivery of a stream.
 func next(t *testing.T, stream <-chan delivery) delivery {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)

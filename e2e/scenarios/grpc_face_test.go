@@ -14,13 +14,13 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// grpcFace is an agent that speaks gRPC.
+// grpcFace is an agent that uses gRPC.
 type grpcFace struct {
 	t *testing.T
 	*harness.Caller
 }
 
-// refusalOf gives a call's refusal, or nil.
+// refusalOf returns a call's refusal, or nil.
 func refusalOf(err error) *refusal {
 	if err == nil {
 		return nil
@@ -38,7 +38,7 @@ func (f grpcFace) object(o object) *structpb.Struct {
 	return s
 }
 
-// word is the RFC's word for an enum's value.
+// word returns the RFC's word for an enum's value.
 func word(value, prefix string) string { return strings.ToLower(strings.TrimPrefix(value, prefix)) }
 
 func messageOf(m *openintentv1.Message) message {

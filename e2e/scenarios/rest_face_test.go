@@ -16,14 +16,14 @@ import (
 	"openintent/e2e/harness"
 )
 
-// restFace is an agent that speaks REST, and server-sent events for streams.
+// restFace is an agent that uses REST, and server-sent events for streams.
 type restFace struct {
 	t *testing.T
 	*harness.Caller
 	http *http.Client
 }
 
-// call makes a call and reads its answer; the refusal is nil when there is none.
+// call makes a call and reads its answer; it returns nil when the call was not refused.
 func (f restFace) call(method, path string, body, into any, headers ...string) *refusal {
 	text := ""
 	if body != nil {
@@ -41,7 +41,7 @@ func (f restFace) call(method, path string, body, into any, headers ...string) *
 	return refusal
 }
 
-// must makes a call that is not refused.
+// must makes a call that must not be refused.
 func (f restFace) must(method, path string, body, into any, headers ...string) {
 	require.Nil(f.t, f.call(method, path, body, into, headers...), "%s %s", method, path)
 }
@@ -127,7 +127,7 @@ func (f restFace) follow(ctx context.Context, channelID string, after int64) <-c
 				}
 			case "":
 				if d.ID == "" {
-					continue // a comment's end
+					continue // the end of a comment
 				}
 				select {
 				case deliveries <- d:

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Handoff clarification: an agent that took a task over asks the one who knows the data, without a new intent, without
-// touching the intent's state, and without anybody else hearing of it.
+// TestHandoffClarification plays the handoff clarification. An agent that took over a task asks the agent that knows
+// the data, without a new intent, without touching the intent's state, and without anybody else seeing it.
 func TestHandoffClarification(t *testing.T) {
 	play(t, func(t *testing.T, as cast) {
 		coordinator, research, data, outsider := as("coordinator"), as("research-agent"), as("data-agent"), as("outsider")
@@ -58,8 +58,8 @@ func TestHandoffClarification(t *testing.T) {
 	})
 }
 
-// Incremental results: three agents in a row tell each the next that a batch is ready. Each reads at its own pace, goes on
-// where it stopped, and hears of what is for it alone.
+// TestIncrementalResults plays the incremental results. In a row of three agents, each one tells the next that a
+// batch is ready. Each reads at its own pace, continues where it stopped, and receives only what is for it.
 func TestIncrementalResults(t *testing.T) {
 	play(t, func(t *testing.T, as cast) {
 		collect, clean, report := as("collector"), as("cleaner"), as("reporter")
@@ -72,7 +72,7 @@ func TestIncrementalResults(t *testing.T) {
 			return sent
 		}
 
-		first := tell(collect, "cleaner", 1) // which creates the channel
+		first := tell(collect, "cleaner", 1) // this creates the channel
 		require.Equal(t, "notify", first.MessageType)
 		channel := first.ChannelID
 		tell(collect, "cleaner", 2)
@@ -84,13 +84,13 @@ func TestIncrementalResults(t *testing.T) {
 		tell(clean, "reporter", 1)
 		tell(collect, "cleaner", 3)
 
-		// The cleaner was away after its first batch; its cursor is the last one it worked on.
+		// The cleaner was away after its first batch; its cursor is the last batch that it worked on.
 		page, no = clean.list(channel, first.ID)
 		allowed(t, no)
 		require.Equal(t, []any{2.0, 1.0, 3.0}, []any{page[0].Payload["batch"], page[1].Payload["batch"], page[2].Payload["batch"]})
 		require.Equal(t, []string{"collector", "cleaner", "collector"}, []string{page[0].Sender, page[1].Sender, page[2].Sender})
 
-		// The reporter hears of its batch alone, and a stream goes on after any position.
+		// The reporter receives only its own batch, and a stream continues after any position.
 		page, no = report.list(channel, "")
 		allowed(t, no)
 		require.Len(t, page, 1)
@@ -103,7 +103,7 @@ func TestIncrementalResults(t *testing.T) {
 		require.Equal(t, second.ID, next(t, stream).ID)
 		require.Equal(t, second.ID, next(t, report.follow(ctx, channel, delivered.position)).ID)
 
-		// The sender sees that a batch was taken.
+		// The sender sees that a batch was read.
 		page, no = collect.list(channel, "")
 		allowed(t, no)
 		require.Equal(t, "read", page[0].Status)
@@ -117,12 +117,12 @@ func TestIncrementalResults(t *testing.T) {
 		refused(t, no, "CHANNEL_CLOSED")
 		page, no = report.list(channel, "")
 		allowed(t, no)
-		require.Len(t, page, 2, "what was sent can still be read")
+		require.Len(t, page, 2, "messages that were sent can still be read")
 	})
 }
 
-// Negotiation: before one agent takes a part, it asks the other who may still be on it; on a channel whose messages are
-// kept in the log.
+// TestNegotiation plays the negotiation. Before one agent takes over a part, it asks the other, which may still be
+// working on it, on a channel whose messages the log keeps.
 func TestNegotiation(t *testing.T) {
 	play(t, func(t *testing.T, as cast) {
 		ann, ben := as("ann"), as("ben")
@@ -146,7 +146,7 @@ func TestNegotiation(t *testing.T) {
 		answer := <-answers
 		require.Equal(t, object{"take": true}, answer.Payload)
 
-		// Ben is away: the question runs out, and an answer comes too late.
+		// Ben is away: the question expires, and his answer comes too late.
 		_, no = ann.ask(channel, "ben", object{"question": "And section Y?"}, 0.05)
 		refused(t, no, "MESSAGE_TIMEOUT")
 		require.Equal(t, "DEADLINE_EXCEEDED", no.Code)
@@ -162,7 +162,7 @@ func TestNegotiation(t *testing.T) {
 		allowed(t, no)
 		require.Empty(t, hers, "an expired request is not delivered")
 
-		// The log keeps who said what, and is whole.
+		// The log keeps who said what, and its chain is intact.
 		var logged []string
 		for _, e := range ann.events(intent) {
 			if e.EventType == "channel_message" {

@@ -14,14 +14,14 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// running is an agent at work.
+// running is a running agent.
 type running struct {
 	*openintent.Agent
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-// runAgent runs an agent whose handler answers with what is given, and returns when it receives.
+// runAgent runs an agent with this handler and returns once it receives messages.
 func runAgent(t *testing.T, client *openintent.Client, id string, handle openintent.Handler) *running {
 	t.Helper()
 	ready := make(chan struct{})
@@ -48,7 +48,7 @@ func answering(by string) openintent.Handler {
 	return func(context.Context, *openintent.Message) (any, error) { return map[string]any{"by": by}, nil }
 }
 
-// room is a channel of a fresh intent, with its asker.
+// room makes a channel on a fresh intent, and returns it with its asker.
 func room(t *testing.T, h *harness.Server, key string) (*openintent.Client, *openintent.Channel) {
 	t.Helper()
 	client, err := openintent.Dial(openintent.Options{Server: h.GRPCAddress(), APIKey: key, AgentID: "asker"})
@@ -83,10 +83,10 @@ func TestAnotherProcessTakesAnAgentOver(t *testing.T) {
 		}()
 		<-begun
 
-		// What the one that stands by finds unanswered is not its to handle.
+		// The standby agent must not handle requests that it finds unanswered: the first agent still works on them.
 		var seen []any
 		standby := runAgent(t, client, "worker", func(_ context.Context, message *openintent.Message) (any, error) {
-			seen = append(seen, message.Payload["n"]) // one message at a time is sent
+			seen = append(seen, message.Payload["n"]) // messages are sent one at a time
 			return map[string]any{"by": "standby"}, nil
 		})
 		close(finish)
@@ -100,7 +100,7 @@ func TestAnotherProcessTakesAnAgentOver(t *testing.T) {
 		require.Eventually(t, func() bool {
 			agent, err := client.Raw().Agents.GetAgent(t.Context(), &openintentv1.GetAgentRequest{AgentId: "worker"})
 			return err == nil && agent.GetStatus() == openintentv1.AgentStatus_AGENT_STATUS_ACTIVE
-		}, harness.Patience, 50*time.Millisecond, "who took over is not leaving")
+		}, harness.Patience, 50*time.Millisecond, "the agent that took over is not leaving")
 		standby.leave(t)
 		require.Equal(t, []any{2.0}, seen)
 	})
@@ -125,7 +125,7 @@ func TestAnAgentIsPresentWhileItRunsAndComesBackAfterItsDeregistration(t *testin
 		require.NoError(t, <-agent.ended)
 		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_DEREGISTERED, status())
 
-		// Its subscription ended with it and is made anew.
+		// The subscription ended with the agent's record and is created again.
 		agent = runAgent(t, client, "worker", answering("another"))
 		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE, status())
 		answer, err := channel.Ask(t.Context(), "role:role-of-worker", nil)

@@ -1,11 +1,12 @@
-// Package sdks lets the SDKs of all languages tell the shared scenarios (sdk/scenarios) against running servers, and lets
-// them talk with each other.
+// Package sdks runs the shared scenarios (sdk/scenarios) with the SDKs of all languages against running servers, and
+// has the SDKs talk with each other.
 //
-// A Stage is what a suite runs on: a server on SQLite, or two replicas on one PostgreSQL, with an endpoint by which the suite
-// restarts and kills the first. The suite learns where everything is from its environment, so that any program can be one:
+// A Stage is what a suite runs on: a server on SQLite, or two replicas on one PostgreSQL, with an endpoint through
+// which the suite restarts and kills the first one. The suite learns all addresses from its environment, so any
+// program can be a suite:
 //
 //	go run ./e2e/sdks/stage -engine postgres -- go test ./sdk/go
 //
-// The tests here run each language's suite on each engine that way, and the mixed one: a question from Python, answered
-// in TypeScript, watched from Go.
+// The tests here run each language's suite on each engine this way. One more test is mixed: Python asks, TypeScript
+// answers, and Go watches.
 package sdks

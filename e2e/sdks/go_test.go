@@ -11,7 +11,7 @@ import (
 	"openintent/e2e/sdks/scenarios"
 )
 
-// scenarioFiles is where the shared scenarios are.
+// scenarioFiles is the folder of the shared scenarios.
 const scenarioFiles = "../../sdk/scenarios"
 
 func TestGoTellsTheScenarios(t *testing.T) {
@@ -29,7 +29,7 @@ func TestGoTellsTheScenarios(t *testing.T) {
 	}
 }
 
-// setting finds the value of a variable; the last counts.
+// setting returns the value of a variable; the last one in the list counts.
 func setting(environment []string, name string) (value string) {
 	for _, entry := range environment {
 		if found, ok := strings.CutPrefix(entry, name+"="); ok {

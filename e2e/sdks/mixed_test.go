@@ -19,7 +19,8 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// A program in Python asks, one in TypeScript answers, and one in Go follows the channel and verifies the log of the intent.
+// A program in Python asks, one in TypeScript answers, and one in Go follows the channel and verifies the intent's
+// log.
 func TestThreeLanguagesOnOneChannel(t *testing.T) {
 	python := harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
 	entry, err := filepath.Abs(filepath.Join(builtTypeScript(t), "dist/index.js"))
@@ -31,7 +32,7 @@ func TestThreeLanguagesOnOneChannel(t *testing.T) {
 	}
 }
 
-// questions is how many the asker asks; the responder fails at the one numbered three.
+// questions is how many questions the asker asks; the responder fails at number three.
 const questions = "6"
 
 func converse(t *testing.T, engine database.Engine, python, packages, entry string) {
@@ -66,7 +67,7 @@ func converse(t *testing.T, engine database.Engine, python, packages, entry stri
 	require.JSONEq(t, `{"answer": {"double": 4, "text": "größer als 😀?"}}`, string(answers[2]))
 	require.JSONEq(t, `{"failure": "three is too many"}`, string(answers[3]))
 
-	// What the auditor saw on the channel is what stands in the log, in the same order, and the log's chain holds.
+	// The log contains what the auditor saw on the channel, in the same order, and the log's chain is intact.
 	var seen, logged []string
 	for message, err := range following.Messages() {
 		require.NoError(t, err)
@@ -87,7 +88,7 @@ func converse(t *testing.T, engine database.Engine, python, packages, entry stri
 	require.True(t, verified.GetValid(), "%v", verified.GetBreaks())
 }
 
-// start starts a program of this folder, and gives what tells it to leave and waits for its end.
+// start starts a program of this folder. It returns a function that tells the program to leave and waits for its end.
 func start(t *testing.T, environment []string, program string, arguments ...string) (leave func()) {
 	t.Helper()
 	responder := exec.Command(program, arguments...)

@@ -13,7 +13,7 @@ import (
 	"openintent/e2e/sdks"
 )
 
-// The first program of the Go SDK's README runs as it stands there and prints what the README says.
+// The first program in the Go SDK's README runs unchanged and prints what the README says.
 func TestTheFirstAskInGo(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "sdk/go/README.md"))
 	require.NoError(t, err)

@@ -13,19 +13,20 @@ import (
 	"openintent/e2e/harness"
 )
 
-// Stage is what a suite of an SDK runs on.
+// Stage is the environment in which an SDK's suite runs.
 type Stage struct {
 	engine   database.Engine
 	replicas []*harness.Server
-	// first and last lead to the replicas, by addresses that stay when one restarts.
+	// first and last are lines to the replicas; their addresses stay the same when a replica restarts.
 	first, last *harness.Line
 	control     string
 
-	// behind is the replica that the first address leads to.
+	// behind is the replica to which the first address leads.
 	behind atomic.Pointer[harness.Server]
 }
 
-// StartStage starts a server on SQLite, or two replicas on PostgreSQL, and their control, until the test ends.
+// StartStage starts a server on SQLite or two replicas on PostgreSQL, and their control endpoint, until the test
+// ends.
 func StartStage(tb testing.TB, engine database.Engine) *Stage {
 	tb.Helper()
 	s := &Stage{engine: engine}
@@ -47,7 +48,7 @@ func StartStage(tb testing.TB, engine database.Engine) *Stage {
 	return s
 }
 
-// Environment is what a suite finds in its environment, as NAME=value.
+// Environment returns what a suite finds in its environment, as NAME=value.
 func (s *Stage) Environment() []string {
 	return []string{
 		"OPENINTENT_SERVER=" + s.first.GRPCAddress(),
@@ -56,7 +57,7 @@ func (s *Stage) Environment() []string {
 		"OPENINTENT_API_KEY=" + harness.Key,
 		"OPENINTENT_CONTROL=" + s.control,
 		"OPENINTENT_ENGINE=" + s.engine.String(),
-		// A suite's own calls say who they are.
+		// A suite's calls name their agents themselves.
 		"OPENINTENT_AGENT_ID=",
 		"OPENINTENT_TLS=",
 	}

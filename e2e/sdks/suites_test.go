@@ -12,7 +12,7 @@ import (
 	"openintent/e2e/sdks"
 )
 
-// root is the repository's.
+// root is the path of the repository from this package.
 const root = "../.."
 
 func TestPythonTellsTheScenarios(t *testing.T) {
@@ -32,7 +32,7 @@ func TestTypeScriptTellsTheScenarios(t *testing.T) {
 	tell(t, folder, "node", append([]string{"--test"}, tests...)...)
 }
 
-// builtTypeScript gives the folder of the TypeScript SDK, with the code and its tests compiled.
+// builtTypeScript returns the folder of the TypeScript SDK, with the code and its tests compiled.
 func builtTypeScript(t *testing.T) string {
 	t.Helper()
 	harness.Prepare(t, root, "scripts/node-env.sh")
@@ -48,7 +48,7 @@ func tell(t *testing.T, folder, program string, arguments ...string) {
 	t.Helper()
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
-			t.Parallel() // most of a suite's time is waiting
+			t.Parallel() // a suite spends most of its time waiting
 			suite := harness.Command(folder, program, arguments...)
 			suite.Env = append(os.Environ(), sdks.StartStage(t, engine).Environment()...)
 			if output, err := suite.CombinedOutput(); err != nil {
@@ -58,5 +58,5 @@ func tell(t *testing.T, folder, program string, arguments ...string) {
 	}
 }
 
-// patience bounds what is waited for.
+// patience bounds every wait.
 const patience = harness.Patience

@@ -17,7 +17,7 @@ import (
 // trace is the trace of all spans of the test.
 const trace = "0af7651916cd43dd8448eb211c80319c"
 
-// spans is a tracer that remembers what it began, with their parents, and what ended with an error.
+// spans is a tracer that records which spans began, with their parents, and which ended with an error.
 type spans struct {
 	mutex  sync.Mutex
 	begun  []string
@@ -48,7 +48,7 @@ func (s *spans) Traceparent(ctx context.Context) string {
 	return span
 }
 
-// An ask, the server's audited copies of it and the handler that answers are one trace.
+// An ask, the server's audited copies of it and the answering handler form one trace.
 func TestAnAskIsOneTrace(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		tracer := &spans{}

@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// pageBytes bounds an answer: the 3 MiB of a page, and what JSON puts around them.
+	// pageBytes bounds an answer: the 3 MiB of a page, plus what JSON adds around them.
 	pageBytes = 4 << 20
 	// grownMiB bounds how much the server's memory may grow while slow readers hold pages.
 	grownMiB = 300
 )
 
-// TestLargeTasksComeInPages lists tasks that are as large as they may be, also by readers that do not read.
+// TestLargeTasksComeInPages lists tasks of the largest allowed size, also with readers that do not read.
 func TestLargeTasksComeInPages(t *testing.T) {
 	harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
 		ann := h.As("ann")
@@ -55,7 +55,7 @@ func TestLargeTasksComeInPages(t *testing.T) {
 		for range 4 {
 			request, err := ann.Request(t.Context(), "GET", path, "")
 			require.NoError(t, err)
-			response, err := h.HTTP.Do(request) //nolint:bodyclose // closed below, once the memory was looked at
+			response, err := h.HTTP.Do(request) //nolint:bodyclose // closed below, once the memory was measured
 			require.NoError(t, err)
 			slow = append(slow, response.Body)
 		}
@@ -66,7 +66,7 @@ func TestLargeTasksComeInPages(t *testing.T) {
 			require.NoError(t, body.Close())
 		}
 		pages, tasks := followLinks(t, ann, path)
-		require.Equal(t, many, tasks, "the pages have each task once")
+		require.Equal(t, many, tasks, "each task is on the pages once")
 		figure(t, "%d tasks of 256 KiB of input: the first page took %v and has %.1f MiB, %d pages in all; "+
 			"RSS %d MiB before, %d MiB with four readers that do not read", many, took.Round(time.Millisecond),
 			float64(len(first.Body))/(1<<20), pages, before, during)
@@ -118,7 +118,7 @@ func followLinks(t *testing.T, by *harness.Caller, path string) (pages, entries 
 	}
 }
 
-// TestVerifyingALogLeavesOthersAlone verifies a long log many times at once, while others list messages.
+// TestVerifyingALogLeavesOthersAlone verifies a long log many times simultaneously, while others list messages.
 func TestVerifyingALogLeavesOthersAlone(t *testing.T) {
 	harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
 		ann, bob := h.As("ann"), h.As("bob")
@@ -160,8 +160,8 @@ func TestVerifyingALogLeavesOthersAlone(t *testing.T) {
 	})
 }
 
-// verifyAtOnce lets callers verify a log, all at once and again when all are answered, while something else is done, and
-// tells how often they did and how often they were refused.
+// verifyAtOnce makes callers verify a log simultaneously, and again once all are answered, while something else is
+// done. It returns how often they succeeded and how often they were refused.
 func verifyAtOnce(
 	t *testing.T, h *harness.Server, intent string, callers int, meanwhile func(going func() bool),
 ) (done, refused int) {
@@ -203,8 +203,8 @@ func verifyAtOnce(
 	return done, refused
 }
 
-// listingP50 lists a channel's newest messages, at least fifty times and for as long as something is going on, and gives
-// the median time that it took.
+// listingP50 lists a channel's newest messages, at least fifty times and for as long as something is going on, and
+// returns the median duration.
 func listingP50(t *testing.T, by *harness.Caller, channel string, going func() bool) time.Duration {
 	t.Helper()
 	limit := int32(10)
@@ -243,7 +243,7 @@ func sendMany(t *testing.T, by *harness.Caller, channel string, many int) {
 	require.NoError(t, <-sent)
 }
 
-// residentMiB is how much memory the server has, as it says itself.
+// residentMiB returns the server's memory, as the server itself reports it.
 func residentMiB(t *testing.T, by *harness.Caller) int {
 	t.Helper()
 	const name = "process_resident_memory_bytes "

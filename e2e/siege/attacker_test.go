@@ -20,7 +20,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// attacker speaks HTTP/2 frame by frame, so that it can do what no client library would do.
+// attacker speaks HTTP/2 frame by frame, so that it can do what no client library does.
 type attacker struct {
 	tb         testing.TB
 	connection net.Conn
@@ -30,7 +30,7 @@ type attacker struct {
 	next       uint32
 
 	mutex sync.Mutex
-	// moved is closed and made anew whenever something below changes.
+	// moved is closed and replaced whenever a field below changes.
 	moved    chan struct{}
 	window   int64
 	windows  map[uint32]int64
@@ -38,7 +38,7 @@ type attacker struct {
 	ended    error
 }
 
-// attack connects to a server's gRPC port and reads all that it answers until the test ends.
+// attack connects to a server's gRPC port and reads everything that the server answers until the test ends.
 func attack(tb testing.TB, h *harness.Server, settings ...http2.Setting) *attacker {
 	tb.Helper()
 	var dialer net.Dialer
@@ -93,7 +93,7 @@ func (a *attacker) read() {
 	}
 }
 
-// until waits until the condition holds of what the server has answered so far.
+// until waits until a condition on the server's answers so far is true.
 func (a *attacker) until(what string, holds func() bool) {
 	a.tb.Helper()
 	late := time.After(harness.Patience)
@@ -112,7 +112,7 @@ func (a *attacker) until(what string, holds func() bool) {
 	}
 }
 
-// call begins a call and gives its stream. Pairs of header names and values may follow.
+// call begins a call and returns the number of its stream. Pairs of header names and values may follow.
 func (a *attacker) call(method string, ended bool, headers ...string) (stream uint32, err error) {
 	stream = a.next
 	a.next += 2
@@ -134,12 +134,12 @@ func (a *attacker) call(method string, ended bool, headers ...string) (stream ui
 	})
 }
 
-// reset takes a call back.
+// reset cancels a call.
 func (a *attacker) reset(stream uint32) error {
 	return a.framer.WriteRSTStream(stream, http2.ErrCodeCancel)
 }
 
-// count gives how many calls have ended with a status.
+// count returns how many calls have ended with a status.
 func (a *attacker) count(status string) (count int) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -151,7 +151,7 @@ func (a *attacker) count(status string) (count int) {
 	return count
 }
 
-// Statuses of gRPC.
+// These are statuses of gRPC.
 const (
 	statusDeadline  = "4"
 	statusExhausted = "8"
@@ -160,7 +160,7 @@ const (
 
 var errRefused = errors.New("the server refused the call")
 
-// send sends part of a call's body as far as the server takes it.
+// send sends part of a call's body, as fast as the server accepts it.
 func (a *attacker) send(stream uint32, body []byte) error {
 	for len(body) > 0 {
 		size := int64(0)
@@ -185,10 +185,10 @@ func (a *attacker) send(stream uint32, body []byte) error {
 	return nil
 }
 
-// prefix is what stands before a message of so many bytes.
+// prefix returns the bytes that precede a message of this size.
 func prefix(size int) []byte { return binary.BigEndian.AppendUint32([]byte{0}, uint32(size)) }
 
-// residentMB is how much of the machine's memory a server takes, in MB.
+// residentMB returns how much of the machine's memory a server takes, in MB.
 func residentMB(tb testing.TB, h *harness.Server) int {
 	tb.Helper()
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(h.PID(tb)) + "/status")
@@ -197,7 +197,7 @@ func residentMB(tb testing.TB, h *harness.Server) int {
 	}
 	found := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindStringSubmatch(string(text))
 	if found == nil {
-		tb.Fatal("the system does not tell how much memory a process takes")
+		tb.Fatal("the system does not report how much memory a process takes")
 	}
 	kilobytes, err := strconv.Atoi(found[1])
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// behindItsBack changes what the server has stored while it does not run.
+// behindItsBack changes the server's stored data while the server is stopped.
 func behindItsBack(t *testing.T, h *harness.Server, statement string, arguments ...any) {
 	t.Helper()
 	require.NoError(t, h.Stop())
@@ -30,8 +30,8 @@ func behindItsBack(t *testing.T, h *harness.Server, statement string, arguments 
 	h.Start(t)
 }
 
-// An hour of a clock that was wrong leaves logs whose newest times lie an hour ahead of the clock. Deadlines, waits and times
-// to live follow the clock all the same.
+// TestAForwardStepOfTheClockDoesNotStick checks a server whose clock was wrong by an hour, which left logs whose
+// newest times lie an hour ahead of the clock. Deadlines, waits and times to live must follow the clock nevertheless.
 func TestAForwardStepOfTheClockDoesNotStick(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		h := harness.StartProcess(t, harness.Options{URL: url})
@@ -41,7 +41,8 @@ func TestAForwardStepOfTheClockDoesNotStick(t *testing.T) {
 		alice.makes(t, "/v1/channels/"+channel+"/messages", `{"payload":{}}`)
 		behindItsBack(t, h, "UPDATE intent_heads SET last_at = last_at + ?", time.Hour.Microseconds())
 
-		// Both the first message, which reads, and the next ones, which are stored at once, are decided by the clock.
+		// The clock decides about the first message, which reads from the database, and also about the next ones,
+		// which are stored in one round trip.
 		for range size(3, 30) {
 			deadline := time.Now().Add(10 * time.Minute).UTC().Format(time.RFC3339Nano)
 			answer := alice.REST(t, http.MethodPost, "/v1/channels/"+channel+"/messages",
@@ -71,7 +72,7 @@ func TestAForwardStepOfTheClockDoesNotStick(t *testing.T) {
 		require.Positive(t, count)
 		warnings := strings.Count(h.Log(), "the clock is behind")
 		require.Positive(t, warnings)
-		require.LessOrEqual(t, warnings, 2, "it is not said of each message")
+		require.LessOrEqual(t, warnings, 2, "the warning is not repeated for each message")
 		figure(t, "%.0f commits behind their logs were counted, %d lines logged", count, warnings)
 	})
 }
@@ -79,7 +80,7 @@ func TestAForwardStepOfTheClockDoesNotStick(t *testing.T) {
 // stepped calls a server whose clock was wrong for a while.
 type stepped struct{ *harness.Caller }
 
-// makes makes something and gives its id.
+// makes creates something and returns its id.
 func (c stepped) makes(t *testing.T, path, body string) string {
 	t.Helper()
 	answer := c.REST(t, http.MethodPost, path, body)

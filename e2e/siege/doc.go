@@ -1,7 +1,7 @@
-// Package siege attacks a running server the way a stranger with a key, or without one, would: it takes what is not its own
-// and uses up what others need. Each attack is a test in a file that is named after what is attacked.
+// Package siege attacks a running server as a stranger with a key, or without one, would: it tries to take what
+// belongs to others and to use up what others need. Each attack is a test in a file that is named after its target.
 //
-// An attack runs against the built program in a process of its own, on each engine that it concerns. It fails when a bound is
-// broken, and it prints what it measured as a line that begins with "figure:". The sizes are small in an ordinary test run;
-// `make siege` runs the same attacks at full size.
+// An attack runs against the built program in a separate process, on each engine that it concerns. It fails when a
+// bound is exceeded, and it prints its measurements as a line that begins with "figure:". The sizes are small in an
+// ordinary test run; `make siege` runs the same attacks at full size.
 package siege

@@ -12,7 +12,8 @@ import (
 	"openintent/e2e/harness"
 )
 
-// A stop is no silence of the agents: they are present after the first sweeps of the next server, and are heard.
+// TestDowntimeDoesNotKillAgents checks that a stop does not count as the agents' silence: they are still present
+// after the first sweeps of the next server, and their heartbeats are accepted.
 func TestDowntimeDoesNotKillAgents(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		h := sleepers{harness.StartProcess(t, harness.Options{URL: url})}
@@ -20,7 +21,8 @@ func TestDowntimeDoesNotKillAgents(t *testing.T) {
 		for i := range agents {
 			h.register(t, i, `{}`)
 		}
-		// One that fell silent long before the stop, so that the sweep has something to judge, and says so.
+		// This agent fell silent long before the stop, so the sweep has something to judge, and the test can see that
+		// it did.
 		h.register(t, agents, `{"heartbeat_config":{"interval_seconds":1,"unhealthy_after_seconds":2,"dead_after_seconds":4}}`)
 
 		behindItsBack(t, h.Server, "UPDATE agents SET last_heartbeat_at = last_heartbeat_at - ?, registered_at = registered_at - ?",
@@ -51,7 +53,7 @@ func TestDowntimeDoesNotKillAgents(t *testing.T) {
 	})
 }
 
-// sleepers are agents of a server that is stopped for a while, by their numbers.
+// sleepers are the agents, by number, of a server that is stopped for a while.
 type sleepers struct{ *harness.Server }
 
 func sleeper(i int) string { return fmt.Sprintf("worker-%d", i) }

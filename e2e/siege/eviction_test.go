@@ -17,8 +17,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// A channel that lists ten messages is flooded with requests that have no deadline, half of them answered. What is stored of
-// them goes down to what the channel lists, and to what lies within one step of the removal.
+// TestEvictedRequestsDoNotStay floods a channel that lists ten messages with requests that have no deadline, half of
+// them answered. The stored rows must go down to what the channel lists plus what one step of the removal may leave.
 func TestEvictedRequestsDoNotStay(t *testing.T) {
 	const listed, step = 10, 128
 	databasetest.EachURL(t, func(t *testing.T, url string) {
@@ -60,7 +60,7 @@ func newOverflow(t *testing.T, h *harness.Server, listed int64) overflow {
 	return f
 }
 
-// run sends as many requests and answers every second one.
+// run sends this many requests and answers every second one.
 func (f overflow) run(t *testing.T, requests int) {
 	const senders = 16
 	numbers := make(chan int)
@@ -95,7 +95,7 @@ func (f overflow) ask(t *testing.T, answered bool) error {
 	return err
 }
 
-// storedRows looks into a server's database beside it.
+// storedRows reads a server's database directly.
 type storedRows struct{ pool *sql.DB }
 
 func openRows(t *testing.T, url string) storedRows {

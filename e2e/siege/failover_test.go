@@ -12,16 +12,16 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// room is an intent with a channel, and the live stream of somebody who may read it.
+// room is an intent with a channel, and the live stream of an agent that may read it.
 type room struct {
 	intent, channel string
 	stream          openintentv1.MessageService_SubscribeClient
 }
 
-// TestNobodyReadsByALostHistory lets PostgreSQL lose commits behind the back of a running server, as a failover to a standby
-// that lags does. Then it changes as much as was lost: readers who are revoked now, and were not in what is lost, try to read
-// on, and messages are sent to those whom only lost messages have reached. On SQLite one process owns the file, and nobody
-// can exchange what it holds.
+// TestNobodyReadsByALostHistory makes PostgreSQL lose commits behind the back of a running server, as a failover to a
+// lagging standby does. Then it makes as many changes as were lost. Readers who are revoked by these changes, but
+// were not by the lost ones, try to read on. Messages are also sent to agents that only lost messages had reached.
+// The test does not run on SQLite, where one process owns the file and nobody can exchange its content.
 func TestNobodyReadsByALostHistory(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
 	options := harness.Options{URL: url, APIKeys: "boss-key=boss,mallory-key=mallory,victim-key=victim,helper-key=helper"}
@@ -89,7 +89,7 @@ func openRoom(t *testing.T, boss *harness.Caller) *room {
 	return &room{intent: intent.GetId(), channel: channel.GetId()}
 }
 
-// admitTo closes a room's intent to all but its creator and the named.
+// admitTo closes a room's intent to everyone except its creator and the named agents.
 func admitTo(t *testing.T, boss *harness.Caller, r *room, agents ...string) {
 	t.Helper()
 	entries := make([]*openintentv1.AccessEntryInput, len(agents))
@@ -111,7 +111,7 @@ func say(t *testing.T, by *harness.Caller, r *room, to, text string) {
 	require.NoError(t, err)
 }
 
-// readBy tells why somebody may not read a room, in each way there is.
+// readBy returns why an agent may not read a room, for each way of reading.
 func readBy(t *testing.T, by *harness.Caller, r *room) error {
 	t.Helper()
 	if _, err := by.Intents.GetIntent(t.Context(), &openintentv1.GetIntentRequest{IntentId: r.intent}); err != nil {
@@ -135,7 +135,8 @@ func follow(t *testing.T, by *harness.Caller, r *room) {
 	require.NoError(t, err)
 }
 
-// endOf gives the reason for which a room's stream ends; empty when it shows what was sent after the loss.
+// endOf returns the reason for which a room's stream ends; empty when the stream delivers what was sent after the
+// loss.
 func endOf(r *room) (reason string) {
 	for {
 		d, err := r.stream.Recv()

@@ -12,7 +12,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Nobody but its owner may read a server's files, and a server that cannot open its database leaves nothing beside it.
+// TestFilesAreTheirOwners checks that only the owner may read a server's files, and that a server that cannot open
+// its database leaves no files next to it.
 func TestFilesAreTheirOwners(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "openintent.db")
@@ -41,5 +42,5 @@ func TestFilesAreTheirOwners(t *testing.T) {
 	}
 	left, err := os.ReadDir(filepath.Dir(other))
 	require.NoError(t, err)
-	require.Len(t, left, 1, "nothing is made beside what cannot be opened")
+	require.Len(t, left, 1, "no file is created next to a file that cannot be opened")
 }

@@ -24,13 +24,13 @@ import (
 
 const (
 	floodKeys = harness.Key + ",flood-key=flooder,victim-key=victim"
-	// floodVariable makes the test's program a flooder: the address, the channel, the number of streams and the bytes of
-	// each message.
+	// floodVariable turns the test's program into a flooder. Its value is the address, the channel, the number of
+	// streams and the bytes of each message.
 	floodVariable = "OPENINTENT_SIEGE_FLOOD"
 )
 
-// One bound key sends on many streams as fast as it can. Another key's sends are not refused, and take little longer than
-// without.
+// TestFloodOfOneKey sends with one bound key on many streams as fast as possible. Another key's sends must not be
+// refused, and must take little longer than without the flood.
 func TestFloodOfOneKey(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		h := harness.StartProcess(t, harness.Options{URL: url, APIKeys: floodKeys})
@@ -57,12 +57,12 @@ func TestFloodOfOneKey(t *testing.T) {
 			figure(t, "%s, the victim in %s: p50 %v calm, %v under the flood (aim %v), p99 %v; %d of %d refused; %.0f messages/s flooded",
 				attack.name, attack.where, quantile(calm, .5), quantile(under, .5), aim, quantile(under, .99), refused, sends, messages)
 			require.Zero(t, refused)
-			assert.Less(t, quantile(under, .5), size(10*aim+500*time.Millisecond, aim)) // a busy machine is no fault
+			assert.Less(t, quantile(under, .5), size(10*aim+500*time.Millisecond, aim)) // a busy machine is not a failure
 		}
 	})
 }
 
-// measure sends messages one after the other and gives how long each took, and how many were refused.
+// measure sends messages one after the other. It returns how long each took, and how many were refused.
 func measure(t *testing.T, sender *harness.Caller, to place, count int) (took []time.Duration, refused int) {
 	for range count {
 		began := time.Now()
@@ -84,7 +84,7 @@ type flood struct {
 	output  *strings.Builder
 }
 
-// startFlood lets another process flood a channel, and returns once it does so on all streams.
+// startFlood makes another process flood a channel, and returns once it does so on all streams.
 func startFlood(t *testing.T, h *harness.Server, at place, streams, bytes int) *flood {
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d %d", floodVariable, h.GRPCAddress(), at.channel, streams, bytes))
@@ -103,7 +103,7 @@ func startFlood(t *testing.T, h *harness.Server, at place, streams, bytes int) *
 	return f
 }
 
-// end ends the flood and gives how many messages it had acknowledged in a second.
+// end ends the flood and returns how many of its messages were acknowledged per second.
 func (f *flood) end(t *testing.T) (rate float64) {
 	seconds := time.Since(f.began).Seconds()
 	require.NoError(t, f.stdin.Close())
@@ -117,7 +117,8 @@ func (f *flood) end(t *testing.T) (rate float64) {
 	return acknowledged / seconds
 }
 
-// runFlood is the flooding process: it floods until its standard input ends, and prints what became of its messages.
+// runFlood is the flooding process: it floods until its standard input ends, and prints what happened to its
+// messages.
 func runFlood(order string) {
 	var address, channel string
 	var streams, bytes int
@@ -146,7 +147,7 @@ func runFlood(order string) {
 	fmt.Println(acknowledged, refused)
 }
 
-// floodStream sends one message again and again on a stream, without waiting for answers.
+// floodStream sends the same message repeatedly on a stream, without waiting for answers.
 func floodStream(
 	ctx context.Context, address string, message *openintentv1.SendMessageRequest, begun func(),
 ) (acknowledged, refused int) {

@@ -18,8 +18,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// A replica is frozen while it holds the lock of one intent. Nobody who sends to other intents through another replica may
-// notice, however many calls there are for the intent that is held.
+// TestFrozenReplica freezes a replica while it holds the lock of one intent. Agents that send to other intents
+// through another replica must not notice, however many calls there are for the locked intent.
 func TestFrozenReplica(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
 	frozen := harness.StartProcess(t, harness.Options{URL: url})
@@ -51,7 +51,7 @@ func TestFrozenReplica(t *testing.T) {
 	require.Less(t, slices.Max(all), size(3*time.Second, time.Second))
 }
 
-// place is a channel of an intent of its own.
+// place is a channel on its own intent.
 type place struct{ intent, channel string }
 
 func newPlace(t *testing.T, h *harness.Server, title string) place {
@@ -76,7 +76,7 @@ func freezeHolding(t *testing.T, h *harness.Server, db *database.DB, held place)
 		load.Go(func() {
 			agent := h.As(fmt.Sprint("loading", number))
 			for ctx.Err() == nil {
-				// A message by name is decided by what is read under the lock.
+				// A message by name is decided from data that is read under the lock.
 				_, err := agent.Messages.SendMessageByName(ctx, &openintentv1.SendMessageByNameRequest{
 					IntentId: held.intent, Name: "load", Payload: text("load"),
 				})
@@ -104,7 +104,7 @@ func freezeHolding(t *testing.T, h *harness.Server, db *database.DB, held place)
 	figure(t, "the replica was frozen with the lock at try %d", tries)
 }
 
-// staysHeld tells whether nobody lets go of an intent's lock for a while.
+// staysHeld reports whether nobody releases an intent's lock for a while.
 func staysHeld(t *testing.T, db *database.DB, held place) bool {
 	for until := time.Now().Add(300 * time.Millisecond); time.Now().Before(until); {
 		free := false
@@ -127,7 +127,7 @@ func staysHeld(t *testing.T, db *database.DB, held place) bool {
 	return true
 }
 
-// insistOn calls for an intent until the context ends: it sends, or it appends events, which waits for the lock.
+// insistOn calls for an intent until the context ends. It either sends, or appends events, which waits for the lock.
 func insistOn(ctx context.Context, attacker *harness.Caller, at place, sends bool) {
 	for ctx.Err() == nil {
 		if sends {
@@ -138,7 +138,7 @@ func insistOn(ctx context.Context, attacker *harness.Caller, at place, sends boo
 	}
 }
 
-// sendUntil sends until the context ends, one message after the other, and gives how long each took.
+// sendUntil sends until the context ends, one message after the other, and returns how long each took.
 func sendUntil(ctx context.Context, t *testing.T, sender *harness.Caller, to place) (took []time.Duration) {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -151,12 +151,12 @@ func sendUntil(ctx context.Context, t *testing.T, sender *harness.Caller, to pla
 	return took
 }
 
-// text is a payload of one text.
+// text returns a payload with one text.
 func text(text string) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{"text": structpb.NewStringValue(text)}}
 }
 
-// quantile gives the time within which a part of the sends were done.
+// quantile returns the time within which this part of the sends completed.
 func quantile(took []time.Duration, part float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(took))
 	return sorted[int(part*float64(len(sorted)-1))].Round(10 * time.Microsecond)

@@ -15,10 +15,11 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// A second replica comes again and again while the first, which was alone, commits one message on each of many channels. Streams
-// on the newcomer get each soon: nothing else will wake them later.
+// TestANewcomerMissesNothing starts a second replica repeatedly, while the first, which was alone, commits one
+// message on each of many channels. Streams on the newcomer must each get their message soon, although nothing wakes
+// them later.
 func TestANewcomerMissesNothing(t *testing.T) {
-	const late = 4 * time.Second // whoever is not told looks after 5
+	const late = 4 * time.Second // a stream that is not woken looks again after 5 seconds
 	url := databasetest.URL(t, database.PostgreSQL)
 	first := harness.StartProcess(t, harness.Options{URL: url})
 	var worst time.Duration
@@ -63,8 +64,8 @@ func openChannels(t *testing.T, h *harness.Server, round, channels int) (ids []s
 	return ids
 }
 
-// sendAndReceive follows a channel on one server, sends on it through another when the stream has begun and some time has
-// passed, and tells how long the message took.
+// sendAndReceive follows a channel on one server. When the stream has begun and some time has passed, it sends on the
+// channel through another server, and returns how long the message took.
 func sendAndReceive(t *testing.T, sender, receiver *harness.Server, id string, pause time.Duration) (time.Duration, error) {
 	stream, err := receiver.As("bob").Messages.Subscribe(t.Context(), &openintentv1.SubscribeRequest{
 		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: id},

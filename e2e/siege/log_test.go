@@ -14,7 +14,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// What clients send may not fill the log.
+// TestLongPathsInTheLog checks that clients cannot fill the log with what they send.
 func TestLongPathsInTheLog(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	before := len(h.Log())
@@ -31,21 +31,21 @@ func TestLongPathsInTheLog(t *testing.T) {
 	require.Less(t, after-before, 10_000)
 }
 
-// askRaw makes a request whatever its length and gives the status of the answer.
+// askRaw makes a request of any length and returns the status of the answer.
 func askRaw(t *testing.T, h *harness.Server, path string) int {
 	t.Helper()
 	var dialer net.Dialer
 	connection, err := dialer.DialContext(context.Background(), "tcp", strings.TrimPrefix(h.BaseURL(), "http://"))
 	require.NoError(t, err)
 	defer func() { _ = connection.Close() }()
-	_, _ = fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path) // The server may answer before the end.
+	_, _ = fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path) // The server may answer before it has read everything.
 	answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
 	require.NoError(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	return answer.StatusCode
 }
 
-// SIGHUP is no end, with a key file and without.
+// TestHangupWithoutAKeyFile checks that SIGHUP does not end the server, with a key file and without one.
 func TestHangupWithoutAKeyFile(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	h.Hangup(t)

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// size gives how large an attack is: small in an ordinary test run, at full size in `make siege`.
+// size returns the size of an attack: small in an ordinary test run, full in `make siege`.
 func size[T any](small, atFullSize T) T {
 	if *full {
 		return atFullSize

@@ -14,16 +14,17 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// What calls hold whose requests never end. The server's memory may not grow by callers without a key, and by one with a key
-// only within its bound. At full size the server's deadline passes too, after which nothing may be left.
+// TestUnfinishedRequests measures what calls hold whose requests never end. Callers without a key must not make the
+// server's memory grow, and a caller with a key only within its bound. At full size the server's deadline passes too,
+// and nothing may be left after it.
 func TestUnfinishedRequests(t *testing.T) {
 	for _, caller := range []struct {
 		name    string
 		method  string
 		headers []string
 		status  string
-		// most is by how much the server may grow, in MB. Where requests are read before they are refused, up to 128 MB of
-		// garbage waits for collection.
+		// most is by how many MB the server may grow. Where requests are read before they are refused, up to 128 MB
+		// of garbage waits for collection.
 		most int
 	}{
 		{"without a key", openintentv1.MessageService_SendMessage_FullMethodName, nil, statusStranger, 64},
@@ -55,7 +56,7 @@ func TestUnfinishedRequests(t *testing.T) {
 
 func callsEach() int { return size(40, 100) }
 
-// sendUnfinished begins calls on three connections and sends all of each request but its last byte.
+// sendUnfinished begins calls on three connections and sends all of each request except its last byte.
 func sendUnfinished(t *testing.T, h *harness.Server, method string, headers []string) []*attacker {
 	t.Helper()
 	body := append(prefix(4<<20), make([]byte, 4<<20-1)...)
@@ -78,7 +79,7 @@ func sendUnfinished(t *testing.T, h *harness.Server, method string, headers []st
 	return attackers
 }
 
-// Tiny pieces cost the server more than they hold.
+// TestUnfinishedRequestsInTinyPieces sends tiny pieces, which cost the server more memory than their content takes.
 func TestUnfinishedRequestsInTinyPieces(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	before := residentMB(t, h)
@@ -97,12 +98,12 @@ func TestUnfinishedRequestsInTinyPieces(t *testing.T) {
 	require.Less(t, after, before+160)
 }
 
-// Streams that need no key are bounded.
+// TestStreamsWithoutAKey checks the bound on streams that need no key.
 func TestStreamsWithoutAKey(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	before := residentMB(t, h)
 	connections, each := 4, size(250, 10_000)
-	refused, places := 0, 100 // of one address
+	refused, places := 0, 100 // for one address
 	for range connections {
 		a := attack(t, h)
 		for range each {
@@ -120,7 +121,8 @@ func TestStreamsWithoutAKey(t *testing.T) {
 	require.Less(t, after, before+size(100, 200))
 }
 
-// A client that begins calls and takes them back is cut off, and the log says so once.
+// TestCallsTakenBack checks that a client that begins calls and resets them is cut off, and that the log reports it
+// once.
 func TestCallsTakenBack(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	a := attack(t, h)
@@ -137,8 +139,8 @@ func TestCallsTakenBack(t *testing.T) {
 	}
 	a.until("the end of the connection", func() bool { return a.ended != nil })
 	figure(t, "calls taken back: the connection was closed after at most %d calls", begun)
-	require.Eventually(t, func() bool { return strings.Contains(h.Log(), "took them back") }, harness.Patience, time.Millisecond)
-	require.Equal(t, 1, strings.Count(h.Log(), "took them back"), "one line says so")
+	require.Eventually(t, func() bool { return strings.Contains(h.Log(), "kept resetting calls") }, harness.Patience, time.Millisecond)
+	require.Equal(t, 1, strings.Count(h.Log(), "kept resetting calls"), "exactly one line reports it")
 	_, err := h.Operator().Intents.ListIntents(t.Context(), &openintentv1.ListIntentsRequest{})
 	require.NoError(t, err, "others are served")
 }

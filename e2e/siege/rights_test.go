@@ -11,7 +11,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// rightsKeys bind each of three agents to a key of its own.
+// rightsKeys bind each of three agents to its own key.
 const rightsKeys = "alice-key=alice,bob-key=bob,mallory-key=mallory"
 
 const whispered = "what alice told bob alone"
@@ -30,7 +30,7 @@ func conquer(t *testing.T, url, creation string, flags ...string) *territory {
 	return w
 }
 
-// made makes something as alice and gives its id.
+// made creates something as alice and returns its id.
 func (w *territory) made(t *testing.T, path, body string) string {
 	t.Helper()
 	answer := w.by("alice").REST(t, "POST", path, body)
@@ -42,7 +42,8 @@ func (w *territory) made(t *testing.T, path, body string) string {
 
 func (w *territory) by(agent string) *harness.Caller { return w.With(agent+"-key", "") }
 
-// rightsStep is a call over REST, with the places INTENT and CHANNEL, and the reason for which it must be refused.
+// rightsStep is a call over REST, with the placeholders INTENT and CHANNEL, and the reason for which it must be
+// refused.
 type rightsStep struct{ call, body, reason string }
 
 // refuse makes the steps as an agent, in order; each must be refused with 403.
@@ -59,8 +60,8 @@ func (w *territory) refuse(t *testing.T, agent string, steps []rightsStep) {
 	}
 }
 
-// A key that is bound to an agent without any relation to an intent tries to become its coordinator, and then everything that a
-// coordinator may do.
+// TestAStrangerTakesOverAnIntentWithoutAList uses a key that is bound to an agent without any relation to an intent.
+// The agent tries to become the intent's coordinator, and then to do everything that a coordinator may do.
 func TestAStrangerTakesOverAnIntentWithoutAList(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		w := conquer(t, url, `{"title":"Report","status":"active"}`)
@@ -99,8 +100,8 @@ func TestAStrangerTakesOverAnIntentWithoutAList(t *testing.T) {
 	})
 }
 
-// Where intents without a list are closed, and where an intent begins with a closed list, a stranger sees nothing of it and
-// cannot be addressed there.
+// TestAStrangerLooksIntoAClosedIntent checks that a stranger sees nothing of an intent and cannot be addressed there,
+// where intents without a list are closed, and where an intent begins with a closed list.
 func TestAStrangerLooksIntoAClosedIntent(t *testing.T) {
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String()+" closed by the server's setting", func(t *testing.T) {
@@ -142,5 +143,5 @@ func (w *territory) staysClosed(t *testing.T) {
 	require.Equal(t, 201, w.by("alice").REST(t, "POST", "/v1/intents/"+w.intent+"/agents", `{"agent_id":"mallory"}`).Status)
 	require.Equal(t, 200, w.by("mallory").REST(t, "GET", "/v1/intents/"+w.intent, "").Status, "somebody let it in")
 	w.refuse(t, "mallory", []rightsStep{{"GET /v1/channels/CHANNEL/messages", "", "NOT_A_MEMBER"}})
-	figure(t, "%d looks of a stranger refused", len(steps))
+	figure(t, "%d attempts by a stranger to look were refused", len(steps))
 }

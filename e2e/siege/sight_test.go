@@ -19,7 +19,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// sightKeys are bound each to the agent of its name. Only some list roles.
+// sightKeys are each bound to the agent of the same name. Only some of them list roles.
 const sightKeys = "ops,ann=ann,bob=bob;roles=reviewer,eve=eve,rev=rev;roles=reviewer|tester,carla=carla"
 
 // besieged is a server with one intent of ann's.
@@ -28,7 +28,7 @@ type besieged struct {
 	intent string
 }
 
-// eachBesieged runs an attack against a server of each engine.
+// eachBesieged runs an attack against a server on each engine.
 func eachBesieged(t *testing.T, attack func(t *testing.T, b *besieged)) {
 	t.Helper()
 	databasetest.EachURL(t, func(t *testing.T, url string) {
@@ -40,7 +40,7 @@ func eachBesieged(t *testing.T, attack func(t *testing.T, b *besieged)) {
 	})
 }
 
-// by acts as an agent, with its own key.
+// by returns a caller that acts as an agent, with the agent's own key.
 func (b *besieged) by(agent string) *harness.Caller { return b.With(agent, agent) }
 
 func (b *besieged) channel(t *testing.T, creator string, members ...string) string {
@@ -54,7 +54,7 @@ func (b *besieged) channel(t *testing.T, creator string, members ...string) stri
 	return channel.GetId()
 }
 
-// send sends a message whose text tells it from others; a request when it begins with "asked".
+// send sends a message with a distinctive text; the message is a request when the text begins with "asked".
 func (b *besieged) send(t *testing.T, sender, channel, to, text string) *openintentv1.Message {
 	t.Helper()
 	request := &openintentv1.SendMessageRequest{ChannelId: channel, Payload: said(text)}
@@ -83,7 +83,7 @@ func register(t *testing.T, caller *harness.Caller, role string) error {
 	return err
 }
 
-// shown gives what an agent is shown of a channel from its beginning on, by each way of receiving; none where it is refused.
+// shown returns, by way of receiving, what an agent is shown of a channel from its beginning; nothing if refused.
 func (b *besieged) shown(t *testing.T, agent, channel string) map[string][]string {
 	t.Helper()
 	c, shown := b.by(agent), make(map[string][]string)
@@ -156,7 +156,7 @@ func (b *besieged) events(t *testing.T, c *harness.Caller, path string) []string
 	return texts
 }
 
-// requireShown holds for what an agent is shown on every path.
+// requireShown asserts that an agent is shown exactly these messages on every path.
 func (b *besieged) requireShown(t *testing.T, agent, channel string, expected ...string) {
 	t.Helper()
 	shown := b.shown(t, agent, channel)
@@ -166,7 +166,7 @@ func (b *besieged) requireShown(t *testing.T, agent, channel string, expected ..
 	figure(t, "%s is shown %d messages on each of %d paths", agent, len(expected), len(shown))
 }
 
-// requireHidden holds for messages that an agent can neither get nor acknowledge nor answer.
+// requireHidden asserts that an agent can neither get nor acknowledge nor answer these messages.
 func (b *besieged) requireHidden(t *testing.T, agent string, messages ...*openintentv1.Message) {
 	t.Helper()
 	c := b.by(agent)
@@ -195,7 +195,7 @@ func (b *besieged) requireHidden(t *testing.T, agent string, messages ...*openin
 	}
 }
 
-// inbox gives what waits in an agent's inbox.
+// inbox returns the messages that wait in an agent's inbox.
 func (b *besieged) inbox(t *testing.T, agent string) []string {
 	t.Helper()
 	box, err := b.by(agent).Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: agent})
@@ -207,7 +207,7 @@ func (b *besieged) inbox(t *testing.T, agent string) []string {
 	return texts
 }
 
-// fetched gives what a durable subscription holds.
+// fetched returns the deliveries that wait in a durable subscription.
 func fetched(t *testing.T, c *harness.Caller, id string) []string {
 	t.Helper()
 	page, err := c.Subscriptions.FetchDeliveries(t.Context(), &openintentv1.FetchDeliveriesRequest{SubscriptionId: id})
@@ -221,7 +221,7 @@ func fetched(t *testing.T, c *harness.Caller, id string) []string {
 	return texts
 }
 
-// A role goes to agents whose key lists it, and to whom the operator gives it.
+// TestARoleGoesToWhoseKeyListsIt checks that an agent holds a role only if its key lists it or the operator gives it.
 func TestARoleGoesToWhoseKeyListsIt(t *testing.T) {
 	eachBesieged(t, func(t *testing.T, b *besieged) {
 		for _, role := range []string{"reviewer", "*", "role:reviewer"} {
@@ -244,7 +244,8 @@ func TestARoleGoesToWhoseKeyListsIt(t *testing.T) {
 	})
 }
 
-// Who takes a role late gets the open requests to it and what is sent from then on, on every path.
+// TestALateHolderSeesNoHistory checks that an agent that takes a role late gets, on every path, only the open
+// requests to the role and the messages that are sent afterwards.
 func TestALateHolderSeesNoHistory(t *testing.T) {
 	eachBesieged(t, func(t *testing.T, b *besieged) {
 		channel := b.channel(t, "ann")
@@ -269,10 +270,10 @@ func TestALateHolderSeesNoHistory(t *testing.T) {
 			Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: channel},
 		})
 		require.NoError(t, err)
-		require.Empty(t, nextText(t, live), "a stream from now on has caught up at once")
+		require.Empty(t, nextText(t, live), "a stream that begins now has caught up immediately")
 
 		require.NoError(t, register(t, b.by("bob"), "reviewer"))
-		require.Equal(t, "asked and open", nextText(t, live), "what is open comes as backfill")
+		require.Equal(t, "asked and open", nextText(t, live), "an open request arrives as backfill")
 		b.requireShown(t, "bob", channel, "asked and open")
 		b.requireHidden(t, "bob", secret, answered)
 		require.Equal(t, []string{"asked and open"}, b.inbox(t, "bob"))
@@ -280,7 +281,7 @@ func TestALateHolderSeesNoHistory(t *testing.T) {
 
 		b.send(t, "ann", channel, "role:reviewer", "later")
 		require.Equal(t, "later", nextText(t, live))
-		require.NoError(t, register(t, b.by("bob"), "reviewer"), "who registers again keeps its time")
+		require.NoError(t, register(t, b.by("bob"), "reviewer"), "an agent that registers again keeps its time")
 		b.requireShown(t, "bob", channel, "asked and open", "later")
 		require.Equal(t, []string{"asked and open", "later"}, b.inbox(t, "bob"))
 		require.Equal(t, []string{"asked and open", "later"}, fetched(t, b.by("bob"), wide))
@@ -295,7 +296,7 @@ func TestALateHolderSeesNoHistory(t *testing.T) {
 	})
 }
 
-// nextText gives the text of a stream's next message; none for the mark that it has caught up.
+// nextText returns the text of a stream's next message; "" for the mark that the stream has caught up.
 func nextText(t *testing.T, stream grpc.ServerStreamingClient[openintentv1.SubscribeResponse]) string {
 	t.Helper()
 	delivery, err := stream.Recv()
@@ -303,7 +304,8 @@ func nextText(t *testing.T, stream grpc.ServerStreamingClient[openintentv1.Subsc
 	return textIn(delivery.GetMessage())
 }
 
-// What was said on an explicit channel before somebody opened it stays with those who were members then.
+// TestAnOpenedChannelKeepsWhatWasSaidBefore checks that messages from before an explicit channel was opened stay
+// visible only to those who were members then.
 func TestAnOpenedChannelKeepsWhatWasSaidBefore(t *testing.T) {
 	eachBesieged(t, func(t *testing.T, b *besieged) {
 		channel := b.channel(t, "ann", "ann", "bob", "rev")
@@ -343,7 +345,7 @@ func TestAnOpenedChannelKeepsWhatWasSaidBefore(t *testing.T) {
 	})
 }
 
-// requireRefused holds for an agent that takes no part in a channel; the intent's stream shows it nothing of it.
+// requireRefused asserts that an agent takes no part in a channel, and sees nothing of it on the intent's stream.
 func (b *besieged) requireRefused(t *testing.T, agent, channel string) {
 	t.Helper()
 	for path, texts := range b.shown(t, agent, channel) {
@@ -353,7 +355,8 @@ func (b *besieged) requireRefused(t *testing.T, agent, channel string) {
 	require.Equal(t, "NOT_A_MEMBER", harness.Reason(err))
 }
 
-// A member that joins a channel with `history: from_join` sees nothing from before, added again or not.
+// TestAMemberSeesWhatIsSentFromItsJoiningOn checks that a member that joins a channel with `history: from_join` sees
+// nothing from before it joined, whether or not it is added again.
 func TestAMemberSeesWhatIsSentFromItsJoiningOn(t *testing.T) {
 	eachBesieged(t, func(t *testing.T, b *besieged) {
 		made, err := b.by("ann").Channels.CreateChannel(t.Context(), &openintentv1.CreateChannelRequest{

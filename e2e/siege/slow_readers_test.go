@@ -16,7 +16,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// largeIntent makes an intent whose answer is large, and gives its id.
+// largeIntent creates an intent whose JSON is large, and returns its id.
 func largeIntent(t *testing.T, h *harness.Server) string {
 	t.Helper()
 	answer := h.As("alice").REST(t, http.MethodPost, "/v1/intents", fmt.Sprintf(
@@ -27,7 +27,8 @@ func largeIntent(t *testing.T, h *harness.Server) string {
 	return made.ID
 }
 
-// Clients that ask and take no answer over gRPC: what waits for them is bounded, and at full size they are cut off.
+// TestAnswersNobodyTakesOverGRPC uses clients that make calls over gRPC and do not read the answers. The waiting
+// answers are bounded, and at full size the clients are cut off.
 func TestAnswersNobodyTakesOverGRPC(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	id := largeIntent(t, h)
@@ -51,7 +52,7 @@ func TestAnswersNobodyTakesOverGRPC(t *testing.T) {
 	}
 }
 
-// Clients that ask and read nothing over REST are cut off.
+// TestAnswersNobodyTakesOverREST checks that clients that make REST requests and do not read the answers are cut off.
 func TestAnswersNobodyTakesOverREST(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	id := largeIntent(t, h)

@@ -14,15 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample is what the process needed at one rest.
+// sample is what the process used at one rest.
 type sample struct {
 	at                      time.Time
 	lives                   int64
 	heap, goroutines, files float64
 }
 
-// quantity is something that may not grow: by more than its bound over the time that is measured, or by more than a part of
-// what it was.
+// quantity is something that may not grow: neither by more than its bound over the measured time, nor by more than a
+// fraction of its size.
 type quantity struct {
 	name  string
 	of    func(sample) float64
@@ -36,8 +36,8 @@ var quantities = []quantity{
 	{"open files", func(s sample) float64 { return s.files }, 10, 0},
 }
 
-// grown is by how much a quantity grew over the samples: the median slope between any two of them, so that no single one
-// decides, times the time from the first to the last.
+// grown returns by how much a quantity grew over the samples: the median slope between any two of them, so that no
+// single sample decides, times the time from the first sample to the last.
 func (q quantity) grown(samples []sample) float64 {
 	var slopes []float64
 	for i, from := range samples {
@@ -52,7 +52,7 @@ func (q quantity) grown(samples []sample) float64 {
 	return slopes[len(slopes)/2] * samples[len(samples)-1].at.Sub(samples[0].at).Seconds()
 }
 
-// judge says what grew beyond its bound, or nothing.
+// judge describes growth beyond the bound, or returns "".
 func (q quantity) judge(samples []sample) string {
 	allowed := max(q.bound, q.part*q.of(samples[0]))
 	grown := q.grown(samples)
@@ -64,13 +64,13 @@ func (q quantity) judge(samples []sample) string {
 		q.of(samples[0]), q.of(samples[len(samples)-1]), allowed)
 }
 
-// inventory is who holds memory and where goroutines wait, to be told from another.
+// inventory records who holds memory and where goroutines wait, so that it can be compared with another one.
 type inventory struct {
 	memory     map[string]int64
 	goroutines map[string]int64
 }
 
-// profileLines bounds how many places a failure names, and profileDepth how many functions of each.
+// profileLines bounds how many places a failure names, and profileDepth bounds how many functions it names for each.
 const (
 	profileLines = 8
 	profileDepth = 12
@@ -84,7 +84,7 @@ func takeInventory() inventory {
 	for _, record := range records[:max(n, 0)] {
 		if objects := float64(record.InUseObjects()); objects > 0 {
 			bytes := float64(record.InUseBytes())
-			// A sample of so many bytes' allocations: scaled to what it stands for.
+			// The profile samples allocations; this scales a sample of this many bytes to what it stands for.
 			found.memory[placeOf(record.Stack())] += int64(bytes / (1 - math.Exp(-bytes/objects/float64(runtime.MemProfileRate))))
 		}
 	}
@@ -109,7 +109,7 @@ func placeOf(stack []uintptr) string {
 	return strings.Join(names, " < ")
 }
 
-// since says what there is more of than at an earlier time.
+// since returns what there is more of than at an earlier time.
 func (i inventory) since(before inventory) string {
 	return "memory, in bytes by where it was allocated:\n" + more(i.memory, before.memory) +
 		"goroutines by where they are:\n" + more(i.goroutines, before.goroutines)
@@ -134,7 +134,7 @@ func more(now, before map[string]int64) string {
 	return text.String()
 }
 
-// openFiles counts the process's open files; 0 where there is no /proc.
+// openFiles counts the process's open files; it returns 0 where there is no /proc.
 func openFiles() float64 {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	return float64(len(entries))
@@ -191,7 +191,7 @@ func TestInventoryNamesWhatGrew(t *testing.T) {
 		}
 		return false
 	}, time.Minute, time.Millisecond)
-	runtime.GC() // profiles tell of what was allocated before the last collection
+	runtime.GC() // profiles show what was allocated before the last collection
 	runtime.GC()
 	told := takeInventory().since(before)
 	require.Contains(t, told, "soak.hold")

@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// livesAtOnce is how many lives are under way at a time.
+	// livesAtOnce is how many lives run simultaneously.
 	livesAtOnce = 4
-	// agents is how many agents there are; each life is led by one of them and talks to the next two.
+	// agents is how many agents there are; each life is led by one of them, who talks to the next two.
 	agents = 12
 	// helpers is the role that all agents hold.
 	helpers = "helper"
 )
 
-// load leads lives on a server, one after the other and several at once.
+// load runs lives on a server, several simultaneously and one after the other.
 type load struct {
 	h     *harness.Server
 	posts *httptest.Server
 	lives atomic.Int64
-	// resting is held by each life; whoever locks it waits until no life is under way.
+	// Each life holds resting; whoever locks it waits until no life is running.
 	resting sync.RWMutex
 }
 
@@ -60,7 +60,7 @@ func (l *load) register(ctx context.Context, t require.TestingT, name string) {
 	require.NoError(t, err)
 }
 
-// lead leads lives until the context ends; then those under way come to their end.
+// lead runs lives until the context ends; then the running lives finish.
 func (l *load) lead(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -84,7 +84,7 @@ func (l *load) lead(ctx context.Context) error {
 	return nil
 }
 
-// life is one intent with all that happens in it.
+// life is one intent with everything that happens in it.
 type life struct {
 	*load
 	number                  int
@@ -94,7 +94,7 @@ type life struct {
 	talk, audited, explicit string
 }
 
-// live leads one life. It fails at the first thing that goes wrong.
+// live runs one life. It fails at the first thing that goes wrong.
 func (l *load) live(ctx context.Context, number int) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, harness.Patience)
 	defer cancel()
@@ -222,7 +222,7 @@ func (f *life) sendPipelined(ctx context.Context) error {
 	return nil
 }
 
-// ask asks with an answer, without one, and all who hold the role.
+// ask asks three times: with an answer, without one, and of all agents that hold the role.
 func (f *life) ask(ctx context.Context) error {
 	following, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -274,7 +274,7 @@ func (f *life) ask(ctx context.Context) error {
 	if harness.Reason(err) != "MESSAGE_TIMEOUT" {
 		return fmt.Errorf("a question that nobody answers ended with %w", err)
 	}
-	// Left open for the intent's end.
+	// This request is left open for the intent's end.
 	_, err = f.leader.Messages.SendMessage(ctx, &openintentv1.SendMessageRequest{
 		ChannelId: f.explicit, To: &f.friend.Agent, Payload: content("later"),
 		MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(),
@@ -282,7 +282,7 @@ func (f *life) ask(ctx context.Context) error {
 	return err
 }
 
-// leave lets a guest come, be asked and depart.
+// leave makes a guest come, get a question and depart.
 func (f *life) leave(ctx context.Context) error {
 	if f.number%8 != 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"openintent/server"
 )
 
-// statements collects the texts of what a database is asked.
+// statements collects the texts of a database's statements.
 type statements struct {
 	mutex sync.Mutex
 	texts map[string]struct{}
@@ -30,7 +30,7 @@ func (s *statements) note(_ context.Context, text string) (row func()) {
 	return nil
 }
 
-// plannable gives those of the texts that have a plan, in order.
+// plannable returns, sorted, those texts that have a plan.
 func (s *statements) plannable() (texts []string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -59,7 +59,7 @@ func (n node) scans() (found []node) {
 		found = append(found, n)
 	}
 	for _, part := range n.Plans {
-		if part.Relation == "" && strings.HasPrefix(n.Type, "Bitmap") { // what is below does not say it
+		if part.Relation == "" && strings.HasPrefix(n.Type, "Bitmap") { // the parts below do not name the relation
 			part.Relation = n.Relation
 		}
 		found = append(found, part.scans()...)
@@ -67,7 +67,7 @@ func (n node) scans() (found []node) {
 	return found
 }
 
-// planOf plans a statement as the server does: whatever its arguments.
+// planOf plans a statement as the server does: independently of its arguments.
 func planOf(t *testing.T, conn *sql.Conn, text string) node {
 	t.Helper()
 	ctx := t.Context()
@@ -105,7 +105,8 @@ var growing = []string{
 	"subscription_deliveries",
 }
 
-// crowd makes a hundred thousand messages in intents of five each, as many in a single one, and the like of the rest.
+// crowd creates a hundred thousand messages in intents of five messages each, as many in a single intent, and similar
+// rows in the other tables.
 const crowd = `
 INSERT INTO messages (intent_no, position, channel_no, ordinal, id, sender, target, message_type, payload, metadata, created_at)
 	SELECT n, p, 1, p, 'msg_' || n || '_' || p, 'agent-' || (n + p) % 5000, CASE WHEN p % 3 = 0 THEN 'agent-1' END, 'notify', '{}', '{}', p
@@ -129,7 +130,7 @@ INSERT INTO channels SELECT i, 1, 'channel' || i, 'n', NULL, '', 'intent', false
 INSERT INTO channel_heads SELECT i, 1, 5, 0, 0 FROM generate_series(1, 20000) AS i;
 ANALYZE`
 
-// favour lets nearly all requests be open and to a single agent, which a third of all intents names.
+// favour makes nearly all requests open and addressed to a single agent, which is assigned to a third of all intents.
 const favour = `
 DELETE FROM open_requests;
 INSERT INTO open_requests SELECT intent_no, position, 1, CASE WHEN position % 1000 = 1 THEN 'agent-2' ELSE 'agent-1' END, created_at, NULL
@@ -137,8 +138,8 @@ INSERT INTO open_requests SELECT intent_no, position, 1, CASE WHEN position % 10
 INSERT INTO assignments SELECT i, 'agent-1', 'assignment' || i, '', 0 FROM generate_series(1, 20000) AS i WHERE i % 3 = 0;
 ANALYZE`
 
-// TestPlansGoByWholeKeys plans every statement that a load makes on a database of very many small intents and a large one,
-// whose agents are much alike, and then when one has nearly everything.
+// TestPlansGoByWholeKeys plans every statement that a load makes on a database with very many small intents and a
+// large one. At first its agents are all similar; then one agent has nearly everything.
 func TestPlansGoByWholeKeys(t *testing.T) {
 	found := &statements{texts: make(map[string]struct{})}
 	h := start(t, databasetest.URL(t, database.PostgreSQL), func(cfg *server.Config) { cfg.Hooks.Statement = found.note })
@@ -165,11 +166,12 @@ func TestPlansGoByWholeKeys(t *testing.T) {
 	}
 }
 
-// few are indexes of which a part that a single column leaves is small: of what waits in a subscription's window, of
-// dead letters, of what was stored in one microsecond; or whose key is a single column.
+// few are indexes of which a single column selects few rows (what waits in a subscription's window, dead letters,
+// rows stored in one microsecond), or whose key is a single column.
 var few = []string{"intent_heads_pkey", "subscription_deliveries_live", "subscription_deliveries_dead_place", "idempotency_keys_age"}
 
-// linear tells whether a scan of a growing table reads all of it, or all of an intent or a subscription, to find some rows.
+// linear reports whether a scan of a growing table reads all of it, or all of an intent or a subscription, to find a
+// few rows.
 func linear(scan node) bool {
 	if slices.Contains(few, scan.Index) && scan.Condition != "" {
 		return false

@@ -14,7 +14,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// talkOnStreams sends messages of all kinds while streams of all kinds follow, each until it has the last message.
+// talkOnStreams sends messages of all kinds while streams of all kinds follow, each until it has received the last
+// message.
 func (f *life) talkOnStreams(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -51,7 +52,7 @@ func (f *life) talkOnStreams(ctx context.Context) error {
 	return err
 }
 
-// follow opens a stream; what it gives waits until a message with a text has come on it.
+// follow opens a stream; the function that it returns waits until a message with this text has arrived on it.
 func (f *life) follow(ctx context.Context, request *openintentv1.SubscribeRequest, last string) (func() error, error) {
 	stream, err := f.friend.Messages.Subscribe(ctx, request)
 	if err != nil {
@@ -74,13 +75,13 @@ func (f *life) follow(ctx context.Context, request *openintentv1.SubscribeReques
 	}, err
 }
 
-// followEvents is follow for the channel's server-sent events.
+// followEvents does what follow does, for the channel's server-sent events.
 func (f *life) followEvents(ctx context.Context, last string) (func() error, error) {
 	request, err := f.friend.Request(ctx, http.MethodGet, "/v1/subscribe/channels/"+f.talk, "")
 	if err != nil {
 		return nil, err
 	}
-	response, err := f.h.HTTP.Do(request) //nolint:bodyclose // the function that is given closes it
+	response, err := f.h.HTTP.Do(request) //nolint:bodyclose // the returned function closes it
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (f *life) streamDeliveries(ctx context.Context, id string) (int64, error) {
 	return delivery.GetNumber(), err
 }
 
-// bePostedTo lets a message be posted, in some of the lives, and waits until it is acknowledged.
+// bePostedTo has a message posted, in some of the lives, and waits until it is acknowledged.
 func (f *life) bePostedTo(ctx context.Context) error {
 	if f.number%4 != 0 {
 		return nil

@@ -20,13 +20,13 @@ var duration = flag.Duration("soak.duration", 5*time.Second, "how long the load 
 const (
 	// warming is the part of the time that is not measured.
 	warming = 0.25
-	// In the remaining one the load rests so often at most, and with so much time in between.
+	// In the rest of the time the load rests at most this often, with at least this much time in between.
 	rests        = 60
 	betweenRests = 1500 * time.Millisecond
 )
 
 func TestMain(m *testing.M) {
-	runtime.MemProfileRate = 64 << 10 // so that little is found too
+	runtime.MemProfileRate = 64 << 10 // so that small allocations are recorded too
 	harness.Main(m)
 }
 
@@ -52,23 +52,24 @@ func TestNothingGrows(t *testing.T) {
 			}
 		}
 		if t.Failed() {
-			t.Log("what there is more of:\n" + after.since(before))
+			t.Log("there is more of this:\n" + after.since(before))
 		}
 	})
 }
 
-// start starts a server that forgets soon what ended.
+// start starts a server that soon removes what has ended.
 func start(t *testing.T, url string, configure func(*server.Config)) *harness.Server {
 	return harness.Start(t, harness.Options{URL: url, Configure: func(cfg *server.Config) {
 		cfg.Retention, cfg.LogLevel, cfg.WebhookAllowedNetworks = time.Second, "error", "127.0.0.0/8"
-		cfg.Kept = 64 // so that caches are full soon
+		cfg.Kept = 64 // so that caches fill quickly
 		if configure != nil {
 			configure(cfg)
 		}
 	}})
 }
 
-// followThroughout opens streams that last as long as the load: of what reaches agents, through all the lives.
+// followThroughout opens streams that last as long as the load and carry what reaches the agents through all the
+// lives.
 func (l *load) followThroughout(t *testing.T) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	for n := range 2 {
@@ -87,7 +88,7 @@ func (l *load) followThroughout(t *testing.T) (end func()) {
 	return cancel
 }
 
-// measure notes at each rest what the process needs, and who needs it at the first and the last.
+// measure records at each rest what the process uses, and at the first and the last rest also who uses it.
 func (l *load) measure(t *testing.T, led <-chan error) (samples []sample, before, after inventory) {
 	began := time.Now()
 	until := time.NewTimer(time.Duration(warming * float64(*duration)))
@@ -114,8 +115,8 @@ func (l *load) measure(t *testing.T, led <-chan error) (samples []sample, before
 	}
 }
 
-// sample looks at the process, during a rest. Handlers whose clients have gone end a moment later: they are waited for, for a
-// while.
+// sample measures the process during a rest. Handlers whose clients have gone end a moment later, so it waits for
+// them for a while.
 func (l *load) sample(before []sample) sample {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -124,7 +125,7 @@ func (l *load) sample(before []sample) sample {
 	}
 	goroutines := runtime.NumGoroutine()
 	runtime.GC()
-	runtime.GC() // what finalizers and pools kept through the first
+	runtime.GC() // frees what finalizers and pools kept through the first collection
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	return sample{

@@ -16,27 +16,27 @@ import (
 // attempt is one request over REST that must be refused.
 type attempt struct {
 	what string
-	// call is the method and the path, with the world's places: "POST /v1/channels/{room}/messages".
+	// call is the method and the path, with placeholders: "POST /v1/channels/{room}/messages".
 	call, body string
 	refused    refusal
-	// agent calls; alice when empty. asOperator calls as the operator.
+	// agent is the caller; alice when empty. asOperator calls as the operator.
 	agent      string
 	asOperator bool
-	// headers are pairs of names and values that go with the request.
+	// headers are pairs of names and values that the request carries.
 	headers []string
 }
 
-// refusal is what an attempt must get.
+// refusal is the refusal that an attempt must get.
 type refusal struct {
 	status       int
 	code, reason string
 	// field is the first bad field, for refusals that name fields.
 	field string
-	// member is a further member of the problem that must be there, such as message_id.
+	// member is a further member that the problem must have, such as message_id.
 	member string
 }
 
-// Refusals by the documented table.
+// These are refusals from the documented table.
 var (
 	unknownRoute = refusal{status: 404, code: "NOT_FOUND", reason: "ROUTE_NOT_FOUND"}
 	wrongMethod  = refusal{status: 405, code: "UNIMPLEMENTED", reason: "METHOD_NOT_ALLOWED"}
@@ -70,7 +70,7 @@ func conflict(reason string) refusal {
 	return refusal{status: 409, code: "FAILED_PRECONDITION", reason: reason}
 }
 
-// try makes all attempts, each as a subtest, and then looks whether anything was written and whether the server goes on.
+// try makes all attempts, each as a subtest. Then it checks that nothing was written and that the server still works.
 func (w *world) try(t *testing.T, attempts []attempt) {
 	t.Helper()
 	before := w.ledger(t)
@@ -92,21 +92,21 @@ func (w *world) try(t *testing.T, attempts []attempt) {
 	w.goesOn(t)
 }
 
-// goesOn is a call that must succeed.
+// goesOn makes a call that must succeed.
 func (w *world) goesOn(t *testing.T) {
 	t.Helper()
 	require.Equal(t, 200, w.do(t, "alice", "GET", "/readyz", "").Status)
 	require.Equal(t, 200, w.do(t, "bob", "GET", "/v1/channels/{room}/messages/{request}", "").Status)
 }
 
-// problem is what every failure over REST looks like.
+// problem is the form of every failure over REST.
 type problem struct {
 	Type, Title, Detail, Code, Reason, Error, Message string
 	Status                                            int
 	Errors                                            []struct{ Field, Description string }
 }
 
-// check compares the whole problem with what is documented, and looks for what must not be in one.
+// check compares the whole problem with the documentation, and searches it for text that must not be in one.
 func (r refusal) check(t *testing.T, answer harness.Answer) {
 	t.Helper()
 	body := string(answer.Body)
@@ -137,11 +137,11 @@ func (r refusal) check(t *testing.T, answer harness.Answer) {
 	leaksNothing(t, r.status, body)
 }
 
-// internals are words of the server's inside.
+// internals matches words that reveal the server's internals.
 var internals = regexp.MustCompile(`(?i)\bselect\b|\binsert\b|sqlite|postgres|pgx|gorm|goroutine|\.go\b|panic|protobuf|` +
 	`proto:|runtime|grpc|intent_no\b|channel_no\b|ordinal|` + secret)
 
-// leaksNothing looks for what no refusal may hold.
+// leaksNothing searches a refusal for text that no refusal may contain.
 func leaksNothing(t *testing.T, status int, text string) {
 	t.Helper()
 	require.NotRegexp(t, internals, text)

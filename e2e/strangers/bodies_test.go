@@ -7,7 +7,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// Bodies that are no JSON object, or none that could come back equal.
+// These bodies are not JSON objects, or could not come back equal.
 func TestMalformedBodies(t *testing.T) {
 	body := badField("body")
 	var attempts []attempt
@@ -39,7 +39,7 @@ func TestMalformedBodies(t *testing.T) {
 		} {
 			expected := body
 			if what == "half an object" || what == "invalid UTF-8" || what == "a control character" {
-				expected = badField("name") // which the text had come to
+				expected = badField("name") // the field that the parser had reached
 			}
 			attempts = append(attempts, attempt{what: what, call: call, body: text, headers: []string{"If-Match", "1"}, refused: expected})
 		}
@@ -47,7 +47,7 @@ func TestMalformedBodies(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
 }
 
-// Payloads that would not come back equal to what was sent, or that are too much.
+// These payloads would not come back equal, or are too large.
 func TestPayloadsThatCannotComeBack(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)
 	deepList := strings.Repeat(`[`, 65) + strings.Repeat("]", 65)
@@ -96,7 +96,7 @@ func TestPayloadsThatCannotComeBack(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
 }
 
-// Fields of the wrong type or beyond their bounds.
+// These fields have the wrong type or are out of bounds.
 func TestWrongFields(t *testing.T) {
 	var attempts []attempt
 	add := func(call, field string, bodies ...string) {
@@ -177,7 +177,7 @@ func TestWrongFields(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
 }
 
-// addSubscriptionFields adds what subscriptions and inboxes cannot be asked for.
+// addSubscriptionFields adds requests that subscriptions and inboxes cannot fulfil.
 func addSubscriptionFields(add func(call, field string, bodies ...string)) {
 	create := "POST /v1/subscriptions"
 	add(create, "name", `{"name":""}`, `{"name":5}`, `{"name":"a/b"}`, `{"name":"a\nb"}`, `{"name":"default"}`,

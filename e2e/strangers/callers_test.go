@@ -9,7 +9,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// Calls without a key, with a wrong one, or under a name that is not the caller's.
+// These calls have no key, a wrong one, or a name that is not the caller's.
 func TestCallersWhoAreNotWhoTheySay(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
@@ -60,7 +60,7 @@ func TestCallersWhoAreNotWhoTheySay(t *testing.T) {
 	})
 }
 
-// Acting in the name of others, and on what is others'.
+// These callers act in the name of others, or on things that belong to others.
 func TestOtherPeoplesNamesAndThings(t *testing.T) {
 	mismatch := denied("SENDER_MISMATCH")
 	attempts := []attempt{
@@ -89,8 +89,8 @@ func TestOtherPeoplesNamesAndThings(t *testing.T) {
 		{what: "get where one is no member", agent: "carol", call: "GET /v1/channels/{members_room}/messages/{members_message}", refused: denied("NOT_A_MEMBER")},
 		{what: "send where one is no member", agent: "carol", call: "POST /v1/channels/{members_room}/messages", body: `{"payload":{}}`, refused: denied("NOT_A_MEMBER")},
 		{what: "ask where one is no member", agent: "carol", call: "POST /v1/channels/{members_room}/ask", body: `{"to":"bob","payload":{}}`, refused: denied("NOT_A_MEMBER")},
-		{what: "send to who is no member", call: "POST /v1/channels/{members_room}/messages", body: `{"to":"carol","payload":{}}`, refused: denied("TARGET_NOT_A_MEMBER")},
-		{what: "ask who is no member", call: "POST /v1/channels/{members_room}/ask", body: `{"to":"carol","payload":{}}`, refused: denied("TARGET_NOT_A_MEMBER")},
+		{what: "send to an agent that is no member", call: "POST /v1/channels/{members_room}/messages", body: `{"to":"carol","payload":{}}`, refused: denied("TARGET_NOT_A_MEMBER")},
+		{what: "ask an agent that is no member", call: "POST /v1/channels/{members_room}/ask", body: `{"to":"carol","payload":{}}`, refused: denied("TARGET_NOT_A_MEMBER")},
 		{what: "let oneself in", agent: "carol", call: "POST /v1/channels/{members_room}/members", body: `{"members":["carol"]}`, refused: denied("FORBIDDEN")},
 		{what: "open another's channel", agent: "carol", call: "PATCH /v1/channels/{members_room}", body: `{"member_policy":"intent"}`, refused: denied("FORBIDDEN")},
 		{what: "close another's channel", agent: "carol", call: "PATCH /v1/channels/{room}", body: `{"status":"closed"}`, refused: denied("FORBIDDEN")},

@@ -12,7 +12,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// newRoom starts a server and gives the path of a channel's messages.
+// newRoom starts a server and returns the path of a channel's messages.
 func newRoom(f *testing.F) (alice *harness.Caller, messages string) {
 	h := harness.Start(f, harness.Options{})
 	alice = h.As("alice")
@@ -24,8 +24,8 @@ func newRoom(f *testing.F) (alice *harness.Caller, messages string) {
 	return alice, "/v1/channels/" + made.ID + "/messages"
 }
 
-// FuzzRESTBody sends anything as the body of a message. It is stored and comes back equal, or it is refused in the
-// documented form.
+// FuzzRESTBody sends arbitrary text as the body of a message. The server stores it and returns it equal, or refuses
+// it in the documented form.
 func FuzzRESTBody(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `{"payload":{}}`, `{"payload":{"n":1e21,"t":"\ud83d\ude00","l":[null,true,{}]},"metadata":{"a":0.1}}`,
@@ -51,7 +51,8 @@ func FuzzRESTBody(f *testing.F) {
 	})
 }
 
-// FuzzCursor lists messages after anything. It is a cursor, or it is refused in the documented form.
+// FuzzCursor lists messages after an arbitrary cursor. The server accepts it as a cursor, or refuses it in the
+// documented form.
 func FuzzCursor(f *testing.F) {
 	for _, seed := range []string{
 		"", "0", "msg_00000000000000000000000000", "2026-02-13T10:00:00Z", "2026-02-13T10:00:00.000000001+14:00", "9999-12-31T23:59:59Z",

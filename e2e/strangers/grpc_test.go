@@ -28,13 +28,13 @@ type grpcAttempt struct {
 	what string
 	call func(ctx context.Context, c *harness.Caller) error
 	code codes.Code
-	// reason is empty for refusals that come from gRPC itself, before any handler.
+	// reason is empty for refusals that gRPC itself makes before any handler.
 	reason, field string
-	// agent calls; alice when empty.
+	// agent is the caller; alice when empty.
 	agent string
 }
 
-// tryGRPC is try for calls over gRPC.
+// tryGRPC does what try does, for calls over gRPC.
 func (w *world) tryGRPC(t *testing.T, attempts []grpcAttempt) {
 	t.Helper()
 	before := w.ledger(t)
@@ -70,7 +70,7 @@ func firstBadField(err error) string {
 	return ""
 }
 
-// sends makes an attempt of sending a request on the room, changed by one hand.
+// sends returns an attempt to send a valid request on the room after change has altered it.
 func (w *world) sends(change func(r *openintentv1.SendMessageRequest)) func(context.Context, *harness.Caller) error {
 	return func(ctx context.Context, c *harness.Caller) error {
 		request := &openintentv1.SendMessageRequest{ChannelId: w.places["room"], Payload: &structpb.Struct{}}
@@ -80,7 +80,7 @@ func (w *world) sends(change func(r *openintentv1.SendMessageRequest)) func(cont
 	}
 }
 
-// carries makes an attempt of sending a value in a payload.
+// carries returns an attempt to send a value in a payload.
 func (w *world) carries(value *structpb.Value) func(context.Context, *harness.Caller) error {
 	return w.sends(func(r *openintentv1.SendMessageRequest) {
 		r.Payload = &structpb.Struct{Fields: map[string]*structpb.Value{"p": value}}
@@ -243,7 +243,7 @@ func receives(subscriptionID string, acknowledged int64) func(context.Context, *
 	}
 }
 
-// Bytes that no generated client sends, and methods that there are not.
+// These are bytes that no generated client sends, and methods that do not exist.
 func TestBytesThatAreNoRequests(t *testing.T) {
 	send, unknown := openintentv1.MessageService_SendMessage_FullMethodName, "/openintent.v1.MessageService/Sing"
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
@@ -271,7 +271,7 @@ func TestBytesThatAreNoRequests(t *testing.T) {
 	})
 }
 
-// bytesCodec sends a string's bytes as they are.
+// bytesCodec sends a string's bytes unchanged.
 type bytesCodec struct{}
 
 func (bytesCodec) Marshal(value any) ([]byte, error) { return []byte(*value.(*string)), nil }

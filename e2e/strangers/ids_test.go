@@ -7,7 +7,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// Ids of nothing, in every place where a path takes one.
+// These paths contain an id of nothing, in every place that takes an id.
 func TestIdsOfNothing(t *testing.T) {
 	var attempts []attempt
 	for _, place := range []struct{ call, body, reason string }{
@@ -94,7 +94,7 @@ func TestIdsOfNothing(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
 }
 
-// What can be no id, a path that leads nowhere, and methods that a path does not answer to.
+// These are texts that cannot be ids, paths that lead nowhere, and methods that a path does not answer to.
 func TestWrongPathsAndMethods(t *testing.T) {
 	var attempts []attempt
 	add := func(refused refusal, calls ...string) {
@@ -129,12 +129,12 @@ func TestWrongPathsAndMethods(t *testing.T) {
 		w.try(t, attempts)
 		answer := w.do(t, "alice", "PUT", "/v1/channels/{room}", "")
 		if allow := answer.Header.Get("Allow"); allow != "DELETE, GET, HEAD, PATCH" {
-			t.Errorf("Allow says %q", allow)
+			t.Errorf("Allow is %q", allow)
 		}
 	})
 }
 
-// Query keys that are unknown, given twice or hold nonsense, and cursors of elsewhere.
+// These query keys are unknown, are repeated or have invalid values, and these cursors belong to other places.
 func TestWrongQueries(t *testing.T) {
 	var attempts []attempt
 	add := func(path, field string, queries ...string) {

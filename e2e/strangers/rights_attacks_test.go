@@ -1,7 +1,7 @@
 package strangers
 
-// rightsAttacks are the requests of the attacks that docs/rights.md names, in the form that REST has, with the fields of the path
-// among them.
+// rightsAttacks are the requests of the attacks that docs/rights.md names, in REST's form, including the fields of
+// the path.
 var rightsAttacks = map[string]string{
 	"grants itself admin":      `{"intent_id":"{intent}","principal_id":"{mallory}","principal_type":"agent","permission":"admin"}`,
 	"grants another":           `{"intent_id":"{intent}","principal_id":"eve","permission":"read"}`,

@@ -26,8 +26,9 @@ import (
 	"openintent/server/jsonform"
 )
 
-// A bound key whose agent nobody knows makes every attack of docs/rights.md, over both faces. Each must be refused for the
-// documented reason, and afterwards everybody must see what they saw before.
+// TestNobodyTakesWhatIsNotTheirs makes every attack of docs/rights.md over both faces, with a bound key whose agent
+// has no relation to anything. Each attack must be refused for the documented reason. Afterwards every caller must
+// see what it saw before.
 func TestNobodyTakesWhatIsNotTheirs(t *testing.T) {
 	rows := rightsTable(t, "## What is refused without a relation")
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
@@ -78,7 +79,7 @@ func TestTheTablesOfRightsNameEveryCall(t *testing.T) {
 	require.ElementsMatch(t, calls, slices.Compact(named))
 }
 
-// rightsTable gives the rows of the table behind a heading of docs/rights.md, without its head.
+// rightsTable returns the rows of the table after a heading of docs/rights.md, without its head.
 func rightsTable(t *testing.T, heading string) (rows [][]string) {
 	t.Helper()
 	document, err := os.ReadFile("../../docs/rights.md")
@@ -100,7 +101,7 @@ func rightsTable(t *testing.T, heading string) (rows [][]string) {
 	return rows[2:]
 }
 
-// makeRights adds what the attacks are aimed at. The stranger has a channel of its own.
+// makeRights creates the targets of the attacks. The stranger has a channel of its own.
 func (w *world) makeRights(t *testing.T) {
 	w.places["mallory"] = harness.BoundAgent
 	answer := w.do(t, "alice", "POST", "/v1/intents/{other_intent}/agents", `{"agent_id":"carol"}`)
@@ -120,7 +121,7 @@ func (w *world) makeRights(t *testing.T) {
 	w.places["own_room"] = channel.ID
 }
 
-// sights are what each of those who are on the server may see of everything in it.
+// sights returns what each caller of the server may see of everything in it.
 func (w *world) sights(t *testing.T) map[string]string {
 	t.Helper()
 	sights := map[string]string{"everything": w.ledger(t)}
@@ -148,7 +149,7 @@ func (w *world) sights(t *testing.T) map[string]string {
 	return sights
 }
 
-// attackGRPC makes a call with a request in the form that REST has, and gives how it was refused.
+// attackGRPC makes a call with a request in REST's form, and returns how the call was refused.
 func (w *world) attackGRPC(t *testing.T, call, text string) error {
 	t.Helper()
 	method := methodOf(t, call)
@@ -176,7 +177,7 @@ func (w *world) attackGRPC(t *testing.T, call, text string) error {
 	return err
 }
 
-// maskOf names what a request changes of a channel, all but its id.
+// maskOf returns a mask of the fields that a request changes in a channel: all except its id.
 func maskOf(t *testing.T, text string) *fieldmaskpb.FieldMask {
 	t.Helper()
 	var request struct{ Channel map[string]any }
@@ -194,7 +195,7 @@ func maskOf(t *testing.T, text string) *fieldmaskpb.FieldMask {
 	return mask
 }
 
-// attackREST makes the same call over REST, if it has such a form, on the route that the contract gives it.
+// attackREST makes the same call over REST, if the call has a REST form, on the contract's route.
 func (w *world) attackREST(t *testing.T, call, text, reason string) {
 	t.Helper()
 	method := methodOf(t, call)
@@ -231,7 +232,7 @@ func (w *world) attackREST(t *testing.T, call, text, reason string) {
 	require.Equal(t, reason, problem.Reason, "%s %s %s: %d %s", verb, path, sent, answer.Status, answer.Body)
 }
 
-// routeOf gives the first route of a method, and which field of the request is its body.
+// routeOf returns the first route of a method, and the request field that is its body.
 func routeOf(method protoreflect.MethodDescriptor) (verb, pattern, body string) {
 	rule, _ := proto.GetExtension(method.Options(), annotations.E_Http).(*annotations.HttpRule)
 	for verb, pattern := range map[string]string{
@@ -244,7 +245,7 @@ func routeOf(method protoreflect.MethodDescriptor) (verb, pattern, body string) 
 	return "", "", ""
 }
 
-// take fills a pattern's places and takes what it fills in out of the fields.
+// take fills a pattern's placeholders, and removes the fields that it used.
 func take(fields map[string]any, pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {

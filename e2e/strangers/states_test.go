@@ -6,7 +6,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// Calls that come too late, twice, or on the wrong version.
+// These calls come too late, twice, or for the wrong version.
 func TestWrongMoments(t *testing.T) {
 	stale := refusal{status: 409, code: "ABORTED", reason: "VERSION_MISMATCH", member: "current_version"}
 	versionNeeded := refusal{status: 428, code: "FAILED_PRECONDITION", reason: "EXPECTED_VERSION_REQUIRED"}

@@ -18,7 +18,8 @@ type refusedStream struct {
 	refused                refusal
 }
 
-// Event streams that cannot begin. Each refusal is held back for a second, so all are asked for at once.
+// These event streams cannot begin. The server holds back each refusal for a second, so the test requests all of them
+// simultaneously.
 func TestStreamsThatCannotBegin(t *testing.T) {
 	key := harness.Key
 	streams := []refusedStream{
@@ -77,12 +78,12 @@ func TestStreamsThatCannotBegin(t *testing.T) {
 	})
 }
 
-// noID puts what can be no id where a path has one.
+// noID replaces the id in a path by a text that cannot be an id.
 func noID(path string) string {
 	return regexp.MustCompile(`\{\w+\}|alice`).ReplaceAllString(path, "%00")
 }
 
-// open asks for a stream and reads the whole answer; it is empty when there is none.
+// open requests a stream and reads the whole answer; the answer is empty when the server sends none.
 func (w *world) open(t *testing.T, stream refusedStream) (answer harness.Answer) {
 	caller := w.With(stream.key, stream.agent)
 	request, err := caller.Request(t.Context(), "GET", w.fill("/v1/"+stream.path), "")

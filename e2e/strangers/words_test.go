@@ -6,7 +6,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// Every field that takes one of a few words, with words that it does not take.
+// These fields accept only a few words; the test sends words that they do not accept.
 func TestMisspeltWords(t *testing.T) {
 	var attempts []attempt
 	for _, word := range []struct{ call, body, field string }{

@@ -11,12 +11,13 @@ import (
 	"openintent/e2e/harness"
 )
 
-// secret stands in what no stranger may see: it must be in no refusal.
+// secret is part of everything that strangers may not see: no refusal may contain it.
 const secret = "the-secret-of-alice-and-bob"
 
-// world is a server with something of everything in it. Its places are filled into attempts: {intent}, {room} and so on.
+// world is a server with at least one of everything. Attempts refer to its things by placeholders: {intent}, {room}
+// and so on.
 //
-// alice made it all. bob takes part; carol has access to the intent and is on no member list.
+// alice created everything. bob takes part; carol has access to the intent and is on no member list.
 type world struct {
 	*harness.Server
 	places map[string]string
@@ -83,7 +84,7 @@ func (w *world) makeMessages(t *testing.T) {
 	w.places["expired"] = expired.MessageID
 }
 
-// make creates something and remembers its id as a place.
+// make creates something and stores its id under a placeholder.
 func (w *world) make(t *testing.T, place, idField, agent, path, body string) {
 	t.Helper()
 	answer := w.do(t, agent, "POST", path, body)
@@ -93,7 +94,7 @@ func (w *world) make(t *testing.T, place, idField, agent, path, body string) {
 	w.places[place] = made[idField].(string)
 }
 
-// fill puts the places into a path or a body.
+// fill replaces the placeholders in a path or a body.
 func (w *world) fill(text string) string {
 	for place, id := range w.places {
 		text = strings.ReplaceAll(text, "{"+place+"}", id)
@@ -106,7 +107,7 @@ func (w *world) do(t *testing.T, agent, method, path, body string, headers ...st
 	return w.As(agent).REST(t, method, w.fill(path), w.fill(body), headers...)
 }
 
-// ledger is everything that is in the world, as the operator sees it, one thing a line.
+// ledger returns everything in the world, as the operator sees it, one thing per line.
 func (w *world) ledger(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder

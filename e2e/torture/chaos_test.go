@@ -15,7 +15,8 @@ import (
 	"openintent/e2e/harness"
 )
 
-// chaos breaks things by a schedule that its seed decides. Its faults run on the test's goroutine, one after the other.
+// chaos breaks things on a schedule that its seed decides. Its faults run on the test's goroutine, one after the
+// other.
 type chaos struct {
 	t        *testing.T
 	random   *rand.Rand
@@ -23,13 +24,13 @@ type chaos struct {
 	postgres *databasetest.Server
 	url      string
 	injected map[string]int
-	// flooded is the channel that floods go to.
+	// flooded is the channel that floods are sent to.
 	flooded string
 	// longest bounds how long a replica is frozen.
 	longest time.Duration
 }
 
-// faults are what can happen, by name. Each leaves everything running, though perhaps not yet well.
+// faults are the possible faults, by name. Each leaves everything running, though perhaps not yet recovered.
 func (c *chaos) faults() map[string]func(ctx context.Context) {
 	return map[string]func(ctx context.Context){
 		"replica killed": func(ctx context.Context) {
@@ -42,7 +43,7 @@ func (c *chaos) faults() map[string]func(ctx context.Context) {
 		"replica drained": func(ctx context.Context) {
 			c.disturb(func(replica *harness.Server) {
 				if err := replica.Stop(); err != nil {
-					c.world.problem("a replica did not stop as it should: %v", err)
+					c.world.problem("a replica did not stop properly: %v", err)
 				}
 				c.wait(ctx, 300*time.Millisecond)
 				replica.Start(c.t)
@@ -82,7 +83,7 @@ func (c *chaos) faults() map[string]func(ctx context.Context) {
 	}
 }
 
-// disturb does something to a replica that keeps it from answering.
+// disturb does something to a replica that prevents it from answering.
 func (c *chaos) disturb(do func(replica *harness.Server)) {
 	number := c.random.IntN(len(c.world.replicas))
 	c.world.disturb(number, func() { do(c.world.replicas[number]) })
@@ -96,7 +97,7 @@ func (c *chaos) restartPostgres(ctx context.Context, how databasetest.Shutdown) 
 	})
 }
 
-// run injects every fault once in each round, in an order of the round's own, until the context ends.
+// run injects every fault once in each round, in a random order for each round, until the context ends.
 func (c *chaos) run(ctx context.Context) {
 	faults := c.faults()
 	for ctx.Err() == nil {
@@ -113,7 +114,7 @@ func (c *chaos) run(ctx context.Context) {
 	}
 }
 
-// wait waits for a while below a bound, or until the context ends.
+// wait waits for a random time below a bound, or until the context ends.
 func (c *chaos) wait(ctx context.Context, below time.Duration) {
 	timer := time.NewTimer(time.Duration(c.random.Int64N(int64(below))))
 	defer timer.Stop()
@@ -123,7 +124,7 @@ func (c *chaos) wait(ctx context.Context, below time.Duration) {
 	}
 }
 
-// report tells what was injected.
+// report lists what was injected.
 func (c *chaos) report() string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(c.injected)) {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// checkAsk looks that answers belong to their question, and that what responders were acknowledged reached the asker.
+// checkAsk checks that answers belong to their question, and that every answer whose sender got an acknowledgement
+// reached the asker.
 func (c *checker) checkAsk(ask *Ask) {
 	for _, answer := range ask.Answers {
 		if answer.Answers != ask.ID || answer.To != ask.Sender || answer.Channel != ask.Channel || answer.Kind != Response {
@@ -19,7 +20,7 @@ func (c *checker) checkAsk(ask *Ask) {
 	if !ask.Complete || id == "" {
 		return
 	}
-	// An answer is accepted only before the deadline. So each one that was accepted must have come.
+	// An answer is accepted only before the deadline. So each accepted answer must have arrived.
 	for _, send := range c.answers[id] {
 		if !send.Acknowledged {
 			continue
@@ -31,7 +32,7 @@ func (c *checker) checkAsk(ask *Ask) {
 	}
 }
 
-// checkLogs looks that each log is whole and holds each audited message once.
+// checkLogs checks that each log is intact and contains each audited message once.
 func (c *checker) checkLogs() {
 	logged := make(map[string]int)
 	intents := make(map[string]bool)

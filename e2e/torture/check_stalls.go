@@ -3,33 +3,35 @@ package torture
 import "time"
 
 const (
-	// stallAfter is how long a send may take that nothing holds up. It is generous: a busy machine is no fault.
+	// stallAfter is the longest time that a send may take when nothing delays it. It is generous, because a busy
+	// machine is not a failure.
 	stallAfter = 5 * time.Second
-	// recovery is how long a replica and its database may take until they are as they were.
+	// recovery is how long a replica and its database may take to recover after a fault.
 	recovery = 10 * time.Second
-	// everyReplica stands for all of them.
+	// everyReplica stands for all replicas.
 	everyReplica = -1
 )
 
-// Timing is how long a send took at one replica, in an intent to which no other replica writes. Times are since the beginning.
+// Timing is how long a send took at one replica, in an intent to which no other replica writes. Times are since the
+// beginning.
 type Timing struct {
 	Replica     int
 	Began, Took time.Duration
 }
 
-// Disturbance is a time in which a replica, or every one, could not answer as usual.
+// Disturbance is a period in which a replica, or every one, could not answer as usual.
 type Disturbance struct {
 	Replica  int
 	From, To time.Duration
 }
 
-// excuses tells whether a send could not be on time.
+// excuses reports whether a disturbance can explain a slow send.
 func (d Disturbance) excuses(t Timing) bool {
 	return (d.Replica == everyReplica || d.Replica == t.Replica) && t.Began <= d.To+recovery && t.Began+t.Took >= d.From
 }
 
-// checkStalls looks at sends that took long while their own replica and the database were well. What other replicas do,
-// or do not do because they are frozen, is no excuse.
+// checkStalls finds sends that took long while their own replica and the database were well. Whatever other replicas
+// do, or fail to do because they are frozen, is no excuse.
 func (c *checker) checkStalls() {
 	for _, timing := range c.history.Timings {
 		excused := false

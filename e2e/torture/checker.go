@@ -6,31 +6,32 @@ import (
 	"slices"
 )
 
-// Kind is what was broken.
+// Kind is the kind of rule that was broken.
 type Kind string
 
 const (
-	// Lost is an acknowledged message that somebody who followed from before never received.
+	// Lost is an acknowledged message that a receiver, who followed from before, never received.
 	Lost Kind = "lost"
-	// Reordered is a message that came, or was stored, before one that it must follow.
+	// Reordered is a message that arrived, or was stored, before one that it must follow.
 	Reordered Kind = "reordered"
-	// Doubled is a message that came again where it may not.
+	// Doubled is a message that arrived again where it may not.
 	Doubled Kind = "doubled"
-	// Leaked is a message that came to somebody who may not see it, or on a connection that it does not belong to.
+	// Leaked is a message that reached somebody who may not see it, or that arrived on a connection where it does not
+	// belong.
 	Leaked Kind = "leaked"
-	// Altered is a message that is not the same everywhere.
+	// Altered is a message that differs between two places.
 	Altered Kind = "altered"
 	// Invented is a message that nobody sent, or whose sender was told that it was refused.
 	Invented Kind = "invented"
 	// Repeated is a send that was stored more than once.
 	Repeated Kind = "stored twice"
-	// Misanswered is a question that got the answer to another.
+	// Misanswered is a question that got the answer to another question.
 	Misanswered Kind = "misanswered"
 	// Unanswered is a question whose accepted answer did not reach the asker.
 	Unanswered Kind = "unanswered"
 	// Unlogged is an audited message that is not in the log exactly once.
 	Unlogged Kind = "not logged once"
-	// Broken is a log whose chain does not hold.
+	// Broken is a log whose chain is not intact.
 	Broken Kind = "broken chain"
 	// Stalled is a send that took long although its replica and the database were well.
 	Stalled Kind = "stalled"
@@ -38,13 +39,13 @@ const (
 	Problem Kind = "problem"
 )
 
-// Finding is something that must not be.
+// Finding is something that must not happen.
 type Finding struct {
 	Kind Kind
 	Text string
 }
 
-// Check gives everything in a history that must not be.
+// Check returns everything in a history that must not happen.
 func Check(h *History) []Finding {
 	c := newChecker(h)
 	for _, text := range h.Problems {
@@ -71,12 +72,12 @@ type checker struct {
 	findings []Finding
 	// asked are the sends that are part of an Ask.
 	asked map[*Send]bool
-	// sends are all sends and asks by what they say, answers the sends that answer a request, by its id; messages all
-	// messages by id, as they were first seen.
+	// sends are all sends and asks by their content. answers are, for each request's id, the sends that answer it.
+	// messages are all messages by id, as they were first seen.
 	sends    map[string]*Send
 	answers  map[string][]*Send
 	messages map[string]*Message
-	// ids are the messages' ids by what they say; positions the places in the intent's log by id.
+	// ids are the messages' ids by content; positions are their places in the intent's log by id.
 	ids       map[string]string
 	positions map[string]int64
 }
@@ -97,7 +98,7 @@ func (c *checker) find(kind Kind, format string, args ...any) {
 	c.findings = append(c.findings, Finding{kind, fmt.Sprintf(format, args...)})
 }
 
-// each calls a function for every send, those of asks included.
+// each calls a function for every send, including those of asks.
 func (h *History) each(do func(*Send)) {
 	for _, send := range h.Sends {
 		do(send)
@@ -119,7 +120,7 @@ func (c *checker) collectSends() {
 	})
 }
 
-// collectMessages looks at every sight of every message.
+// collectMessages visits every sight of every message.
 func (c *checker) collectMessages() {
 	for _, receiver := range c.history.Receivers {
 		for _, connection := range receiver.Connections {
@@ -171,18 +172,18 @@ func (c *checker) matchSend(m *Message) {
 		c.find(Invented, "nobody sent %+v", *m)
 		return
 	case send.Refused:
-		c.find(Invented, "%q was refused, and is there as %s", m.Content, m.ID)
+		c.find(Invented, "%q was refused, and is stored as %s", m.Content, m.ID)
 	case send.Intent != m.Intent || send.Channel != m.Channel || send.Sender != m.Sender || send.To != m.To ||
 		send.Kind != m.Kind || send.Answers != m.Answers:
 		c.find(Altered, "%+v was sent as %+v", *m, *send)
 	}
 	if send.ID != "" && send.ID != m.ID {
-		c.find(Repeated, "%q is there as %s, while its sender was told %s", m.Content, m.ID, send.ID)
+		c.find(Repeated, "%q is stored as %s, while its sender was told %s", m.Content, m.ID, send.ID)
 	}
 }
 
-// place notes a message's place in its intent's log where the receiver's cursor tells it. A backfilled message carries the
-// cursor before it.
+// place records a message's place in its intent's log where the receiver's cursor shows it. A backfilled message
+// carries the cursor before it.
 func (c *checker) place(r *Receiver, d *Delivery) {
 	if r.Guarantee != Once || r.Intent == "" || d.Cursor == 0 || d.Backfill {
 		return
@@ -194,7 +195,7 @@ func (c *checker) place(r *Receiver, d *Delivery) {
 	c.positions[d.Message.ID] = d.Cursor
 }
 
-// checkSends looks that acknowledged messages have ids of their own.
+// checkSends checks that acknowledged messages have different ids.
 func (c *checker) checkSends() {
 	senders := make(map[string]*Send)
 	c.history.each(func(send *Send) {
@@ -208,8 +209,8 @@ func (c *checker) checkSends() {
 	})
 }
 
-// checkStorageOrder looks, intent by intent, that no send which began after another was acknowledged is stored before it,
-// and that positions rise with times.
+// checkStorageOrder checks, for each intent, that no send which began after another was acknowledged is stored before
+// it, and that positions rise with times.
 func (c *checker) checkStorageOrder() {
 	byIntent := make(map[string][]*Message)
 	for _, m := range c.messages {
@@ -217,7 +218,7 @@ func (c *checker) checkStorageOrder() {
 	}
 	for _, messages := range byIntent {
 		slices.SortFunc(messages, func(a, b *Message) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
-		var latest, before *Message // the one sent last so far, and the one before with a known position
+		var latest, before *Message // the latest-sent message so far, and the previous one with a known position
 		for i, m := range messages {
 			if i > 0 && messages[i-1].At == m.At {
 				c.find(Reordered, "%s and %s have one time, %d", messages[i-1].ID, m.ID, m.At)
@@ -233,7 +234,7 @@ func (c *checker) checkStorageOrder() {
 				continue
 			}
 			if latest != nil && send.Acknowledged && send.Span.Ended < c.sends[latest.Content].Span.Begun {
-				c.find(Reordered, "%s is stored before %s, which was sent after that one's acknowledgement", latest.ID, m.ID)
+				c.find(Reordered, "%[1]s is stored before %[2]s, although it was sent after %[2]s was acknowledged", latest.ID, m.ID)
 			}
 			if latest == nil || send.Span.Begun > c.sends[latest.Content].Span.Begun {
 				latest = m

@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fromSeed draws from a seed of its own.
+// fromSeed draws from a generator with this seed.
 func fromSeed(seed uint64) func(what string, n int) int {
 	random := rand.New(rand.NewPCG(seed, 0))
 	return func(_ string, n int) int { return random.IntN(n) }
 }
 
-// fromRapid draws what rapid can make smaller.
+// fromRapid draws values that rapid can shrink.
 func fromRapid(t *rapid.T) func(what string, n int) int {
 	return func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) }
 }
@@ -26,7 +26,7 @@ func kinds(findings []Finding) (found []Kind) {
 	return found
 }
 
-// TestRightHistoriesPass looks at histories long enough to have every outcome in them.
+// TestRightHistoriesPass checks histories that are long enough to contain every outcome.
 func TestRightHistoriesPass(t *testing.T) {
 	for seed := range uint64(20) {
 		h := simulate(600, fromSeed(seed))

@@ -1,11 +1,11 @@
-// Package torture puts several replicas on one PostgreSQL under a load of agents, breaks what can break, and proves from the
-// clients' own records that nothing was lost.
+// Package torture puts several replicas on one PostgreSQL under a load of agents, breaks what can break, and proves
+// from the clients' own records that nothing was lost.
 //
 // # Records and findings
 //
-// Whatever a client does or receives goes into a History: sends and asks with their outcomes, what every receiver was given
-// on each of its connections, and who had which right when. Check is a pure function from a History to Findings. It knows
-// nothing of the server but what is promised to clients:
+// Everything that a client does or receives is recorded in a History: sends and asks with their outcomes, what every
+// receiver got on each of its connections, and who had which right when. Check is a pure function from a History to
+// Findings. It knows nothing about the server except what clients are promised:
 //
 //   - an acknowledged message reaches each receiver that followed from before and may see it all the while;
 //   - a receiver gets the messages of a channel in the order in which they were stored, and that order agrees with the order
@@ -19,14 +19,15 @@
 //
 // # Time
 //
-// A Tick is a moment of the test's process: a call that ended at a lower tick than another began came before it. A change of
-// rights counts from the end of its call where a right is claimed, and from its beginning where one is held against the
-// server; between the two either is fine.
+// A Tick is a moment of the test's process: a call that ended at a lower tick than another began came before it. A
+// right changes at some moment during the call that changes it. A receiver must get a message only if it certainly
+// had the right, and may get it if it possibly had the right; so while the call lasts, both are accepted.
 //
 // # Faults
 //
-// The test in this package runs replicas as processes on a private PostgreSQL and lets senders and receivers go through
-// proxies. A schedule, drawn from a seed, kills and stops replicas, restarts PostgreSQL, ends its connections and cuts those
-// of the clients, freezes replicas and floods them with one key's messages; one replica sends no notifications and hears none. Receivers come back to any replica with their cursor.
-// The test fails on findings only; the seed is printed.
+// The test in this package runs replicas as processes on a private PostgreSQL, and connects senders and receivers
+// through proxies. A schedule, drawn from a seed, injects the faults. It kills and stops replicas, restarts
+// PostgreSQL, ends PostgreSQL's connections, cuts the clients' connections, freezes replicas, and floods them with
+// one key's messages. One replica neither sends nor receives notifications. Receivers come back to any replica with
+// their cursor. The test fails on findings only; it prints the seed.
 package torture

@@ -19,7 +19,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Receivers over server-sent events.
+// This file has the receivers over server-sent events.
 
 func (w *world) listenChannel(ctx context.Context, agent string, at place) {
 	f := w.newFollowing(agent, "SSE of a channel", at.name+" in "+w.label(at.intent), Once)
@@ -46,7 +46,7 @@ func (f *following) startListening(ctx context.Context, w *world, path string) {
 	})
 }
 
-// listen takes one response's events.
+// listen takes the events of one response.
 func (f *following) listen(ctx context.Context, path string) error {
 	begun := f.now()
 	events, err := f.openEvents(ctx, path, f.cursor)
@@ -60,7 +60,7 @@ func (f *following) listen(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		if connection == nil { // the first event is an id alone: where the stream begins
+		if connection == nil { // the first event is an id alone, which marks where the stream begins
 			if event.data != "" || f.cursor != nil && event.id != *f.cursor {
 				return fmt.Errorf("the stream begins with %+v", event)
 			}
@@ -75,7 +75,7 @@ func (f *following) listen(ctx context.Context, path string) error {
 		if event.id < *f.cursor {
 			return fmt.Errorf("the stream goes back to %+v", event)
 		}
-		if event.data == "" { // how far the stream has looked
+		if event.data == "" { // this id reports how far the stream has looked
 			f.cursor = &event.id
 			continue
 		}
@@ -97,7 +97,7 @@ type eventReader struct {
 	lines *bufio.Scanner
 }
 
-// sentEvent is an event as it was sent; an id without data is one too.
+// sentEvent is an event as it was sent; an id without data also counts as one.
 type sentEvent struct {
 	id         int64
 	name, data string
@@ -129,7 +129,7 @@ func (f *following) openEvents(ctx context.Context, path string, cursor *int64) 
 
 func (r *eventReader) close() { _ = r.body.Close() }
 
-// next gives the next event. Comments and retry times are passed over; a response that ends is cut, for its reader.
+// next returns the next event. It skips comments and retry times; a response that ends counts as cut for its reader.
 func (r *eventReader) next() (event sentEvent, err error) {
 	complete := false
 	for r.lines.Scan() {
@@ -151,7 +151,7 @@ func (r *eventReader) next() (event sentEvent, err error) {
 	return event, status.Error(codes.Unavailable, "the response ended")
 }
 
-// refusal reads a problem as the gRPC error that it stands for.
+// refusal converts a problem to the gRPC error that it stands for.
 func (e sentEvent) refusal() error {
 	var problem struct{ Code, Reason, Detail string }
 	if err := json.Unmarshal([]byte(e.data), &problem); err != nil {
@@ -182,7 +182,7 @@ type jsonMessage struct {
 	Actor         string
 }
 
-// message gives what it is about; nil for a logged event that is not the test's own.
+// message returns the message that the JSON describes; nil for a logged event that the test did not append.
 func (m *jsonMessage) message() (*Message, error) {
 	payload := &structpb.Struct{}
 	if err := protojson.Unmarshal(m.Payload, payload); err != nil {

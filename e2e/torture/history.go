@@ -9,9 +9,9 @@ const forever = Tick(1) << 62
 // Span is the time of a call, from before it began to after it ended. The zero Span lies before everything.
 type Span struct{ Begun, Ended Tick }
 
-// History is what clients recorded, and what they had been allowed.
+// History is what clients recorded, and which rights they had.
 type History struct {
-	// Intents and Channels are by id.
+	// Intents and Channels are keyed by id.
 	Intents  map[string]Intent
 	Channels map[string]Channel
 	Rights   []Right
@@ -20,23 +20,24 @@ type History struct {
 	Asks      []*Ask
 	Receivers []*Receiver
 	Logs      []Log
-	// Timings are of sends that should be on time whatever happens elsewhere; Disturbances excuse some.
+	// Timings are of sends that should be on time whatever happens elsewhere; Disturbances excuse some of them.
 	Timings      []Timing
 	Disturbances []Disturbance
 	// Problems are failures that no client should have met, in words.
 	Problems []string
 }
 
-// Intent is where channels are. Whoever wants to see anything of a restricted one needs the right Access.
+// Intent contains channels. To see anything of a restricted intent, an agent needs the right Access.
 type Intent struct{ Restricted bool }
 
-// Channel is where messages are sent. On an explicit one only members see anything.
+// Channel is where messages are sent. On an explicit channel only members see anything.
 type Channel struct {
 	Intent            string
 	Explicit, Audited bool
 }
 
-// Message is a message, or a logged event, as a client saw it. Nothing in it ever changes, so all who see it see the same.
+// Message is a message, or a logged event, as a client saw it. Nothing in it ever changes, so everyone who sees it
+// sees the same fields.
 type Message struct {
 	ID, Intent string
 	// Channel is empty for a logged event.
@@ -45,13 +46,13 @@ type Message struct {
 	To, Kind string
 	// Answers is the request's id, for a response.
 	Answers string
-	// Content is what the sender said. No two sends say the same.
+	// Content is the sender's text. No two sends have the same content.
 	Content string
-	// At is when it was stored, in microseconds; it strictly rises within an intent.
+	// At is when the message was stored, in microseconds; it strictly rises within an intent.
 	At int64
 }
 
-// Kinds of messages.
+// These are the kinds of messages.
 const (
 	Request   = "request"
 	Response  = "response"
@@ -61,48 +62,50 @@ const (
 	LoggedEvent = "event"
 )
 
-// everyone is the target of what is for all participants.
+// everyone is the target of messages for all participants.
 const everyone = "*"
 
-// Send is an attempt to send a message, repeated under its idempotency key or not, or to append an event. A request that is
-// not an Ask is answered by nobody and never expires, so it stays open.
+// Send is an attempt to send a message or to append an event. A send may be repeated under an idempotency key. A
+// request that is not an Ask is answered by nobody and never expires, so it stays open.
 type Send struct {
 	Sender, Intent, Channel, To, Kind string
 	// Answers is the request's id, for a response.
 	Answers string
 	Content string
-	// ID is the message's, as far as the sender learned it.
+	// ID is the message's id, as far as the sender learned it.
 	ID string
-	// Acknowledged is true when the sender knows that the message was stored; Refused when it knows that it was not. With
-	// neither, the sender does not know.
+	// Acknowledged is true when the sender knows that the message was stored; Refused is true when it knows that the
+	// message was not. When neither is true, the sender does not know.
 	Acknowledged, Refused bool
 	// Span reaches from the first attempt to the outcome.
 	Span Span
 }
 
-// Ask is a question with what came of it. Its Send is acknowledged when an answer came: an unanswered question may expire
+// Ask is a question with its outcome. Its Send is acknowledged when an answer came: an unanswered question may expire
 // before anybody saw it.
 type Ask struct {
 	Send
-	// All is true when all answers of the whole time were asked for.
+	// All is true when the asker wanted all answers within the time.
 	All bool
-	// Complete is true when the asker was told that there are no other answers: its time ran out, or it got all.
+	// Complete is true when the asker was told that there are no other answers: its time ran out, or it got all of
+	// them.
 	Complete bool
 	Answers  []*Message
 }
 
-// Guarantee is what a way to receive promises.
+// Guarantee is what a way of receiving promises.
 type Guarantee int
 
 const (
-	// Once is for cursors that the client keeps: each message comes once, in order.
+	// Once is for cursors that the client keeps: each message arrives once, in order.
 	Once Guarantee = iota
 	// AtLeastOnce is for deliveries that are acknowledged by number: an attempt may be lost and made again later.
 	AtLeastOnce
-	// InOrder is AtLeastOnce where nothing follows before its forerunner in the channel was taken.
+	// InOrder is AtLeastOnce with one more rule: nothing follows before the previous message of the channel was
+	// taken.
 	InOrder
-	// State is for what waits, oldest first: until it is marked as read or, a request, until it is answered. Whoever gains a
-	// right sees the open requests too that were sent before.
+	// State is for what waits, oldest first: a message until it is marked as read, a request until it is answered. An
+	// agent that gains a right also sees the open requests that were sent before.
 	State
 )
 
@@ -111,45 +114,46 @@ type Receiver struct {
 	Name      string
 	Transport string
 	Guarantee Guarantee
-	// Agent is whose eyes it has; Operator is true for the operator's, which see everything.
+	// Agent is the agent whose rights it has; Operator is true for the operator's receivers, which see everything.
 	Agent    string
 	Operator bool
-	// Intent and Channel are what it follows. With neither it is what reaches the agent.
+	// Intent and Channel are what it follows. When both are empty it follows everything that reaches the agent.
 	Intent, Channel string
-	// From is when it began to follow: it misses nothing whose sending began later. Events is true when it gets logged
-	// events too.
+	// From is when it began to follow: it must get every message whose sending began later. Events is true when it
+	// gets logged events too.
 	From        Tick
 	Events      bool
 	Connections []*Connection
-	// Done are the deliveries that the server knows to be done with.
+	// Done are the deliveries that are finished according to the server.
 	Done []Done
 }
 
 // Connection is one stream, fetch or page.
 type Connection struct {
 	Begun Tick
-	// After is the cursor it went on from.
+	// After is the cursor at which it continued.
 	After      int64
 	Deliveries []Delivery
 }
 
-// Delivery is something received.
+// Delivery is something that a receiver received.
 type Delivery struct {
 	Message *Message
 	// Cursor is the position, or the delivery's number; 0 where there is none.
 	Cursor int64
 	// Backfill is true for an open request from behind the cursor.
 	Backfill bool
-	// Attempt counts attempts from 1; 0 where it is not told.
+	// Attempt counts attempts from 1; 0 where the transport does not report it.
 	Attempt int
-	// EventID is the delivery's identity where the transport has one of its own.
+	// EventID is the delivery's id where the transport has a separate one.
 	EventID string
-	// Logged is the log's copy that came with an audited message.
+	// Logged is the log's copy that arrived with an audited message.
 	Logged *Message
 	At     Tick
 }
 
-// Done says that the server confirmed, at a moment, that a delivery is done with: by its number, or by the message's id.
+// Done records that the server confirmed, at a moment, that a delivery is finished: by its number, or by the
+// message's id.
 type Done struct {
 	Cursor int64
 	ID     string
@@ -159,7 +163,7 @@ type Done struct {
 // Log is an intent's log at the end.
 type Log struct {
 	Intent string
-	// Broken says what the server's own verification found; empty when the chain holds.
+	// Broken is what the server's own verification found; empty when the chain is intact.
 	Broken string
 	Events []Event
 }
@@ -168,7 +172,7 @@ type Log struct {
 type Event struct {
 	ID       string
 	Sequence int64
-	// Message is the message whose copy this is; nil for others.
+	// Message is the message that this event copies; nil for other events.
 	Message        *Message
 	Previous, Hash string
 }

@@ -9,7 +9,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// readInbox reads an agent's inbox, page by page and again from the oldest, and marks what it finds, except requests, as read.
+// readInbox reads an agent's inbox page by page, repeatedly from the oldest, and marks everything that it finds,
+// except requests, as read.
 func (w *world) readInbox(ctx context.Context, agent string) {
 	f := w.newFollowing(agent, "inbox", "everything", State)
 	var cursor *string

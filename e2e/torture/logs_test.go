@@ -14,7 +14,7 @@ import (
 
 func timestamp(at time.Time) *timestamppb.Timestamp { return timestamppb.New(at) }
 
-// loggedMessage is the message whose copy in the log an event is.
+// loggedMessage returns the message that a log's event copies.
 func loggedMessage(intent string, event *openintentv1.Event) *Message {
 	fields := event.GetPayload().GetFields()
 	text := func(name string) string { return fields[name].GetStringValue() }
@@ -64,7 +64,7 @@ func (w *world) readLogs(ctx context.Context) {
 	}
 }
 
-// entryOf is an entry of a log from the wire.
+// entryOf converts an entry of a log from the wire.
 func entryOf(event *openintentv1.Event) Event {
 	entry := Event{
 		ID: event.GetId(), Sequence: event.GetSequence(), Previous: event.GetPreviousEventHash(), Hash: event.GetEventHash(),

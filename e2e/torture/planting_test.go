@@ -2,7 +2,7 @@ package torture
 
 import "slices"
 
-// lose takes a message from a receiver whose rights never change.
+// lose removes a message from a receiver whose rights never change.
 func lose(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	return at(func(h *History, s spot) bool {
 		send := sendOf(h, s.delivery().Message)
@@ -16,7 +16,7 @@ func lose(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	})
 }
 
-// swap lets two messages of one channel change places, where the receiver's rights never change.
+// swap exchanges two messages of one channel, at a receiver whose rights never change.
 func swap(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	return at(
 		func(h *History, s spot) bool {
@@ -31,7 +31,7 @@ func swap(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	)
 }
 
-// again delivers once more what is done with.
+// again repeats a delivery that is finished.
 func again(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	done := func(s spot) (Done, bool) {
 		for _, done := range s.receiver.Done {
@@ -52,7 +52,7 @@ func again(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	})
 }
 
-// leak gives a receiver a message that some rule keeps from it.
+// leak gives a receiver a message that some rule hides from it.
 func leak(kept func(h *History, r *Receiver, m *Message) bool) func(*History, func(string, int) int) bool {
 	return func(h *History, draw func(string, int) int) bool {
 		type pair struct {
@@ -77,7 +77,7 @@ func leak(kept func(h *History, r *Receiver, m *Message) bool) func(*History, fu
 	}
 }
 
-// alter lets one receiver see a message as others do not.
+// alter makes one receiver see a message differently from the others.
 func alter(change func(*Message)) func(*History, func(string, int) int) bool {
 	return at(of(AtLeastOnce), func(_ *History, s spot) {
 		m := *s.delivery().Message
@@ -86,7 +86,8 @@ func alter(change func(*Message)) func(*History, func(string, int) int) bool {
 	})
 }
 
-// storeLate moves a message's storing before that of one which was acknowledged before its sending began.
+// storeLate moves a message's time of storing before that of a message which was acknowledged before its sending
+// began.
 func storeLate(h *History, draw func(string, int) int) bool {
 	found := spots(h, func(s spot) bool {
 		if !s.receiver.Operator || s.index == 0 {
@@ -104,7 +105,7 @@ func storeLate(h *History, draw func(string, int) int) bool {
 	return true
 }
 
-// storeTwice lets a message be there once more under another id.
+// storeTwice stores a message a second time under another id.
 func storeTwice(acknowledged bool) func(*History, func(string, int) int) bool {
 	return at(func(h *History, s spot) bool {
 		send := sendOf(h, s.delivery().Message)
@@ -167,7 +168,7 @@ func ofLog(put func(log *Log, index int)) func(*History, func(string, int) int) 
 	}
 }
 
-// stall lets a send take long at a replica that was well, while another one was not.
+// stall makes a send take long at a replica that was well, while another replica was not.
 func stall(h *History, draw func(string, int) int) bool {
 	var on []int
 	for i, timing := range h.Timings {

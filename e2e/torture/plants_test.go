@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// plant puts one fault into a right history. It gives false when the history has no place for it.
+// plant puts one fault into a right history. It returns false when the history has no place for the fault.
 type plant struct {
 	name string
 	kind Kind
 	put  func(h *History, draw func(what string, n int) int) bool
 }
 
-// spot is a delivery with where it is.
+// spot is a delivery and its place in the history.
 type spot struct {
 	receiver   *Receiver
 	connection *Connection
@@ -21,7 +21,7 @@ type spot struct {
 
 func (s spot) delivery() *Delivery { return &s.connection.Deliveries[s.index] }
 
-// spots gives the deliveries for which a condition holds.
+// spots returns the deliveries that fulfil a condition.
 func spots(h *History, holds func(spot) bool) (found []spot) {
 	for _, receiver := range h.Receivers {
 		for _, connection := range receiver.Connections {
@@ -35,7 +35,7 @@ func spots(h *History, holds func(spot) bool) (found []spot) {
 	return found
 }
 
-// at puts a fault at one of the deliveries for which a condition holds.
+// at puts a fault at one of the deliveries that fulfil a condition.
 func at(holds func(*History, spot) bool, put func(*History, spot)) func(*History, func(string, int) int) bool {
 	return func(h *History, draw func(string, int) int) bool {
 		found := spots(h, func(s spot) bool { return holds(h, s) })
@@ -51,7 +51,7 @@ func insert(s spot, offset int, d Delivery) {
 	s.connection.Deliveries = slices.Insert(s.connection.Deliveries, s.index+offset, d)
 }
 
-// sendOf gives what a message was sent as.
+// sendOf returns the send of a message.
 func sendOf(h *History, m *Message) (sent *Send) {
 	h.each(func(send *Send) {
 		if send.Content == m.Content {
@@ -61,7 +61,7 @@ func sendOf(h *History, m *Message) (sent *Send) {
 	return sent
 }
 
-// first tells whether a delivery is the first of its message that the receiver got.
+// first reports whether a delivery is the first of its message that the receiver got.
 func first(s spot) bool {
 	for _, connection := range s.receiver.Connections {
 		for index := range connection.Deliveries {
@@ -73,7 +73,7 @@ func first(s spot) bool {
 	return false
 }
 
-// followed tells whether a delivery begins with a pair of messages of one channel, both for the first time.
+// followed reports whether a delivery begins a pair of messages of one channel that both arrive for the first time.
 func followed(s spot) bool {
 	if s.index+1 == len(s.connection.Deliveries) {
 		return false
@@ -163,7 +163,7 @@ var plants = []plant{
 				(right.Withdrawn == (Span{}) || right.Withdrawn.Ended >= send.Span.Begun)
 		})
 	})},
-	{"a message to a role seen by who took the role later", Leaked, leak(func(h *History, r *Receiver, m *Message) bool {
+	{"a message to a role seen by an agent that took the role later", Leaked, leak(func(h *History, r *Receiver, m *Message) bool {
 		send := sendOf(h, m)
 		if m.To != "role:solver" || m.Kind == Request || m.Sender == r.Agent || !r.follows(m.Intent, m.Channel) {
 			return false

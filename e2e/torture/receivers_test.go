@@ -12,22 +12,23 @@ import (
 	"openintent/e2e/harness"
 )
 
-// following is a client that receives, with what it knows of its own.
+// following is a client that receives, with the state that it keeps.
 type following struct {
 	*client
 	receiver *Receiver
-	// cursor is where to go on; none before the first acceptance.
+	// cursor is where to continue; nil before the first acceptance.
 	cursor *int64
 	// mayBeDenied is true where the agent's rights come and go.
 	mayBeDenied bool
 	// accepts is true when the receiver follows from its first acceptance on, and begun is that moment.
 	accepts bool
 	begun   sync.Once
-	// answers is true for agents that answer the questions which they receive.
+	// answers is true for agents that answer the questions they receive.
 	answers bool
 }
 
-// startReceiver keeps a receiver connected until the context ends. Connect returns when its connection has ended, however.
+// startReceiver keeps a receiver connected until the context ends. connect returns when its connection has ended for
+// any reason.
 func (w *world) startReceiver(ctx context.Context, f *following, connect func(f *following, ctx context.Context) error) {
 	if f.client == nil {
 		f.client = w.client(f.receiver.Agent, f.receiver.Name)
@@ -62,7 +63,7 @@ func (f *following) cursorText() any {
 	return *f.cursor
 }
 
-// accept notes that the receiver follows from now on.
+// accept records that the receiver follows from now on.
 func (f *following) accept() {
 	if !f.accepts {
 		return
@@ -75,10 +76,10 @@ func (f *following) accept() {
 	})
 }
 
-// lifetime is how many deliveries a connection takes before its client goes elsewhere.
+// lifetime returns how many deliveries a connection takes before its client goes elsewhere.
 func (f *following) lifetime() int { return 20 + f.random.IntN(400) }
 
-// take notes what came, and answers the questions among it.
+// take records what arrived, and answers the questions among it.
 func (f *following) take(ctx context.Context, connection *Connection, deliveries ...Delivery) {
 	f.deliver(f.receiver, connection, deliveries...)
 	for _, d := range deliveries {
@@ -92,7 +93,7 @@ func (f *following) take(ctx context.Context, connection *Connection, deliveries
 	}
 }
 
-// answering lets agents answer in the background, each question once, until it is ended.
+// answering makes agents answer in the background, each question once, until it is ended.
 type answering struct {
 	mutex   sync.Mutex
 	running sync.WaitGroup
@@ -112,7 +113,7 @@ func (a *answering) answer(ctx context.Context, c *client, question *Message) {
 	a.running.Go(func() { its.answer(ctx, question) })
 }
 
-// end lets no more answers begin, and waits for those under way.
+// end prevents further answers, and waits for the running ones.
 func (a *answering) end() {
 	a.mutex.Lock()
 	a.ended = true
@@ -120,7 +121,7 @@ func (a *answering) end() {
 	a.running.Wait()
 }
 
-// startReceivers lets everyone follow, and returns when all are accepted whose rights stay.
+// startReceivers makes everyone follow, and returns when all receivers whose rights do not change are accepted.
 func (w *world) startReceivers(ctx context.Context) {
 	plain, restricted := w.intents[0], w.intents[1]
 	for _, agent := range []string{anna, bert, carl, dora, mona} {
@@ -183,7 +184,7 @@ func (w *world) startReceivers(ctx context.Context) {
 	}
 }
 
-// newFollowing is a receiver of an agent's, or the operator's when that is empty.
+// newFollowing makes a receiver of an agent, or of the operator when the name is empty.
 func (w *world) newFollowing(agent, transport, of string, guarantee Guarantee) *following {
 	f := &following{
 		receiver: &Receiver{Agent: agent, Transport: transport, Guarantee: guarantee, Operator: agent == ""},
@@ -197,7 +198,7 @@ func (w *world) newFollowing(agent, transport, of string, guarantee Guarantee) *
 	return f
 }
 
-// label names an intent for people.
+// label returns an intent's name for people.
 func (w *world) label(intent string) string {
 	if intent == w.intents[0] {
 		return "the plain intent"

@@ -15,7 +15,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// recorder writes down what clients do and get. It is safe for concurrent use; everything in its history is.
+// recorder records what clients do and get. It is safe for concurrent use, including everything in its history.
 type recorder struct {
 	mutex    sync.Mutex
 	tick     Tick
@@ -43,7 +43,7 @@ func (r *recorder) now() Tick {
 	return r.next()
 }
 
-// begin notes a send before its first attempt.
+// begin records a send before its first attempt.
 func (r *recorder) begin(send *Send) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -58,7 +58,7 @@ func (r *recorder) beginAsk(ask *Ask) {
 	r.history.Asks = append(r.history.Asks, ask)
 }
 
-// settle notes what came of a send: the change is made together with the moment.
+// settle records the outcome of a send: the change and its moment are recorded together.
 func (r *recorder) settle(send *Send, change func()) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -66,14 +66,14 @@ func (r *recorder) settle(send *Send, change func()) {
 	send.Span.Ended = r.next()
 }
 
-// change notes a change of the history that is no receipt.
+// change makes a change of the history that is not a receipt.
 func (r *recorder) change(change func(h *History)) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	change(r.history)
 }
 
-// follow notes that a receiver was accepted.
+// follow records that a receiver was accepted.
 func (r *recorder) follow(receiver *Receiver) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -99,7 +99,7 @@ func (r *recorder) deliver(receiver *Receiver, connection *Connection, deliverie
 	r.received[receiver.Transport] += len(deliveries)
 }
 
-// keep gives the one copy of a message that is kept.
+// keep returns the one copy of a message that is kept.
 func (r *recorder) keep(m *Message) *Message {
 	if m == nil {
 		return nil
@@ -121,7 +121,7 @@ func (r *recorder) done(receiver *Receiver, done ...Done) {
 	}
 }
 
-// problem notes a failure that no client should meet, once.
+// problem records a failure that no client should meet, once.
 func (r *recorder) problem(format string, args ...any) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -132,7 +132,7 @@ func (r *recorder) problem(format string, args ...any) {
 	}
 }
 
-// missing counts what receivers still wait for, by receiver and in all.
+// missing counts what receivers still wait for, per receiver and in total.
 func (r *recorder) missing() (missing map[string]int, count int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -143,7 +143,7 @@ func (r *recorder) missing() (missing map[string]int, count int) {
 	return missing, count
 }
 
-// transports gives what was received, by transport.
+// transports lists what was received, by transport.
 func (r *recorder) transports() string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -162,7 +162,8 @@ func (r *recorder) transports() string {
 	return strings.Join(lines, "\n")
 }
 
-// payloadOf is what goes with a content: it follows from it, so that every byte of a delivery can be checked.
+// payloadOf returns the payload for a content. The content determines the payload, so the test can check every byte
+// of a delivery.
 func payloadOf(content string) *structpb.Struct {
 	sum := 0
 	for _, c := range content {
@@ -174,7 +175,7 @@ func payloadOf(content string) *structpb.Struct {
 	}}
 }
 
-// contentOf reads a payload back.
+// contentOf returns the content of a payload.
 func contentOf(payload *structpb.Struct) string {
 	content := payload.GetFields()["text"].GetStringValue()
 	if !proto.Equal(payload, payloadOf(content)) {
@@ -183,7 +184,7 @@ func contentOf(payload *structpb.Struct) string {
 	return content
 }
 
-// messageOf is a message from the wire.
+// messageOf converts a message from the wire.
 func messageOf(intent string, m *openintentv1.Message) *Message {
 	to := m.GetTo()
 	if m.To == nil {
@@ -209,13 +210,14 @@ func kindOf(wire openintentv1.MessageType) string {
 	return wire.String()
 }
 
-// tortureEvent is the type of the events that the test appends to logs; messageEvent that of an audited message's copy.
+// tortureEvent is the type of the events that the test appends to logs; messageEvent is the type of an audited
+// message's copy.
 const (
 	tortureEvent = "torture"
 	messageEvent = "channel_message"
 )
 
-// eventOf is a logged event of the test's own from the wire; nil for any other.
+// eventOf converts an event that the test logged from the wire; it returns nil for any other event.
 func eventOf(e *openintentv1.Event) *Message {
 	if e.GetEventType() != tortureEvent {
 		return nil
@@ -226,7 +228,7 @@ func eventOf(e *openintentv1.Event) *Message {
 	}
 }
 
-// transient tells whether a call or a stream failed for a reason that a client expects and tries again after.
+// transient reports whether a call or a stream failed for a reason after which a client is expected to retry.
 func transient(err error) bool {
 	switch harness.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:

@@ -15,7 +15,7 @@ const (
 	Membership
 	// Role lets an agent hold a role.
 	Role
-	// Part lets an agent take part in an intent, so that messages to everyone there reach it wherever it is.
+	// Part lets an agent take part in an intent, so that messages to everyone there reach the agent's own streams.
 	Part
 )
 
@@ -25,17 +25,17 @@ type Right struct {
 	Kind  RightKind
 	// Of is the intent, channel or role.
 	Of string
-	// Granted and Withdrawn are the calls that changed it; a zero Withdrawn: never.
+	// Granted and Withdrawn are the calls that changed it; a zero Withdrawn means never.
 	Granted, Withdrawn Span
 }
 
-// period is a stretch of time with both ends in it.
+// period is a stretch of time that includes both its ends.
 type period struct{ from, to Tick }
 
-// always is the one period of what holds without any right.
+// always is the single period of anything that needs no right.
 var always = []period{{0, forever}}
 
-// rights answers who could see what, when. Its answers are kept, since there are few different ones.
+// rights answers who could see what, and when. It keeps its answers, because there are few different ones.
 type rights struct {
 	history *History
 	granted map[claim][]Right
@@ -48,12 +48,13 @@ type claim struct {
 	of    string
 }
 
-// question is whether an agent may see a message of a channel to a target. Surely asks for the time in which it may for
-// certain, otherwise for that in which it possibly may.
+// question asks whether an agent may see a message of a channel to a target. With surely it asks for the time in
+// which the agent certainly may; otherwise for the time in which it possibly may.
 type question struct {
 	agent, intent, channel, target string
 	own, reaching, surely          bool
-	// sent is, for what a role's holders of that time alone may see, when it was sent at the latest; zero otherwise.
+	// sent is the latest time at which the message was sent, for a message that only the role's holders of that time
+	// may see; zero otherwise.
 	sent Tick
 }
 
@@ -66,7 +67,7 @@ func newRights(h *History) *rights {
 	return r
 }
 
-// periods gives the time in which an agent may see a message.
+// periods returns the time in which an agent may see a message.
 func (r *rights) periods(agent string, s *Send, reaching, surely bool) []period {
 	q := question{agent, s.Intent, s.Channel, s.To, s.Sender == agent, reaching, surely, 0}
 	if strings.HasPrefix(s.To, "role:") && s.Kind != Request && !surely && s.Span.Ended != 0 {
@@ -98,7 +99,7 @@ func (r *rights) decide(q question) []period {
 		return time
 	case strings.HasPrefix(q.target, "role:"):
 		held := r.held(q, Role, strings.TrimPrefix(q.target, "role:"))
-		if q.sent != 0 { // who took the role later may not see it
+		if q.sent != 0 { // an agent that took the role later may not see it
 			held = slices.DeleteFunc(held, func(p period) bool { return p.from > q.sent })
 		}
 		return both(time, held)
@@ -122,7 +123,7 @@ func (r *rights) held(q question, kind RightKind, of string) []period {
 	return time
 }
 
-// both gives the time that two lists of periods share.
+// both returns the time that two lists of periods share.
 func both(one, other []period) []period {
 	var shared []period
 	for _, a := range one {
@@ -135,7 +136,7 @@ func both(one, other []period) []period {
 	return shared
 }
 
-// throughout tells whether one of the periods covers all of a time.
+// throughout reports whether one of the periods covers a whole stretch of time.
 func throughout(periods []period, from, to Tick) bool {
 	for _, p := range periods {
 		if p.from <= from && to <= p.to {
@@ -145,7 +146,7 @@ func throughout(periods []period, from, to Tick) bool {
 	return false
 }
 
-// sometime tells whether one of the periods touches a time.
+// sometime reports whether one of the periods touches a stretch of time.
 func sometime(periods []period, from, to Tick) bool {
 	for _, p := range periods {
 		if p.from <= to && from <= p.to {

@@ -12,10 +12,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// attemptTime is how long a client waits for an answer to a call before it repeats it.
+// attemptTime is how long a client waits for an answer to a call before it repeats the call.
 const attemptTime = 10 * time.Second
 
-// startSenders lets all who send begin. They go on until stopping is closed, and then finish what they are at.
+// startSenders starts everyone who sends. They continue until stopping is closed, and then finish their current call.
 func (w *world) startSenders(ctx context.Context) {
 	for _, name := range senderNames() {
 		w.startSender(ctx, w.client(name, "sending of "+name), (*client).sendSomething, 150*time.Millisecond)
@@ -30,7 +30,7 @@ func (w *world) startSenders(ctx context.Context) {
 	w.senders.Go(func() { w.client("", "changing of mona's rights").changeMona(ctx) })
 }
 
-// startSender does something again and again, with a rest below a bound in between.
+// startSender does something repeatedly, with a rest below a bound in between.
 func (w *world) startSender(ctx context.Context, c *client, do func(c *client, ctx context.Context, number int), rest time.Duration) {
 	w.senders.Go(func() {
 		for number := 0; !w.stopped() && c.rest(ctx, rest/10, rest); number++ {
@@ -49,7 +49,8 @@ func (c *client) place() place {
 	}
 }
 
-// sendSomething sends a message or appends an event. Some calls are made only once, so that their outcome may stay unknown.
+// sendSomething sends a message or appends an event. Some calls are made only once, so that their outcome may stay
+// unknown.
 func (c *client) sendSomething(ctx context.Context, number int) {
 	at := c.place()
 	content := fmt.Sprintf("%s's message %d", c.agent, number)
@@ -69,7 +70,7 @@ func (c *client) sendSomething(ctx context.Context, number int) {
 		send.To = targets[c.random.IntN(len(targets))]
 	case 6:
 		send.To = "role:" + guards
-		if c.once(2) { // one that nobody answers
+		if c.once(2) { // a request that nobody answers
 			send.Kind = Request
 		}
 	}
@@ -92,7 +93,7 @@ func (c *client) sendSomething(ctx context.Context, number int) {
 	c.came(send, message, attempts, err)
 }
 
-// came notes the outcome of a send.
+// came records the outcome of a send.
 func (c *client) came(send *Send, message *openintentv1.Message, attempts int, err error) {
 	switch {
 	case err == nil:
@@ -100,7 +101,8 @@ func (c *client) came(send *Send, message *openintentv1.Message, attempts int, e
 	case transient(err):
 		c.settle(send, func() {})
 	default:
-		// An earlier attempt may still be under way where rights have changed meanwhile; here only time can refuse.
+		// An earlier attempt may still be running if rights have changed meanwhile; here only time can refuse the
+		// send.
 		c.settle(send, func() { send.Refused = attempts == 1 })
 		if send.Kind != Response {
 			c.problem("%s's send was refused: %v", send.Sender, err)
@@ -108,7 +110,7 @@ func (c *client) came(send *Send, message *openintentv1.Message, attempts int, e
 	}
 }
 
-// appendEvent appends to the log; there is no repeating that.
+// appendEvent appends to the log; this cannot be repeated.
 func (c *client) appendEvent(ctx context.Context, send *Send) {
 	send.Kind, send.Channel = LoggedEvent, ""
 	c.begin(send)
@@ -123,7 +125,7 @@ func (c *client) appendEvent(ctx context.Context, send *Send) {
 	}
 }
 
-// question draws a question to somebody who answers.
+// question draws a question to an agent that answers.
 func (c *client) question(number int) *Ask {
 	at := c.place()
 	to := answerer
@@ -136,7 +138,7 @@ func (c *client) question(number int) *Ask {
 	}}
 }
 
-// ask asks and waits: mostly for one answer, at times for all of a while.
+// ask asks and waits: mostly for one answer, at times for all answers within some time.
 func (c *client) ask(ctx context.Context, number int) {
 	q := c.question(number)
 	q.All = c.once(4)
@@ -165,7 +167,7 @@ func (c *client) ask(ctx context.Context, number int) {
 	c.asked(q, []*openintentv1.Message{answer}, nil)
 }
 
-// asked notes what came of a question.
+// asked records the outcome of a question.
 func (c *client) asked(q *Ask, answers []*openintentv1.Message, err error) {
 	timedOut := harness.Reason(err) == messageTimeout
 	c.settle(&q.Send, func() {
@@ -184,7 +186,7 @@ func (c *client) asked(q *Ask, answers []*openintentv1.Message, err error) {
 	}
 }
 
-// askLater sends a question without waiting. It is picked up at the end.
+// askLater sends a question without waiting. pickUp gets its answer at the end.
 func (c *client) askLater(ctx context.Context, number int) {
 	q := c.question(number)
 	q.All = true
@@ -199,7 +201,7 @@ func (c *client) askLater(ctx context.Context, number int) {
 	c.came(&q.Send, message, attempts, err)
 }
 
-// pickUp asks for the answers to the questions that were sent without waiting.
+// pickUp gets the answers to the questions that were sent without waiting.
 func (w *world) pickUp(ctx context.Context) {
 	c := w.client(askerNames()[0], "picking up")
 	for _, q := range w.history.Asks {
@@ -222,7 +224,7 @@ func (w *world) pickUp(ctx context.Context) {
 	}
 }
 
-// answer answers most questions to an agent, each once, whichever way and however often they reach it.
+// answer answers most questions to an agent, each once, however often and by whichever way they reach it.
 func (c *client) answer(ctx context.Context, question *Message) {
 	if c.once(8) {
 		return
@@ -243,8 +245,8 @@ func (c *client) answer(ctx context.Context, question *Message) {
 	c.came(send, message, attempts, err)
 }
 
-// changeMona grants mona the membership of an explicit channel and a role, takes both from her, and so on. In the end she has
-// both.
+// changeMona repeatedly grants mona the membership of an explicit channel and a role, and takes both from her. In the
+// end she has both.
 func (c *client) changeMona(ctx context.Context) {
 	channel := c.channel(c.intents[0], "explicit").id
 	member, guard := Right{Agent: mona, Kind: Membership, Of: channel}, Right{Agent: mona, Kind: Role, Of: guards}
@@ -254,7 +256,7 @@ func (c *client) changeMona(ctx context.Context) {
 		}
 	}
 	for held := false; !held || !c.stopped(); held = !held {
-		c.rest(ctx, time.Second, 3*time.Second) // longer than a call may be under way unnoticed
+		c.rest(ctx, time.Second, 3*time.Second) // longer than a call may run unnoticed
 		if held {
 			c.changeRight(ctx, member, func(ctx context.Context, as *harness.Caller) (proto.Message, error) {
 				return as.Channels.RemoveChannelMember(ctx, &openintentv1.RemoveChannelMemberRequest{ChannelId: channel, AgentId: mona})
@@ -271,7 +273,7 @@ func (c *client) changeMona(ctx context.Context) {
 	}
 }
 
-// changeRight grants a right that is not held, or withdraws it, and notes when. Only one client does so.
+// changeRight grants a right that is not held, or withdraws it, and records when. Only one client does this.
 func (c *client) changeRight(
 	ctx context.Context, right Right, call func(ctx context.Context, as *harness.Caller) (proto.Message, error),
 ) {

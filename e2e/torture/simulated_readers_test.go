@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// read gives a reader a little of what it has not got yet, in the way of its guarantee, or cuts its connection.
+// read gives a reader some of what it has not got yet, according to its guarantee, or cuts its connection.
 func (s *simulation) read(r *simulatedReader) {
 	if s.chance("cut", 4) || r.Transport == "polling" || r.Guarantee == State {
 		s.connect(r)
@@ -34,7 +34,7 @@ func (s *simulation) read(r *simulatedReader) {
 	}
 }
 
-// advance moves a reader over its logs, at most so many entries of each, and gives what it may see now.
+// advance moves a reader over its logs, at most this many entries of each, and returns what it may see now.
 func (s *simulation) advance(r *simulatedReader, most int) []*simulated {
 	var visible []*simulated
 	for _, intent := range []string{plainIntent, restrictedIntent} {
@@ -86,7 +86,8 @@ func (s *simulation) logged(r *simulatedReader, m *simulated) *Message {
 	return nil
 }
 
-// attempt delivers what is not confirmed; deliveries and confirmations may be lost. A webhook waits for its forerunners.
+// attempt delivers what is not confirmed; deliveries and confirmations may be lost. A webhook waits for the previous
+// messages of the channel.
 func (s *simulation) attempt(r *simulatedReader) {
 	blocked := make(map[string]bool)
 	for _, d := range r.numbered {
@@ -110,7 +111,7 @@ func (s *simulation) attempt(r *simulatedReader) {
 	}
 }
 
-// show gives what waits in an inbox and marks some of it as read.
+// show shows what waits in an inbox and marks some of it as read.
 func (s *simulation) show(r *simulatedReader) {
 	var marked []string
 	for _, intent := range []string{plainIntent, restrictedIntent} {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// simulation makes histories of a server that does everything right, with clients whose calls fail, whose connections are
-// cut and whose rights change. Draw picks a number below n; whatever it picks, the history is a right one.
+// simulation makes histories of a server that does everything right, with clients whose calls fail, whose connections
+// are cut and whose rights change. Draw picks a number below n; whatever it picks, the history is right.
 type simulation struct {
 	draw    func(what string, n int) int
 	tick    Tick
 	history *History
 	logs    map[string][]*simulated // by intent, in order of positions
 	rights  map[claim]bool
-	since   map[claim]Tick // when each was granted last
+	since   map[claim]Tick // when each right was last granted
 	readers []*simulatedReader
 	open    []*simulated // questions that wait for an answer
 }
@@ -28,10 +28,10 @@ type simulated struct {
 	done     bool // for an ask: its time is over
 }
 
-// simulatedReader is a receiver with what the server knows of it.
+// simulatedReader is a receiver with the server's state about it.
 type simulatedReader struct {
 	*Receiver
-	through  map[string]int64 // by intent: what has been looked at
+	through  map[string]int64 // by intent: how far its log has been read
 	numbered []*simulatedDelivery
 	number   int64
 	marked   map[string]bool
@@ -54,7 +54,7 @@ const (
 	restrictedIntent = "restricted"
 )
 
-// simulate makes a history of so many steps.
+// simulate makes a history of this many steps.
 func simulate(steps int, draw func(what string, n int) int) *History {
 	s := &simulation{draw: draw, logs: make(map[string][]*simulated), rights: make(map[claim]bool), since: make(map[claim]Tick)}
 	s.history = &History{
@@ -81,7 +81,7 @@ func simulate(steps int, draw func(what string, n int) int) *History {
 	return s.history
 }
 
-// time notes sends that are on time but for those that something held up.
+// time records sends that are on time except those that something delayed.
 func (s *simulation) time(count int) {
 	for number := range count {
 		timing := Timing{s.draw("replica", 3), time.Duration(number) * time.Second, time.Millisecond}
@@ -99,7 +99,7 @@ func (s *simulation) now() Tick {
 	return s.tick
 }
 
-// chance is true once in n times.
+// chance is true one time in n.
 func (s *simulation) chance(what string, n int) bool { return s.draw(what, n) == 0 }
 
 func (s *simulation) pick(what string, of []string) string { return of[s.draw(what, len(of))] }
@@ -123,7 +123,7 @@ func (s *simulation) withdraw(right claim) {
 	}
 }
 
-// sees decides by the rights of this moment.
+// sees decides by the current rights.
 func (s *simulation) sees(r *Receiver, m *Message) bool {
 	if r.Operator {
 		return true
@@ -179,7 +179,7 @@ func (s *simulation) follow(r *Receiver) {
 	s.connect(reader)
 }
 
-// connect begins a connection where the last one had come to.
+// connect begins a connection where the last one ended.
 func (s *simulation) connect(r *simulatedReader) {
 	connection := &Connection{Begun: s.now()}
 	switch {
@@ -210,7 +210,7 @@ func (s *simulation) step() {
 	}
 }
 
-// draft draws what somebody who may send sends.
+// draft draws what an agent that may send sends.
 func (s *simulation) draft(kind string) *Send {
 	channel := s.pick("channel", simulatedChannels)
 	var senders []string
@@ -253,7 +253,7 @@ func (s *simulation) send() {
 	switch s.draw("outcome", 8) {
 	case 0:
 		send.Refused = true
-	case 1: // not stored, and nobody knows
+	case 1: // the message is not stored, and nobody knows
 	case 2:
 		s.store(send)
 	default:
@@ -285,7 +285,7 @@ func (s *simulation) ask() {
 	s.open = append(s.open, m)
 }
 
-// answer lets somebody who may see an open question answer it.
+// answer makes an agent that may see an open question answer it.
 func (s *simulation) answer() {
 	if len(s.open) == 0 {
 		return
@@ -312,7 +312,7 @@ func (s *simulation) answer() {
 	}
 }
 
-// endAsk lets a question's time run out.
+// endAsk ends a question's time.
 func (s *simulation) endAsk() {
 	if len(s.open) > 0 {
 		s.close(s.open[s.draw("question", len(s.open))])
@@ -339,7 +339,7 @@ func (s *simulation) changeRights() {
 	}
 }
 
-// finish ends all asks and lets everyone come to the end.
+// finish ends all asks and lets everyone read to the end.
 func (s *simulation) finish() {
 	for len(s.open) > 0 {
 		s.close(s.open[0])

@@ -13,8 +13,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// startTiming lets somebody send at each replica all the time, in an intent of its own, and notes how long each send takes.
-// The calls do not go through the lines that are cut.
+// startTiming sends messages at each replica all the time, in a separate intent for each, and records how long each
+// send takes. The calls do not go through the lines that are cut.
 func (w *world) startTiming(ctx context.Context) {
 	for number, replica := range w.replicas {
 		channel := w.quietChannel(fmt.Sprintf("timed at replica %d", number+1))
@@ -38,7 +38,7 @@ func (w *world) startTiming(ctx context.Context) {
 	}
 }
 
-// quietChannel makes a channel of an intent that nobody checks.
+// quietChannel creates a channel of an intent that nobody checks.
 func (w *world) quietChannel(name string) string {
 	operator := w.replicas[0].Operator()
 	intent, err := operator.Intents.CreateIntent(w.t.Context(), &openintentv1.CreateIntentRequest{Title: name})
@@ -48,7 +48,7 @@ func (w *world) quietChannel(name string) string {
 	return channel.GetId()
 }
 
-// disturb notes that a replica, or everyReplica, is not well while something is done.
+// disturb records that a replica, or everyReplica, is not well while do runs.
 func (w *world) disturb(replica int, do func()) {
 	disturbance := Disturbance{Replica: replica, From: time.Since(w.began)}
 	do()
@@ -56,10 +56,10 @@ func (w *world) disturb(replica int, do func()) {
 	w.change(func(h *History) { h.Disturbances = append(h.Disturbances, disturbance) })
 }
 
-// floodStreams is how many streams flood a replica at once.
+// floodStreams is how many streams flood a replica simultaneously.
 const floodStreams = 16
 
-// flood lets one bound key send as fast as it can on many streams, until the context ends.
+// flood sends with one bound key as fast as it can on many streams, until the context ends.
 func flood(ctx context.Context, replica *harness.Server, channel string) {
 	var streams sync.WaitGroup
 	for range floodStreams {
@@ -80,7 +80,7 @@ func flood(ctx context.Context, replica *harness.Server, channel string) {
 	streams.Wait()
 }
 
-// slowest tells how long the slowest timed send took that nothing excuses.
+// slowest describes the slowest timed send that nothing excuses.
 func (w *world) slowest() string {
 	var worst time.Duration
 	for _, timing := range w.history.Timings {
@@ -88,5 +88,5 @@ func (w *world) slowest() string {
 			worst = max(worst, timing.Took)
 		}
 	}
-	return fmt.Sprintf("%d timed sends, of which the slowest that nothing excuses took %s", len(w.history.Timings), worst)
+	return fmt.Sprintf("%d timed sends; the slowest one without an excuse took %s", len(w.history.Timings), worst)
 }

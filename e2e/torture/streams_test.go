@@ -12,7 +12,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Receivers over gRPC streams, and by polling.
+// This file has the receivers over gRPC streams, and by polling.
 
 func (w *world) followChannel(ctx context.Context, agent string, at place) {
 	f := w.newFollowing(agent, "gRPC stream of a channel", at.name+" in "+w.label(at.intent), Once)
@@ -41,7 +41,7 @@ func (f *following) startStream(ctx context.Context, w *world, request *openinte
 	})
 }
 
-// stream takes one stream's deliveries.
+// stream takes the deliveries of one stream.
 func (f *following) stream(ctx context.Context, request *openintentv1.SubscribeRequest) error {
 	begun := f.now()
 	stream, err := f.caller().Messages.Subscribe(ctx, request)
@@ -58,7 +58,7 @@ func (f *following) stream(ctx context.Context, request *openintentv1.SubscribeR
 		return err
 	}
 	if request.AfterPosition != nil && position != *f.cursor {
-		return errors.New("the stream says that it begins after " + strconv.FormatInt(position, 10))
+		return errors.New("the stream reports that it begins after " + strconv.FormatInt(position, 10))
 	}
 	f.cursor = &position
 	f.accept()
@@ -71,7 +71,7 @@ func (f *following) stream(ctx context.Context, request *openintentv1.SubscribeR
 		}
 		if d.GetCaughtUp() {
 			if caughtUp++; caughtUp > 1 {
-				return errors.New("the stream says more than once that it has caught up")
+				return errors.New("the stream reports more than once that it has caught up")
 			}
 		}
 		f.takeDelivery(ctx, connection, d)
@@ -126,7 +126,7 @@ func (w *world) poll(ctx context.Context, agent string, at place) {
 				since = oldest
 			}
 			f.accept()
-			if !first { // what lay there before is not followed
+			if !first { // messages that were there before are not followed
 				f.takePage(ctx, begun, at, page.GetMessages())
 			}
 			if len(page.GetMessages()) == 0 {

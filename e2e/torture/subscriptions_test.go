@@ -13,8 +13,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Receivers of durable subscriptions: streams with acknowledgements, fetches, and server-sent events that acknowledge by
-// coming back.
+// This file has the receivers of durable subscriptions: streams with acknowledgements, fetches, and server-sent
+// events that acknowledge by reconnecting.
 
 // scope is what a subscription follows. The zero value is everything that reaches its agent.
 type scope struct{ intent, channel string }
@@ -30,7 +30,7 @@ func (s scope) label(w *world) string {
 	return "everything"
 }
 
-// create makes a subscription and its receiver, which follows from then on.
+// create creates a subscription and its receiver, which follows from then on.
 func (w *world) create(ctx context.Context, agent, transport string, of scope, url *string) (*following, *openintentv1.Subscription) {
 	f := w.newFollowing(agent, transport, of.label(w), AtLeastOnce)
 	request := &openintentv1.CreateSubscriptionRequest{
@@ -50,7 +50,7 @@ func (w *world) create(ctx context.Context, agent, transport string, of scope, u
 	return f, subscription
 }
 
-// subscribe lets several programs of an agent open a subscription's stream. One is active at a time.
+// subscribe makes several programs of an agent open one subscription's stream. Only one is active at a time.
 func (w *world) subscribe(ctx context.Context, agent string, of scope, programs int) {
 	first, subscription := w.create(ctx, agent, "subscription over gRPC", of, nil)
 	for number := range programs {
@@ -104,7 +104,7 @@ func numberedDelivery(d *openintentv1.SubscriptionDelivery) Delivery {
 	return delivery
 }
 
-// acknowledgeAll acknowledges what comes, as much as there is at a time. Now and then it forgets to.
+// acknowledgeAll acknowledges what arrives, as much as there is at a time. Now and then it forgets to.
 func (f *following) acknowledgeAll(ctx context.Context, id string, numbers <-chan int64) {
 	its := f.world.client(f.agent, fmt.Sprint(f.receiver.Name, " acknowledging ", f.now()))
 	for number := range numbers {
@@ -127,7 +127,7 @@ func (f *following) acknowledgeAll(ctx context.Context, id string, numbers <-cha
 	}
 }
 
-// acknowledge tries once, and notes what the server knows to be done with.
+// acknowledge tries once, and records which deliveries are finished according to the server.
 func (c *client) acknowledge(ctx context.Context, receiver *Receiver, id string, numbers []int64) {
 	attempt, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
@@ -173,12 +173,12 @@ func (w *world) fetch(ctx context.Context, agent string, of scope) {
 	})
 }
 
-// listenSubscription receives by server-sent events and acknowledges only by coming back, as browsers do.
+// listenSubscription receives by server-sent events and acknowledges only by reconnecting, as browsers do.
 func (w *world) listenSubscription(ctx context.Context, agent string, of scope) {
 	f, subscription := w.create(ctx, agent, "subscription over SSE", of, nil)
 	path := "/v1/subscribe/subscriptions/" + subscription.GetId()
 	w.startReceiver(ctx, f, func(f *following, ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 20*time.Second) // with its window full nothing comes any more
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Second) // once its window is full, nothing arrives any more
 		defer cancel()
 		begun := f.now()
 		events, err := f.openEvents(ctx, path, f.cursor)

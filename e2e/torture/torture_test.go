@@ -62,7 +62,8 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	defer endBreaking()
 	c.run(breaking)
 
-	// All ends well: senders and askers finish what they are at, everything is answered, and everyone gets the rest.
+	// At the end all faults stop: senders and askers finish what they are doing, everything is answered, and everyone
+	// receives the rest.
 	close(w.stopping)
 	w.senders.Wait()
 	w.awaitReceivers()
@@ -79,7 +80,8 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	tell(t, findings)
 }
 
-// awaitReceivers waits until every receiver has what it must have, or nothing that is missing has come for long.
+// awaitReceivers waits until every receiver has what it must have, or until none of the missing messages has come for
+// long.
 func (w *world) awaitReceivers() {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
@@ -118,12 +120,12 @@ func (w *world) report() string {
 			timedOut++
 		}
 	}
-	return fmt.Sprintf("%d sends, of which %d were acknowledged, %d refused and %d of unknown outcome\n"+
-		"%d questions, of which %d were answered and %d ran out", sent, acknowledged, refused, sent-acknowledged-refused,
+	return fmt.Sprintf("%d sends: %d were acknowledged, %d were refused and %d have an unknown outcome\n"+
+		"%d questions: %d were answered and %d ran out", sent, acknowledged, refused, sent-acknowledged-refused,
 		len(w.history.Asks), answered, timedOut)
 }
 
-// tell fails the test for the findings, of each kind the first ones.
+// tell fails the test with the findings; it prints the first ones of each kind.
 func tell(t *testing.T, findings []Finding) {
 	t.Helper()
 	const most = 10

@@ -17,7 +17,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// world is what the agents live in: replicas, intents, channels and rights.
+// world is where the agents live: replicas, intents, channels and rights.
 type world struct {
 	*recorder
 	t        *testing.T
@@ -32,7 +32,7 @@ type world struct {
 
 	answerers answering
 	senders   sync.WaitGroup
-	stopping  chan struct{} // closed when senders come to an end
+	stopping  chan struct{} // closed when senders should finish
 	receivers sync.WaitGroup
 	accepted  sync.WaitGroup // of receivers
 }
@@ -40,15 +40,16 @@ type world struct {
 // place is a channel that agents send to.
 type place struct {
 	id, intent, name string
-	members          []string // those who may send there
+	members          []string // the agents that may send there
 }
 
-// Agents. Listeners only receive. Anna is everywhere; bert has a role too; carl is no member of explicit channels; dora
-// may see only what is open to all, and takes part in nothing; mona's membership and role come and go.
+// These are the agents. Listeners only receive. Anna is everywhere; bert also has a role; carl is not a member of
+// explicit channels; dora may see only what is open to all, and takes part in nothing; mona's membership and role
+// come and go.
 const (
 	anna, bert, carl, dora, mona = "anna", "bert", "carl", "dora", "mona"
 
-	solvers = "solver" // the role of those who answer together
+	solvers = "solver" // the role of the agents that answer together
 	guards  = "guard"  // the role that mona has at times, and bert always
 )
 
@@ -93,7 +94,7 @@ func newWorld(t *testing.T, seed uint64, replicas []*harness.Server) *world {
 	return w
 }
 
-// build makes the intents, channels and agents, and notes who has which right.
+// build creates the intents, channels and agents, and records who has which right.
 func (w *world) build(operator *harness.Caller) {
 	ctx := w.t.Context()
 	for i, policy := range []openintentv1.AccessPolicy{
@@ -133,7 +134,7 @@ func (w *world) build(operator *harness.Caller) {
 	}
 }
 
-// hold notes a right that an agent has from the beginning to the end.
+// hold records a right that an agent has from the beginning to the end.
 func (w *world) hold(agent string, kind RightKind, of string) {
 	w.history.Rights = append(w.history.Rights, Right{Agent: agent, Kind: kind, Of: of})
 }
@@ -143,7 +144,7 @@ func (w *world) register(ctx context.Context, operator *harness.Caller, agent, r
 	require.NoError(w.t, err)
 }
 
-// registration is of an agent that nobody expects to beat.
+// registration registers an agent from which nobody expects heartbeats.
 func registration(agent, role string) *openintentv1.RegisterAgentRequest {
 	return &openintentv1.RegisterAgentRequest{
 		AgentId: &agent, RoleId: &role,
@@ -174,13 +175,13 @@ func (w *world) open(operator *harness.Caller, intent, name string, explicit, au
 	w.channels = append(w.channels, at)
 }
 
-// channel gives a channel of one of the intents by name.
+// channel returns a channel of one of the intents by name.
 func (w *world) channel(intent, name string) place {
 	index := slices.IndexFunc(w.channels, func(p place) bool { return p.intent == intent && p.name == name })
 	return w.channels[index]
 }
 
-// intentOf gives a channel's intent.
+// intentOf returns a channel's intent.
 func (w *world) intentOf(channel string) string {
 	index := slices.IndexFunc(w.channels, func(p place) bool { return p.id == channel })
 	if index < 0 {
@@ -189,37 +190,37 @@ func (w *world) intentOf(channel string) string {
 	return w.channels[index].intent
 }
 
-// client is one agent's program, which goes to any replica.
+// client is one agent's program, which calls any replica.
 type client struct {
 	*world
 	agent  string
 	random *rand.Rand
 }
 
-// client makes a program for an agent, or for the operator when that is empty.
+// client makes a program for an agent, or for the operator when the name is empty.
 func (w *world) client(agent, name string) *client {
 	hash := fnv.New64()
 	_, _ = hash.Write([]byte(name))
 	return &client{world: w, agent: agent, random: rand.New(rand.NewPCG(w.seed, hash.Sum64()))}
 }
 
-// caller goes to some replica on some line.
+// caller returns a caller at some replica on some line.
 func (c *client) caller() *harness.Caller {
 	lines := c.lines[c.random.IntN(len(c.lines))]
 	return lines[c.random.IntN(len(lines))].As(c.agent)
 }
 
-// httpLine is caller for plain HTTP.
+// httpLine does what caller does, for plain HTTP.
 func (c *client) httpLine() (*harness.Line, *harness.Caller) {
 	lines := c.lines[c.random.IntN(len(c.lines))]
 	line := lines[c.random.IntN(len(lines))]
 	return line, line.As(c.agent)
 }
 
-// once is true once in n times.
+// once is true one time in n.
 func (c *client) once(in int) bool { return c.random.IntN(in) == 0 }
 
-// rest waits a while between from and to, or until the context ends, when it gives false.
+// rest waits for a time between from and to, or until the context ends; then it returns false.
 func (c *client) rest(ctx context.Context, from, to time.Duration) bool {
 	timer := time.NewTimer(from + time.Duration(c.random.Int64N(int64(to-from))))
 	defer timer.Stop()
@@ -231,7 +232,7 @@ func (c *client) rest(ctx context.Context, from, to time.Duration) bool {
 	}
 }
 
-// stopped tells whether senders come to an end.
+// stopped reports whether senders should finish.
 func (w *world) stopped() bool {
 	select {
 	case <-w.stopping:
@@ -256,5 +257,5 @@ func insist[A any](
 	}
 }
 
-// messageTimeout is the reason with which an ask ends that nobody answered.
+// messageTimeout is the reason with which an unanswered ask ends.
 const messageTimeout = "MESSAGE_TIMEOUT"

@@ -73,7 +73,7 @@ func TestAFileThatNamesItsIntent(t *testing.T) {
 		named, other := newIntent(t, ann, "Named"), newIntent(t, ann, "Other")
 		file := parse(t, "version: '1.0'\nintent: {id: "+named+", title: Ignored}\nchannels: {a: }\n")
 		require.Equal(t, named, apply(t, ann, file, workflows.Options{}).Intent.ID)
-		require.Equal(t, other, apply(t, ann, file, workflows.Options{IntentID: other}).Intent.ID, "the argument goes before")
+		require.Equal(t, other, apply(t, ann, file, workflows.Options{IntentID: other}).Intent.ID, "the argument takes precedence")
 		require.Len(t, channels(t, ann, named), 1)
 		require.Len(t, channels(t, ann, other), 1)
 
@@ -182,6 +182,6 @@ func TestTasksOfChannels(t *testing.T) {
 		before := snapshot(t, h)
 		_, err = workflows.Apply(t.Context(), clients(ann), parse(t, begin+"  new: {}\n  a: {}\n"), workflows.Options{IntentID: intentID})
 		require.ErrorContains(t, err, `w.yaml:5:3: the open channel "a" belongs to task `+task.GetId()+`, and in the file to no task`)
-		require.Equal(t, before, snapshot(t, h), "what cannot be done as a whole is not begun")
+		require.Equal(t, before, snapshot(t, h), "a file that cannot be applied as a whole is not begun")
 	})
 }

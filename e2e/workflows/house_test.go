@@ -17,7 +17,7 @@ import (
 	"openintent/workflows"
 )
 
-// examples are the files of the room itself.
+// examples is the folder with the example files of package workflows.
 const examples = "../../workflows/testdata"
 
 // begin is the header of files whose header does not matter.
@@ -41,7 +41,7 @@ func clients(c *harness.Caller) workflows.Clients {
 	return workflows.Clients{Intents: c.Intents, Channels: c.Channels}
 }
 
-// apply applies a file as an agent and gives the result.
+// apply applies a file as an agent and returns the result.
 func apply(t *testing.T, c *harness.Caller, file *workflows.File, options workflows.Options) *workflows.Result {
 	t.Helper()
 	options.Agent = c.Agent
@@ -50,7 +50,7 @@ func apply(t *testing.T, c *harness.Caller, file *workflows.File, options workfl
 	return result
 }
 
-// lines are what the command prints, with the intent's id masked.
+// lines returns what the command prints, with the intent's id masked.
 func lines(result *workflows.Result) []string {
 	said := result.Intent.String()
 	if id := result.Intent.ID; id != "" {
@@ -63,7 +63,7 @@ func lines(result *workflows.Result) []string {
 	return all
 }
 
-// snapshot is all that a server has of intents and channels, as text.
+// snapshot returns everything that a server has of intents and channels, as text.
 func snapshot(t *testing.T, h *harness.Server) string {
 	t.Helper()
 	operator := h.Operator()
@@ -78,11 +78,11 @@ func snapshot(t *testing.T, h *harness.Server) string {
 		require.NoError(t, err)
 		all += protojson.Format(channels) + protojson.Format(events)
 	}
-	// The format puts spaces in by chance, so that nobody compares it byte by byte.
+	// The format adds random spaces, so that nobody compares it byte by byte.
 	return strings.Join(strings.Fields(all), " ")
 }
 
-// channels gives the open channels of an intent, each as one line.
+// channels returns the open channels of an intent, each as one line.
 func channels(t *testing.T, c *harness.Caller, intentID string) (described []string) {
 	t.Helper()
 	listed, err := c.Channels.ListChannels(t.Context(), &openintentv1.ListChannelsRequest{
@@ -114,7 +114,8 @@ func newChannel(t *testing.T, c *harness.Caller, intentID, name string, members 
 	return channel
 }
 
-// disturbed is a client of channels with something before each writing call: a failure, or what somebody else does.
+// disturbed is a client of channels that runs something before each writing call: a failure, or another agent's
+// action.
 type disturbed struct {
 	openintentv1.ChannelServiceClient
 	before func(call string) error

@@ -26,7 +26,7 @@ func TestAgentsHaveTheirOwnIntents(t *testing.T) {
 		file := parse(t, begin+"  a: {}\n")
 		ann := apply(t, h.As("ann"), file, workflows.Options{})
 		require.Equal(t, ann.Intent.ID, apply(t, h.Operator(), file, workflows.Options{}).Intent.ID,
-			"who does not say whom it acts as takes the only one")
+			"a caller that names no agent takes the only intent")
 		bob := apply(t, h.As("bob"), file, workflows.Options{})
 		require.Equal(t, workflows.ActionCreate, bob.Intent.Action)
 		require.NotEqual(t, ann.Intent.ID, bob.Intent.ID)
@@ -149,7 +149,7 @@ func TestWhatOthersDoAtTheSameTimeStays(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{
 			"= intent ID (Report)", "~ channel old: members +y -x", "~ channel new: ttl_seconds none -> 60; members +m -n",
-		}, lines(result), "a channel that somebody opened meanwhile is brought to what the file says")
+		}, lines(result), "a channel that somebody opened meanwhile is made to match the file")
 		require.Equal(t, []string{
 			"old by ann [late y] intent audit=false ttl=0 max=1000 task=",
 			"new by ann [m] intent audit=false ttl=60 max=1000 task=",

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// acknowledgedAtOnce is how many deliveries one call acknowledges, at most.
+	// acknowledgedAtOnce is how many deliveries one call acknowledges at most.
 	acknowledgedAtOnce = 1000
-	// gathering is how long finished deliveries wait for more of them, at most: each call is a commit on the server, and the
-	// answers under way would have to wait for it.
+	// gathering is the longest time that finished deliveries wait for more of them: each call is a commit on the
+	// server, and answers that are being sent would have to wait for it.
 	gathering = 100 * time.Millisecond
 )
 
@@ -21,7 +21,7 @@ type acknowledger struct {
 	receiver *receiver
 	wake     chan struct{}
 	hurry    chan struct{} // wakes run while it gathers
-	// many deliveries do not wait for more: the stream goes on while they are acknowledged.
+	// When this many deliveries wait, they do not wait for more: the stream continues while they are acknowledged.
 	many int
 
 	mutex   sync.Mutex
@@ -48,7 +48,7 @@ func (a *acknowledger) add(number int64) {
 	}
 }
 
-// enough tells whether the deliveries that wait must be acknowledged without delay.
+// enough reports whether the waiting deliveries must be acknowledged without delay.
 func (a *acknowledger) enough() bool { return a.leaving || len(a.waiting) >= a.many }
 
 func signal(listener chan struct{}) {
@@ -70,7 +70,7 @@ func (a *acknowledger) gather(ctx context.Context) {
 			return
 		}
 		select {
-		case <-a.hurry: // perhaps about what was acknowledged since
+		case <-a.hurry: // it may be about deliveries that were acknowledged meanwhile
 		case <-timer.C:
 			return
 		case <-ctx.Done():
@@ -79,7 +79,7 @@ func (a *acknowledger) gather(ctx context.Context) {
 	}
 }
 
-// run acknowledges until the context ends. Deliveries that are not acknowledged by then come again.
+// run acknowledges until the context ends. Deliveries that are not acknowledged when it ends are delivered again.
 func (a *acknowledger) run(ctx context.Context) {
 	for {
 		a.gather(ctx)
@@ -88,7 +88,7 @@ func (a *acknowledger) run(ctx context.Context) {
 				return a.acknowledge(ctx, numbers)
 			})
 			if err != nil && ctx.Err() == nil {
-				a.receiver.log.Warn("an agent could not acknowledge what it did", "agent", a.receiver.agent.options.ID, "error", err)
+				a.receiver.log.Warn("an agent could not acknowledge its finished deliveries", "agent", a.receiver.agent.options.ID, "error", err)
 			}
 		}
 		select {
@@ -99,7 +99,8 @@ func (a *acknowledger) run(ctx context.Context) {
 	}
 }
 
-// acknowledge only logs a refusal: it says that the subscription is gone, and then nothing of it comes again.
+// acknowledge only logs a refusal: a refusal means that the subscription is gone, and then nothing of it is delivered
+// again.
 func (a *acknowledger) acknowledge(ctx context.Context, numbers []int64) (*openintentv1.Subscription, error) {
 	acknowledged, err := a.receiver.client.raw.Subscriptions.AcknowledgeDeliveries(ctx, &openintentv1.AcknowledgeDeliveriesRequest{
 		SubscriptionId: a.receiver.subscriptionID(), Numbers: numbers,

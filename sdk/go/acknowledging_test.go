@@ -19,14 +19,14 @@ func TestFinishedDeliveriesWaitForMore(t *testing.T) {
 		a.add(1)
 		started := time.Now()
 		a.gather(t.Context())
-		require.Equal(t, gathering, time.Since(started), "few wait for others")
+		require.Equal(t, gathering, time.Since(started), "a few deliveries wait for others")
 
 		for number := range int64(a.many) {
 			a.add(number)
 		}
 		started = time.Now()
 		a.gather(t.Context())
-		require.Equal(t, started, time.Now(), "many do not")
+		require.Equal(t, started, time.Now(), "many deliveries do not wait")
 		require.Len(t, a.take(), a.many+1, "and are acknowledged together")
 	})
 }

@@ -17,24 +17,24 @@ type Handler func(ctx context.Context, message *Message) (any, error)
 type AgentOptions struct {
 	// ID is the agent's id; the client's own agent when it is empty.
 	ID string
-	// Role is the role it holds; empty for none.
+	// Role is the role that the agent holds; empty for none.
 	Role string
 	// Capabilities are part of its registration.
 	Capabilities []string
 	// WithoutRegistering leaves the agent's record alone: it then has no role, heartbeat or presence.
 	WithoutRegistering bool
-	// Concurrency is how many handlers run at once, at most; 16 when it is 0.
+	// Concurrency is how many handlers run simultaneously at most; 16 when it is 0.
 	Concurrency int
 	// Drain is how long leaving waits for running handlers; 10 seconds when it is 0.
 	Drain time.Duration
-	// Ready is called once Run receives: messages that are sent from then on reach the agent.
+	// Ready is called once Run receives: messages that are sent after that reach the agent.
 	Ready func()
-	// Log gets what no answer says: failures of handlers for messages other than requests, and lost connections. Without
-	// it, slog.Default().
+	// Log receives what no answer can report: failures of handlers for messages other than requests, and lost
+	// connections. When it is nil, slog.Default() is used.
 	Log *slog.Logger
 }
 
-// Agent is a program that answers.
+// Agent is a program that receives messages and answers requests.
 type Agent struct {
 	client   *Client
 	options  AgentOptions
@@ -51,7 +51,7 @@ type run struct {
 }
 
 type boundHandler struct {
-	channel string // "" for any other
+	channel string // "" for all other channels
 	handle  Handler
 }
 
@@ -75,9 +75,9 @@ func (c *Client) Agent(options AgentOptions) *Agent {
 // Client acts as the agent.
 func (a *Agent) Client() *Client { return a.client }
 
-// OnMessage binds a handler to the messages on channels of this name; "" binds it to those that no other handler is bound to.
-// All handlers of a message are called, in the order they were bound. The first that returns something other than nil, or fails,
-// answers. Bind handlers before Run.
+// OnMessage binds a handler to the messages on channels of this name; "" binds it to those that no other handler is
+// bound to. All handlers of a message are called, in the order they were bound. The first handler that returns
+// something other than nil, or fails, answers. Bind handlers before Run.
 func (a *Agent) OnMessage(channel string, handle Handler) {
 	a.handlers = append(a.handlers, boundHandler{channel, handle})
 }
@@ -97,10 +97,10 @@ func (a *Agent) matching(channel string) (matching []Handler) {
 	return nil
 }
 
-// Run registers the agent, receives and answers until the context ends, and then leaves: it takes nothing new, waits for
-// running handlers as long as Drain says, sends their answers and returns nil. It reconnects for as long as that takes; only a
-// failure that another attempt cannot mend (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument) ends it. Several
-// processes may run one agent: one receives, and the others take over when it ends.
+// Run registers the agent, receives and answers until the context ends, and then leaves: it accepts nothing new,
+// waits up to Drain for running handlers, sends their answers and returns nil. It reconnects as often as necessary;
+// only a failure that a retry cannot fix (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument) ends it.
+// Several processes may run one agent: one receives, and the others take over when it ends.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,7 +108,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.mutex.Lock()
 	if a.options.ID == "" || a.running != nil {
 		a.mutex.Unlock()
-		return errors.New("an agent needs an id, and runs once at a time")
+		return errors.New("an agent needs an id, and cannot run twice simultaneously")
 	}
 	a.running = this
 	a.mutex.Unlock()

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// grace is how much longer than a question's own time its calls may take, so that the server can say that it ran out.
+	// grace is how much longer than a question's timeout its calls may take, so that the server can report that the
+	// time ran out.
 	grace = 2 * time.Second
-	// margin is how much of a context's time is kept for that, at most; the question then waits that much less.
+	// margin is how much of a context's time is kept for that report at most; the question then waits that much less.
 	margin = 200 * time.Millisecond
-	// longestWindow is how long the server waits in one call, at most.
+	// longestWindow is the longest time that the server waits in one call.
 	longestWindow = 10 * time.Minute
 )
 
@@ -27,7 +28,7 @@ type Question struct {
 	Payload any
 	// Timeout is how long to wait; 30 seconds when it is 0. The context's deadline shortens it.
 	Timeout time.Duration
-	// MinResponses are enough for AskAll and AskAllIter; 0 waits the whole time.
+	// MinResponses is how many responses are enough for AskAll and AskAllIter; with 0 they wait the whole time.
 	MinResponses int
 	Metadata     map[string]any
 	// Sender names another agent as the sender, which only the operator may do.
@@ -36,7 +37,7 @@ type Question struct {
 	IdempotencyKey string
 }
 
-// asking is what all attempts at a question have in common.
+// asking is what all attempts at a question share.
 type asking struct {
 	payload, metadata *structpb.Struct
 	key               *string
@@ -44,8 +45,8 @@ type asking struct {
 	deadline          time.Time
 }
 
-// prepare makes the key and the deadline, once. The context that it returns ends a little after the deadline, and no later than
-// the given one.
+// prepare makes the key and the deadline, once. The context that it returns ends a little after the deadline, but not
+// later than the given context.
 func (c *Client) prepare(ctx context.Context, q Question) (context.Context, context.CancelFunc, *asking, error) {
 	payload, metadata, err := encodeBoth(q.Payload, q.Metadata)
 	if err != nil {
@@ -66,8 +67,8 @@ func (c *Client) prepare(ctx context.Context, q Question) (context.Context, cont
 	return ctx, cancel, a, nil
 }
 
-// Ask asks a question and returns the first response. When that is a handler's failure, the error is a *RemoteError; when the
-// wait ran out, it is a *MessageTimeoutError.
+// Ask asks a question and returns the first response. When the response is a handler's failure, the error is a
+// *RemoteError; when the wait ran out, it is a *MessageTimeoutError.
 func (c *Client) Ask(ctx context.Context, channelID string, q Question) (*Message, error) {
 	ctx, cancel, a, err := c.prepare(ctx, q)
 	if err != nil {
@@ -99,8 +100,8 @@ func (c *Client) firstOf(answer *openintentv1.Message, err error) (*Message, err
 	return response, nil
 }
 
-// AskAll asks a question and returns the responses that came by its deadline, or as soon as MinResponses came. Too few are not
-// an error.
+// AskAll asks a question and returns the responses that arrived by its deadline, or as soon as MinResponses have
+// arrived. Too few responses are not an error.
 func (c *Client) AskAll(ctx context.Context, channelID string, q Question) ([]*Message, error) {
 	ctx, cancel, a, err := c.prepare(ctx, q)
 	if err != nil {
@@ -130,8 +131,8 @@ func (c *Client) askAll(
 	return answer.GetResponses(), err
 }
 
-// AskAllIter asks a question and yields the responses as they arrive, until its deadline or until MinResponses came. Leaving
-// it early leaves the question open. Each use asks again.
+// AskAllIter asks a question and yields the responses as they arrive, until its deadline or until MinResponses have
+// arrived. Leaving the loop early leaves the question open. Each use of the iterator asks again.
 func (c *Client) AskAllIter(ctx context.Context, channelID string, q Question) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		ctx, cancel, a, err := c.prepare(ctx, q)
@@ -147,7 +148,7 @@ func (c *Client) AskAllIter(ctx context.Context, channelID string, q Question) i
 	}
 }
 
-// yieldResponses asks for the first response and then, again and again, for one more than there were.
+// yieldResponses waits for the first response and then, repeatedly, for one more than it has.
 func (c *Client) yieldResponses(
 	ctx context.Context, channelID string, q Question, a *asking, yield func(*Message, error) bool,
 ) error {
@@ -158,7 +159,7 @@ func (c *Client) yieldResponses(
 			return err
 		}
 		if len(responses) == yielded {
-			return nil // the time is over, or the channel closed
+			return nil // the time is over, or the channel has closed
 		}
 		for _, response := range responses[yielded:] {
 			if !yield(c.message(response), nil) {
@@ -172,8 +173,8 @@ func (c *Client) yieldResponses(
 	}
 }
 
-// ResumeAsk returns the first response to a question that was asked earlier, which its message's id names. It waits for the
-// response if it must; a wait of 0 is 30 seconds.
+// ResumeAsk returns the first response to an earlier question with this message id. If there is none yet, it waits
+// for one; a wait of 0 means 30 seconds.
 func (c *Client) ResumeAsk(ctx context.Context, channelID, messageID string, wait time.Duration) (*Message, error) {
 	if wait == 0 {
 		wait = DefaultTimeout
@@ -193,13 +194,13 @@ func (c *Client) ResumeAsk(ctx context.Context, channelID, messageID string, wai
 			return nil, about(err, messageID)
 		case len(responses) > 0:
 			return c.firstOf(responses[0], nil)
-		case time.Since(begun) < window || time.Now().After(deadline): // it ended early, since no response can come any more
+		case time.Since(begun) < window || time.Now().After(deadline): // the call ended early, because no response can come any more
 			return nil, about(c.whyUnanswered(ctx, channelID), messageID)
 		}
 	}
 }
 
-// whyUnanswered is the error for a question that has no response.
+// whyUnanswered returns the error for a question that has no response.
 func (c *Client) whyUnanswered(ctx context.Context, channelID string) error {
 	channel, err := c.GetChannel(ctx, channelID)
 	switch {
@@ -211,7 +212,8 @@ func (c *Client) whyUnanswered(ctx context.Context, channelID string) error {
 	return timeout(&Error{Code: "DEADLINE_EXCEEDED", Message: "No response came before the time ran out."})
 }
 
-// await returns the responses to a request as soon as there are enough, or those that came when the time is over.
+// await returns the responses to a request as soon as there are enough or, when the time is over, those that have
+// arrived.
 func (c *Client) await(
 	ctx context.Context, channelID, messageID string, enough int, wait time.Duration,
 ) ([]*openintentv1.Message, error) {

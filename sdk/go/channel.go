@@ -11,10 +11,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// MemberPolicy says who takes part in a channel.
+// MemberPolicy decides who takes part in a channel.
 type MemberPolicy string
 
-// The policies: only the listed members, or whoever has access to the intent.
+// The policies are: only the listed members, or everyone who has access to the intent.
 const (
 	ExplicitMembers MemberPolicy = "explicit"
 	IntentMembers   MemberPolicy = "intent"
@@ -25,10 +25,10 @@ var memberPolicies = wordsOf(map[openintentv1.MemberPolicy]MemberPolicy{
 	openintentv1.MemberPolicy_MEMBER_POLICY_INTENT:   IntentMembers,
 })
 
-// History says what a member sees of the messages that were sent before a manager added it.
+// History decides what a member sees of the messages that were sent before a manager added it.
 type History string
 
-// The histories: everything that is kept, or only what is sent after the member was added.
+// The histories are: everything that is kept, or only what is sent after the member was added.
 const (
 	HistoryAll      History = "all"
 	HistoryFromJoin History = "from_join"
@@ -39,10 +39,10 @@ var histories = wordsOf(map[openintentv1.ChannelHistory]History{
 	openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN: HistoryFromJoin,
 })
 
-// ChannelStatus tells whether a channel takes messages.
+// ChannelStatus is whether a channel accepts messages.
 type ChannelStatus string
 
-// The statuses of channels.
+// These are the statuses of channels.
 const (
 	ChannelOpen   ChannelStatus = "open"
 	ChannelClosed ChannelStatus = "closed"
@@ -60,9 +60,9 @@ type ChannelOptions struct {
 	MemberPolicy MemberPolicy
 	// Audit copies every message to the intent's event log.
 	Audit bool
-	// TTL closes the channel when nothing was sent for that long, in whole seconds; 0: never.
+	// TTL closes the channel when nothing has been sent for this long, in whole seconds; 0 means never.
 	TTL time.Duration
-	// MaxMessages is how many are retained; 0: 1,000.
+	// MaxMessages is how many messages are retained; 0 means 1,000.
 	MaxMessages int64
 	// History is HistoryAll when it is empty.
 	History History
@@ -70,7 +70,7 @@ type ChannelOptions struct {
 	TaskID string
 }
 
-// Channel is a channel as the server last described it, with the client that asked: a handle.
+// Channel is a channel as the server last described it, together with the client that asked for it.
 type Channel struct {
 	ID            string
 	IntentID      string
@@ -103,8 +103,8 @@ func (c *Client) channel(ch *openintentv1.Channel) *Channel {
 	}
 }
 
-// Open gets the intent's open channel of this name, or creates it with the options. When several callers do so at once, they
-// all get the same channel.
+// Open returns the intent's open channel of this name, or creates it with the options. When several callers do so
+// simultaneously, they all get the same channel.
 func (c *Client) Open(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
 	for {
 		channels, err := c.ListChannels(ctx, intentID)
@@ -123,7 +123,7 @@ func (c *Client) Open(ctx context.Context, intentID, name string, options Channe
 	}
 }
 
-// CreateChannel creates a channel. It returns ErrChannelNameTaken when an open one has the name.
+// CreateChannel creates a channel. It returns ErrChannelNameTaken when an open channel has the name.
 func (c *Client) CreateChannel(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
 	request := &openintentv1.CreateChannelRequest{
 		IntentId: intentID, Name: name, Members: options.Members, MemberPolicy: memberPolicies.number(options.MemberPolicy),
@@ -152,7 +152,8 @@ func (c *Client) CreateChannel(ctx context.Context, intentID, name string, optio
 	return c.channel(created), nil
 }
 
-// ownChannel looks whether an attempt whose answer was lost created the channel: then this caller is its creator.
+// ownChannel checks whether an attempt whose answer was lost created the channel: this caller is then the channel's
+// creator.
 func (c *Client) ownChannel(ctx context.Context, intentID, name string, taken error) (*openintentv1.Channel, error) {
 	open, err := c.everyChannel(ctx, intentID, openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN.Enum())
 	if err != nil {
@@ -181,7 +182,7 @@ func (c *Client) ListChannels(ctx context.Context, intentID string) ([]*Channel,
 	return channels, nil
 }
 
-// everyChannel gathers the pages of an intent's channels.
+// everyChannel collects the pages of an intent's channels.
 func (c *Client) everyChannel(
 	ctx context.Context, intentID string, status *openintentv1.ChannelStatus,
 ) ([]*openintentv1.Channel, error) {
@@ -207,7 +208,7 @@ func (c *Client) GetChannel(ctx context.Context, channelID string) (*Channel, er
 	return c.channel(channel), nil
 }
 
-// CloseChannel closes a channel; a closed one stays closed.
+// CloseChannel closes a channel; closing a closed channel changes nothing.
 func (c *Client) CloseChannel(ctx context.Context, channelID string) (*Channel, error) {
 	request := &openintentv1.UpdateChannelRequest{Channel: &openintentv1.Channel{
 		Id: channelID, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED,
@@ -221,17 +222,17 @@ func (c *Client) CloseChannel(ctx context.Context, channelID string) (*Channel, 
 	return c.channel(channel), nil
 }
 
-// Ask asks an agent, or a role as "role:" and its name, and returns the first response.
+// Ask asks an agent, or a role written as "role:" and its name, and returns the first response.
 func (c *Channel) Ask(ctx context.Context, to string, payload any) (*Message, error) {
 	return c.client.Ask(ctx, c.ID, Question{To: to, Payload: payload})
 }
 
-// AskWith is Ask with everything that a question can say.
+// AskWith does what Ask does, with all settings of a question.
 func (c *Channel) AskWith(ctx context.Context, question Question) (*Message, error) {
 	return c.client.Ask(ctx, c.ID, question)
 }
 
-// AskAll returns the responses that come within the question's time, or as soon as enough came.
+// AskAll returns the responses that arrive within the question's time, or as soon as enough have arrived.
 func (c *Channel) AskAll(ctx context.Context, question Question) ([]*Message, error) {
 	return c.client.AskAll(ctx, c.ID, question)
 }
@@ -241,12 +242,12 @@ func (c *Channel) AskAllIter(ctx context.Context, question Question) iter.Seq2[*
 	return c.client.AskAllIter(ctx, c.ID, question)
 }
 
-// Notify tells something to an agent or a role; "" is everyone.
+// Notify sends a message that needs no answer to an agent or a role; "" means everyone.
 func (c *Channel) Notify(ctx context.Context, to string, payload any) (*Message, error) {
 	return c.Send(ctx, Draft{To: to, Payload: payload})
 }
 
-// Broadcast tells something to everyone.
+// Broadcast sends a message to everyone.
 func (c *Channel) Broadcast(ctx context.Context, payload any) (*Message, error) {
 	return c.Send(ctx, Draft{MessageType: Broadcast, Payload: payload})
 }

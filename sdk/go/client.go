@@ -16,19 +16,19 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// maxReceived bounds the size of one answer from the server: a page ends at 3 MiB, but ask_all can return a thousand responses of
-// the greatest size.
+// maxReceived bounds the size of one answer from the server: a page ends at 3 MiB, but ask_all can return a thousand
+// responses of the largest size.
 const maxReceived = 512 << 20
 
-// Client speaks to a server as one identity. It may be used by several goroutines.
+// Client calls a server as one identity. Several goroutines may use it.
 type Client struct {
 	connection *grpc.ClientConn
 	options    Options
 	raw        Raw
 }
 
-// Raw holds the generated clients, for what this package does not offer itself. Their calls carry the client's identity, and are
-// not repeated; FromError turns their errors into this package's.
+// Raw holds the generated clients, for calls that this package does not offer itself. Their calls carry the client's
+// identity and are not retried; FromError turns their errors into this package's.
 type Raw struct {
 	Intents       openintentv1.IntentServiceClient
 	Access        openintentv1.AccessServiceClient
@@ -51,13 +51,13 @@ func Dial(options Options) (*Client, error) {
 	connection, err := grpc.NewClient(options.Server,
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceived)),
-		// The calls have their own patience, so a server that is back must be noticed soon.
+		// The calls have their own patience, so the client must notice soon that a server is back.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: firstWait, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		// A ping finds a connection that died silently while something waits on it.
-		// The server allows one every ten seconds.
+		// A ping detects a connection that died silently while something waits on it. The server allows one ping
+		// every ten seconds.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	)
 	if err != nil {
@@ -95,13 +95,13 @@ func (c *Client) As(agent string) *Client {
 	return newClient(c.connection, options)
 }
 
-// AgentID is the agent that the client acts as; "" when the key decides.
+// AgentID returns the agent that the client acts as; "" when the key decides.
 func (c *Client) AgentID() string { return c.options.AgentID }
 
 // Raw returns the generated clients.
 func (c *Client) Raw() Raw { return c.raw }
 
-// Close ends the connection, for this client and all that As made from it. Calls that are under way, and later ones, fail with
+// Close ends the connection, for this client and all clients that As made from it. Running and later calls fail with
 // context.Canceled; agents end.
 func (c *Client) Close() error { return c.connection.Close() }
 

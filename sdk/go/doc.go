@@ -1,5 +1,5 @@
-// Package openintent is the Go SDK of an OpenIntent server: agents ask each other questions and answer them, and nobody
-// handles correlation ids, cursors or reconnects.
+// Package openintent is the Go SDK of an OpenIntent server. With it agents ask each other questions and answer them,
+// without handling correlation ids, cursors or reconnects.
 //
 //	client, err := openintent.Dial(openintent.Options{AgentID: "asker"})
 //	...
@@ -8,14 +8,15 @@
 //
 // # Model
 //
-// A Client is a connection and an identity; As returns another identity on the same connection. A Channel is what the server
-// said about a channel, with the client that asked: its methods send, ask and follow there. An Agent is a program that answers:
-// it receives over a durable subscription and hands each message to its handlers.
+// A Client is a connection and an identity; As returns another identity on the same connection. A Channel is the
+// server's description of a channel, together with the client that asked for it; its methods send, ask and follow
+// there. An Agent is a program that answers: it receives over a durable subscription and hands each message to its
+// handlers.
 //
-// Payloads are JSON objects. A payload that is sent may be a map, or any value that encoding/json writes as an object. One that
-// is received is a map; Message.Decode, AskAs and HandleAs turn it into types.
+// Payloads are JSON objects. A sent payload may be a map, or any value that encoding/json writes as an object. A
+// received payload is a map; Message.Decode, AskAs and HandleAs turn it into types.
 //
-// # What holds
+// # Guarantees
 //
 //   - Every send, reply and ask carries an idempotency key that is made once, so a retry after a lost answer makes no second
 //     message.
@@ -25,7 +26,7 @@
 //
 // # Failure
 //
-// A refusal of the server is an *Error; errors.Is compares its reason and its code with the sentinels of this package. A wait
-// that ran out is a *MessageTimeoutError, and a handler's failure on the other side is a *RemoteError. A canceled context
-// returns its own error.
+// A refusal by the server is an *Error; errors.Is compares its reason and its code with the sentinels of this
+// package. A wait that ran out is a *MessageTimeoutError, and a failure of the other agent's handler is a
+// *RemoteError. A canceled context returns its own error.
 package openintent

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The sentinels that errors.Is finds in an error of the server: by its code, and by its reason where that says more.
+// errors.Is finds these sentinels in an error of the server: by its code, and by its reason where the reason is more
+// specific.
 var (
 	ErrInvalidArgument    = errors.New("invalid argument")
 	ErrUnauthenticated    = errors.New("unauthenticated")
@@ -36,7 +37,7 @@ var (
 	ErrChannelNameTaken = errors.New("channel name taken")
 )
 
-// codesOf has the names of the canonical codes, as Error.Code has them.
+// codesOf maps the canonical codes to their names, which Error.Code contains.
 var codesOf = map[codes.Code]string{
 	codes.Canceled: "CANCELLED", codes.Unknown: "UNKNOWN", codes.InvalidArgument: "INVALID_ARGUMENT",
 	codes.DeadlineExceeded: "DEADLINE_EXCEEDED", codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS",
@@ -68,7 +69,7 @@ const (
 	messageIDKey = "message_id"
 )
 
-// Error is a refusal of the server.
+// Error is a refusal by the server.
 type Error struct {
 	// Code is the canonical gRPC name, such as NOT_FOUND.
 	Code string
@@ -78,14 +79,14 @@ type Error struct {
 	Message string
 	// Metadata holds further facts, such as message_id.
 	Metadata map[string]string
-	// Violations are the fields that were wrong.
+	// Violations are the wrong fields.
 	Violations []Violation
 
 	retryAfter time.Duration
 	cause      error
 }
 
-// Violation is a field that was wrong, and why.
+// Violation is a wrong field, and why it is wrong.
 type Violation struct{ Field, Description string }
 
 func (e *Error) Error() string {
@@ -95,21 +96,21 @@ func (e *Error) Error() string {
 	return e.Reason + ": " + e.Message
 }
 
-// Is tells whether the target is the sentinel for the error's reason or for its code.
+// Is reports whether the target is the sentinel for the error's reason or for its code.
 func (e *Error) Is(target error) bool {
 	return target != nil && (target == sentinelsByReason[e.Reason] || target == sentinelsByCode[e.Code])
 }
 
-// Unwrap returns the error of the connection that this one was made from.
+// Unwrap returns the connection's error from which this one was made.
 func (e *Error) Unwrap() error { return e.cause }
 
-// MessageID is the request that the error is about; "" when there is none.
+// MessageID returns the id of the request that the error is about; "" when there is none.
 func (e *Error) MessageID() string { return e.Metadata[messageIDKey] }
 
-// MessageTimeoutError says that a wait ran out: the server's for an answer, or the call's own time.
+// MessageTimeoutError means that a wait ran out: the server's wait for an answer, or the call's own time.
 type MessageTimeoutError struct {
 	Err *Error
-	// MessageID is the request that was not answered; "" when it is not known. ResumeAsk takes it.
+	// MessageID is the id of the unanswered request; "" when it is not known. ResumeAsk takes it.
 	MessageID string
 }
 
@@ -123,11 +124,11 @@ func (e *MessageTimeoutError) Is(target error) bool {
 // Unwrap returns the *Error.
 func (e *MessageTimeoutError) Unwrap() error { return e.Err }
 
-// RemoteError says that the handler of the agent that was asked failed.
+// RemoteError means that the handler of the asked agent failed.
 type RemoteError struct {
-	// Type is the name of the failure's type on the other side, Message its text.
+	// Type is the name of the failure's type on the other side, and Message is its text.
 	Type, Message string
-	// Response is the message that carried it.
+	// Response is the message that carried the failure.
 	Response *Message
 }
 
@@ -141,7 +142,8 @@ func (e *RemoteError) Unwrap() error {
 		Metadata: map[string]string{messageIDKey: e.Response.CorrelationID}}
 }
 
-// FromError turns an error of a generated client into one of this package. It returns nil, and errors of this package, as they are.
+// FromError turns an error of a generated client into one of this package. It returns nil, and errors of this
+// package, unchanged.
 func FromError(err error) error {
 	var known *Error
 	switch {
@@ -176,7 +178,7 @@ func FromError(err error) error {
 	return e
 }
 
-// timeout makes a MessageTimeoutError. One that the client makes itself has the server's reason.
+// timeout makes a MessageTimeoutError. Those that the client makes itself get the server's reason.
 func timeout(e *Error) error {
 	if e.Reason == "" {
 		e.Reason = reasonTimeout

@@ -13,24 +13,24 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// positionHeader carries the position after which a stream begins.
+// positionHeader contains the position after which a stream begins.
 const positionHeader = "openintent-position"
 
-// remembered is how many message ids a follower keeps, to recognize repetitions. Only messages from before the cursor can come
-// again: the open requests of a role that the agent has taken. The positions of all others rise.
+// remembered is how many message ids a follower keeps, to recognize repetitions. Only messages from before the cursor
+// can arrive again: the open requests to a role that the agent has taken. The positions of all other messages rise.
 const remembered = 4096
 
-// FollowOptions say what to follow; the zero value is everything from now on.
+// FollowOptions select what to follow; the zero value means everything from now on.
 type FollowOptions struct {
-	// After goes on after a Message.Position; nil: from now on.
+	// After starts after a Message.Position; nil means from now on.
 	After *int64
 	// WithoutOwn leaves out the client's own messages.
 	WithoutOwn bool
 }
 
-// Messages yields the channel's messages from now on, or after a position, until the channel is closed and it has yielded
-// everything. It resumes by itself after a lost connection, and yields no message twice. It yields any other failure and
-// ends.
+// Messages yields the channel's messages from now on, or after a position, until the channel is closed and it has
+// yielded everything. It resumes by itself after a lost connection, and yields no message twice. It yields any other
+// failure, and then ends.
 func (c *Channel) Messages(ctx context.Context, options FollowOptions) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		following, err := c.Follow(ctx, options)
@@ -47,7 +47,7 @@ func (c *Channel) Messages(ctx context.Context, options FollowOptions) iter.Seq2
 	}
 }
 
-// Following follows a channel.
+// Following is a followed channel.
 type Following struct {
 	client  *Client
 	channel string
@@ -61,13 +61,14 @@ type Following struct {
 	waits    *waits
 }
 
-// errNoBeginning is the error for a server that is not one of ours.
-var errNoBeginning = &Error{Code: "INTERNAL", Message: "The server accepted a stream without saying where it begins."}
+// errNoBeginning is the error for a server that accepts a stream without its position, which no OpenIntent server
+// does.
+var errNoBeginning = &Error{Code: "INTERNAL", Message: "The server accepted a stream without giving the position where it begins."}
 
 type stream = grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
 
-// Follow begins to follow the channel and returns once the server has accepted: Messages yields what is sent from then on.
-// Close ends it.
+// Follow begins to follow the channel and returns once the server has accepted: Messages yields everything that is
+// sent after that. Close ends it.
 func (c *Channel) Follow(ctx context.Context, options FollowOptions) (*Following, error) {
 	f := &Following{client: c.client, channel: c.ID, seen: newRecent(remembered), waits: newWaits(), position: -1}
 	f.ctx, f.cancel = context.WithCancel(ctx)
@@ -84,13 +85,13 @@ func (c *Channel) Follow(ctx context.Context, options FollowOptions) (*Following
 	return f, nil
 }
 
-// Position is the place up to which it has yielded everything; FollowOptions.After takes it.
+// Position returns the position up to which everything was yielded; FollowOptions.After takes it.
 func (f *Following) Position() int64 { return f.position }
 
 // Close ends the following.
 func (f *Following) Close() { f.cancel() }
 
-// Messages yields the messages as they come. Only one goroutine may use it; it can leave it and come back.
+// Messages yields the messages as they arrive. Only one goroutine may use it; it can leave the loop and come back.
 func (f *Following) Messages() iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		for {
@@ -102,7 +103,7 @@ func (f *Following) Messages() iter.Seq2[*Message, error] {
 	}
 }
 
-// connect opens the stream after the position, as often as it takes.
+// connect opens the stream after the position, with as many attempts as necessary.
 func (f *Following) connect() error {
 	for {
 		err := f.open()
@@ -153,7 +154,7 @@ func (f *Following) open() error {
 	return nil
 }
 
-// beginningOf returns the position after which a stream begins; false when the server refused it.
+// beginningOf returns the position after which a stream begins; false when the server refused the stream.
 func beginningOf(header metadata.MD) (int64, bool) {
 	for _, value := range header.Get(positionHeader) {
 		if position, err := strconv.ParseInt(value, 10, 64); err == nil {
@@ -187,7 +188,8 @@ func (f *Following) next() (*Message, error) {
 	}
 }
 
-// take moves the cursor and returns the delivery's message; nil when there is none, or it was yielded before, or is left out.
+// take moves the cursor and returns the delivery's message. It returns nil when the delivery has no message, or when
+// the message was already yielded or must be left out.
 func (f *Following) take(delivery *openintentv1.SubscribeResponse) *Message {
 	repeated := !delivery.GetBackfill() && !delivery.GetCaughtUp() && delivery.GetPosition() <= f.position
 	f.position = max(f.position, delivery.GetPosition())
@@ -201,7 +203,7 @@ func (f *Following) take(delivery *openintentv1.SubscribeResponse) *Message {
 	return message
 }
 
-// recent is a bounded memory of ids; the oldest are forgotten.
+// recent is a bounded set of ids; it forgets the oldest ones.
 type recent struct {
 	known map[string]struct{}
 	ring  []string
@@ -217,7 +219,7 @@ func (r *recent) has(id string) bool {
 	return known
 }
 
-// add remembers an id; it returns false when the id was known.
+// add adds an id; it returns false when the id was already known.
 func (r *recent) add(id string) bool {
 	if r.has(id) {
 		return false

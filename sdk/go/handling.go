@@ -11,12 +11,12 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// longestFailure is how much of a failure's text is sent.
+// longestFailure is how many bytes of a failure's text are sent.
 const longestFailure = 8 << 10
 
-// dispatch hands messages to their handlers in the order they came, as many at once as the agent handles. Whenever this process
-// becomes the one that receives, the unanswered requests in the inbox come first, since they are older, and then what the stream
-// brings. It returns when the context ends or receiving failed.
+// dispatch hands messages to their handlers in the order of arrival, as many simultaneously as the agent handles.
+// Whenever this process becomes the one that receives, the unanswered requests in the inbox come first, because they
+// are older, and then the messages of the stream. It returns when the context ends or receiving failed.
 func (r *receiver) dispatch(ctx context.Context) error {
 	for {
 		select {
@@ -39,8 +39,8 @@ func (r *receiver) beginWork(ctx context.Context, this *job) error {
 	return r.start(ctx, this)
 }
 
-// dispatchInbox handles the requests that wait for an answer from the agent; the subscription may not have them. It leaves out
-// those that the agent has read: they were handled before, without an answer.
+// dispatchInbox handles the requests that wait for an answer from the agent, because the subscription may not have
+// them. It leaves out the requests that the agent has read: they were handled before, without an answer.
 func (r *receiver) dispatchInbox(ctx context.Context) error {
 	request := &openintentv1.GetInboxRequest{AgentId: r.agent.options.ID}
 	for {
@@ -68,7 +68,7 @@ func (r *receiver) dispatchInbox(ctx context.Context) error {
 	}
 }
 
-// start waits for a free place and begins to handle a message there. It returns when the first handler is about to be
+// start waits for a free place and begins to handle a message there. It returns just before the first handler is
 // called, so that messages start in order.
 func (r *receiver) start(ctx context.Context, this *job) error {
 	select {
@@ -113,7 +113,8 @@ func (r *receiver) handle(message *Message) bool {
 	return r.answer(ctx, message, Reply{Payload: answer})
 }
 
-// call calls all handlers of a message and returns the first result that is not nil or the first failure, whichever came first.
+// call calls all handlers of a message. It returns the first result that is not nil or the first failure, whichever
+// came first.
 func (r *receiver) call(ctx context.Context, message *Message) (answer any, failure error) {
 	message.further = new(atomic.Int64)
 	for _, handle := range r.agent.matching(message.ChannelName) {
@@ -146,7 +147,7 @@ func protected(ctx context.Context, handle Handler, message *Message) (answer an
 	return handle(ctx, message)
 }
 
-// isNil tells whether a result is nothing: nil, or a nil map or pointer.
+// isNil reports whether a result is empty: nil, or a nil map or pointer.
 func isNil(result any) bool {
 	value := reflect.ValueOf(result)
 	switch value.Kind() {
@@ -158,8 +159,8 @@ func isNil(result any) bool {
 	return false
 }
 
-// noteRead marks a request as read that the handlers did not answer, so that the agent does not find it in the inbox and handle
-// it again. A request without a handler is left to a later life of the agent.
+// noteRead marks a request as read that the handlers did not answer, so that the agent does not find it in the inbox
+// and handle it again. A request without a handler stays unread, so that a later run of the agent may handle it.
 func (r *receiver) noteRead(ctx context.Context, message *Message) bool {
 	if len(r.agent.matching(message.ChannelName)) == 0 {
 		return true
@@ -174,8 +175,8 @@ func (r *receiver) noteRead(ctx context.Context, message *Message) bool {
 	return true
 }
 
-// answer sends a reply under a key that belongs to the message, so that a repetition after a crash answers once. A reply that
-// cannot be sent as it is becomes a failure.
+// answer sends a reply under a key that is derived from the message, so that repeating it after a crash answers only
+// once. A reply that cannot be sent as it is becomes a failure.
 func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bool {
 	reply.IdempotencyKey = message.replyKey()
 	err := r.reply(ctx, message, reply)
@@ -194,7 +195,7 @@ func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bo
 	return true
 }
 
-// reply keeps trying for as long as the agent lives: the question's own time decides when it is too late.
+// reply retries for as long as the agent lives: the question's own timeout decides when it is too late.
 func (r *receiver) reply(ctx context.Context, message *Message, reply Reply) error {
 	for {
 		_, err := r.client.ReplyTo(ctx, message.ChannelID, message.ID, reply)
@@ -204,7 +205,7 @@ func (r *receiver) reply(ctx context.Context, message *Message, reply Reply) err
 	}
 }
 
-// failureOf is the response of a handler that failed.
+// failureOf returns the response of a handler that failed.
 func failureOf(err error) Reply {
 	text := strings.ToValidUTF8(textOf(err), "\uFFFD")
 	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
@@ -217,7 +218,8 @@ func failureOf(err error) Reply {
 	}
 }
 
-// textOf is an error's text. An error that panics when it is asked, as a nil pointer may, must not end the agent's program.
+// textOf returns an error's text. An error may panic when its text is requested, as a nil pointer may; that must not
+// end the agent's program.
 func textOf(err error) (text string) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -227,7 +229,8 @@ func textOf(err error) (text string) {
 	return err.Error()
 }
 
-// kindOf names an error's type without its package; the unexported ones of the standard library are an "Error".
+// kindOf returns the name of an error's type without its package; unexported types of the standard library become
+// "Error".
 func kindOf(err error) string {
 	kind := fmt.Sprintf("%T", err)
 	kind = kind[strings.LastIndexByte(kind, '.')+1:]

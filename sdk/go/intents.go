@@ -9,10 +9,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// IntentStatus is how far an intent has come.
+// IntentStatus is the progress of an intent.
 type IntentStatus string
 
-// The statuses of intents.
+// These are the statuses of intents.
 const (
 	IntentDraft                  IntentStatus = "draft"
 	IntentActive                 IntentStatus = "active"
@@ -31,10 +31,10 @@ var intentStatuses = wordsOf(map[openintentv1.IntentStatus]IntentStatus{
 	openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT: IntentSuspendedAwaitingInput,
 })
 
-// AccessPolicy is what agents may do when no entry of an intent's access control list names them.
+// AccessPolicy decides what agents may do when no entry of an intent's access control list names them.
 type AccessPolicy string
 
-// The policies.
+// These are the policies.
 const (
 	// AccessOpen lets them read.
 	AccessOpen AccessPolicy = "open"
@@ -47,7 +47,7 @@ var accessPolicies = wordsOf(map[openintentv1.AccessPolicy]AccessPolicy{
 	openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED: AccessClosed,
 })
 
-// Intent is what agents work on together; channels belong to one.
+// Intent is what agents work on together; every channel belongs to an intent.
 type Intent struct {
 	ID          string
 	Title       string
@@ -65,8 +65,8 @@ type IntentOptions struct {
 	State       map[string]any
 	// Status is IntentDraft when it is empty.
 	Status IntentStatus
-	// DefaultPolicy gives the intent an access control list from its first moment on. When it is empty, the intent has no
-	// list, and the server's setting decides what everyone may do.
+	// DefaultPolicy creates the intent with an access control list. When it is empty, the intent has no list, and the
+	// server's setting decides what everyone may do.
 	DefaultPolicy AccessPolicy
 }
 
@@ -77,8 +77,8 @@ func intentOf(i *openintentv1.Intent) *Intent {
 	}
 }
 
-// CreateIntent creates an intent. It waits for a connection, but it is not repeated when its answer is lost, since that could
-// create a second one.
+// CreateIntent creates an intent. It waits for a connection, but it does not retry when its answer is lost, because
+// that could create a second intent.
 func (c *Client) CreateIntent(ctx context.Context, options IntentOptions) (*Intent, error) {
 	state, err := encode(options.State)
 	if err != nil {
@@ -107,8 +107,8 @@ func (c *Client) GetIntent(ctx context.Context, intentID string) (*Intent, error
 	return intentOf(intent), nil
 }
 
-// SetIntentStatus moves an intent along its lifecycle, whatever its version. It returns ErrInvalidArgument when the intent cannot
-// go from its status to that one.
+// SetIntentStatus changes an intent's status, whatever its version. It returns ErrInvalidArgument when the intent
+// cannot change from its current status to the new one.
 func (c *Client) SetIntentStatus(ctx context.Context, intentID string, status IntentStatus) (*Intent, error) {
 	number := intentStatuses.number(status)
 	if number == nil {
@@ -129,7 +129,7 @@ func (c *Client) SetIntentStatus(ctx context.Context, intentID string, status In
 		if err == nil {
 			return intentOf(changed), nil
 		}
-		if attempts > 1 { // an attempt whose answer was lost may have done it
+		if attempts > 1 { // an attempt whose answer was lost may have changed the status
 			if current, err := c.GetIntent(ctx, intentID); err != nil || current.Status == status {
 				return current, err
 			}

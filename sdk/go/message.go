@@ -12,10 +12,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// MessageType is what a message is for.
+// MessageType is the purpose of a message.
 type MessageType string
 
-// The types of messages.
+// These are the types of messages.
 const (
 	Request   MessageType = "request"
 	Response  MessageType = "response"
@@ -30,10 +30,10 @@ var messageTypes = wordsOf(map[openintentv1.MessageType]MessageType{
 	openintentv1.MessageType_MESSAGE_TYPE_BROADCAST: Broadcast,
 })
 
-// MessageStatus is how far a message has come.
+// MessageStatus is whether a message is delivered, read or expired.
 type MessageStatus string
 
-// The statuses of messages.
+// These are the statuses of messages.
 const (
 	Delivered MessageStatus = "delivered"
 	Read      MessageStatus = "read"
@@ -64,33 +64,34 @@ type Message struct {
 	Metadata      map[string]any
 	Status        MessageStatus
 	CreatedAt     time.Time
-	// ExpiresAt and ReadAt are zero when there is no such time.
+	// ExpiresAt and ReadAt are zero when the message does not expire, or has not been read.
 	ExpiresAt time.Time
 	ReadAt    time.Time
 
-	// IntentID and ChannelName are known for messages that were followed or received. So is Position, the place in the
-	// intent's log, except for a question from the inbox. Attempt counts the deliveries to an agent, from 1.
+	// IntentID and ChannelName are set for messages that were followed or received. So is Position, the position in
+	// the intent's log, except for a question from the inbox. Attempt counts the deliveries to an agent, from 1.
 	IntentID    string
 	ChannelName string
 	Position    int64
 	Attempt     int
 
 	client *Client
-	// further counts the answers that handlers sent by Reply; nil for a message that no agent received.
+	// further counts the answers that handlers sent with Reply; nil for a message that no agent received.
 	further *atomic.Int64
 }
 
 // Decode fills a value with the payload, as encoding/json does.
 func (m *Message) Decode(into any) error { return decode(m.Payload, into) }
 
-// IsError tells whether the message is the response of a handler that failed.
+// IsError reports whether the message is the response of a handler that failed.
 func (m *Message) IsError() bool {
 	marked, _ := m.Metadata[failureMark].(bool)
 	return marked && m.MessageType == Response
 }
 
-// Reply answers the message, which must be a request. In a handler it sends an early or further answer, and the same one when
-// the message is handled again after a crash. It returns nil when another answer was stored in its place before the crash.
+// Reply answers the message, which must be a request. In a handler it sends an early or an additional answer; when
+// the message is handled again after a crash, it sends the same answer. It returns nil when another answer was stored
+// in its place before the crash.
 func (m *Message) Reply(ctx context.Context, payload any) (*Message, error) {
 	reply := Reply{Payload: payload}
 	if m.further != nil {
@@ -103,10 +104,10 @@ func (m *Message) Reply(ctx context.Context, payload any) (*Message, error) {
 	return answer, err
 }
 
-// replyKey is the idempotency key of the answer of an agent's handlers.
+// replyKey returns the idempotency key of the answer by an agent's handlers.
 func (m *Message) replyKey() string { return "sdk-reply-" + m.ID }
 
-// remoteError is the failure that the message carries.
+// remoteError returns the failure that the message carries.
 func (m *Message) remoteError() *RemoteError {
 	failure, _ := m.Payload["error"].(map[string]any)
 	kind, _ := failure["type"].(string)
@@ -132,7 +133,7 @@ func (c *Client) messages(list []*openintentv1.Message) []*Message {
 	return messages
 }
 
-// timeOf returns the zero time for no time.
+// timeOf returns the zero time for nil.
 func timeOf(stamp *timestamppb.Timestamp) time.Time {
 	if stamp == nil {
 		return time.Time{}
@@ -140,7 +141,7 @@ func timeOf(stamp *timestamppb.Timestamp) time.Time {
 	return stamp.AsTime()
 }
 
-// stampOf returns no time for the zero time.
+// stampOf returns nil for the zero time.
 func stampOf(at time.Time) *timestamppb.Timestamp {
 	if at.IsZero() {
 		return nil
@@ -148,7 +149,7 @@ func stampOf(at time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(at)
 }
 
-// words translate between the wire's enum and the protocol's words.
+// words translates between the wire's enum and the protocol's words.
 type words[E ~int32, W ~string] struct {
 	byNumber map[E]W
 	byWord   map[W]E
@@ -164,7 +165,7 @@ func wordsOf[E ~int32, W ~string](byNumber map[E]W) words[E, W] {
 
 func (w words[E, W]) word(number E) W { return w.byNumber[number] }
 
-// number returns nothing for the empty word. A word that is unknown here becomes a number that the server refuses by name.
+// number returns nil for the empty word. An unknown word becomes a number that the server refuses, naming the field.
 func (w words[E, W]) number(word W) *E {
 	if word == "" {
 		return nil

@@ -21,7 +21,7 @@ type Draft struct {
 	// CorrelationID is the id of the request that a response answers.
 	CorrelationID string
 	Metadata      map[string]any
-	// ExpiresAt is when the message expires; zero: never.
+	// ExpiresAt is when the message expires; zero means never.
 	ExpiresAt time.Time
 	// Sender names another agent as the sender, which only the operator may do.
 	Sender string
@@ -39,11 +39,11 @@ type Reply struct {
 	IdempotencyKey string
 }
 
-// Selection says which messages to list; its zero value lists the newest.
+// Selection selects the messages to list; its zero value lists the newest.
 type Selection struct {
-	// Since lists those after this message's id, or after an RFC 3339 time.
+	// Since lists the messages after this message's id, or after an RFC 3339 time.
 	Since string
-	// To lists those that have this agent as a recipient.
+	// To lists the messages that have this agent as a recipient.
 	To string
 	// Limit is 1 to 1,000; 1,000 when it is 0.
 	Limit         int
@@ -94,7 +94,7 @@ func (c *Client) ReplyTo(ctx context.Context, channelID, messageID string, reply
 	return c.message(sent), nil
 }
 
-// ListMessages returns one page of messages in the order they were sent.
+// ListMessages returns one page of messages in the order in which they were sent.
 func (c *Client) ListMessages(ctx context.Context, channelID string, selection Selection) ([]*Message, error) {
 	request := &openintentv1.ListMessagesRequest{
 		ChannelId: channelID, Since: optional(selection.Since), To: optional(selection.To),
@@ -146,7 +146,7 @@ func encodeBoth(payload any, metadata map[string]any) (encoded, facts *structpb.
 	return encoded, facts, err
 }
 
-// keyOf makes an idempotency key when none was given.
+// keyOf returns the given idempotency key, or makes one.
 func keyOf(key string) *string {
 	if key == "" {
 		key = "sdk-" + rand.Text()

@@ -10,31 +10,31 @@ import (
 const (
 	defaultServer        = "127.0.0.1:50051"
 	defaultRetryPatience = 30 * time.Second
-	// DefaultTimeout is how long a question waits for its answer when it does not say.
+	// DefaultTimeout is how long a question without a timeout waits for its answer.
 	DefaultTimeout = 30 * time.Second
 )
 
-// Options say where the server is and who calls. The zero value takes everything from the environment.
+// Options name the server and the caller. The zero value takes everything from the environment.
 type Options struct {
-	// Server is the server's gRPC address, host:port; "https://host:port" connects with TLS, "http://host:port" without.
-	// When it is empty, OPENINTENT_SERVER counts, and without that 127.0.0.1:50051.
+	// Server is the server's gRPC address, host:port; "https://host:port" connects with TLS, "http://host:port"
+	// without. When it is empty, OPENINTENT_SERVER is used or, without that, 127.0.0.1:50051.
 	Server string
 	// APIKey is the caller's key; OPENINTENT_API_KEY when it is empty.
 	APIKey string
-	// AgentID is the agent that the client acts as. When it is empty, OPENINTENT_AGENT_ID counts, and without that the key's
-	// own agent, or the operator.
+	// AgentID is the agent that the client acts as. When it is empty, OPENINTENT_AGENT_ID is used. Without either,
+	// the client acts as the key's own agent or as the operator.
 	AgentID string
-	// TLS connects with this configuration. Without it, OPENINTENT_TLS=1 or an https:// server connect with the
-	// system's certificates, and everything else connects in the clear.
+	// TLS connects with this configuration. When it is nil, OPENINTENT_TLS=1 or an https:// server connects with TLS
+	// and the system's certificates, and everything else connects without TLS.
 	TLS *tls.Config
-	// RetryPatience is how long a call whose context has no deadline is repeated while the server is unavailable; 30
+	// RetryPatience is how long a call whose context has no deadline is retried while the server is unavailable; 30
 	// seconds when it is 0.
 	RetryPatience time.Duration
-	// Tracer connects asks to the program's traces; nil traces nothing.
+	// Tracer connects asks to the program's traces; nil means no tracing.
 	Tracer Tracer
 }
 
-// completed fills in what is missing from the environment and the defaults.
+// completed fills empty options from the environment and the defaults.
 func (o Options) completed() Options {
 	o.Server = firstOf(o.Server, os.Getenv("OPENINTENT_SERVER"), defaultServer)
 	o.APIKey = firstOf(o.APIKey, os.Getenv("OPENINTENT_API_KEY"))

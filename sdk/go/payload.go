@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// greatestInteger is the greatest integer that a double holds exactly together with its neighbours.
+// greatestInteger is the greatest integer n for which a double represents n and its neighbours exactly.
 const greatestInteger = 1<<53 - 1
 
-// encode makes a payload from a value that encoding/json writes as an object. A nil payload is the empty object.
+// encode makes a payload from a value that encoding/json writes as an object. A nil payload becomes the empty object.
 func encode(value any) (*structpb.Struct, error) {
 	if value == nil {
 		return &structpb.Struct{}, nil

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// defaultHeartbeat is how often an agent says that it lives when the server names no interval.
+	// defaultHeartbeat is the interval between an agent's heartbeats when the server names none.
 	defaultHeartbeat = 30 * time.Second
 	// farewellPatience bounds the time for the last calls of an agent that leaves.
 	farewellPatience = 2 * time.Second
 )
 
-// register tells the server about the agent, and returns the interval of its heartbeats.
+// register registers the agent with the server, and returns the interval of its heartbeats.
 func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 	options := r.agent.options
 	registered, err := persistently(ctx, r, func(ctx context.Context) (*openintentv1.Agent, error) {
@@ -31,8 +31,9 @@ func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 	return defaultHeartbeat, err
 }
 
-// heartbeats tells the server that the agent lives, until the context ends. When the server has given the agent up, it registers
-// it again. It also does so when the agent is still draining, because the process that this one took over from said so.
+// heartbeats sends heartbeats until the context ends. When the server has declared the agent dead, it registers the
+// agent again. It also does so when the agent is still draining, because the process from which this one took over
+// has reported that.
 func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 	for pause(ctx, interval) == nil {
 		tookOver := r.tookOver.Swap(false)
@@ -44,12 +45,12 @@ func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 			r.tookOver.Store(true)
 		}
 		if err != nil && ctx.Err() == nil {
-			r.log.Warn("an agent could not tell the server that it lives", "agent", r.agent.options.ID, "error", err)
+			r.log.Warn("an agent could not send its heartbeat", "agent", r.agent.options.ID, "error", err)
 		}
 	}
 }
 
-// heartbeat reports one status and returns the one that the server has.
+// heartbeat reports one status and returns the status that the server has.
 func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatus) (openintentv1.AgentStatus, error) {
 	beat, err := repeated(ctx, r.client, func(ctx context.Context) (*openintentv1.HeartbeatResponse, error) {
 		return r.client.raw.Agents.Heartbeat(ctx, &openintentv1.HeartbeatRequest{AgentId: r.agent.options.ID, Status: &status})
@@ -62,7 +63,7 @@ func (r *receiver) sayFarewell(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewellPatience)
 	defer cancel()
 	if _, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_DRAINING); err != nil {
-		r.log.Warn("an agent could not tell the server that it leaves", "agent", r.agent.options.ID, "error", err)
+		r.log.Warn("an agent could not report that it is draining", "agent", r.agent.options.ID, "error", err)
 	}
 }
 

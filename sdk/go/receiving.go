@@ -14,26 +14,27 @@ import (
 )
 
 const (
-	// subscriptionName is the agent's durable subscription, the same in the SDKs of all languages.
+	// subscriptionName is the name of the agent's durable subscription, the same in the SDKs of all languages.
 	subscriptionName = "sdk"
 	// acknowledgeSeconds and maxAttempts allow for slow handlers. After a crash, a new stream begins with everything
-	// unacknowledged, so nobody need wait for that time.
+	// unacknowledged, so nobody has to wait for that time.
 	acknowledgeSeconds = 3600
 	maxAttempts        = 20
 	// leastOutstanding and mostOutstanding bound how many messages are received ahead of the handlers.
 	leastOutstanding = 100
 	mostOutstanding  = 1000
-	// handledMemory is how many handled messages are remembered, so that their repetitions are left out.
+	// handledMemory is how many handled messages are remembered, so that repetitions are left out.
 	handledMemory = 10_000
 )
 
-// receiver is one run of an agent: a stream of deliveries, the handlers at work, and the acknowledgement of finished deliveries.
+// receiver is one run of an agent: a stream of deliveries, the running handlers, and the acknowledgement of finished
+// deliveries.
 type receiver struct {
 	agent  *Agent
 	client *Client
 	log    *slog.Logger
 
-	// life ends after the handlers: streams, answers and acknowledgements go on while the agent drains.
+	// life ends after the handlers do: streams, answers and acknowledgements continue while the agent drains.
 	life   context.Context
 	end    context.CancelFunc
 	failed chan error
@@ -56,7 +57,7 @@ type job struct {
 	numbers []int64
 }
 
-// takeOver marks the place among the jobs where this process became the one that receives for the agent.
+// takeOver marks, among the jobs, the moment when this process became the one that receives for the agent.
 var takeOver = new(job)
 
 func newReceiver(a *Agent) *receiver {
@@ -68,7 +69,7 @@ func newReceiver(a *Agent) *receiver {
 	}
 }
 
-// run receives until the context ends or something fails for good, and then leaves.
+// run receives until the context ends or something fails permanently, and then leaves.
 func (r *receiver) run(ctx context.Context) error {
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	var helping sync.WaitGroup
@@ -100,7 +101,7 @@ func (r *receiver) run(ctx context.Context) error {
 	return ended(ctx, err)
 }
 
-// ended drops the error when the context has ended: that is how an agent is stopped.
+// ended returns nil when the context has ended, because that is how an agent is stopped, and the error otherwise.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -108,7 +109,8 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// persistently makes a call as often as it takes. Only the context's end, or a failure that another attempt cannot mend, ends it.
+// persistently makes a call with as many attempts as necessary. Only the context's end, or a failure that a retry
+// cannot fix, ends it.
 func persistently[T any](ctx context.Context, r *receiver, call func(context.Context) (T, error)) (T, error) {
 	for waits := newWaits(); ; {
 		result, err := call(ctx)
@@ -120,22 +122,22 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 			return result, err
 		}
 		wait := waits.next(err)
-		r.log.Warn("an agent is refused and tries again", "agent", r.agent.options.ID, "error", err, "after", wait)
+		r.log.Warn("an agent was refused and tries again", "agent", r.agent.options.ID, "error", err, "after", wait)
 		if err := pause(ctx, wait); err != nil {
 			return result, err
 		}
 	}
 }
 
-// final tells whether no other attempt can mend an error.
+// final reports whether no retry can fix an error.
 func final(err error) bool {
 	return errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied) || errors.Is(err, ErrInvalidArgument)
 }
 
 type deliveries = grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery]
 
-// connect opens the stream of the subscription, and creates the subscription if it must. The context bounds only the attempts:
-// the stream goes on for as long as the receiver lives.
+// connect opens the stream of the subscription, and creates the subscription if necessary. The context bounds only
+// the attempts: the stream continues for as long as the receiver lives.
 func (r *receiver) connect(ctx context.Context) (deliveries, error) {
 	return persistently(ctx, r, func(ctx context.Context) (deliveries, error) {
 		if r.subscriptionID() == "" {
@@ -147,7 +149,7 @@ func (r *receiver) connect(ctx context.Context) (deliveries, error) {
 		}
 		stream, err := r.open(ctx)
 		if err = FromError(err); errors.Is(err, ErrNotFound) || errors.Is(err, ErrFailedPrecondition) {
-			r.subscription.Store("") // it is gone, or ended with the agent's deregistration
+			r.subscription.Store("") // the subscription is gone, or ended with the agent's deregistration
 		}
 		return stream, err
 	})
@@ -158,8 +160,8 @@ func (r *receiver) subscriptionID() string {
 	return id
 }
 
-// outstanding is how many deliveries may be unacknowledged: those being handled, and more that wait for a place or for their
-// acknowledgement.
+// outstanding returns how many deliveries may be unacknowledged: those being handled, and more that wait for a place
+// or for their acknowledgement.
 func (r *receiver) outstanding() int32 {
 	return int32(min(max(4*r.agent.options.Concurrency, leastOutstanding), mostOutstanding))
 }
@@ -201,7 +203,8 @@ func accepted(stream deliveries) error {
 	return errNoBeginning
 }
 
-// subscribe finds the agent's subscription or creates it. One that ended with an earlier life of the agent is replaced.
+// subscribe finds the agent's subscription or creates it. It replaces a subscription that ended with an earlier life
+// of the agent.
 func (r *receiver) subscribe(ctx context.Context) (string, error) {
 	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
 	made, err := r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
@@ -240,7 +243,7 @@ func (r *receiver) subscribe(ctx context.Context) (string, error) {
 	return "", &Error{Code: "ABORTED", Message: "The agent's subscription has ended and is created again."}
 }
 
-// receive takes what the stream brings, and reopens it when it is lost, until the receiver's life ends.
+// receive takes the deliveries of the stream, and reopens a lost stream, until the receiver's life ends.
 func (r *receiver) receive(stream deliveries) {
 	for waits := newWaits(); ; {
 		delivery, err := stream.Recv()
@@ -269,8 +272,8 @@ func (r *receiver) receive(stream deliveries) {
 	}
 }
 
-// take hands a delivery to the handlers, unless it is not for them or is a repetition. The number 0 says that this process now
-// handles what follows, and the inbox.
+// take hands a delivery to the handlers, unless it is not for them or is a repetition. The number 0 means that this
+// process now handles the following deliveries, and the inbox.
 func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 	if delivery.GetStandingBy() {
 		return
@@ -301,8 +304,8 @@ func (r *receiver) enqueue(this *job) {
 	}
 }
 
-// begin makes a job of a message, with the number of its delivery or 0. It returns nil when the message is being handled, or has
-// been.
+// begin makes a job from a message, with the number of its delivery or 0. It returns nil when the message is being
+// handled, or has been.
 func (r *receiver) begin(message *Message, number int64) *job {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -325,7 +328,8 @@ func (r *receiver) begin(message *Message, number int64) *job {
 	return this
 }
 
-// finish acknowledges a job. It forgets a job that was not done, so that the message is handled when it comes again.
+// finish acknowledges a job. It forgets a job that was not done, so that the message is handled when it arrives
+// again.
 func (r *receiver) finish(this *job, done bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -339,7 +343,7 @@ func (r *receiver) finish(this *job, done bool) {
 	}
 }
 
-// leave waits for the handlers at work, and for their answers and acknowledgements to be sent.
+// leave waits for the running handlers, and until their answers and acknowledgements are sent.
 func (r *receiver) leave() {
 	if !r.agent.options.WithoutRegistering {
 		r.working.Go(func() { r.sayFarewell(r.life) })

@@ -13,12 +13,13 @@ const (
 	longestWait = 5 * time.Second
 )
 
-// waits are the pauses between attempts: 100 ms doubling to 5 s, each between half and the whole of that, and never less
-// than the server asked for.
+// waits produces the pauses between attempts: 100 ms doubling to 5 s, each randomly between half and the whole of
+// that, and never less than the server asked for.
 type waits struct{ growing *backoff.ExponentialBackOff }
 
 func newWaits() *waits {
-	// The library draws between (1 - f) and (1 + f) of an interval; with a third of 3/4 that is half to the whole.
+	// The library draws between (1 - f) and (1 + f) of an interval; with f = 1/3, applied to 3/4 of the pause, that
+	// is half to the whole.
 	return &waits{&backoff.ExponentialBackOff{
 		InitialInterval: firstWait * 3 / 4, Multiplier: 2, MaxInterval: longestWait * 3 / 4, RandomizationFactor: 1.0 / 3,
 	}}
@@ -34,10 +35,10 @@ func (w *waits) next(err error) time.Duration {
 	return wait
 }
 
-// again goes back to the short waits, after a success.
+// again returns to short waits, after a success.
 func (w *waits) again() { w.growing.Reset() }
 
-// retryable tells whether a call that may be repeated is worth repeating after an error.
+// retryable reports whether retrying a repeatable call makes sense after an error.
 func retryable(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -63,7 +64,7 @@ func pause(ctx context.Context, wait time.Duration) error {
 func repeated[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
 	patience := time.Now().Add(c.options.RetryPatience)
 	_, bounded := ctx.Deadline()
-	if !bounded { // an attempt that gets no answer at all is bounded too
+	if !bounded { // this also bounds an attempt that gets no answer at all
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, patience)
 		defer cancel()
@@ -95,7 +96,7 @@ func repeated[T any](ctx context.Context, c *Client, call func(context.Context) 
 	}
 }
 
-// bounded gives a context without a deadline the client's patience as one.
+// bounded returns a context with a deadline: a context without one gets the client's patience as its deadline.
 func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)

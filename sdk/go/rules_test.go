@@ -96,7 +96,7 @@ func TestARemoteErrorTellsWhatFailed(t *testing.T) {
 	require.Equal(t, "UNKNOWN", e.Code)
 	require.Equal(t, "q", e.MessageID())
 
-	// The mark alone is enough, and only on a response.
+	// The mark alone is enough, but only on a response.
 	response.Payload = map[string]any{"error": "text"}
 	require.Empty(t, response.remoteError().Message)
 	response.MessageType = Notify
@@ -184,7 +184,7 @@ func TestACallIsRepeatedUntilItSucceedsOrIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// unanswering is a server on which no answer can come any more.
+// unanswering is a server on which no answer can arrive any more.
 type unanswering struct {
 	openintentv1.MessageServiceClient
 	openintentv1.ChannelServiceClient
@@ -311,7 +311,7 @@ func TestAFailureIsSentWithItsNameAndText(t *testing.T) {
 	}
 	reply := failureOf(errors.New("bad \xff\x00"))
 	require.Equal(t, "bad \uFFFD\uFFFD", reply.Payload.(map[string]any)["error"].(map[string]any)["message"])
-	var none *tableError // as an error it is not nil, but it has nothing inside
+	var none *tableError // as an error it is not nil, but the pointer inside is
 	reply = failureOf(none)
 	require.Contains(t, reply.Payload.(map[string]any)["error"].(map[string]any)["message"], "nil pointer")
 }
@@ -358,7 +358,7 @@ func TestAnAgentOfAClosedClientEnds(t *testing.T) {
 	require.ErrorIs(t, agent.Run(t.Context()), context.Canceled)
 }
 
-// replied keeps the keys of replies, and refuses the second.
+// replied remembers the keys of replies, and refuses a second reply with the same key.
 type replied struct {
 	openintentv1.MessageServiceClient
 	t    *testing.T
@@ -383,7 +383,7 @@ func TestEarlyAndFurtherAnswersHaveKeysOfTheirOwn(t *testing.T) {
 		_, err := message.Reply(ctx, map[string]any{"n": 1})
 		require.NoError(t, err)
 		other, err := message.Reply(ctx, map[string]any{"n": 2})
-		require.NoError(t, err, "something else was answered in its place")
+		require.NoError(t, err, "another answer was stored in its place")
 		require.Nil(t, other)
 		return map[string]any{"n": 3}, nil
 	})
@@ -406,7 +406,7 @@ func TestARepetitionIsLeftOutAndAcknowledgedWithTheFirst(t *testing.T) {
 	require.Nil(t, r.begin(&Message{ID: "m"}, 8), "it has been handled")
 	require.Equal(t, []int64{8}, r.done.take())
 
-	// A message that was not handled comes again.
+	// A message that was not handled arrives again.
 	job = r.begin(&Message{ID: "n"}, 9)
 	r.finish(job, false)
 	require.NotNil(t, r.begin(&Message{ID: "n"}, 9))

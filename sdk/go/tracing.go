@@ -8,19 +8,19 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Tracer connects this package to the program's tracing. The README shows the few lines that make one with OpenTelemetry; this
-// package does not depend on it.
+// Tracer connects this package to the program's tracing. The README shows the few lines that implement it with
+// OpenTelemetry; this package does not depend on OpenTelemetry.
 type Tracer interface {
 	// Start begins a span of this name, one of openintent.ask, openintent.send, openintent.reply (of kind client) and
 	// openintent.handle (consumer), as a child of the context's span, or of traceparent's when that is not empty. The
 	// function that it returns ends the span, with an error or nil.
 	Start(ctx context.Context, name, traceparent string) (context.Context, func(error))
-	// Traceparent is the W3C form of the context's span, or "".
+	// Traceparent returns the W3C form of the context's span, or "".
 	Traceparent(ctx context.Context) string
 }
 
-// spanned begins a client span and puts it into the call and the message's metadata, so that the server's log, the copies of
-// audited messages and the other side's handler belong to the same trace.
+// spanned begins a client span and adds it to the call's and the message's metadata. So the server's log, the copies
+// of audited messages and the other side's handler belong to the same trace.
 func (c *Client) spanned(
 	ctx context.Context, name string, facts *structpb.Struct,
 ) (context.Context, *structpb.Struct, func(error)) {

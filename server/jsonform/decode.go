@@ -15,23 +15,23 @@ import (
 	"openintent/jsonvalue"
 )
 
-// Body is the path under which a violation of a body as a whole is reported.
+// Body is the path that a violation names when the body as a whole is wrong.
 const Body = "body"
 
-// mostViolations is how many violations one refusal names.
+// mostViolations is how many violations one refusal names at most.
 const mostViolations = 20
 
-// longestName is how many bytes of an unknown field's name a refusal repeats.
+// longestName is how many bytes of an unknown field's name a refusal repeats at most.
 const longestName = 64
 
-// Options say how strictly Decode reads.
+// Options control how strictly Decode reads.
 type Options struct {
-	// IgnoreUnknown passes over fields that the message does not have, as existing clients need it.
+	// IgnoreUnknown makes Decode skip fields that the message does not have, which existing clients need.
 	IgnoreUnknown bool
 }
 
-// Decode reads a JSON object into an empty message and returns what is wrong with it, field by field; nothing when all
-// is well. A message that was refused is of no use.
+// Decode reads a JSON object into an empty message and returns what is wrong with it, field by field; nothing when
+// everything is right. A message with violations must not be used.
 //
 // Null means unset, except in a google.protobuf.Value, where it is the value null.
 func Decode(text []byte, into proto.Message, options Options) []fault.Field {
@@ -54,7 +54,7 @@ func fromViolation(err error) fault.Field {
 	return fault.Field{Path: violation.Path, Description: violation.Reason}
 }
 
-// decoder reads text that has passed jsonvalue.Check, so it need not look out for malformed JSON.
+// decoder reads text that has passed jsonvalue.Check, so it need not check for malformed JSON.
 type decoder struct {
 	options    Options
 	violations []fault.Field
@@ -66,7 +66,7 @@ func (d *decoder) refuse(path, description string, args ...any) {
 	}
 }
 
-// message reads an object's members into a message; path is where the object stands, empty for the whole body.
+// message reads an object's members into a message; path is the path of the object, empty for the whole body.
 func (d *decoder) message(text []byte, into protoreflect.Message, path string) {
 	if kindOf(text) != object {
 		if path == "" {
@@ -120,13 +120,14 @@ func (d *decoder) elements(f *field, text []byte, into protoreflect.List, path s
 		value, problem := plainOf(f, element)
 		if problem != "" {
 			d.refuse(at(path, into.Len()), "%s", problem)
-			value = into.NewElement() // keeps the places of those that follow
+			value = into.NewElement() // keeps the indexes of the elements that follow
 		}
 		into.Append(value)
 	}
 }
 
-// plainOf reads one value of a field, or of a list's element, that is no ordinary message, and says what is wrong.
+// plainOf reads one value of a field, or of a list's element, that is not an ordinary message. It also returns what
+// is wrong with the value, or "".
 func plainOf(f *field, text []byte) (protoreflect.Value, string) {
 	switch f.descriptor.Kind() {
 	case protoreflect.MessageKind:
@@ -206,10 +207,10 @@ func timestampOf(text string) (protoreflect.Value, string) {
 	return protoreflect.ValueOfMessage(timestamppb.New(when).ProtoReflect()), ""
 }
 
-// is tells whether the field holds messages of that shape.
+// is reports whether the field holds messages of that shape.
 func (f *field) is(s shape) bool { return f.nested != nil && f.nested().shape == s }
 
-// kind is what sort of JSON value a text is.
+// kind is the sort of JSON value that a text is.
 type kind uint8
 
 const (
@@ -221,7 +222,7 @@ const (
 	object
 )
 
-// kindOf looks at the first byte of a value that was checked.
+// kindOf looks at the first byte of a value that was checked before.
 func kindOf(text []byte) kind {
 	for _, c := range text {
 		switch c {

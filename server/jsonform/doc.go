@@ -13,16 +13,16 @@
 //     shortest form, an integer if it is one;
 //   - google.protobuf.Struct and Value are plain JSON; nothing is escaped for HTML.
 //
-// Everything about a message type is worked out once, in a plan that is made at first use and kept.
+// Everything about a message type is computed once, in a plan that is made at first use and kept.
 //
-// # What holds
+// # Guarantees
 //
-// What Encode writes, jsonvalue.Check accepts and Decode reads back as the same message, down to microseconds. Two
-// encodings of equal messages are equal byte by byte.
+// jsonvalue.Check accepts everything that Encode writes, and Decode reads it back as the same message, down to
+// microseconds. Two encodings of equal messages are equal byte by byte.
 //
 // # What happens on failure
 //
-// Decode never fails halfway in silence: the whole text is checked first, and every bad field is named by its path
-// with one sentence on what would be right. Encode fails only on what no JSON can hold (NaN, text that is not UTF-8),
-// which intake lets nobody store.
+// Decode never stops halfway in silence. It checks the whole text first, and names every bad field by its path with
+// one sentence that says what would be right. Encode fails only on values that JSON cannot hold (NaN, text that is
+// not UTF-8); intake never lets these be stored.
 package jsonform

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// TimeLayout is the form of every time that the server writes; the time must be UTC.
+// TimeLayout is the form of every time that the server writes; the time must be in UTC.
 const TimeLayout = "2006-01-02T15:04:05.000000Z"
 
 var (
@@ -24,7 +24,7 @@ var (
 	errNotFinite = errors.New("jsonform: NaN or an infinity")
 )
 
-// Encode gives the JSON of a message or of a list of messages; a nil list is []. It gives nothing at all for
+// Encode returns the JSON of a message or of a list of messages; a nil list is []. It returns nothing for
 // google.protobuf.Empty, whose responses have no body.
 func Encode(value any) ([]byte, error) {
 	if message, ok := value.(proto.Message); ok {
@@ -47,7 +47,7 @@ func Encode(value any) ([]byte, error) {
 	return e.out, e.err
 }
 
-// Append writes the JSON of a message behind out.
+// Append appends the JSON of a message to out.
 func Append(out []byte, message proto.Message) ([]byte, error) {
 	if out == nil {
 		out = make([]byte, 0, 512)
@@ -57,7 +57,7 @@ func Append(out []byte, message proto.Message) ([]byte, error) {
 	return e.out, e.err
 }
 
-// AppendString writes a JSON string behind out. Only what JSON demands is escaped.
+// AppendString appends a JSON string to out. It escapes only what JSON requires.
 func AppendString(out []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	out = append(out, '"')
@@ -85,7 +85,7 @@ func AppendString(out []byte, text string) []byte {
 	return append(append(out, text[start:]...), '"')
 }
 
-// encoder writes JSON. The first error is kept; what is written after it is of no use.
+// encoder writes JSON. It keeps the first error; its output after that is useless.
 type encoder struct {
 	out []byte
 	err error
@@ -171,7 +171,7 @@ func (e *encoder) wellKnown(message proto.Message) {
 	}
 }
 
-// object writes a free-form object with its keys sorted, so that equal objects have equal text.
+// object writes a free-form object with sorted keys, so that equal objects have equal text.
 func (e *encoder) object(object *structpb.Struct) {
 	e.out = append(e.out, '{')
 	fields := object.GetFields()
@@ -227,8 +227,8 @@ func (e *encoder) text(text string) {
 	e.out = AppendString(e.out, text)
 }
 
-// double writes a number as ECMAScript does, but for integers beyond ±(2^53−1): they get an exponent, because intake
-// refuses them as integer literals and every answer must be good enough to be sent again.
+// double writes a number as ECMAScript does, with one exception: integers beyond ±(2^53−1) get an exponent. Intake
+// refuses them as integer literals, and clients must be able to send every answer back.
 func (e *encoder) double(number float64) {
 	const largestInteger = 1<<53 - 1
 	magnitude := math.Abs(number)
@@ -248,7 +248,7 @@ func (e *encoder) double(number float64) {
 	}
 }
 
-// separate writes the comma before every element but the first.
+// separate writes the comma before every element except the first.
 func (e *encoder) separate(index int) {
 	if index > 0 {
 		e.out = append(e.out, ',')

@@ -20,7 +20,7 @@ import (
 	"openintent/server/jsonform"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Each golden file holds one type's JSON: the empty message, then one with every field set.
 func TestGoldenBodies(t *testing.T) {
@@ -33,7 +33,7 @@ func TestGoldenBodies(t *testing.T) {
 			for _, message := range []proto.Message{messageType.New().Interface(), full.Interface()} {
 				text, err := jsonform.Encode(message)
 				require.NoError(t, err)
-				require.NoError(t, jsonvalue.Check(text, ""), "what is written must be good enough to be read")
+				require.NoError(t, jsonvalue.Check(text, ""), "Decode must be able to read what Encode writes")
 				got = append(append(got, text...), '\n')
 			}
 			path := filepath.Join("testdata", name+".json")

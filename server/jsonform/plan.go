@@ -14,7 +14,7 @@ type plan struct {
 	byName map[string]*field
 }
 
-// shape tells the well-known types, which have a JSON form of their own, from ordinary messages.
+// shape tells the well-known types, which have their own JSON form, from ordinary messages.
 type shape uint8
 
 const (
@@ -29,14 +29,15 @@ const (
 // field is what is known about one field of an ordinary message.
 type field struct {
 	descriptor protoreflect.FieldDescriptor
-	// name is the field's JSON name, and key the same with quotes and colon.
+	// name is the field's JSON name; key is the name with quotes and colon.
 	name string
 	key  []byte
-	// leftOut tells that JSON leaves the field out when it is unset; all others are null then.
+	// leftOut is true when JSON omits the field while it is unset; all other unset fields are null.
 	leftOut bool
-	// words are an enum's.
+	// words are the words of the field's enum.
 	words *vocabulary
-	// nested is the plan of a message's type, found at first use because types may contain themselves.
+	// nested returns the plan of the field's message type; it is looked up at first use because types may contain
+	// themselves.
 	nested func() *plan
 }
 
@@ -100,5 +101,5 @@ func newField(descriptor protoreflect.FieldDescriptor) field {
 	return f
 }
 
-// mayBeUnset tells whether a singular field knows unset from zero.
+// mayBeUnset reports whether a singular field distinguishes unset from zero.
 func (f *field) mayBeUnset() bool { return f.descriptor.HasPresence() }

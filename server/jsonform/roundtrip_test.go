@@ -35,7 +35,8 @@ func TestEveryMessageComesBackAsItWas(t *testing.T) {
 	})
 }
 
-// draw fills a message with anything that JSON can tell apart: a free value is always given, because null is one.
+// draw fills a message with any values that JSON can tell apart. It always sets a free-form value, because null is
+// one.
 func draw(t *rapid.T, message protoreflect.Message) {
 	fields := message.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -123,8 +124,8 @@ func drawFree(t *rapid.T, depth int) *structpb.Value {
 	return structpb.NewNullValue()
 }
 
-// FuzzBody reads arbitrary bytes as every request: nothing panics, what is accepted comes back from its own encoding,
-// and where protobuf's JSON has no other form for a type, it reads the same message.
+// FuzzBody decodes arbitrary bytes as every request. Nothing may panic, and whatever is accepted must survive its own
+// encoding. For types that have the same form in protobuf's JSON, protobuf must read the same message.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, `null`, `{"payload":{"a":[1,"b",null,{"c":1e-7}]},"sender":"x","expires_at":"2026-02-13T10:00:00Z"}`,
@@ -157,7 +158,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// hasOnlyCommonForms tells whether a type's JSON is the same in both forms: it has no enums.
+// hasOnlyCommonForms reports whether a type has the same JSON in our form and in protobuf's: it has no enums.
 func hasOnlyCommonForms(message protoreflect.MessageDescriptor) bool {
 	fields := message.Fields()
 	for i := range fields.Len() {

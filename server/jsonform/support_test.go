@@ -18,10 +18,10 @@ import (
 
 var someTime = time.Date(2026, 2, 13, 10, 0, 0, 123456000, time.UTC)
 
-// grpcOnly are the messages of SendMessages, which has no form in JSON.
+// grpcOnly are the messages of SendMessages, which have no JSON form.
 var grpcOnly = []protoreflect.Name{"SendMessagesResponse", "Acknowledgement"}
 
-// allTypes are the contract's messages that have a form in JSON, in the order of their names.
+// allTypes returns the contract's messages that have a JSON form, sorted by name.
 func allTypes(t testing.TB) []protoreflect.MessageType {
 	var types []protoreflect.MessageType
 	files := []protoreflect.FileDescriptor{
@@ -44,7 +44,7 @@ func allTypes(t testing.TB) []protoreflect.MessageType {
 	return types
 }
 
-// fill gives every field of a message a value that tells where it came from.
+// fill gives every field of a message a value that shows which field it came from.
 func fill(message protoreflect.Message) {
 	fields := message.Descriptor().Fields()
 	for i := range fields.Len() {

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// ParseValue reads the text of one query parameter as a value of the field (of an element, for a list) and says what is
-// wrong with it, or "". Only fields of plain values, enums and times can be parameters.
+// ParseValue reads the text of one query parameter as a value of the field (for a list: of one element). It also
+// returns what is wrong with the text, or "". Only fields of plain values, enums and times can be parameters.
 func ParseValue(descriptor protoreflect.FieldDescriptor, text string) (protoreflect.Value, string) {
 	f, ok := planOf(descriptor.ContainingMessage()).byName[string(descriptor.Name())]
 	if !ok {
@@ -37,7 +37,7 @@ func ParseValue(descriptor protoreflect.FieldDescriptor, text string) (protorefl
 	return parseNumber(f, text)
 }
 
-// parseNumber reads a number by the field's kind. An integer is written as one: 1.0 and 1e3 are refused.
+// parseNumber reads a number of the field's kind. An integer must be written as one: 1.0 and 1e3 are refused.
 func parseNumber(f *field, text string) (protoreflect.Value, string) {
 	switch f.descriptor.Kind() {
 	case protoreflect.Int32Kind:

@@ -10,15 +10,15 @@ import (
 
 // vocabulary holds the words of one enum. The zero value of every enum means "not given" and has no word.
 type vocabulary struct {
-	// quoted are the words as JSON text, by number.
+	// quoted holds the words as JSON text, by enum number.
 	quoted map[protoreflect.EnumNumber]string
-	// numbers are the values by word, the aliases of existing clients included.
+	// numbers holds the values by word, including the aliases of existing clients.
 	numbers map[string]protoreflect.EnumNumber
 	// list names the words, without the aliases, for refusals.
 	list string
 }
 
-// aliases are words that existing clients send for values which the RFC calls otherwise.
+// aliases are words that existing clients send for values for which the RFC has other words.
 var aliases = map[protoreflect.FullName]map[string]string{
 	"openintent.v1.MessageType":  {"message": "notify"},
 	"openintent.v1.MemberPolicy": {"open": "intent"},
@@ -62,13 +62,13 @@ func newVocabulary(enum protoreflect.EnumDescriptor) *vocabulary {
 	return v
 }
 
-// WordOf gives the word of an enum value: MESSAGE_TYPE_REQUEST is "request".
+// WordOf returns the word of an enum value: for MESSAGE_TYPE_REQUEST it is "request".
 func WordOf(value protoreflect.EnumValueDescriptor) string {
 	prefix := screamingSnake(string(value.Parent().Name())) + "_"
 	return strings.ToLower(strings.TrimPrefix(string(value.Name()), prefix))
 }
 
-// screamingSnake turns MessageType into MESSAGE_TYPE.
+// screamingSnake converts MessageType to MESSAGE_TYPE.
 func screamingSnake(name string) string {
 	var out strings.Builder
 	for i, c := range name {
@@ -80,7 +80,7 @@ func screamingSnake(name string) string {
 	return strings.ToUpper(out.String())
 }
 
-// find gives the value of a word, or what is wrong with the word.
+// find returns the value of a word, or a description of what is wrong with the word.
 func (v *vocabulary) find(word string) (protoreflect.EnumNumber, string) {
 	number, ok := v.numbers[word]
 	if !ok {

@@ -1,6 +1,7 @@
-// Command protoc-gen-rest-openapi is a protoc plugin that runs protoc-gen-openapiv2 and corrects what it says of the JSON
-// form. The stock plugin describes protojson: enum values by their proto names and 64-bit integers as strings. Our REST
-// answers have the short lower-case words of the RFC ("request" for MESSAGE_TYPE_REQUEST) and plain numbers.
+// Command protoc-gen-rest-openapi is a protoc plugin that runs protoc-gen-openapiv2 and corrects its description of
+// the JSON form. The stock plugin describes protojson: enum values by their proto names and 64-bit integers as
+// strings. Our REST answers have the RFC's short lower-case words ("request" for MESSAGE_TYPE_REQUEST) and plain
+// numbers.
 //
 // It takes the stock plugin's options. On any failure it writes nothing to standard output and exits with 1.
 package main
@@ -60,8 +61,8 @@ func run(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// enumWords maps the proto name of each enum value to its word in JSON. The prefix to take off is what stands before
-// UNSPECIFIED in the enum's zero value; enums without such a value, which are not ours, are left out.
+// enumWords maps the proto name of each enum value to its word in JSON. The prefix to remove is the text before
+// UNSPECIFIED in the enum's zero value; enums without such a value are not ours and are left out.
 func enumWords(files []*descriptorpb.FileDescriptorProto) map[string]string {
 	words := make(map[string]string)
 	add := func(enums []*descriptorpb.EnumDescriptorProto) {
@@ -97,7 +98,7 @@ var (
 	longInt   = regexp.MustCompile(`"type": "string",(\s+)"format": "(u?int64)"`)
 )
 
-// restForm works on the text, not on a decoded document, to keep the order in which the protos name their fields.
+// restForm works on the text, not on a decoded document, to keep the order of the fields in the protos.
 func restForm(document string, words map[string]string) string {
 	document = protoName.ReplaceAllStringFunc(document, func(name string) string {
 		if word, ok := words[name]; ok {

@@ -11,13 +11,13 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// agent is an agent of the SDK's runtime at work.
+// agent is a running agent of the SDK's runtime.
 type agent struct {
 	cancel context.CancelFunc
-	ended  chan error // the end of its run, once
+	ended  chan error // receives the result of its run, once
 }
 
-// stop ends the agent as a leave does and waits for it.
+// stop ends the agent as a leave does, and waits for its end.
 func (a *agent) stop() error {
 	a.cancel()
 	if a.ended == nil {
@@ -33,7 +33,7 @@ func (a *agent) stop() error {
 	}
 }
 
-// startAgent starts an agent, whose names are as in the file, and waits until it receives.
+// startAgent starts an agent whose names are as in the file, and waits until it receives messages.
 func (s *story) startAgent(facts AgentFacts) error {
 	id := s.unique(facts.ID)
 	ready := make(chan struct{})
@@ -60,7 +60,7 @@ func (s *story) startAgent(facts AgentFacts) error {
 	}
 }
 
-// handler does what the file says, and counts the messages.
+// handler returns a handler that does what the file describes, and counts the messages.
 func (s *story) handler(name string, runtime *openintent.Agent, facts HandlerFacts) openintent.Handler {
 	return func(ctx context.Context, message *openintent.Message) (any, error) {
 		s.change(func() {
@@ -92,11 +92,11 @@ func (s *story) handler(name string, runtime *openintent.Agent, facts HandlerFac
 			}
 			return answer.Payload, nil
 		}
-		return facts.Reply, nil // nil for nothing
+		return facts.Reply, nil // nil means no answer
 	}
 }
 
-// gate gives what is closed when a gate opens.
+// gate returns the channel that is closed when a gate opens.
 func (s *story) gate(name string) chan struct{} {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -106,7 +106,7 @@ func (s *story) gate(name string) chan struct{} {
 	return s.gates[name]
 }
 
-// following is a channel that somebody follows in the background.
+// following is a channel that an agent follows in the background.
 type following struct {
 	end      func()
 	messages []any

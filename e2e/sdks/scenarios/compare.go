@@ -9,8 +9,8 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// compare looks whether what came has all that is expected: of an object the members that are named, of a list what
-// compareList says, or its elements one by one.
+// compare checks that a value has everything that is expected: the named members of an object, and for a list either
+// what compareList checks or its elements one by one.
 func compare(path string, expected, came any) error {
 	switch expected := expected.(type) {
 	case map[string]any:
@@ -49,7 +49,7 @@ func differ(path string, expected, came any) error {
 	return fmt.Errorf("%s is %v instead of %v", strings.TrimPrefix(path, "."), came, expected)
 }
 
-// compareList looks at a list by its number, its payloads, senders and ids.
+// compareList checks a list by its length, its payloads, senders and ids.
 func compareList(path string, expected map[string]any, list []any) error {
 	for rule, wanted := range expected {
 		var err error
@@ -73,7 +73,7 @@ func compareList(path string, expected map[string]any, list []any) error {
 			}
 			err = compare(path+" distinct ids", wanted, len(distinct) == len(list))
 		default:
-			err = fmt.Errorf("the runner knows no expectation %q of a list", rule)
+			err = fmt.Errorf("the runner does not know the expectation %q for a list", rule)
 		}
 		if err != nil {
 			return fmt.Errorf("%w; the list is %v", err, list)
@@ -91,7 +91,8 @@ func members(list []any, name string) []any {
 	return all
 }
 
-// compareUnordered looks whether each expected element can be found, each in a place of its own, and nothing else.
+// compareUnordered checks that every expected element has its own match in the list, and that the list has no other
+// elements.
 func compareUnordered(path string, expected any, came []any) error {
 	wanted, ok := expected.([]any)
 	if !ok || len(wanted) != len(came) {
@@ -114,7 +115,7 @@ func compareUnordered(path string, expected any, came []any) error {
 	return nil
 }
 
-// classes are the sentinels by the names that the classes of errors have in all languages.
+// classes maps the names that error classes have in all languages to the SDK's sentinels.
 var classes = map[string]error{
 	"InvalidArgumentError": openintent.ErrInvalidArgument, "UnauthenticatedError": openintent.ErrUnauthenticated,
 	"PermissionDeniedError": openintent.ErrPermissionDenied, "NotFoundError": openintent.ErrNotFound,
@@ -144,7 +145,7 @@ func isOfClass(class string, err error) (bool, error) {
 	}
 	sentinel, known := classes[class]
 	if !known {
-		return false, fmt.Errorf("the runner knows no class %q", class)
+		return false, fmt.Errorf("the runner does not know the class %q", class)
 	}
 	return errors.Is(err, sentinel), nil
 }
@@ -173,7 +174,7 @@ func compareError(expected ErrorFacts, came error) error {
 	return nil
 }
 
-// messageIDOf gives the question that a failure is about.
+// messageIDOf returns the id of the question that a failure is about.
 func messageIDOf(err error) string {
 	var late *openintent.MessageTimeoutError
 	var refusal *openintent.Error

@@ -28,7 +28,7 @@ type AgentFacts struct {
 	Handlers    []HandlerFacts `yaml:"handlers"`
 }
 
-// HandlerFacts say what a handler does.
+// HandlerFacts describe what a handler does.
 type HandlerFacts struct {
 	Channel string         `yaml:"channel"`
 	Gate    string         `yaml:"gate"`
@@ -39,14 +39,14 @@ type HandlerFacts struct {
 	Ask     *AskFacts      `yaml:"ask"`
 }
 
-// AskFacts are what a handler asks another agent.
+// AskFacts describe what a handler asks another agent.
 type AskFacts struct {
 	Channel string         `yaml:"channel"`
 	To      string         `yaml:"to"`
 	Payload map[string]any `yaml:"payload"`
 }
 
-// Step is one thing that somebody does.
+// Step is one action of an agent.
 type Step struct {
 	As          string         `yaml:"as"`
 	Do          string         `yaml:"do"`
@@ -59,7 +59,7 @@ type Step struct {
 	Parallel    int            `yaml:"parallel"`
 }
 
-// ErrorFacts are what a failure must be.
+// ErrorFacts describe the expected failure.
 type ErrorFacts struct {
 	Class           string `yaml:"class"`
 	Reason          string `yaml:"reason"`
@@ -67,7 +67,7 @@ type ErrorFacts struct {
 	MessageID       string `yaml:"message_id"`
 }
 
-// Files reads all scenarios of a folder, in the order of their files' names.
+// Files reads all scenarios of a folder, sorted by file name.
 func Files(folder string) ([]*File, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(paths) == 0 {
@@ -88,7 +88,7 @@ func Files(folder string) ([]*File, error) {
 	return files, nil
 }
 
-// strictly reads YAML and refuses fields that the value has no place for.
+// strictly reads YAML and refuses fields that the value does not have.
 func strictly(text []byte, into any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// namesIn gives the names of agents and roles in a file, which are made unique to a run.
+// namesIn returns the names of agents and roles in a file; each run makes them unique.
 func namesIn(file *File) map[string]bool {
 	names := make(map[string]bool)
 	add := func(facts AgentFacts) {
@@ -32,7 +32,7 @@ func namesIn(file *File) map[string]bool {
 	return names
 }
 
-// unique gives a name as it is in this run.
+// unique returns a name in the form that it has in this run.
 func (s *story) unique(name string) string {
 	bare, isRole := strings.CutPrefix(name, "role:")
 	switch {
@@ -44,12 +44,12 @@ func (s *story) unique(name string) string {
 	return bare + s.suffix
 }
 
-// naming are the members that hold names of agents and roles.
+// naming are the members that contain names of agents and roles.
 var naming = map[string]bool{
 	"to": true, "sender": true, "members": true, "agent": true, "client": true, "id": true, "role": true,
 }
 
-// named makes the names in a step's facts unique. What stands in payloads is left alone.
+// named makes the names in a step's facts unique. It leaves payloads unchanged.
 func (s *story) named(member string, value any) any {
 	switch value := value.(type) {
 	case string:
@@ -75,7 +75,7 @@ func (s *story) named(member string, value any) any {
 	return value
 }
 
-// plain takes the run's suffix off again, wherever it stands, and gives numbers one form.
+// plain removes the run's suffix wherever it occurs, and converts numbers to one form.
 func (s *story) plain(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -102,7 +102,8 @@ func (s *story) plain(value any) any {
 
 var reference = regexp.MustCompile(`\$\{([^}]+)\}`)
 
-// resolve puts in what references refer to. A string that is nothing but one takes its type.
+// resolve replaces references by the values that they refer to. A string that consists of one reference takes the
+// value's type.
 func (s *story) resolve(value any, local map[string]any) (any, error) {
 	switch value := value.(type) {
 	case string:

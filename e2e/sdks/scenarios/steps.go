@@ -11,14 +11,14 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// act is a step with its references and names put in.
+// act is a step whose references and names are resolved.
 type act struct {
 	who  string
 	with map[string]any
 	save string
 }
 
-// facts are what a step can be given; each step says which of them it knows.
+// facts are all parameters that a step can have; each step decides which of them it uses.
 type facts struct {
 	Channel      string         `yaml:"channel"`
 	Members      []string       `yaml:"members"`
@@ -58,7 +58,7 @@ type channelFacts struct {
 	MaxMessages int64 `yaml:"max_messages"`
 }
 
-// read gives an act's facts.
+// read returns an act's facts.
 func (a act) read() (facts, error) {
 	var f facts
 	text, err := yaml.Marshal(a.with)
@@ -68,7 +68,7 @@ func (a act) read() (facts, error) {
 	return f, err
 }
 
-// steps are what can be done. Those on a channel come from stepsOnChannels.
+// steps are all actions by name. Those on a channel come from stepsOnChannels.
 var steps map[string]func(s *story, a act) (any, error)
 
 func init() {
@@ -102,7 +102,7 @@ func with(do func(s *story, a act, f facts) (any, error)) func(s *story, a act) 
 	}
 }
 
-// control asks what starts and stops the servers.
+// control calls the endpoint that starts and stops the servers.
 func control(what string) func(s *story, a act) (any, error) {
 	return func(s *story, _ act) (any, error) {
 		request, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.servers.Control+"/"+what, nil)
@@ -124,7 +124,7 @@ func control(what string) func(s *story, a act) (any, error) {
 func (s *story) wait(_ act, f facts) (any, error) {
 	done, known := s.background[f.Background]
 	if !known {
-		return nil, fmt.Errorf("nothing runs in the background as %s", f.Background)
+		return nil, fmt.Errorf("nothing named %s runs in the background", f.Background)
 	}
 	select {
 	case came := <-done:
@@ -175,7 +175,7 @@ func (s *story) startedAgent(a act, _ facts) (any, error) {
 func (s *story) stopAgent(_ act, f facts) (any, error) {
 	agent := s.agents[s.plain(f.Agent.Value).(string)]
 	if agent == nil {
-		return nil, fmt.Errorf("no agent %s runs", f.Agent.Value)
+		return nil, fmt.Errorf("no agent %s is running", f.Agent.Value)
 	}
 	return nil, agent.stop()
 }

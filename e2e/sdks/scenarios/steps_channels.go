@@ -83,7 +83,7 @@ var stepsOnChannels = map[string]func(s *story, a act, f facts) (any, error){
 	},
 }
 
-// onChannel opens the channel for the one who acts.
+// onChannel opens the channel for the acting agent.
 func onChannel(
 	do func(s *story, c *openintent.Client, id string, f facts) (any, error),
 ) func(s *story, a act, f facts) (any, error) {
@@ -96,7 +96,7 @@ func onChannel(
 	}
 }
 
-// channel gives the id of a channel by its name, which it opens when it is first named.
+// channel returns the id of a channel by its name; it opens the channel at the first use of the name.
 func (s *story) channel(who, name string) (string, error) {
 	s.mutex.Lock()
 	id := s.channels[name]
@@ -182,7 +182,7 @@ func channelResult(channel *openintent.Channel, err error) (any, error) {
 	return describeChannel(channel), nil
 }
 
-// messageFacts gives a message as the wire's JSON names its members.
+// messageFacts returns a message with the member names of the wire's JSON.
 func messageFacts(m *openintent.Message) map[string]any {
 	return map[string]any{
 		"id": m.ID, "channel_id": m.ChannelID, "sender": m.Sender, "to": orNil(m.To), "message_type": string(m.MessageType),

@@ -14,18 +14,18 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// patience bounds the waits for something that must happen soon, and theEnd a whole story.
+// patience bounds the waits for something that must happen soon, and theEnd bounds a whole story.
 const (
 	patience = 30 * time.Second
 	theEnd   = 3 * time.Minute
 )
 
-// Servers are what the runner's environment names.
+// Servers are the servers that the runner's environment names.
 type Servers struct {
 	Server, Replica, Key, Control, Engine string
 }
 
-// Run tells the files: those that do not disturb servers at once, the others one after the other after them.
+// Run runs the files. Those that do not disturb servers run simultaneously; the others run after them, one at a time.
 func Run(t *testing.T, servers Servers, files []*File) {
 	t.Helper()
 	for _, disturbing := range []bool{false, true} {
@@ -46,7 +46,7 @@ func Run(t *testing.T, servers Servers, files []*File) {
 	}
 }
 
-// story is a file being told.
+// story is the run of one file.
 type story struct {
 	t       *testing.T
 	ctx     context.Context
@@ -56,7 +56,7 @@ type story struct {
 	intent  string
 
 	mutex    sync.Mutex
-	changed  chan struct{} // closed and made anew when an agent's handler is called or a follower gets a message
+	changed  chan struct{} // closed and replaced when an agent's handler is called or a follower gets a message
 	saved    map[string]any
 	clients  map[string]*openintent.Client
 	replicas map[string]string
@@ -69,7 +69,7 @@ type story struct {
 	background map[string]chan outcome
 }
 
-// outcome is what a step came to.
+// outcome is the result of a step.
 type outcome struct {
 	result any
 	err    error
@@ -92,7 +92,7 @@ func newStory(t *testing.T, servers Servers, file *File) *story {
 	return s
 }
 
-// tell makes the intent, starts the agents and does the steps.
+// tell creates the intent, starts the agents and does the steps.
 func (s *story) tell(file *File) {
 	s.t.Helper()
 	defer s.close()
@@ -102,7 +102,7 @@ func (s *story) tell(file *File) {
 	}
 	intent, err := s.client("").CreateIntent(s.ctx, openintent.IntentOptions{Title: title})
 	if err != nil {
-		s.t.Fatalf("making the intent: %v", err)
+		s.t.Fatalf("creating the intent: %v", err)
 	}
 	s.intent = intent.ID
 	s.saved["intent"] = intent.ID
@@ -118,7 +118,7 @@ func (s *story) tell(file *File) {
 	}
 }
 
-// step does a step, as often as it says, and looks whether it came to what is expected.
+// step does a step, as often as the step says, and checks the outcome against the expectation.
 func (s *story) step(step Step) error {
 	if step.Background != "" {
 		done := make(chan outcome, 1)
@@ -154,7 +154,7 @@ func (s *story) step(step Step) error {
 	return compare("", s.plain(expected), s.plain(came.result))
 }
 
-// times does a step once, or several times, one after the other or at once; it then gives the list of what came.
+// times does a step once, or several times in turn or in parallel; for several times it returns the list of results.
 func (s *story) times(step Step) outcome {
 	count := max(step.Repeat, step.Parallel)
 	if count == 0 {
@@ -183,7 +183,7 @@ func (s *story) times(step Step) outcome {
 func (s *story) do(step Step, i int) (any, error) {
 	do, known := steps[step.Do]
 	if !known {
-		return nil, fmt.Errorf("the runner knows no step %q", step.Do)
+		return nil, fmt.Errorf("the runner does not know the step %q", step.Do)
 	}
 	with, err := s.resolve(any(step.With), map[string]any{"i": i})
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *story) await(what string, holds func() bool) error {
 	}
 }
 
-// change makes a change and wakes those that await one.
+// change makes a change and wakes everyone who waits for one.
 func (s *story) change(do func()) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -230,7 +230,7 @@ func (s *story) change(do func()) {
 	s.changed = make(chan struct{})
 }
 
-// client gives the client of whoever acts, on the replica that it uses.
+// client returns the acting agent's client, on the replica that the agent uses.
 func (s *story) client(who string) *openintent.Client {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -243,7 +243,7 @@ func (s *story) client(who string) *openintent.Client {
 	}
 	client, err := openintent.Dial(openintent.Options{Server: server, APIKey: s.servers.Key, AgentID: who})
 	if err != nil {
-		panic(err) // the address is the stage's
+		panic(err) // cannot happen: the address comes from the stage
 	}
 	s.clients[who] = client
 	s.t.Cleanup(func() { _ = client.Close() })

@@ -2,9 +2,9 @@
 //
 //	go run ./e2e/sdks/stage -engine sqlite|postgres -- COMMAND [ARGUMENT...]
 //
-// The command finds servers and their control in its environment, as sdk/scenarios/README.md says. Its exit code becomes the
-// program's; when it fails, the servers' logs are printed. PostgreSQL is what OPENINTENT_TEST_POSTGRES names
-// (scripts/with-postgres.sh sets it), or a private one.
+// The command finds the servers and their control endpoint in its environment, as sdk/scenarios/README.md describes.
+// Its exit code becomes the program's; when it fails, the servers' logs are printed. The PostgreSQL server is the one
+// that OPENINTENT_TEST_POSTGRES names (scripts/with-postgres.sh sets it), or a private one.
 package main
 
 import (
@@ -45,7 +45,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs the command on the stage and gives its exit code.
+// run runs the command on the stage and returns its exit code.
 func run(ctx context.Context, stage *sdks.Stage, arguments []string) int {
 	command := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -1,4 +1,4 @@
-// Program go is the clarification of RFC-0021: a research agent asks a data agent which schema a dataset has.
+// Program go plays the clarification of RFC-0021: a research agent asks a data agent which schema a dataset has.
 package main
 
 import (
@@ -86,6 +86,6 @@ func research(ctx context.Context, client *openintent.Client) error {
 	for _, message := range messages {
 		fmt.Printf("  %s from %s to %s\n", message.MessageType, message.Sender, message.To)
 	}
-	_, err = client.SetIntentStatus(ctx, intent.ID, openintent.IntentCompleted) // closes the channel, too
+	_, err = client.SetIntentStatus(ctx, intent.ID, openintent.IntentCompleted) // this also closes the channel
 	return err
 }
