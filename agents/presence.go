@@ -45,8 +45,11 @@ func PreparePresences(tx *database.Tx, agentIDs []string) (database.Statement, m
 // PrepareHolders returns the statement that reads the presences of the agents that hold a role now, and the map that it
 // fills.
 func PrepareHolders(roleID string) (database.Statement, map[string]Presence) {
-	return preparePresences("role_id = ? AND status IN ('active', 'draining', 'unhealthy')", roleID)
+	return preparePresences("role_id = ? AND "+presentStatuses, roleID)
 }
+
+// presentStatuses says in SQL what Status.Present says in Go.
+const presentStatuses = "status IN ('active', 'draining', 'unhealthy')"
 
 func preparePresences(condition string, argument any) (database.Statement, map[string]Presence) {
 	presences := make(map[string]Presence)

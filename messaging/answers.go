@@ -239,7 +239,7 @@ func (a answers) first() (*message.Message, error) {
 	case a.closed:
 		return nil, message.ErrChannelClosed.With("message_id", a.request.ID)
 	}
-	return nil, message.ErrTimeout.With("message_id", a.request.ID)
+	return nil, message.ErrTimeout
 }
 
 // nameRequest adds the request's id to a refusal, or to an error because the database is away, so that the asker can await

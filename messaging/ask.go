@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"openintent/fault"
@@ -35,6 +36,9 @@ func (s *Service) Ask(ctx context.Context, req *openintentv1.AskRequest) (*openi
 		return nil, err
 	}
 	first, err := seen.first()
+	if errors.Is(err, message.ErrTimeout) {
+		err = s.explain(ctx, d, seen.request)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ var (
 			"begin again without a position, and list the messages since a time.")
 	ErrKeyReused = fault.New(fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED",
 		"This idempotency key was used for a different message; use a new key for a new message.")
+	// ErrTimeout is completed with what the server knows of the silence (messaging/silence.go).
 	ErrTimeout = fault.New(fault.TimedOut, "MESSAGE_TIMEOUT",
 		"No response came before the time ran out; the request has expired.")
 	ErrQueueFull = fault.New(fault.Unavailable, "WRITE_QUEUE_FULL",

@@ -1,0 +1,124 @@
+package messaging
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"openintent/agents"
+	"openintent/database"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+	"openintent/messaging/writing"
+)
+
+// The causes of a question's silence, as the metadata of MESSAGE_TIMEOUT names them.
+const (
+	causeNeverSeen   = "NEVER_SEEN"
+	causeNoHolder    = "NOBODY_HOLDS_ROLE"
+	causeAway        = "AWAY"
+	causeNotReceived = "NOT_RECEIVED"
+	causeNotAnswered = "NOT_ANSWERED"
+)
+
+// silence is what the server knows of why nobody answered a question in time. The asker may know all of it: agents' records
+// are for everybody to see, and a sender may ask what became of its message (deliveries.go).
+type silence struct {
+	target string
+	*agents.Whereabouts
+	// received is how many recipients were handed the request.
+	received int
+}
+
+// explain returns the error of a question whose time ran out. The error names the addressee, the channel and the seconds, and
+// says why nobody may have answered. If explain cannot find out why, it says the rest.
+func (s *Service) explain(ctx context.Context, d *writing.Draft, request *message.Message) error {
+	within := strconv.FormatFloat(request.ExpiresAt.Sub(request.CreatedAt).Seconds(), 'f', -1, 64)
+	timeout := *message.ErrTimeout.With("message_id", request.ID).With("to", request.Target).
+		With("channel_id", request.ChannelID).With("timeout_seconds", within)
+	seen, channel, err := s.lookAtSilence(ctx, d, request)
+	if err != nil {
+		s.logger.Warn("the server could not find out why a question was not answered", "error", err)
+		return &timeout
+	}
+	cause, why := seen.cause()
+	timeout.Message = fmt.Sprintf("%s did not answer on channel %q within %s s: %s. The request has expired.",
+		seen.target, channel, within, why)
+	return timeout.With("channel", channel).With("cause", cause)
+}
+
+// lookAtSilence reads what became of the request, and where its recipients are. It first writes the offers that wait here, so
+// that a request that was handed over a moment ago counts as received.
+func (s *Service) lookAtSilence(ctx context.Context, d *writing.Draft, request *message.Message) (silence, string, error) {
+	seen, channel := silence{target: request.Target}, ""
+	if err := s.offers.flush(ctx); err != nil {
+		return seen, channel, err
+	}
+	err := s.db.Read(ctx, func(tx *database.Tx) error {
+		var statements []database.Statement
+		if role := message.RoleOf(request.Target); role != "" {
+			statements, seen.Whereabouts = agents.WhereaboutsOfRole(role)
+		} else {
+			statements, seen.Whereabouts = agents.WhereaboutsOf(request.Target)
+		}
+		statements = append(statements, database.Statement{
+			SQL:  "SELECT count(*) FROM offers WHERE intent_no = ? AND position = ?",
+			Args: []any{request.IntentNo, request.Position},
+			Scan: func(row database.Row) error { return row.Scan(&seen.received) },
+		})
+		l, err := s.reader.Snapshot(tx, d.Channel, nil, statements...)
+		if err != nil {
+			return err
+		}
+		channel = l.Channel.Name
+		seen.leaveOutStrangers(l)
+		return nil
+	})
+	return seen, channel, err
+}
+
+// leaveOutStrangers leaves out the holders of the role that may not take part in the channel.
+func (s silence) leaveOutStrangers(l reading.Snapshot) {
+	for agent, presence := range s.Present {
+		if !message.NewViewer(l.Channel, presence, false, l.Access, l.Now).Participates {
+			delete(s.Present, agent)
+		}
+	}
+}
+
+// cause returns why nobody answered, as a word for programs and as a part of a sentence.
+func (s silence) cause() (cause, why string) {
+	role := message.RoleOf(s.target) != ""
+	switch {
+	case role && s.received > 0:
+		return causeNotAnswered, fmt.Sprintf("%s received the request and did not answer", agentsIn(s.received))
+	case s.received > 0:
+		return causeNotAnswered, "it received the request and did not answer"
+	case role && len(s.Present) > 0:
+		return causeNotReceived, fmt.Sprintf("%s the role, and none has received the request", holdersIn(len(s.Present)))
+	case len(s.Present) > 0:
+		return causeNotReceived, "it is registered, and has not received the request"
+	case role && s.Away > 0:
+		return causeAway, "everybody who held the role has been away since " + s.LastSeen.Format(time.RFC3339)
+	case s.Away > 0:
+		return causeAway, "it has been away since " + s.LastSeen.Format(time.RFC3339)
+	case role:
+		return causeNoHolder, "nobody in this intent holds the role"
+	}
+	return causeNeverSeen, "no agent of that name was ever registered"
+}
+
+func agentsIn(count int) string {
+	if count == 1 {
+		return "1 agent"
+	}
+	return strconv.Itoa(count) + " agents"
+}
+
+func holdersIn(count int) string {
+	if count == 1 {
+		return "1 agent holds"
+	}
+	return strconv.Itoa(count) + " agents hold"
+}
