@@ -12,42 +12,42 @@ import (
 )
 
 const (
-	// consumerPatience is how long a consumer that does not say that it lives keeps the deliveries to itself.
-	consumerPatience = 10 * time.Second
-	// clockSkew is how far the clocks of two replicas may lie apart.
+	// leaseTime is how long a consumer has the deliveries to itself without renewing its lease.
+	leaseTime = 10 * time.Second
+	// clockSkew is how far the clocks of two replicas may differ.
 	clockSkew = time.Second
-	// renewEvery is how often consumers say so, all of a process in one statement.
+	// renewEvery is how often leases are renewed, all those of a process together.
 	renewEvery = 3 * time.Second
-	// stalledTurns is for how many of these turns a consumer is vouched for that waits for its client to take a delivery.
-	stalledTurns = 2
-	// leavingPatience bounds how long a consumer that ends tries to say so.
-	leavingPatience = 2 * time.Second
+	// stalledRenewals is how many times the lease of a consumer is renewed that waits for its client to accept a delivery.
+	stalledRenewals = 2
+	// releasePatience bounds how long a consumer tries to release its lease.
+	releasePatience = 2 * time.Second
 )
 
-// consumer is one stream or poster that has a subscription's deliveries to itself, or waits to have them. While it has
-// them it is registered with the service, which renews that in the store. One that hangs is not vouched for any more, so
-// that another can take over; at worst something is delivered twice.
+// consumer is a stream or a poster that has the lease on a subscription's deliveries, or waits for it. While it has the lease it is
+// registered with the service, which renews it in the database. The lease of a consumer that hangs is not renewed, so that another
+// one can take over. At worst something is delivered twice.
 type consumer struct {
 	service *Service
 	no      int64
 	name    string
-	// afresh lets it begin with everything that is not acknowledged, though the time for that is not over: a client that comes
-	// back with the last number that it received acknowledges everything up to the next one that it is given, so nothing
-	// newer may come before what was lost on the way.
+	// afresh lets it begin with everything that is not acknowledged, although there is time left to acknowledge it. A client may
+	// come back with the last number that it received, and acknowledge everything up to the next number that it is given. So
+	// nothing newer may come before what was lost on the way.
 	afresh bool
 
 	mutex   sync.Mutex
 	busy    bool // waiting for the client
-	stalled int  // turns since
+	stalled int  // renewals since
 }
 
 func (s *Service) newConsumer(no int64) *consumer {
 	return &consumer{service: s, no: no, name: ulid.Make().String()}
 }
 
-// take tries to have the deliveries. When another consumer has them it gives until when at least.
-func (c *consumer) take(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
-	if seen.held(c.name, now) {
+// acquire tries to get the lease. When another consumer has it, until says when that lease ends unless it is renewed.
+func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
+	if seen.leasedByOther(c.name, now) {
 		return false, seen.consumerUntil, nil
 	}
 	err = c.service.db.Write(ctx, func(tx *database.Tx) error {
@@ -58,12 +58,12 @@ func (c *consumer) take(ctx context.Context, seen *subscription, now time.Time) 
 			return err
 		case !locked.active(now):
 			return errEnded
-		case locked.held(c.name, now):
+		case locked.leasedByOther(c.name, now):
 			until = locked.consumerUntil
 			return nil
 		}
 		ours = true
-		tx.SendWithCommit(setConsumer(c.no, c.name, now.Add(consumerPatience)))
+		tx.SendWithCommit(setConsumer(c.no, c.name, now.Add(leaseTime)))
 		if c.afresh {
 			tx.SendWithCommit(makeDue(c.no, now))
 		}
@@ -75,11 +75,11 @@ func (c *consumer) take(ctx context.Context, seen *subscription, now time.Time) 
 	return ours && err == nil, until, err
 }
 
-// leave lets others have the deliveries. It may be called whether or not this consumer had them, and after a take whose
-// outcome is unknown.
-func (c *consumer) leave(ctx context.Context) error {
+// release gives the lease back. It may be called whether or not this consumer had the lease, and after an acquire whose outcome is
+// unknown.
+func (c *consumer) release(ctx context.Context) error {
 	c.service.consumers.remove(c)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavingPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
 	defer cancel()
 	return c.service.db.Write(ctx, func(tx *database.Tx) error {
 		tx.AfterCommit(func() { c.service.messaging.WakeSubscription(c.no) })
@@ -91,10 +91,10 @@ func (c *consumer) leave(ctx context.Context) error {
 	})
 }
 
-// forgetConsumers lets others have the deliveries of consumers that died with the process before this one. It may run only
-// where no other process can have any.
+// forgetConsumers ends the leases of consumers that died with the process before this one. It may run only where no other process
+// can have a lease.
 func (s *Service) forgetConsumers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, leavingPatience)
+	ctx, cancel := context.WithTimeout(ctx, releasePatience)
 	defer cancel()
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{
@@ -103,7 +103,7 @@ func (s *Service) forgetConsumers(ctx context.Context) error {
 	})
 }
 
-// handing runs what hands a delivery to the client.
+// handing runs the function that hands a delivery to the client.
 func (c *consumer) handing(hand func() error) error {
 	c.mutex.Lock()
 	c.busy, c.stalled = true, 0
@@ -115,7 +115,7 @@ func (c *consumer) handing(hand func() error) error {
 	return err
 }
 
-// lives tells whether the service vouches for the consumer one more time.
+// lives tells whether the consumer's lease is to be renewed once more.
 func (c *consumer) lives() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -123,10 +123,10 @@ func (c *consumer) lives() bool {
 		return true
 	}
 	c.stalled++
-	return c.stalled <= stalledTurns
+	return c.stalled <= stalledRenewals
 }
 
-// consumers are those of this process that have their subscriptions' deliveries.
+// consumers are the consumers of this process that have a lease.
 type consumers struct {
 	mutex sync.Mutex
 	all   map[*consumer]struct{}
@@ -147,7 +147,7 @@ func (c *consumers) remove(one *consumer) {
 	delete(c.all, one)
 }
 
-// living gives the subscriptions and names of those to be vouched for.
+// living returns the subscriptions and names of the consumers whose leases are to be renewed.
 func (c *consumers) living() (nos []int64, names []string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -159,7 +159,7 @@ func (c *consumers) living() (nos []int64, names []string) {
 	return nos, names
 }
 
-// renew says of all living consumers of this process that they live.
+// renew renews the leases of all living consumers of this process.
 func (s *Service) renew(ctx context.Context) error {
 	nos, names := s.consumers.living()
 	for len(nos) > 0 {
@@ -172,7 +172,7 @@ func (s *Service) renew(ctx context.Context) error {
 	return nil
 }
 
-// renewSome locks the subscriptions in order: others may be renewing theirs.
+// renewSome locks the subscriptions in order, because other replicas may be renewing leases, too.
 func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		in, numbers := tx.In("subscription_no", nos)
@@ -197,7 +197,7 @@ func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) er
 		in, numbers = tx.In("subscription_no", ours)
 		tx.SendWithCommit(database.Statement{
 			SQL:  "UPDATE subscriptions SET consumer_until = ? WHERE " + in,
-			Args: []any{database.Micros(now.Add(consumerPatience)), numbers},
+			Args: []any{database.Micros(now.Add(leaseTime)), numbers},
 		})
 		return nil
 	})

@@ -10,12 +10,12 @@ import (
 func TestHeldForNoLongerThanAConsumerCan(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for until, held := range map[time.Duration]bool{
-		0: false, time.Microsecond: true, consumerPatience: true, consumerPatience + clockSkew: true,
+		0: false, time.Microsecond: true, leaseTime: true, leaseTime + clockSkew: true,
 		time.Hour: false, // the clock was set back
 	} {
 		s := subscription{consumer: "one", consumerUntil: now.Add(until)}
-		require.Equal(t, held, s.held("other", now), "until %s from now", until)
-		require.False(t, s.held("one", now))
+		require.Equal(t, held, s.leasedByOther("other", now), "until %s from now", until)
+		require.False(t, s.leasedByOther("one", now))
 	}
-	require.False(t, (&subscription{}).held("other", now))
+	require.False(t, (&subscription{}).leasedByOther("other", now))
 }
