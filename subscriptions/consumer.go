@@ -25,8 +25,8 @@ const (
 )
 
 // consumer is a stream or a poster that has the lease on a subscription's deliveries, or waits for it. While it has the lease it is
-// registered with the service, which renews it in the database. The lease of a consumer that hangs is not renewed, so that another
-// one can take over. At worst something is delivered twice.
+// registered with the service, which renews the lease in the database. The lease of a consumer that hangs is not renewed, so that
+// another one can take over. At worst something is delivered twice.
 type consumer struct {
 	service *Service
 	no      int64
@@ -39,13 +39,15 @@ type consumer struct {
 	mutex   sync.Mutex
 	busy    bool // waiting for the client
 	stalled int  // renewals since
+	// until is when the lease ends, as far as this process knows.
+	until time.Time
 }
 
 func (s *Service) newConsumer(no int64) *consumer {
 	return &consumer{service: s, no: no, name: ulid.Make().String()}
 }
 
-// acquire tries to get the lease. When another consumer has it, until says when that lease ends unless it is renewed.
+// acquire tries to get the lease. until says when the lease ends unless it is renewed, whoever has it.
 func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
 	if seen.leasedByOther(c.name, now) {
 		return false, seen.consumerUntil, nil
@@ -62,17 +64,53 @@ func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Tim
 			until = locked.consumerUntil
 			return nil
 		}
-		ours = true
-		tx.SendWithCommit(setConsumer(c.no, c.name, now.Add(leaseTime)))
+		ours, until = true, now.Add(leaseTime)
+		tx.SendWithCommit(setConsumer(c.no, c.name, until))
 		if c.afresh {
 			tx.SendWithCommit(makeDue(c.no, now))
 		}
 		return nil
 	})
 	if err == nil && ours {
+		c.extend(until)
 		c.service.consumers.add(c)
 	}
 	return ours && err == nil, until, err
+}
+
+// confirm renews the lease, also when its time is over and nobody else has taken it. It returns errConsumerLost when somebody has.
+func (c *consumer) confirm(ctx context.Context) error {
+	var until time.Time
+	err := c.service.db.Write(ctx, func(tx *database.Tx) error {
+		locked, now, err := lock(tx, c.no)
+		if err != nil {
+			return err
+		}
+		if err := locked.admits(c.name, now); err != nil {
+			return err
+		}
+		until = now.Add(leaseTime)
+		tx.SendWithCommit(setConsumer(c.no, c.name, until))
+		return nil
+	})
+	if err == nil {
+		c.extend(until)
+	}
+	return err
+}
+
+// extend notes that the lease was renewed.
+func (c *consumer) extend(until time.Time) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.until = until
+}
+
+// leased tells whether nobody else can have taken the lease yet, whatever happened in the database since it was renewed last.
+func (c *consumer) leased(now time.Time) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return now.Before(c.until.Add(-clockSkew))
 }
 
 // release gives the lease back. It may be called whether or not this consumer had the lease, and after an acquire whose outcome is
@@ -126,37 +164,48 @@ func (c *consumer) lives() bool {
 	return c.stalled <= stalledRenewals
 }
 
-// consumers are the consumers of this process that have a lease.
+// consumers are the consumers of this process that have a lease, by name.
 type consumers struct {
-	mutex sync.Mutex
-	all   map[*consumer]struct{}
+	mutex  sync.Mutex
+	byName map[string]*consumer
 }
 
 func (c *consumers) add(one *consumer) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.all == nil {
-		c.all = make(map[*consumer]struct{})
+	if c.byName == nil {
+		c.byName = make(map[string]*consumer)
 	}
-	c.all[one] = struct{}{}
+	c.byName[one.name] = one
 }
 
 func (c *consumers) remove(one *consumer) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	delete(c.all, one)
+	delete(c.byName, one.name)
 }
 
 // living returns the subscriptions and names of the consumers whose leases are to be renewed.
 func (c *consumers) living() (nos []int64, names []string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for one := range c.all {
+	for name, one := range c.byName {
 		if one.lives() {
-			nos, names = append(nos, one.no), append(names, one.name)
+			nos, names = append(nos, one.no), append(names, name)
 		}
 	}
 	return nos, names
+}
+
+// extend notes that the leases of some consumers were renewed.
+func (c *consumers) extend(names []string, until time.Time) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, name := range names {
+		if one := c.byName[name]; one != nil {
+			one.extend(until)
+		}
+	}
 }
 
 // renew renews the leases of all living consumers of this process.
@@ -174,7 +223,10 @@ func (s *Service) renew(ctx context.Context) error {
 
 // renewSome locks the subscriptions in order, because other replicas may be renewing leases, too.
 func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) error {
-	return s.db.Write(ctx, func(tx *database.Tx) error {
+	var renewed []string
+	var until time.Time
+	err := s.db.Write(ctx, func(tx *database.Tx) error {
+		renewed = nil
 		in, numbers := tx.In("subscription_no", nos)
 		var now time.Time
 		var ours []int64
@@ -186,7 +238,7 @@ func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) er
 				var name *string
 				err := row.Scan(&no, &name)
 				if slices.Contains(names, orZero(name)) {
-					ours = append(ours, no)
+					ours, renewed = append(ours, no), append(renewed, *name)
 				}
 				return err
 			},
@@ -194,11 +246,16 @@ func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) er
 		if err != nil || len(ours) == 0 {
 			return err
 		}
+		until = now.Add(leaseTime)
 		in, numbers = tx.In("subscription_no", ours)
 		tx.SendWithCommit(database.Statement{
 			SQL:  "UPDATE subscriptions SET consumer_until = ? WHERE " + in,
-			Args: []any{database.Micros(now.Add(leaseTime)), numbers},
+			Args: []any{database.Micros(until), numbers},
 		})
 		return nil
 	})
+	if err == nil {
+		s.consumers.extend(renewed, until)
+	}
+	return err
 }

@@ -69,8 +69,8 @@
 //   - What has a number was visible to the subscriber when it was gathered. What is sent was visible when it was read, at most a
 //     second before, and has not expired.
 //   - An attempt to stream or fetch is committed before anything is sent. No transaction is open while something is sent.
-//   - Within a channel, and within an intent's logged events, nothing is posted before everything ahead of it was delivered or given
-//     up. The id under which a delivery is posted never changes.
+//   - Within a channel, and within an intent's logged events, nothing is posted before everything ahead of it was delivered, or was
+//     given up or skipped and that is stored (posting_order.go). The id under which a delivery is posted never changes.
 //   - A number above offered_through was never delivered and cannot be acknowledged.
 //   - All times are the database's. Whoever looks decides by time whether something is due or given up; the sweep only stores that
 //     where nobody looks.
@@ -80,6 +80,11 @@
 // A crash between gathering and offering loses nothing. A crash between offering and sending costs an attempt. A crash between
 // posting and storing the outcome repeats some posts, in order and under the same ids. A commit with an unknown outcome is not
 // repeated; the next look reads what is stored. While the database is unavailable, streams and posts wait, and calls are refused.
+//
+// A poster that stands still loses its lease, and notices that before its next post. But nothing calls back a post that it has begun,
+// at most one of each channel: it arrives when the poster goes on, behind what another replica has posted since. It is a repetition,
+// unless the other replica skipped that delivery because the subscriber could not see it at that time. A post whose endpoint did not
+// answer in time may arrive late in the same way.
 //
 // A consumer whose process dies is replaced after ten seconds (on SQLite, where there is one process, when the next one starts). A
 // consumer whose client accepts nothing any more is replaced somewhat later. When the database loses commits, positions and

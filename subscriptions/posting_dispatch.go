@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"openintent/messaging/reading"
-
 	"openintent/database"
 	"openintent/webhooks"
 )
@@ -151,12 +149,12 @@ func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error
 		if !run.goesOn(ctx) || !d.due(run.poster.service.db.Now()) {
 			return nil
 		}
-		entry, result, err := run.postOne(ctx, d)
+		entry, result, err := run.postOne(ctx, d, found)
 		switch {
 		case err != nil:
 			return err
 		case result.Empty: // nothing is left of it for the subscriber
-			found.done = append(found.done, d.number)
+			found.done, found.skipped = append(found.done, d.number), true
 			continue
 		case result.Held:
 			return run.hold(ctx, result)
@@ -174,23 +172,6 @@ func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error
 		}
 	}
 	return nil
-}
-
-// postOne posts one delivery, as the subscriber may see it when it is about to be sent.
-func (run *dispatch) postOne(ctx context.Context, d delivery) (entry reading.Entry, result webhooks.Result, err error) {
-	result = run.poster.service.webhooks.Post(ctx, webhooks.Request{
-		URL: run.url, Secret: run.sub.secret, ID: webhookID(run.sub, d.number),
-		Body: func(ctx context.Context) (body []byte) {
-			var found map[int64]reading.Entry
-			found, err = run.poster.service.contents(ctx, run.sub, run.sub.filter, []delivery{d}, true)
-			var there bool
-			if entry, there = found[d.number]; there {
-				body, err = run.poster.body(run.sub, entry)
-			}
-			return body
-		},
-	})
-	return entry, result, err
 }
 
 // hold notes until when the endpoint accepts nothing. The result of a post whose context ended tells no time.

@@ -27,6 +27,8 @@ type outcomes struct {
 	// done are the deliveries that were delivered or skipped; delivered are the contents of those that were delivered.
 	done      []int64
 	delivered []reading.Entry
+	// skipped is true when a delivery among done was skipped.
+	skipped bool
 	// failed is a delivery that failed after those, and result tells how.
 	failed *delivery
 	result webhooks.Result
@@ -59,6 +61,7 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 		numbers = append(numbers, o.failed.number)
 		dead = o.result.Gone || o.failed.attempts+1 >= run.sub.maxAttempts
 	}
+	var until time.Time
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		if dead { // the intent's head comes before the subscription
 			if err := lockHeads(tx, []delivery{*o.failed}); err != nil {
@@ -75,7 +78,8 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 		}
 		locked.offeredThrough = max(locked.offeredThrough, slices.Max(numbers))
 		tx.SendWithCommit(deleteDeliveries(tx, run.sub.no, o.done)...)
-		tx.SendWithCommit(setOffered(locked), setConsumer(run.sub.no, run.consumer.name, now.Add(leaseTime)))
+		until = now.Add(leaseTime)
+		tx.SendWithCommit(setOffered(locked), setConsumer(run.sub.no, run.consumer.name, until))
 		if problem := o.problem(); problem != locked.lastError {
 			tx.SendWithCommit(setLastError(run.sub.no, problem))
 		}
@@ -84,10 +88,11 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	run.consumer.extend(until)
 	if len(o.delivered) > 0 {
 		s.messaging.RecordOffered(run.sub.subscriber, o.delivered...)
 	}
-	o.done, o.delivered, o.failed = nil, nil, nil
+	o.done, o.delivered, o.skipped, o.failed = nil, nil, false, nil
 	return dead, nil
 }
 

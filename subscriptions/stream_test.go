@@ -220,7 +220,7 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 func (c *consumers) busy() (count int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for one := range c.all {
+	for _, one := range c.byName {
 		one.mutex.Lock()
 		if one.busy {
 			count++
