@@ -106,11 +106,13 @@ func (c *consumer) extend(until time.Time) {
 	c.until = until
 }
 
-// leased tells whether nobody else can have taken the lease yet, whatever happened in the database since it was renewed last.
+// leased tells whether nobody else can have taken the lease, whatever happened in the database since it was renewed. A lease that
+// seems to last longer than leases do counts for nobody (subscription.leasedByOther).
 func (c *consumer) leased(now time.Time) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return now.Before(c.until.Add(-clockSkew))
+	left := c.until.Sub(now)
+	return left > clockSkew && left <= leaseTime+clockSkew
 }
 
 // release gives the lease back. It may be called whether or not this consumer had the lease, and after an acquire whose outcome is
