@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"openintent/database"
 	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/reading"
@@ -25,17 +27,24 @@ func TestWhatWasSkippedStaysSkippedWhenALaterOutcomeIsLost(t *testing.T) {
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
-			faults := new(databasetest.CommitFaults)
-			h := newHouse(t, engine, func(s *settings) { s.database.Hooks = faults.Hooks() }, posting, restless)
-			var open, lost atomic.Bool
+			var open, posted, failing atomic.Bool
+			commits := func(s *settings) {
+				s.database.Hooks = database.Hooks{BeforeCommit: func(context.Context) error {
+					if failing.Load() {
+						return databasetest.ErrInjected
+					}
+					return nil
+				}}
+			}
+			h := newHouse(t, engine, commits, posting, restless)
 			endpoint := newHook(t, func(p arrival) int {
 				if !open.Load() {
 					return http.StatusBadRequest
 				}
-				if p.text() == "behind" && lost.CompareAndSwap(false, true) {
+				if p.text() == "behind" && posted.CompareAndSwap(false, true) {
 					_, err := h.agents.UpsertAgent(as("b"), &openintentv1.RegisterAgentRequest{AgentId: ptr("b"), RoleId: ptr("guard")})
 					assert.NoError(t, err)
-					faults.FailBefore(1) // it is posted, and the server forgets that
+					failing.Store(true) // it is posted, and the server forgets that
 				}
 				return http.StatusOK
 			})
@@ -54,10 +63,10 @@ func TestWhatWasSkippedStaysSkippedWhenALaterOutcomeIsLost(t *testing.T) {
 			h.register(t, "b", "other")
 			open.Store(true)
 			h.clock.Advance(2 * time.Second)
-			eventually(t, func() bool {
-				h.clock.Advance(10 * time.Millisecond)
-				return h.rows(t, "subscription_deliveries", "1 = 1") == 0
-			}, "not all is done with")
+			eventually(t, func() bool { return failing.Load() && h.subscriptions.consumers.count() == 0 }, "the dispatch does not end")
+			failing.Store(false)
+			h.clock.Advance(leaseTime)
+			eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "not all is done with")
 			assert.Equal(t, []string{"behind", "behind"}, endpoint.taken())
 		})
 	}
