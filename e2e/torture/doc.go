@@ -9,7 +9,8 @@
 //
 //   - an acknowledged message reaches each receiver that followed from before and may see it all the while;
 //   - a receiver gets the messages of a channel in the order in which they were stored, and that order agrees with the order
-//     in which sends followed each other;
+//     in which sends followed each other; only what comes again may come late, and the one post that a replica had begun before
+//     it was frozen, if its agent could not see that message for a while;
 //   - with a cursor each message comes once; with acknowledgements it may come again, under the same number and unchanged;
 //   - nobody receives what it may not see;
 //   - an answer belongs to its question, and one that was accepted reaches the asker;
@@ -27,6 +28,6 @@
 //
 // The test in this package runs replicas as processes on a private PostgreSQL and lets senders and receivers go through
 // proxies. A schedule, drawn from a seed, kills and stops replicas, restarts PostgreSQL, ends its connections and cuts those
-// of the clients, freezes replicas and floods them with one key's messages; one replica sends no notifications and hears none. Receivers come back to any replica with their cursor.
-// The test fails on findings only; the seed is printed.
+// of the clients, freezes replicas and floods them with one key's messages. One replica sends no notifications and hears
+// none. Receivers come back to any replica with their cursor. The test fails on findings only; the seed is printed.
 package torture
