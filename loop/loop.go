@@ -16,6 +16,7 @@ type Loop struct {
 	work     func(context.Context) error
 	logger   *slog.Logger
 
+	wake   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
 	mutex  sync.Mutex
@@ -23,10 +24,11 @@ type Loop struct {
 
 // New makes a loop that is not yet running. The name appears in the log when a turn fails.
 func New(name string, interval time.Duration, logger *slog.Logger, work func(context.Context) error) *Loop {
-	return &Loop{name: name, interval: interval, work: work, logger: logger}
+	return &Loop{name: name, interval: interval, work: work, logger: logger, wake: make(chan struct{}, 1)}
 }
 
-// Start begins the turns; the first comes after one interval. Starting twice is an error of the program and panics.
+// Start begins the turns; the first comes after one interval or at the first Wake. Starting twice is an error of the
+// program and panics.
 func (l *Loop) Start() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -36,6 +38,14 @@ func (l *Loop) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	l.cancel, l.done = cancel, make(chan struct{})
 	go l.run(ctx)
+}
+
+// Wake asks for a turn now; wakes that come while one is waiting merge into it.
+func (l *Loop) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Stop ends the loop and waits for a turn under way to return.
@@ -59,6 +69,7 @@ func (l *Loop) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-l.wake:
 		}
 		if err := l.turn(ctx); err != nil && ctx.Err() == nil {
 			l.logger.Warn("periodic work failed; it is tried again at the next turn", "work", l.name, "error", err)

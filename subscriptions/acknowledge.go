@@ -8,9 +8,9 @@ import (
 	"openintent/database"
 )
 
-// acknowledge is done with deliveries: those numbered, and all up to a number (0: none) that were made. A number that was
-// not delivered yet is refused and nothing happens; one that was acknowledged before is harmless. A dead letter leaves the
-// dead letters when it is named; what is counted anew after a redrive is only done with when it is named, too.
+// acknowledge finishes deliveries: those with the given numbers, and all up to a number (0: none) that were made. A number that
+// was not delivered yet is refused, and nothing is acknowledged. A number that was acknowledged before does no harm. A dead letter is
+// removed only when it is named, and so is one that was redriven and not delivered since.
 func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []int64, through int64) error {
 	numbers = sorted(numbers)
 	letters, err := s.deadLettersAmong(ctx, sub.no, numbers)
@@ -20,7 +20,7 @@ func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []
 	return s.db.Write(ctx, func(tx *database.Tx) error { return s.acknowledgeIn(tx, sub, numbers, through, letters) })
 }
 
-// acknowledgeIn acknowledges within a transaction, when letters are those of the numbers that were dead letters before it.
+// acknowledgeIn acknowledges within a transaction. letters are the deliveries among the numbers that were dead letters before it.
 func (s *Service) acknowledgeIn(tx *database.Tx, sub *subscription, numbers []int64, through int64, letters []delivery) error {
 	if err := lockHeads(tx, letters); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *Service) acknowledgeIn(tx *database.Tx, sub *subscription, numbers []in
 	if waiting := firstUnposted(locked, *named); waiting != 0 {
 		return notDelivered(waiting)
 	}
-	if err := s.forget(tx, locked, lockedAmong(*named, letters)); err != nil {
+	if err := s.forgetDead(tx, locked, lockedAmong(*named, letters)); err != nil {
 		return err
 	}
 	tx.SendWithCommit(deleteDeliveries(tx, sub.no, numbers)...)
@@ -51,8 +51,8 @@ func (s *Service) acknowledgeIn(tx *database.Tx, sub *subscription, numbers []in
 	return nil
 }
 
-// firstUnposted gives the first of the deliveries that was never posted, 0 if there is none: posts of several channels
-// overtake each other, so numbers below one that was delivered may still wait for theirs.
+// firstUnposted returns the first of the deliveries that was never posted, or 0. Posts of several channels overtake each other, so
+// a number below one that was delivered may still be waiting.
 func firstUnposted(s *subscription, rows []delivery) int64 {
 	for _, d := range rows {
 		if s.posted() && d.attempts == 0 && d.deadAt.IsZero() {
@@ -62,8 +62,8 @@ func firstUnposted(s *subscription, rows []delivery) int64 {
 	return 0
 }
 
-// deadLettersAmong reads which of the deliveries are dead letters, so that their intents can be locked first. One that
-// becomes one in between stays with its message's record as such.
+// deadLettersAmong reads which of the deliveries are dead letters, so that their intents can be locked first. The record of a message
+// whose delivery becomes a dead letter after that stays as it is.
 func (s *Service) deadLettersAmong(ctx context.Context, no int64, numbers []int64) (letters []delivery, err error) {
 	if len(numbers) == 0 {
 		return nil, nil
@@ -77,7 +77,7 @@ func (s *Service) deadLettersAmong(ctx context.Context, no int64, numbers []int6
 	return letters, err
 }
 
-// lockedAmong gives the dead letters among rows whose intents' heads are locked: those that were dead letters before.
+// lockedAmong returns the dead letters among rows whose intents' heads are locked: those that were dead letters before.
 func lockedAmong(rows, letters []delivery) []delivery {
 	before := numbersOf(letters)
 	return slices.DeleteFunc(deadAmong(rows), func(d delivery) bool { return !slices.Contains(before, d.number) })
@@ -92,9 +92,9 @@ func deadAmong(rows []delivery) (dead []delivery) {
 	return dead
 }
 
-// forget takes back that messages were given up, under the locks of the intents' heads and the subscription. What another
-// subscription of the agent's has given up, too, stays so.
-func (s *Service) forget(tx *database.Tx, sub *subscription, dead []delivery) error {
+// forgetDead removes the record that messages were given up, under the locks of the intents' heads and the subscription. The record
+// stays for what another subscription of the agent has given up, too.
+func (s *Service) forgetDead(tx *database.Tx, sub *subscription, dead []delivery) error {
 	_, order := byPlace(dead)
 	for _, intentNo := range order {
 		var positions []int64
@@ -115,7 +115,7 @@ func (s *Service) forget(tx *database.Tx, sub *subscription, dead []delivery) er
 	return nil
 }
 
-// deadElsewhere gives those of the positions in an intent that are dead letters of the subscriber's other subscriptions.
+// deadElsewhere returns which of the positions in an intent are dead letters of the subscriber's other subscriptions.
 func deadElsewhere(tx *database.Tx, sub *subscription, intentNo int64, positions []int64) (dead []int64, err error) {
 	in, argument := tx.In("d.position", positions)
 	err = tx.Pipeline(database.Statement{
@@ -134,7 +134,7 @@ func deadElsewhere(tx *database.Tx, sub *subscription, intentNo int64, positions
 	return dead, err
 }
 
-// redrive makes dead letters due again, with their attempts counted anew: those numbered, or all that there are.
+// redrive makes dead letters due again, with no attempts counted: those with the given numbers, or all of them.
 func (s *Service) redrive(ctx context.Context, sub *subscription, numbers []int64) error {
 	if len(numbers) > 0 {
 		_, err := s.redriveSome(ctx, sub, sorted(numbers), time.Time{})
@@ -148,7 +148,7 @@ func (s *Service) redrive(ctx context.Context, sub *subscription, numbers []int6
 	}
 }
 
-// redriveSome redrives the numbered dead letters, or else some of those given up by a time.
+// redriveSome redrives the dead letters with the given numbers or, without numbers, some of those that were given up by a time.
 func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []int64, by time.Time) (count int, err error) {
 	named := len(numbers) > 0
 	var letters []delivery
@@ -178,7 +178,7 @@ func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []
 			return notADeadLetter(firstMissing(numbers, dead))
 		}
 		count = len(dead)
-		if err := s.forget(tx, locked, dead); err != nil {
+		if err := s.forgetDead(tx, locked, dead); err != nil {
 			return err
 		}
 		for i, d := range dead {
@@ -202,7 +202,7 @@ func (s *Service) deadLettersBy(ctx context.Context, no int64, by time.Time) (le
 	return letters, err
 }
 
-// firstMissing gives the first of the numbers that is none of the dead letters'.
+// firstMissing returns the first of the numbers that belongs to no dead letter.
 func firstMissing(numbers []int64, dead []delivery) int64 {
 	there := numbersOf(dead)
 	for _, number := range numbers {
@@ -219,7 +219,7 @@ func sorted(numbers []int64) []int64 {
 	return slices.Compact(numbers)
 }
 
-// last gives the last of sorted numbers; 0 of none.
+// last returns the last of sorted numbers, or 0 if there are none.
 func last(numbers []int64) int64 {
 	if len(numbers) == 0 {
 		return 0

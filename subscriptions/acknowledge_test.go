@@ -220,7 +220,7 @@ func (h *house) told(t *testing.T, m *wireMessage) *openintentv1.MessageDelivery
 	return response.GetDeliveries()[0]
 }
 
-// What the subscriber may no longer see when its turn comes is passed over, and so is what expired.
+// A delivery is skipped if the subscriber may no longer see it when it is due, or if it has expired.
 func TestWhatIsGoneIsPassedOver(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intent := h.intent(t)

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxSubscriptions is how many subscriptions an agent has at most.
+	// maxSubscriptions is how many subscriptions an agent may have.
 	maxSubscriptions = 1000
-	// defaultPage is how many deliveries or dead letters an answer holds unless the caller says.
+	// defaultPage is how many deliveries or dead letters an answer holds unless the caller sets a limit.
 	defaultPage = 100
 )
 
-// ListSubscriptions lists an agent's subscriptions, or for the operator everyone's.
+// ListSubscriptions lists an agent's subscriptions, or everyone's for the operator.
 func (s *Service) ListSubscriptions(
 	ctx context.Context, req *openintentv1.ListSubscriptionsRequest,
 ) (*openintentv1.ListSubscriptionsResponse, error) {
@@ -70,7 +70,7 @@ func (s *Service) ListSubscriptions(
 	return response, nil
 }
 
-// GetSubscription gives one subscription.
+// GetSubscription returns one subscription.
 func (s *Service) GetSubscription(
 	ctx context.Context, req *openintentv1.GetSubscriptionRequest,
 ) (*openintentv1.Subscription, error) {
@@ -81,7 +81,7 @@ func (s *Service) GetSubscription(
 	return s.describe(ctx, sub.no)
 }
 
-// describe gives a subscription as it stands now.
+// describe returns a subscription as clients see it now.
 func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Subscription, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		found, err := summaries(tx, "s.subscription_no = ?", 1, no)
@@ -97,8 +97,8 @@ func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Su
 	return wire, err
 }
 
-// DeleteSubscription ends a subscription. From the commit on nobody sees it any more; what is left of it is removed in
-// pieces, here and by the sweep.
+// DeleteSubscription ends a subscription. Nobody sees it after the commit. What is left of it is removed in pieces, here and by
+// the sweep.
 func (s *Service) DeleteSubscription(
 	ctx context.Context, req *openintentv1.DeleteSubscriptionRequest,
 ) (*openintentv1.DeleteSubscriptionResponse, error) {
@@ -126,7 +126,7 @@ func (s *Service) DeleteSubscription(
 	return &openintentv1.DeleteSubscriptionResponse{SubscriptionId: sub.id, Status: "deleted"}, nil
 }
 
-// AcknowledgeDeliveries is done with deliveries.
+// AcknowledgeDeliveries finishes deliveries.
 func (s *Service) AcknowledgeDeliveries(
 	ctx context.Context, req *openintentv1.AcknowledgeDeliveriesRequest,
 ) (*openintentv1.Subscription, error) {
@@ -143,7 +143,7 @@ func (s *Service) AcknowledgeDeliveries(
 	return s.describe(ctx, sub.no)
 }
 
-// ListDeadLetters lists what was given up.
+// ListDeadLetters lists the deliveries that were given up.
 func (s *Service) ListDeadLetters(
 	ctx context.Context, req *openintentv1.ListDeadLettersRequest,
 ) (*openintentv1.ListDeadLettersResponse, error) {
@@ -167,7 +167,7 @@ func (s *Service) ListDeadLetters(
 	return response, nil
 }
 
-// RedriveDeadLetters makes what was given up due again.
+// RedriveDeadLetters makes dead letters due again.
 func (s *Service) RedriveDeadLetters(
 	ctx context.Context, req *openintentv1.RedriveDeadLettersRequest,
 ) (*openintentv1.Subscription, error) {

@@ -12,42 +12,44 @@ import (
 )
 
 const (
-	// consumerPatience is how long a consumer that does not say that it lives keeps the deliveries to itself.
-	consumerPatience = 10 * time.Second
-	// clockSkew is how far the clocks of two replicas may lie apart.
+	// leaseTime is how long a consumer has the deliveries to itself without renewing its lease.
+	leaseTime = 10 * time.Second
+	// clockSkew is how far the clocks of two replicas may differ.
 	clockSkew = time.Second
-	// renewEvery is how often consumers say so, all of a process in one statement.
+	// renewEvery is how often leases are renewed, all those of a process together.
 	renewEvery = 3 * time.Second
-	// stalledTurns is for how many of these turns a consumer is vouched for that waits for its client to take a delivery.
-	stalledTurns = 2
-	// leavingPatience bounds how long a consumer that ends tries to say so.
-	leavingPatience = 2 * time.Second
+	// stalledRenewals is how many times the lease of a consumer is renewed that waits for its client to accept a delivery.
+	stalledRenewals = 2
+	// releasePatience bounds how long a consumer tries to release its lease.
+	releasePatience = 2 * time.Second
 )
 
-// consumer is one stream or poster that has a subscription's deliveries to itself, or waits to have them. While it has
-// them it is registered with the service, which renews that in the store. One that hangs is not vouched for any more, so
-// that another can take over; at worst something is delivered twice.
+// consumer is a stream or a poster that has the lease on a subscription's deliveries, or waits for it. While it has the lease it is
+// registered with the service, which renews the lease in the database. The lease of a consumer that hangs is not renewed, so that
+// another one can take over. At worst something is delivered twice.
 type consumer struct {
 	service *Service
 	no      int64
 	name    string
-	// afresh lets it begin with everything that is not acknowledged, though the time for that is not over: a client that comes
-	// back with the last number that it received acknowledges everything up to the next one that it is given, so nothing
-	// newer may come before what was lost on the way.
+	// afresh lets it begin with everything that is not acknowledged, although there is time left to acknowledge it. A client may
+	// come back with the last number that it received, and acknowledge everything up to the next number that it is given. So
+	// nothing newer may come before what was lost on the way.
 	afresh bool
 
 	mutex   sync.Mutex
 	busy    bool // waiting for the client
-	stalled int  // turns since
+	stalled int  // renewals since
+	// until is when the lease ends, as far as this process knows.
+	until time.Time
 }
 
 func (s *Service) newConsumer(no int64) *consumer {
 	return &consumer{service: s, no: no, name: ulid.Make().String()}
 }
 
-// take tries to have the deliveries. When another consumer has them it gives until when at least.
-func (c *consumer) take(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
-	if seen.held(c.name, now) {
+// acquire tries to get the lease. until says when the lease ends unless it is renewed, whoever has it.
+func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
+	if seen.leasedByOther(c.name, now) {
 		return false, seen.consumerUntil, nil
 	}
 	err = c.service.db.Write(ctx, func(tx *database.Tx) error {
@@ -58,28 +60,66 @@ func (c *consumer) take(ctx context.Context, seen *subscription, now time.Time) 
 			return err
 		case !locked.active(now):
 			return errEnded
-		case locked.held(c.name, now):
+		case locked.leasedByOther(c.name, now):
 			until = locked.consumerUntil
 			return nil
 		}
-		ours = true
-		tx.SendWithCommit(setConsumer(c.no, c.name, now.Add(consumerPatience)))
+		ours, until = true, now.Add(leaseTime)
+		tx.SendWithCommit(setConsumer(c.no, c.name, until))
 		if c.afresh {
 			tx.SendWithCommit(makeDue(c.no, now))
 		}
 		return nil
 	})
 	if err == nil && ours {
+		c.extend(until)
 		c.service.consumers.add(c)
 	}
 	return ours && err == nil, until, err
 }
 
-// leave lets others have the deliveries. It may be called whether or not this consumer had them, and after a take whose
-// outcome is unknown.
-func (c *consumer) leave(ctx context.Context) error {
+// confirm renews the lease, also when its time is over and nobody else has taken it. It returns errConsumerLost when somebody has.
+func (c *consumer) confirm(ctx context.Context) error {
+	var until time.Time
+	err := c.service.db.Write(ctx, func(tx *database.Tx) error {
+		locked, now, err := lock(tx, c.no)
+		if err != nil {
+			return err
+		}
+		if err := locked.admits(c.name, now); err != nil {
+			return err
+		}
+		until = now.Add(leaseTime)
+		tx.SendWithCommit(setConsumer(c.no, c.name, until))
+		return nil
+	})
+	if err == nil {
+		c.extend(until)
+	}
+	return err
+}
+
+// extend notes that the lease was renewed.
+func (c *consumer) extend(until time.Time) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.until = until
+}
+
+// leased tells whether nobody else can have taken the lease, whatever happened in the database since it was renewed. A lease that
+// seems to last longer than leases do counts for nobody (subscription.leasedByOther).
+func (c *consumer) leased(now time.Time) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	left := c.until.Sub(now)
+	return left > clockSkew && left <= leaseTime+clockSkew
+}
+
+// release gives the lease back. It may be called whether or not this consumer had the lease, and after an acquire whose outcome is
+// unknown.
+func (c *consumer) release(ctx context.Context) error {
 	c.service.consumers.remove(c)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavingPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
 	defer cancel()
 	return c.service.db.Write(ctx, func(tx *database.Tx) error {
 		tx.AfterCommit(func() { c.service.messaging.WakeSubscription(c.no) })
@@ -91,10 +131,10 @@ func (c *consumer) leave(ctx context.Context) error {
 	})
 }
 
-// forgetConsumers lets others have the deliveries of consumers that died with the process before this one. It may run only
-// where no other process can have any.
+// forgetConsumers ends the leases of consumers that died with the process before this one. It may run only where no other process
+// can have a lease.
 func (s *Service) forgetConsumers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, leavingPatience)
+	ctx, cancel := context.WithTimeout(ctx, releasePatience)
 	defer cancel()
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{
@@ -103,7 +143,7 @@ func (s *Service) forgetConsumers(ctx context.Context) error {
 	})
 }
 
-// handing runs what hands a delivery to the client.
+// handing runs the function that hands a delivery to the client.
 func (c *consumer) handing(hand func() error) error {
 	c.mutex.Lock()
 	c.busy, c.stalled = true, 0
@@ -115,7 +155,7 @@ func (c *consumer) handing(hand func() error) error {
 	return err
 }
 
-// lives tells whether the service vouches for the consumer one more time.
+// lives tells whether the consumer's lease is to be renewed once more.
 func (c *consumer) lives() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -123,43 +163,54 @@ func (c *consumer) lives() bool {
 		return true
 	}
 	c.stalled++
-	return c.stalled <= stalledTurns
+	return c.stalled <= stalledRenewals
 }
 
-// consumers are those of this process that have their subscriptions' deliveries.
+// consumers are the consumers of this process that have a lease, by name.
 type consumers struct {
-	mutex sync.Mutex
-	all   map[*consumer]struct{}
+	mutex  sync.Mutex
+	byName map[string]*consumer
 }
 
 func (c *consumers) add(one *consumer) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.all == nil {
-		c.all = make(map[*consumer]struct{})
+	if c.byName == nil {
+		c.byName = make(map[string]*consumer)
 	}
-	c.all[one] = struct{}{}
+	c.byName[one.name] = one
 }
 
 func (c *consumers) remove(one *consumer) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	delete(c.all, one)
+	delete(c.byName, one.name)
 }
 
-// living gives the subscriptions and names of those to be vouched for.
+// living returns the subscriptions and names of the consumers whose leases are to be renewed.
 func (c *consumers) living() (nos []int64, names []string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for one := range c.all {
+	for name, one := range c.byName {
 		if one.lives() {
-			nos, names = append(nos, one.no), append(names, one.name)
+			nos, names = append(nos, one.no), append(names, name)
 		}
 	}
 	return nos, names
 }
 
-// renew says of all living consumers of this process that they live.
+// extend notes that the leases of some consumers were renewed.
+func (c *consumers) extend(names []string, until time.Time) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, name := range names {
+		if one := c.byName[name]; one != nil {
+			one.extend(until)
+		}
+	}
+}
+
+// renew renews the leases of all living consumers of this process.
 func (s *Service) renew(ctx context.Context) error {
 	nos, names := s.consumers.living()
 	for len(nos) > 0 {
@@ -172,9 +223,12 @@ func (s *Service) renew(ctx context.Context) error {
 	return nil
 }
 
-// renewSome locks the subscriptions in order: others may be renewing theirs.
+// renewSome locks the subscriptions in order, because other replicas may be renewing leases, too.
 func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) error {
-	return s.db.Write(ctx, func(tx *database.Tx) error {
+	var renewed []string
+	var until time.Time
+	err := s.db.Write(ctx, func(tx *database.Tx) error {
+		renewed = nil
 		in, numbers := tx.In("subscription_no", nos)
 		var now time.Time
 		var ours []int64
@@ -186,7 +240,7 @@ func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) er
 				var name *string
 				err := row.Scan(&no, &name)
 				if slices.Contains(names, orZero(name)) {
-					ours = append(ours, no)
+					ours, renewed = append(ours, no), append(renewed, *name)
 				}
 				return err
 			},
@@ -194,11 +248,16 @@ func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) er
 		if err != nil || len(ours) == 0 {
 			return err
 		}
+		until = now.Add(leaseTime)
 		in, numbers = tx.In("subscription_no", ours)
 		tx.SendWithCommit(database.Statement{
 			SQL:  "UPDATE subscriptions SET consumer_until = ? WHERE " + in,
-			Args: []any{database.Micros(now.Add(consumerPatience)), numbers},
+			Args: []any{database.Micros(until), numbers},
 		})
 		return nil
 	})
+	if err == nil {
+		s.consumers.extend(renewed, until)
+	}
+	return err
 }

@@ -15,12 +15,12 @@ import (
 	"openintent/pages"
 )
 
-// pageBytes bounds what one answer holds.
+// pageBytes bounds the size of one answer.
 const pageBytes = 3 << 20
 
-// contents reads what stands at the deliveries' places as the subscriber may see it now, by number. What is missing is
-// gone, or no longer the subscriber's to see. Where it has no access to an intent any more, passing tells whether that
-// intent's part is missing, too; otherwise it is a refusal.
+// contents reads the contents of deliveries as the subscriber may see them now, by number. A content that is missing is gone, or the
+// subscriber may not see it any more. If the subscriber has lost access to an intent, passing tells whether to leave that intent out;
+// otherwise contents is refused.
 func (s *Service) contents(
 	ctx context.Context, sub *subscription, filter reading.Filter, rows []delivery, passing bool,
 ) (map[int64]reading.Entry, error) {
@@ -48,7 +48,7 @@ func (s *Service) contents(
 	return found, nil
 }
 
-// byPlace sorts deliveries by intent and position.
+// byPlace indexes deliveries by intent and position. order lists the intents as they come.
 func byPlace(rows []delivery) (numbers map[int64]map[int64]int64, order []int64) {
 	numbers = make(map[int64]map[int64]int64)
 	for _, d := range rows {
@@ -68,8 +68,8 @@ type parcel struct {
 	wire  *openintentv1.SubscriptionDelivery
 }
 
-// pack reads the contents of deliveries, as many as fit into a page, and gives the parcels and the deliveries that are to
-// be passed over because there is nothing for the subscriber.
+// pack reads the contents of as many deliveries as fit into a page. It returns the parcels, and the deliveries to be skipped because
+// they hold nothing for the subscriber.
 func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) (parcels []parcel, gone []delivery, err error) {
 	found, err := s.contents(ctx, sub, sub.filter, rows, sub.wide())
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) 
 	return parcels, gone, nil
 }
 
-// deadLetters gives a page of what was given up. The content is read as ever, so it may be missing.
+// deadLetters returns a page of dead letters. Their contents are read as they are now, so they may be missing.
 func (s *Service) deadLetters(
 	ctx context.Context, sub *subscription, after int64, limit int,
 ) (letters []*openintentv1.DeadLetter, err error) {
@@ -152,7 +152,7 @@ func (s *Service) deadLetterRows(
 	return rows, ids, err
 }
 
-// intentIDs gives the ids of intents.
+// intentIDs returns the ids of intents.
 func intentIDs(tx *database.Tx, intentNos []int64) (map[int64]string, error) {
 	statement, heads := intents.PrepareHeads(tx, intentNos)
 	if err := tx.Pipeline(statement); err != nil {

@@ -41,7 +41,7 @@ func (s *Service) CreateSubscription(
 	return wire, nil
 }
 
-// draft reads and checks what a request asks for.
+// draft reads and checks a request.
 func (s *Service) draft(
 	ctx context.Context, c caller.Caller, req *openintentv1.CreateSubscriptionRequest,
 ) (*subscription, error) {
@@ -81,7 +81,7 @@ func (s *Service) draft(
 	return draft, s.scope(ctx, draft, req)
 }
 
-// checkPosting refuses a webhook that cannot be posted to, and gives others a secret.
+// checkPosting refuses a webhook that cannot be posted to, and makes a secret for one that can.
 func (s *Service) checkPosting(draft *subscription) error {
 	if draft.webhookURL != "" && draft.useEndpoint {
 		return fault.BadField("use_endpoint", "deliveries go to one place; leave out webhook_url or use_endpoint.")
@@ -97,7 +97,7 @@ func (s *Service) checkPosting(draft *subscription) error {
 	return nil
 }
 
-// scope finds what the subscription is to follow. The subscriber must have access to it.
+// scope finds the intent or channel to follow. The subscriber must have access to it.
 func (s *Service) scope(ctx context.Context, draft *subscription, req *openintentv1.CreateSubscriptionRequest) error {
 	intentID, channelID := req.GetIntentId(), req.GetChannelId()
 	if intentID != "" && channelID != "" {
@@ -132,7 +132,7 @@ func (s *Service) scope(ctx context.Context, draft *subscription, req *openinten
 	return err
 }
 
-// store stores a new subscription with where it begins: at the end of the log of each intent that can reach its subscriber.
+// store stores a new subscription and where it begins: at the end of the log of each intent that can reach its subscriber.
 func (s *Service) store(ctx context.Context, draft *subscription) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		draft.no, draft.createdAt = 0, tx.Now()
@@ -147,13 +147,13 @@ func (s *Service) store(ctx context.Context, draft *subscription) error {
 			return err
 		}
 		if draft.posted() {
-			tx.AfterCommit(func() { s.poster.follow(draft.no, draft.subscriber) })
+			tx.AfterCommit(func() { s.poster.follow(postedSubscription{draft.no, draft.subscriber, draft.wide()}) })
 		}
 		return s.begin(tx, draft)
 	})
 }
 
-// checkCount refuses a subscription of an agent that has, with it, more than a list holds: a program gone wild.
+// checkCount refuses a subscription that would be one more than an agent may have. So a program that runs wild is stopped.
 func checkCount(tx *database.Tx, draft *subscription) error {
 	count := 0
 	err := tx.Pipeline(database.Statement{

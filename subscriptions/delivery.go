@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// delivery is one numbered row: a place in an intent's log that is to be delivered. What stands there is read when it is
+// delivery is one numbered row: a place in an intent's log whose content is to be delivered. The content is read when it is
 // delivered.
 type delivery struct {
 	number   int64
@@ -16,9 +16,9 @@ type delivery struct {
 	attempts  int64
 	// dueAt is when it is delivered, or delivered again; zero in an agent's own log.
 	dueAt time.Time
-	// givenUpAt is set with the last attempt: when it becomes a dead letter unless it is acknowledged.
+	// givenUpAt is set with the last attempt. At that time it becomes a dead letter unless it is acknowledged before.
 	givenUpAt time.Time
-	// deadAt and reason are a dead letter's.
+	// deadAt and reason are set for dead letters.
 	deadAt time.Time
 	reason string
 }
@@ -28,7 +28,7 @@ func (d *delivery) due(now time.Time) bool {
 	return d.deadAt.IsZero() && d.givenUpAt.IsZero() && !now.Before(d.dueAt)
 }
 
-// attempted is the delivery after one more attempt at a time.
+// attempted returns the delivery after one more attempt at a time.
 func (d delivery) attempted(s *subscription, now time.Time) delivery {
 	d.attempts++
 	d.dueAt = now.Add(time.Duration(s.acknowledgeSeconds) * time.Second)
@@ -38,7 +38,7 @@ func (d delivery) attempted(s *subscription, now time.Time) delivery {
 	return d
 }
 
-// unacknowledged is the reason for which a delivery is given up that nobody acknowledged.
+// unacknowledged returns the reason for giving up a delivery that nobody acknowledged.
 func unacknowledged(s *subscription, attempts int64) string {
 	times := "attempts"
 	if attempts == 1 {

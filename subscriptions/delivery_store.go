@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"openintent/database"
+	"openintent/intents"
 )
 
 const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,
 	d.reason`
 
-// live is the condition of deliveries that are not done with: neither acknowledged (those are gone) nor given up.
+// live is the condition of unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
 const live = "d.subscription_no = ? AND d.due_at IS NOT NULL AND d.dead_at IS NULL"
 
 func scanDelivery(row database.Row) (delivery, error) {
@@ -22,7 +23,7 @@ func scanDelivery(row database.Row) (delivery, error) {
 	return d, err
 }
 
-// prepareDeliveries gives the statement that reads deliveries by number, and where it puts them.
+// prepareDeliveries returns the statement that reads deliveries by number, and where it puts them.
 func prepareDeliveries(condition, suffix string, args ...any) (*[]delivery, database.Statement) {
 	found := new([]delivery)
 	return found, database.Statement{
@@ -75,7 +76,7 @@ func insertDeliveries(tx *database.Tx, no int64, rows []delivery, at time.Time) 
 	)
 }
 
-// updateDeliveries stores what became of deliveries.
+// updateDeliveries stores what happened to deliveries.
 func updateDeliveries(tx *database.Tx, no int64, rows []delivery) []database.Statement {
 	n := len(rows)
 	nos, numbers, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
@@ -97,7 +98,7 @@ func updateDeliveries(tx *database.Tx, no int64, rows []delivery) []database.Sta
 	})
 }
 
-// makeDue lets what was delivered and is not acknowledged be delivered again now. What had its last attempt waits on.
+// makeDue makes what was delivered and is not acknowledged due again. What had its last attempt keeps waiting.
 func makeDue(no int64, now time.Time) database.Statement {
 	return database.Statement{
 		SQL: `UPDATE subscription_deliveries SET due_at = ? WHERE subscription_no = ? AND attempts > 0 AND due_at > ?
@@ -106,7 +107,7 @@ func makeDue(no int64, now time.Time) database.Statement {
 	}
 }
 
-// deleteDeliveries removes deliveries that are done with.
+// deleteDeliveries removes finished deliveries.
 func deleteDeliveries(tx *database.Tx, no int64, numbers []int64) []database.Statement {
 	if len(numbers) == 0 {
 		return nil
@@ -126,7 +127,7 @@ func numbersOf(rows []delivery) []int64 {
 	return numbers
 }
 
-// preparePositions gives the statement that reads how far each intent was gathered, and where it puts that.
+// preparePositions returns the statement that reads how far each intent was gathered, and where it puts that.
 func preparePositions(no int64) (map[int64]int64, database.Statement) {
 	positions := make(map[int64]int64)
 	return positions, database.Statement{
@@ -141,8 +142,8 @@ func preparePositions(no int64) (map[int64]int64, database.Statement) {
 	}
 }
 
-// preparePosition gives the statement that reads how far one intent was gathered, and where it puts that. A purged one whose
-// position was dropped is gathered to its end, so that nothing of a page read before is numbered once more.
+// preparePosition returns the statement that reads how far one intent was gathered, and where it puts that. A purged intent whose
+// position was dropped counts as gathered to its end, so that nothing of a page that was read before is numbered again.
 func preparePosition(no, intentNo int64) (*int64, database.Statement) {
 	position := new(int64)
 	return position, database.Statement{
@@ -153,7 +154,24 @@ func preparePosition(no, intentNo int64) (*int64, database.Statement) {
 	}
 }
 
-// setPosition gives a statement that says how far an intent was gathered.
+// prepareFollowed returns the statement that reads the head of the one intent that a subscription follows, and where it puts that.
+// For a wide subscription it finds nothing.
+func prepareFollowed(no int64) (map[int64]intents.State, database.Statement) {
+	found := make(map[int64]intents.State)
+	return found, database.Statement{
+		SQL: "SELECT h.intent_no, h.last_position, h.epoch FROM subscriptions s JOIN intent_heads h ON h.intent_no = s.intent_no" +
+			" WHERE s.subscription_no = ?",
+		Args: []any{no},
+		Scan: func(row database.Row) error {
+			var state intents.State
+			err := row.Scan(&state.IntentNo, &state.LastPosition, &state.Epoch)
+			found[state.IntentNo] = state
+			return err
+		},
+	}
+}
+
+// setPosition returns a statement that stores how far an intent was gathered.
 func setPosition(no, intentNo, position int64) database.Statement {
 	return database.Statement{
 		SQL: "INSERT INTO subscription_positions (subscription_no, intent_no, position) VALUES (?, ?, ?)" +

@@ -1,78 +1,94 @@
-// Package subscriptions keeps durable subscriptions (RFC-0006), and each agent's own log, of which Subscribe's agent scope is
-// a stream.
+// Package subscriptions keeps durable subscriptions (RFC-0006), and each agent's own log, which Subscribe streams in its agent
+// scope.
 //
 // # Model
 //
-// There is no position across intents. So a subscription that follows several is one position per intent and a log of its
-// own: numbered rows that name places in the intents' logs.
+// There is no position across intents. So a subscription that follows several intents has one position in each of them, and a log
+// of its own: numbered deliveries that point to places in the intents' logs.
 //
-//	intents' logs ──gather──> numbered rows ──offer──> consumer ──acknowledge──> gone
-//	               (positions)                  │
-//	                                            └── after the last attempt ──> dead letter ──redrive──> due again
+//	intents' logs ──gather──> deliveries ──offer──> consumer ──acknowledge──> finished
+//	               (positions)                │
+//	                                          └── after the last attempt ──> dead letter ──redrive──> due again
 //
-// A row holds no content. What stands at its place is read when it is delivered, through the subscriber's eyes, so sight,
-// expiry and eviction are judged then; what there is nothing to deliver of is done with, silently.
+// A delivery holds no content. The content is read when it is delivered, as the subscriber may see it then, so visibility, expiry
+// and eviction are decided at that time. A delivery without content is finished silently.
 //
-// Gathering (gather.go) is done by whoever looks first: a stream, a fetch, the posting of webhooks. It begins at the end of
-// the logs that can reach the subscriber when the subscription is made; of an intent that comes to reach it later, what was
-// sent before that time is left out. At most `window` rows wait in a subscription; the logs keep the rest.
-// An intent whose messages were purged after its end is not gathered any more, but for a subscription to that intent.
+// Whoever looks first gathers (gather.go): a stream, a fetch, or the poster. Gathering begins at the end of the logs that can reach
+// the subscriber when the subscription is created. When another intent begins to reach the subscriber later, what was sent before
+// the creation is left out. A subscription has at most `window` unfinished deliveries; the logs keep the rest. An intent whose
+// messages were purged after its end is gathered only by subscriptions to that intent.
 //
-// A subscription by another name than `default` is delivered at least once. One stream, or the posting, is its consumer at a
-// time (consumer.go) and says every few seconds that it lives; another takes over when it ends or falls silent, and a stream
-// then begins with all that is not acknowledged, so that nothing newer overtakes what was lost on the way; it says that it took
-// over if it was asked to. Fetches share
-// what is due while nobody streams. Each attempt is counted before the delivery goes out (a post's, when it has failed);
-// what is not acknowledged in time is due again, and after the last attempt a dead letter.
+// # Consumers
 //
-// A subscription whose deliveries are posted is examined by the poster of any replica (posting.go): when a wake-up tells of
-// something new, when a post is due, and seldom without either. What is due waits in a lane of its endpoint; the turn takes the
-// subscription as its consumer, posts of each channel one delivery after the other and of several channels beside each other,
-// and notes what was delivered. A failure is due again after a while that grows, and is a dead letter after the last attempt
-// or when the endpoint says that it is gone. While the endpoint's circuit is open nothing is attempted.
+// A subscription with any other name than `default` is delivered at least once. One stream, or the poster, has the lease on it at
+// a time (consumer.go) and renews the lease every few seconds. Another one takes over when the lease is released or runs out. A
+// stream then begins with everything that is not acknowledged, so that nothing newer overtakes what was lost on the way, and tells
+// its client that it took over, if the client asked for that. While nobody streams, fetches share what is due. An attempt is
+// counted before a delivery is sent; that of a post is counted when it has failed. What is not acknowledged in time is due again,
+// and becomes a dead letter after the last attempt.
 //
-// An agent's own log, named `default` and made at first use, is shared by all streams of the agent on all replicas. They are
-// cursors over its numbers; nothing is acknowledged, and rows are kept for a day. A cursor that is older than the oldest row
-// goes on with that. The log knows no filter: each stream has its own. When the agent gains sight, its streams deliver the open
-// requests behind the log that are not in it, without a number of their own (backfill.go).
+// Each replica's poster examines the subscriptions whose deliveries are posted (posting.go): when a wake-up or the monitor tells of
+// something new, when a post is due, and seldom without either. What is due waits in the queue of its endpoint. A dispatch acquires
+// the lease, posts the deliveries of each channel one after the other and those of several channels at the same time, and stores
+// what was delivered. A failed post is due again after a pause that grows. It becomes a dead letter after the last attempt, or when
+// the endpoint says that it is gone. While the endpoint's circuit is open nothing is posted.
 //
-// A stream of it that nothing wakes does not look: the lookout does for all of a replica (lookout.go). It asks, at the pace of the
-// slow timer, for the heads that changed since the last time, and wakes the streams that saw them as they were before and those
-// that such an intent reaches and that do not know it; and it reads all their agents' records and numbers together. An idle
-// stream so costs two keys to be read, in how many intents its agent may be named, and each change of a head once for all. Each
-// stream still looks for itself after some minutes.
+// An agent's own log is named `default` and created at first use. All streams of the agent, on all replicas, share it. They are
+// cursors over its numbers. Nothing is acknowledged, and deliveries are kept for a day. A cursor that is older than the oldest
+// delivery goes on there. The log has no filter; each stream has its own. When the agent gains access to messages, its streams
+// deliver the open requests that lie before their cursors and are not in the log, without numbers of their own
+// (own_log_backfill.go).
 //
-//	heads by when they changed ──> lookout ──┬──> who saw less: look
-//	                                         └──> whom they reach anew: look
+// # Changes without a wake-up
 //
-// When a head changed is known by spans of ten seconds, so that a busy head's updates leave the index alone. The time is the
-// one of the transaction's decision, before its commit, and heads do not commit in its order: so each survey goes back a minute
-// further than the last one's time, longer than a transaction lasts, and passes over what is as it was then.
+// Wake-ups can be lost. The monitor finds what they did not tell of, for all streams of own logs and all posted subscriptions of a
+// replica together (monitor.go). At the pace of the slow timer it reads the heads that changed since the last time. It wakes the
+// observers that saw such a head in another state, and those that such an intent has begun to reach. For the streams it also reads
+// their agents' records and the numbers of their logs. So an idle stream costs two keys to be read, an idle posted subscription
+// its row in the list of all of them, and a changed head is read once for all. Each of them still looks for itself after some minutes.
+//
+//	heads by when they changed ──> monitor ──┬──> observers that saw another state
+//	                                         └──> observers that the intent newly reaches
+//
+// The database knows in which span of ten seconds a head changed. So the updates of a busy head leave the index alone. That time is
+// when the transaction decided, before its commit, and heads do not commit in the order of these times. So each poll goes back a
+// minute further than the poll before, which is longer than a transaction lasts, and skips the heads that have not changed since.
+// When a head is too old for that minute, it is read once more, because its latest change may have been lost with its commit.
+//
+// What the poster has to examine at a certain time waits in its schedule, a heap (posting_schedule.go). So a wake-up costs only the
+// subscriptions that it concerns, however many others rest. Subscriptions that other replicas created, and posts that dead replicas
+// left, are found in the database, at the pace of the slow timer (posting_discovery.go).
 //
 // # What holds
 //
-//   - Numbers are given, attempts counted, and deliveries acknowledged, given up and redriven under the lock on the
-//     subscription's row, held until the commit: numbers are gapless and rise in commit order, so a cursor over them skips
-//     nothing. Heads of intents are locked before it.
-//   - Within an intent, numbers rise with positions. A page is numbered only if the intent's position is still where the page
-//     begins or before, so two gatherers never number the same place, and none is left out.
-//   - What has a number was visible to the subscriber when it was gathered, and what is delivered is visible when it is read,
-//     at most a second before it is sent, and has not expired when it is sent.
-//   - Nothing is streamed or fetched before its attempt is committed; no transaction is open while something is sent.
-//   - Of a channel, and of an intent's logged events, nothing is posted before what is ahead of it was delivered or given up.
-//     The id under which a delivery is posted never changes.
+//   - Numbers are given, attempts counted, and deliveries acknowledged, given up and redriven under the lock on the subscription's
+//     row, which is kept until the commit. So numbers have no gaps and rise in commit order, and a cursor over them skips nothing.
+//     Heads of intents are locked before the subscription.
+//   - Within an intent, numbers rise with positions. A page is numbered only if the intent's position has not passed the beginning
+//     of the page. So no place is numbered twice, and none is left out.
+//   - What has a number was visible to the subscriber when it was gathered. What is sent was visible when it was read, at most a
+//     second before, and has not expired.
+//   - An attempt to stream or fetch is committed before anything is sent. No transaction is open while something is sent.
+//   - Within a channel, and within an intent's logged events, nothing is posted before everything ahead of it was delivered, or was
+//     given up or skipped and that is stored (posting_order.go). The id under which a delivery is posted never changes.
 //   - A number above offered_through was never delivered and cannot be acknowledged.
-//   - All times are the database's clock. Whether something is due or given up is decided by time when looking; the sweep only
-//     makes that lasting where nobody looks.
+//   - All times are the database's. Whoever looks decides by time whether something is due or given up; the sweep only stores that
+//     where nobody looks.
 //
 // # Failure
 //
-// A crash between gathering and offering loses nothing; between offering and sending it costs an attempt; between posting and
-// noting it repeats some posts, in order, under the same ids. A commit of unknown outcome is not repeated: the next look reads
-// what is stored. When the database is away, streams and posts wait and go on; calls are refused as unavailable. A consumer
-// whose process dies is replaced after ten seconds (on SQLite, where there is one process, when the next one starts), one
-// whose client takes nothing any more somewhat later. Wake-ups carry no truth, here as elsewhere. When the database loses
-// commits, positions and rows go back together; a stream of an own log whose number is beyond that ends, and a gatherer forgets how
-// far it looked. A departed agent's subscriptions, and expired ones, deliver
-// no more from that moment on, swept or not; their dead letters can be read until they are deleted.
+// A crash between gathering and offering loses nothing. A crash between offering and sending costs an attempt. A crash between
+// posting and storing the outcome repeats some posts, in order and under the same ids. A commit with an unknown outcome is not
+// repeated; the next look reads what is stored. While the database is unavailable, streams and posts wait, and calls are refused.
+//
+// A poster that stands still loses its lease, and notices that before its next post. But nothing calls back a post that it has begun,
+// at most one of each channel: it arrives when the poster goes on, behind what another replica has posted since. It is a repetition,
+// unless the other replica skipped that delivery because the subscriber could not see it at that time. A post whose endpoint did not
+// answer in time may arrive late in the same way.
+//
+// A consumer whose process dies is replaced after ten seconds (on SQLite, where there is one process, when the next one starts). A
+// consumer whose client accepts nothing any more is replaced somewhat later. When the database loses commits, positions and
+// deliveries go back together. A stream of an own log that has sent a lost number ends, and a gatherer forgets how far it had read
+// lost logs. The subscriptions of a departed agent, and expired ones, deliver nothing more from that moment on, swept or not. Their
+// dead letters can be read until they are deleted.
 package subscriptions

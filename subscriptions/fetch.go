@@ -10,7 +10,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// FetchDeliveries gives deliveries that are due. Several fetches at once share them.
+// FetchDeliveries returns deliveries that are due. Fetches that run at the same time share them.
 func (s *Service) FetchDeliveries(
 	ctx context.Context, req *openintentv1.FetchDeliveriesRequest,
 ) (*openintentv1.FetchDeliveriesResponse, error) {
@@ -39,13 +39,13 @@ func (s *Service) FetchDeliveries(
 	}
 }
 
-// fetch takes what is due, up to a limit and to what one answer holds.
+// fetch receives what is due, up to a limit and to the size of one answer.
 func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.SubscriptionDelivery, wait time.Duration, err error) {
-	seen, err := r.look(ctx)
+	seen, err := r.refresh(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	if seen.sub.held("", seen.now) {
+	if seen.sub.leasedByOther("", seen.now) {
 		return nil, 0, errInUse
 	}
 	for size := 0; len(found) < limit && size < pageBytes; {
@@ -54,7 +54,7 @@ func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.
 		case err != nil && len(found) == 0:
 			return nil, 0, err
 		case err != nil || len(parcels) == 0:
-			return found, pause, nil // what was taken is handed out
+			return found, pause, nil // what was received before is returned
 		}
 		for _, p := range parcels {
 			found, size = append(found, p.wire), size+proto.Size(p.wire)

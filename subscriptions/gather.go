@@ -18,76 +18,77 @@ import (
 const (
 	// gatherPage is how many deliveries one page of an intent's log gives at most.
 	gatherPage = 128
-	// window bounds the deliveries that a subscription has gathered and that are not done with: beyond it, gathering waits
-	// for acknowledgements, and the intents' logs keep the rest.
+	// window bounds the unfinished deliveries of a subscription. When it is full, gathering waits for acknowledgements, and the
+	// intents' logs keep the rest.
 	window = 1000
-	// unwritten is how far a gatherer may be ahead, in positions, of what is stored: a busy intent in which nothing is for
-	// the subscriber costs no write for each message.
+	// unwritten is how many positions a gatherer may be ahead of what is stored. So a busy intent in which nothing is for the
+	// subscriber does not cost a write for each message.
 	unwritten = 256
 )
 
-// gatherer numbers for a subscription what its intents' logs hold behind its positions. Any number of them may gather for
-// one subscription at once, in any processes: a page is read without a lock, and numbered under the subscription's lock
-// only if nobody has moved the intent's position since. Then the other one has numbered what was on it.
+// gatherer numbers what the logs of a subscription's intents hold after its positions. Several gatherers may work for one
+// subscription at the same time, also in different processes. A page is read without a lock. It is numbered under the
+// subscription's lock, and only if nobody has moved the intent's position since; otherwise somebody else has numbered it.
 type gatherer struct {
 	service *Service
 	no      int64
-	// looked is how far this gatherer has looked at intents without finding anything, beyond what is stored.
-	looked map[int64]int64
-	// refused are the intents that the subscriber has no access to, with the epoch of the rules that say so.
+	// scanned is how far this gatherer has read, beyond the stored positions, without finding anything.
+	scanned map[int64]int64
+	// refused are the intents that the subscriber has no access to, with the epoch of the rules that refused it.
 	refused  map[int64]int64
 	presence agents.Presence
 }
 
 func (s *Service) newGatherer(no int64) *gatherer {
-	return &gatherer{service: s, no: no, looked: make(map[int64]int64), refused: make(map[int64]int64)}
+	return &gatherer{service: s, no: no, scanned: make(map[int64]int64), refused: make(map[int64]int64)}
 }
 
-// sight is what one look at a subscription saw.
-type sight struct {
+// progress is how far a subscription has come and where there is something to gather, read in one snapshot.
+type progress struct {
 	sub      *subscription
 	presence agents.Presence
 	now      time.Time
-	// live is how many deliveries are not done with.
+	// live is the number of unfinished deliveries.
 	live int64
-	// intents are those from which something may reach the subscriber, and positions how far they are gathered; one that is
-	// missing there is not gathered at all yet.
+	// intents are those from which something may reach the subscriber. positions tells how far each is gathered; an intent that
+	// is missing there is not gathered at all yet.
 	intents   []int64
 	positions map[int64]int64
-	// states are how far these have come, of a subscription to whatever reaches the subscriber.
+	// states are the states of these intents' heads.
 	states map[int64]intents.State
-	// news are the intents whose logs have grown beyond what was gathered.
-	news []news
+	// backlogs are the intents whose logs have grown beyond what was gathered.
+	backlogs []backlog
 }
 
-// news is an intent of which something is still to be gathered.
-type news struct {
+// backlog is an intent of which something is still to be gathered.
+type backlog struct {
 	intentNo, epoch int64
-	// stored is how far it was gathered, through how far it has to be.
+	// stored is how far it is gathered, through how far it has to be.
 	stored, through int64
 }
 
-// numbered is an entry with the delivery that it became.
+// numbered is an entry together with the delivery that was made of it.
 type numbered struct {
 	delivery
 	entry reading.Entry
 }
 
-// look reads in one snapshot how the subscription stands and where there is something to gather. A subscription that is
-// deleted is errNotFound, one that has ended errEnded.
-func (g *gatherer) look(ctx context.Context, subscriber string) (*sight, error) {
-	var seen *sight
+// readProgress reads a subscription's progress. It returns errNotFound for a deleted subscription and errEnded for one that has
+// ended.
+func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progress, error) {
+	var seen *progress
 	err := g.service.db.Read(ctx, func(tx *database.Tx) error {
-		seen = &sight{presence: agents.Presence{AgentID: subscriber}}
+		seen = &progress{presence: agents.Presence{AgentID: subscriber}}
 		load, loaded := prepareLoad(g.no)
 		read, presences := agents.PreparePresences(tx, []string{subscriber})
 		positions, readPositions := preparePositions(g.no)
+		followed, readFollowed := prepareFollowed(g.no)
 		count := database.Statement{
 			SQL:  "SELECT COUNT(*) FROM subscription_deliveries d WHERE " + live,
 			Args: []any{g.no},
 			Scan: func(row database.Row) error { return row.Scan(&seen.live) },
 		}
-		if err := tx.Pipeline(load, read, readPositions, count); err != nil {
+		if err := tx.Pipeline(load, read, readPositions, readFollowed, count); err != nil {
 			return err
 		}
 		var err error
@@ -101,23 +102,24 @@ func (g *gatherer) look(ctx context.Context, subscriber string) (*sight, error) 
 		if !seen.sub.active(seen.now) {
 			return errEnded
 		}
-		seen.positions = positions
-		return g.findNews(tx, seen)
+		seen.positions, seen.states = positions, followed
+		return g.findBacklogs(tx, seen)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if seen.presence != g.presence {
-		clear(g.refused) // what it has access to may have changed with it
+		clear(g.refused) // its access may have changed, too
 		g.presence = seen.presence
 	}
 	return seen, nil
 }
 
-func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
-	if !seen.sub.wide() { // its log is always read: that tells of lost access and of the end, too
+func (g *gatherer) findBacklogs(tx *database.Tx, seen *progress) error {
+	if !seen.sub.wide() { // its log is always read, because that also tells of lost access and of the end
 		no := seen.sub.intentNo
-		seen.intents, seen.news = []int64{no}, []news{{intentNo: no, stored: seen.positions[no], through: math.MaxInt64}}
+		g.noteLosses(seen.states)
+		seen.intents, seen.backlogs = []int64{no}, []backlog{{intentNo: no, stored: seen.positions[no], through: math.MaxInt64}}
 		return nil
 	}
 	var err error
@@ -129,35 +131,42 @@ func (g *gatherer) findNews(tx *database.Tx, seen *sight) error {
 	if err := tx.Pipeline(read); err != nil {
 		return err
 	}
-	seen.states = make(map[int64]intents.State, len(seen.intents))
-	g.forget(seen.intents)
 	for _, head := range *states {
 		seen.states[head.IntentNo] = head
-		if g.looked[head.IntentNo] > head.LastPosition { // the log went back: see message.ErrCursorBeyondLog
-			delete(g.looked, head.IntentNo)
-		}
-		one := news{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
+	}
+	g.forgetUnreached(seen.intents)
+	g.noteLosses(seen.states)
+	for _, head := range *states {
+		one := backlog{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
 		if epoch, refused := g.refused[one.intentNo]; refused && epoch == one.epoch {
 			continue
 		}
-		if one.through > max(one.stored, g.looked[one.intentNo]) {
-			seen.news = append(seen.news, one)
+		if one.through > max(one.stored, g.scanned[one.intentNo]) {
+			seen.backlogs = append(seen.backlogs, one)
 		}
 	}
 	return nil
 }
 
-// forget drops what is known of intents that reach the subscriber no more. They come rising.
-func (g *gatherer) forget(reaching []int64) {
+// noteLosses forgets how far it has read logs that have lost commits (see message.ErrCursorBeyondLog).
+func (g *gatherer) noteLosses(states map[int64]intents.State) {
+	maps.DeleteFunc(g.scanned, func(intentNo, scanned int64) bool {
+		state, there := states[intentNo]
+		return there && scanned > state.LastPosition
+	})
+}
+
+// forgetUnreached drops what is known of intents that do not reach the subscriber any more. The intents are sorted.
+func (g *gatherer) forgetUnreached(reaching []int64) {
 	gone := func(intentNo, _ int64) bool {
 		_, still := slices.BinarySearch(reaching, intentNo)
 		return !still
 	}
-	maps.DeleteFunc(g.looked, gone)
+	maps.DeleteFunc(g.scanned, gone)
 	maps.DeleteFunc(g.refused, gone)
 }
 
-// heldRole is the role that the agent holds now, or "".
+// heldRole returns the role that the agent holds now, or "".
 func heldRole(presence agents.Presence) string {
 	if presence.HoldsRole(presence.RoleID) {
 		return presence.RoleID
@@ -165,16 +174,16 @@ func heldRole(presence agents.Presence) string {
 	return ""
 }
 
-// step gathers one page of an intent and gives what this gatherer has numbered of it. done is true when nothing more of the
-// news is left; ended, when nothing will ever follow in the subscription's channel. An intent to which the subscriber has no
-// access is passed over by a subscription to whatever reaches it, and refused by one to that intent.
+// step gathers one page of a backlog and returns what this gatherer has numbered of it. done is true when nothing of the backlog
+// is left. ended is true when nothing will ever follow in the subscription's channel. When the subscriber has no access to the
+// intent, a wide subscription skips it, and a subscription to that intent is refused.
 func (g *gatherer) step(
-	ctx context.Context, sub *subscription, n *news, limit int,
+	ctx context.Context, sub *subscription, b *backlog, limit int,
 ) (found []numbered, done, ended bool, err error) {
-	after := max(n.stored, g.looked[n.intentNo])
-	page, err := g.service.messaging.ReadFeed(ctx, sub.feed(n.intentNo), after, limit)
+	after := max(b.stored, g.scanned[b.intentNo])
+	page, err := g.service.messaging.ReadFeed(ctx, sub.feed(b.intentNo), after, limit)
 	if isRefusal(err) && sub.wide() {
-		g.refused[n.intentNo] = n.epoch
+		g.refused[b.intentNo] = b.epoch
 		return nil, true, false, nil
 	}
 	if err != nil {
@@ -182,25 +191,25 @@ func (g *gatherer) step(
 	}
 	kept := page.Entries[:0]
 	for _, entry := range page.Entries {
-		if sub.counts(entry) {
+		if sub.isNewEnough(entry) {
 			kept = append(kept, entry)
 		}
 	}
-	reached := page.Through >= min(n.through, page.Last)
+	reached := page.Through >= min(b.through, page.Last)
 	switch {
 	case page.Through <= after:
 		return nil, true, page.Ended, nil
-	case len(kept) == 0 && page.Through-n.stored < unwritten:
-		g.looked[n.intentNo] = page.Through
+	case len(kept) == 0 && page.Through-b.stored < unwritten:
+		g.scanned[b.intentNo] = page.Through
 		return nil, reached, page.Ended, nil
 	}
-	found, stored, err := g.service.number(ctx, sub, n.intentNo, after, page.Through, kept)
+	found, stored, err := g.service.number(ctx, sub, b.intentNo, after, page.Through, kept)
 	if err != nil {
 		return nil, false, false, err
 	}
-	n.stored = stored
-	delete(g.looked, n.intentNo)
-	return found, stored >= min(n.through, page.Last), page.Ended && stored >= page.Through, nil
+	b.stored = stored
+	delete(g.scanned, b.intentNo)
+	return found, stored >= min(b.through, page.Last), page.Ended && stored >= page.Through, nil
 }
 
 // isRefusal tells whether an error says that the reader may not see what it asked for.
@@ -212,8 +221,8 @@ func isRefusal(err error) bool {
 	return kind == fault.Denied || kind == fault.NotFound
 }
 
-// number gives the entries of a page the subscription's next numbers, unless somebody else has gathered beyond the place
-// where the page begins. stored is how far the intent is gathered then.
+// number gives the entries of a page the subscription's next numbers, unless somebody else has gathered beyond the beginning of
+// the page. stored is how far the intent is gathered afterwards.
 func (s *Service) number(
 	ctx context.Context, sub *subscription, intentNo, after, through int64, entries []reading.Entry,
 ) (found []numbered, stored int64, err error) {
@@ -254,18 +263,18 @@ func (s *Service) number(
 	return found, stored, err
 }
 
-// gather gathers for a subscription that is to be acknowledged whatever its window has room for. ended is true when its
-// channel will give nothing more and all of it was gathered.
-func (g *gatherer) gather(ctx context.Context, seen *sight) (ended bool, err error) {
-	for i := range seen.news {
-		n := &seen.news[i]
+// gather gathers as much as a subscription's window has room for. ended is true when the whole channel was gathered and nothing
+// will follow in it.
+func (g *gatherer) gather(ctx context.Context, seen *progress) (ended bool, err error) {
+	for i := range seen.backlogs {
+		b := &seen.backlogs[i]
 		for done := false; !done; {
 			room := window - int(seen.live)
 			if room <= 0 {
-				return false, g.checkAccess(ctx, seen.sub, n.stored)
+				return false, g.checkAccess(ctx, seen.sub, b.stored)
 			}
 			var found []numbered
-			if found, done, ended, err = g.step(ctx, seen.sub, n, min(room, gatherPage)); err != nil {
+			if found, done, ended, err = g.step(ctx, seen.sub, b, min(room, gatherPage)); err != nil {
 				return false, err
 			}
 			seen.live += int64(len(found))

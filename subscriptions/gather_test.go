@@ -144,8 +144,8 @@ func TestWhatIsNotForTheSubscriberCostsNoWrites(t *testing.T) {
 		found, err := h.subscriptions.find(as("bob"), sub.GetId())
 		require.NoError(t, err)
 		g := h.subscriptions.newGatherer(found.no)
-		gather := func() *sight {
-			seen, err := g.look(as("bob"), "bob")
+		gather := func() *progress {
+			seen, err := g.readProgress(as("bob"), "bob")
 			require.NoError(t, err)
 			_, err = g.gather(as("bob"), seen)
 			require.NoError(t, err)
@@ -156,15 +156,15 @@ func TestWhatIsNotForTheSubscriberCostsNoWrites(t *testing.T) {
 		}
 		h.faults.set(func() error { commits++; return nil }, nil)
 		before := commits
-		require.Len(t, gather().news, 1)
-		require.Empty(t, gather().news)
+		require.Len(t, gather().backlogs, 1)
+		require.Empty(t, gather().backlogs)
 		require.Equal(t, before, commits)
 		h.faults.set(nil, nil)
 		for range unwritten {
 			h.send(t, "ann", channel, "eve", "x")
 		}
 		gather()
-		require.Empty(t, g.looked, "now it is stored")
+		require.Empty(t, g.scanned, "now it is stored")
 		h.send(t, "ann", channel, "bob", "two")
 		require.Equal(t, []string{"2:two"}, described(h.fetch(t, sub)))
 	})
@@ -243,12 +243,12 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 
 		sub, err := h.subscriptions.find(as("bob"), wide.GetId())
 		require.NoError(t, err)
-		look := func() *sight {
-			seen, err := h.subscriptions.newGatherer(sub.no).look(t.Context(), "bob")
+		progressNow := func() *progress {
+			seen, err := h.subscriptions.newGatherer(sub.no).readProgress(t.Context(), "bob")
 			require.NoError(t, err)
 			return seen
 		}
-		intentNos := look().intents
+		intentNos := progressNow().intents
 		require.Len(t, intentNos, 1)
 		page, err := h.messaging.ReadFeed(t.Context(), sub.feed(intentNos[0]), 0, gatherPage)
 		require.NoError(t, err)
@@ -256,7 +256,7 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 
 		h.clock.Advance(25 * time.Hour)
 		require.NoError(t, h.messaging.Sweep(t.Context()))
-		require.Empty(t, look().intents)
+		require.Empty(t, progressNow().intents)
 		require.Equal(t, 1, h.rows(t, "subscription_positions", "1 = 1"), "the intent's own subscription may go on")
 		found, stored, err := h.subscriptions.number(t.Context(), sub, intentNos[0], 0, page.Through, page.Entries)
 		require.NoError(t, err)

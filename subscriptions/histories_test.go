@@ -3,6 +3,8 @@ package subscriptions
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"openintent/database/databasetest"
 	"openintent/fault"
 )
@@ -51,5 +53,36 @@ func TestALostOwnLogEndsItsStreams(t *testing.T) {
 		h.send(t, "ann", talk, "carol", "to carol")
 		requireNext(t, other, "1 to carol")
 		requireFault(t, lost.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+	})
+}
+
+// A gatherer has looked at messages that are not for the subscriber and are lost. What takes their places is gathered.
+func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		talk := h.open(t, intentID, "talk")
+		for name, req := range map[string]*createInput{"narrow": {IntentId: &intentID}, "wide": {}} {
+			req.MessageType = request.Enum()
+			h.asks(t, "ann", talk, "bob", "before it subscribes")
+			sub, err := h.subscriptions.find(as("bob"), h.subscribe(t, "bob", req).GetId())
+			require.NoError(t, err)
+			g := h.subscriptions.newGatherer(sub.no)
+			gather := func() {
+				seen, err := g.readProgress(t.Context(), "bob")
+				require.NoError(t, err)
+				_, err = g.gather(t.Context(), seen)
+				require.NoError(t, err)
+			}
+			past := databasetest.Remember(t, h.db, name)
+			for range 3 {
+				h.send(t, "ann", talk, "bob", "not asked for")
+			}
+			gather()
+			require.Len(t, g.scanned, 1)
+			past.PutBack(t)
+			h.asks(t, "ann", talk, "bob", "asked for")
+			gather()
+			require.Equal(t, 1, h.rows(t, "subscription_deliveries", "subscription_no = ?", sub.no))
+		}
 	})
 }

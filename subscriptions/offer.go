@@ -14,16 +14,16 @@ import (
 // offerPage is how many deliveries are read at a time.
 const offerPage = 64
 
-// offering is what one look at a subscription's deliveries saw.
+// offering is which deliveries of a subscription are due, and how many are not.
 type offering struct {
-	// due are deliveries to be made now, by number, as many as were asked for.
+	// due are deliveries to be made now, by number, up to a limit.
 	due []delivery
-	// live are those not done with; outstanding those of them that were made and whose time for acknowledgement has not run
-	// out.
+	// live is the number of unfinished deliveries, and outstanding the number of those among them that were made and may still be
+	// acknowledged in time.
 	live, outstanding int64
-	// next is when a further one becomes due or is given up; zero when nothing waits for its time.
+	// next is when another delivery becomes due or is given up. It is zero when nothing waits for its time.
 	next time.Time
-	// overdue tells whether some are to be given up.
+	// overdue tells whether deliveries are to be given up.
 	overdue bool
 }
 
@@ -54,10 +54,10 @@ func (s *Service) offering(ctx context.Context, no int64, limit int) (o offering
 	return o, err
 }
 
-// offer takes due deliveries for a consumer: it reads their contents, and then, under the subscription's lock, counts an
-// attempt for each that nobody else has taken meanwhile. What there is nothing to deliver of is done with. So a crash after
-// the commit costs an attempt, and one before it nothing. An empty consumer stands for a fetch, which is refused while
-// deliveries go to somebody else.
+// offer prepares due deliveries for a consumer. It reads their contents, and then, under the subscription's lock, counts an attempt
+// for each that nobody else has been offered meanwhile. Deliveries without content are finished. So a crash after the commit costs an
+// attempt, and a crash before it costs nothing. An empty consumer stands for a fetch, which is refused while somebody else has the
+// lease.
 func (s *Service) offer(ctx context.Context, sub *subscription, consumer string, due []delivery) ([]parcel, error) {
 	parcels, gone, err := s.pack(ctx, sub, due)
 	if err != nil || len(parcels)+len(gone) == 0 {
@@ -105,7 +105,7 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 		tx.SendWithCommit(deleteDeliveries(tx, sub.no, done)...)
 		tx.SendWithCommit(setOffered(locked))
 		if consumer != "" {
-			tx.SendWithCommit(setConsumer(sub.no, consumer, now.Add(consumerPatience)))
+			tx.SendWithCommit(setConsumer(sub.no, consumer, now.Add(leaseTime)))
 		}
 		return nil
 	})
@@ -115,7 +115,7 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 	return settle(parcels, taken), nil
 }
 
-// settle leaves the parcels that were taken, with their attempts counted.
+// settle keeps the parcels that were taken, with their attempts counted.
 func settle(parcels []parcel, taken map[int64]delivery) []parcel {
 	kept := parcels[:0]
 	for _, p := range parcels {
@@ -127,8 +127,8 @@ func settle(parcels []parcel, taken map[int64]delivery) []parcel {
 	return kept
 }
 
-// passOver is done with deliveries that were taken by a consumer and of which nothing was left when they were to be sent. What
-// another one has taken since is that one's, and what was given up stays so.
+// passOver finishes deliveries that were offered to a consumer and had no content left when they were to be sent. It leaves alone what
+// another consumer has been offered since, and dead letters.
 func (s *Service) passOver(ctx context.Context, no int64, consumer string, gone []delivery) error {
 	if len(gone) == 0 {
 		return nil
@@ -149,12 +149,12 @@ func (s *Service) passOver(ctx context.Context, no int64, consumer string, gone 
 	})
 }
 
-// admits tells whether a consumer may take deliveries.
+// admits refuses a consumer that may not receive deliveries now.
 func (s *subscription) admits(consumer string, now time.Time) error {
 	switch {
 	case !s.active(now):
 		return errEnded
-	case consumer == "" && s.held("", now):
+	case consumer == "" && s.leasedByOther("", now):
 		return errInUse
 	case consumer != "" && s.consumer != consumer:
 		return errConsumerLost
@@ -169,7 +169,7 @@ func setOffered(s *subscription) database.Statement {
 	}
 }
 
-// recordOffered tells the senders' side that messages were handed to the subscriber.
+// recordOffered records for the senders that messages were sent to the subscriber.
 func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 	entries := make([]reading.Entry, len(parcels))
 	for i, p := range parcels {
@@ -178,7 +178,7 @@ func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 	s.messaging.RecordOffered(sub.subscriber, entries...)
 }
 
-// giveUp makes dead letters of deliveries whose last attempt nobody acknowledged in time, at most a page of them.
+// giveUp turns deliveries whose last attempt nobody acknowledged in time into dead letters, at most a page of them.
 func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	var overdue []delivery
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
@@ -210,8 +210,8 @@ func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	return count, err
 }
 
-// bury makes dead letters of deliveries, each with its reason, under the subscription's lock and that of the intents' heads
-// (lockHeads).
+// bury turns deliveries into dead letters, each with its reason. The caller has locked the intents' heads (lockHeads) and the
+// subscription.
 func (s *Service) bury(tx *database.Tx, sub *subscription, dead []delivery, now time.Time) error {
 	var letters []messaging.DeadLetter
 	for i, d := range dead {
@@ -227,8 +227,8 @@ func (s *Service) bury(tx *database.Tx, sub *subscription, dead []delivery, now 
 	return s.messaging.RecordDeadLetters(tx, sub.subscriber, letters)
 }
 
-// lockHeads locks the heads of the deliveries' intents, which come before the subscription: what becomes of messages with
-// their recipients belongs to the intents.
+// lockHeads locks the heads of the deliveries' intents, which are locked before the subscription. What happens to messages at their
+// recipients is stored with the intents.
 func lockHeads(tx *database.Tx, rows []delivery) error {
 	_, order := byPlace(rows)
 	_, err := intents.Lock(tx, order...)

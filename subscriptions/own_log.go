@@ -20,16 +20,15 @@ import (
 )
 
 const (
-	// freshFor is how long what was read may wait for a slow client; what waited longer is read again. What expires meanwhile
-	// is not handed on.
+	// freshFor is how long what was read may wait for a slow client. What waited longer is read again. What expires meanwhile is
+	// not sent.
 	freshFor = time.Second
-	// idleTurns is how many times longer than others a stream waits at most until it looks without a wake-up: the lookout looks
-	// for it.
-	idleTurns = 60
+	// idleFactor is how many times longer than others a stream waits at most for a wake-up, because the monitor wakes it, too.
+	idleFactor = 60
 )
 
-// followAgent streams what reaches an agent: its own log after a number, or from now on. Whichever of the agent's streams
-// looks first, on whatever replica, numbers what is new; each is a cursor over the numbers.
+// followAgent streams what reaches an agent: its own log after a number, or from now on. The stream that looks first, on any
+// replica, numbers what is new. Each stream is a cursor over the numbers.
 func (s *Service) followAgent(
 	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
 	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
@@ -37,34 +36,39 @@ func (s *Service) followAgent(
 	if err := mayFollow(by, agentID); err != nil {
 		return err
 	}
-	f := &follower{
-		filter: filter, send: func(response *openintentv1.SubscribeResponse) error { return sending(send(response)) },
+	st := &ownLogStream{
+		filter: filter, send: func(response *openintentv1.SubscribeResponse) error { return asSendError(send(response)) },
 	}
-	err := apart(func() error {
+	err := onOwnGoroutine(func() error {
 		own, err := s.ownLog(ctx, agentID)
 		if err != nil {
 			return err
 		}
-		f.receiver = s.newReceiver(own)
-		f.watcher = s.lookout.enter(f.receiver)
-		return f.begin(ctx, after)
+		st.receiver = s.newReceiver(own)
+		st.observer = s.monitor.add(ownLogObserver(st.receiver))
+		return st.begin(ctx, after)
 	})
-	if f.receiver != nil {
-		defer f.close()
-		defer s.lookout.leave(f.watcher)
+	if st.receiver != nil {
+		defer st.close()
+		defer s.monitor.remove(st.observer)
 	}
 	if err != nil {
 		return err
 	}
-	if err := admitted(f.number); err != nil {
+	if err := admitted(st.number); err != nil {
 		return err
 	}
-	if f.caughtUp = after == nil; f.caughtUp {
-		if err := f.sayCaughtUp(); err != nil {
+	if st.caughtUp = after == nil; st.caughtUp {
+		if err := st.sayCaughtUp(); err != nil {
 			return err
 		}
 	}
-	return f.run(ctx)
+	return st.run(ctx)
+}
+
+// ownLogObserver returns the observer through which the monitor wakes a stream.
+func ownLogObserver(r *receiver) *observer {
+	return &observer{watch: r.watch, no: r.sub.no, agentID: r.sub.subscriber, wide: true, ownLog: true}
 }
 
 func mayFollow(by caller.Caller, agentID string) error {
@@ -76,7 +80,7 @@ func mayFollow(by caller.Caller, agentID string) error {
 	return by.CheckOwns(agentID)
 }
 
-// ownLog gives an agent's own log, and makes it at first use.
+// ownLog returns an agent's own log. It creates the log at first use.
 func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, error) {
 	read := func() (own *subscription, err error) {
 		err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
@@ -96,23 +100,23 @@ func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, er
 	return read()
 }
 
-// follower is one stream of an agent's own log.
-type follower struct {
+// ownLogStream is one stream of an agent's own log.
+type ownLogStream struct {
 	*receiver
-	watcher *watcher
-	filter  reading.Filter
-	send    func(*openintentv1.SubscribeResponse) error
+	observer *observer
+	filter   reading.Filter
+	send     func(*openintentv1.SubscribeResponse) error
 	// number is the cursor.
 	number   int64
 	caughtUp bool
-	gains    gains
-	// numbered are entries that this stream has just numbered itself and need not read again.
+	visible  visibility
+	// numbered are entries that this stream has just numbered, so it need not read them again.
 	numbered map[int64]reading.Entry
 }
 
-// apart does something deep on a goroutine of its own and waits for it: the stack that it needs goes with it, instead of
-// staying with each of very many streams that then wait for long.
-func apart(do func() error) error {
+// onOwnGoroutine calls a function on a new goroutine and waits for it. The function needs a large stack, which would otherwise stay
+// with each of very many streams while they wait.
+func onOwnGoroutine(do func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -125,10 +129,10 @@ func apart(do func() error) error {
 	return <-done
 }
 
-// begin finds the cursor's place. From now on means after everything that is stored by now: it is numbered first, for the
+// begin finds the cursor's place. "From now on" means after everything that is stored by now. That is numbered first, because the
 // agent's other streams may not have seen it.
-func (f *follower) begin(ctx context.Context, after *int64) error {
-	seen, err := f.look(ctx)
+func (st *ownLogStream) begin(ctx context.Context, after *int64) error {
+	seen, err := st.refresh(ctx)
 	if err != nil {
 		return err
 	}
@@ -136,123 +140,124 @@ func (f *follower) begin(ctx context.Context, after *int64) error {
 		if *after > seen.sub.lastNumber {
 			return beyondLog(seen)
 		}
-		f.number = *after
+		st.number = *after
 		return nil
 	}
-	for i := range seen.news {
+	for i := range seen.backlogs {
 		for done := false; !done; {
-			if _, done, _, err = f.gatherer.step(ctx, seen.sub, &seen.news[i], gatherPage); err != nil {
+			if _, done, _, err = st.gatherer.step(ctx, seen.sub, &seen.backlogs[i], gatherPage); err != nil {
 				return err
 			}
 		}
 	}
-	return f.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		own, err := findNamed(tx, f.sub.subscriber, ownName)
+	return st.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		own, err := findNamed(tx, st.sub.subscriber, ownName)
 		if err == nil {
-			f.number = own.lastNumber
+			st.number = own.lastNumber
 		}
 		return err
 	})
 }
 
 // run delivers until the context ends or the stream breaks.
-func (f *follower) run(ctx context.Context) error {
+func (st *ownLogStream) run(ctx context.Context) error {
 	for {
-		err := apart(func() error { return f.turn(ctx) })
-		most := idleTurns * f.service.lookAgain
-		wait := most/2 + rand.N(most/2) // so that not all of very many look at once
+		err := onOwnGoroutine(func() error { return st.catchUp(ctx) })
+		most := idleFactor * st.service.lookAgain
+		wait := most/2 + rand.N(most/2) // so that very many do not look together
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case passes(err):
-			f.service.logger.Debug("an agent's log could not be read; it is looked at again", "error", err)
-			wait = f.service.lookAgain
+		case isTransient(err):
+			st.service.logger.Debug("an agent's log could not be read; it is looked at again", "error", err)
+			wait = st.service.lookAgain
 		case err != nil:
 			return err
 		}
-		f.service.lookout.reached(f.watcher, f.number)
-		if _, err := f.wait(ctx, wait); err != nil {
+		st.service.monitor.advance(st.observer, st.number)
+		if _, err := st.wait(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// look looks, and lets the lookout know what it saw. A log that lacks the cursor's place, or is not there any more, has lost what
-// the stream has handed on.
-func (f *follower) look(ctx context.Context) (*sight, error) {
-	seen, err := f.receiver.look(ctx)
+// refresh reads the log's progress and tells the monitor what was seen. A log that ends before the cursor's place, or does not
+// exist any more, has lost what the stream has sent.
+func (st *ownLogStream) refresh(ctx context.Context) (*progress, error) {
+	seen, err := st.receiver.refresh(ctx)
 	switch {
 	case errors.Is(err, errNotFound):
 		return nil, message.ErrCursorBeyondLog
 	case err != nil:
 		return nil, err
-	case f.number > seen.sub.lastNumber:
+	case st.number > seen.sub.lastNumber:
 		return nil, beyondLog(seen)
 	}
-	f.service.lookout.note(f.watcher, seen)
+	st.service.monitor.update(st.observer, seen)
 	return seen, nil
 }
 
-func beyondLog(seen *sight) error {
+func beyondLog(seen *progress) error {
 	return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.sub.lastNumber, 10))
 }
 
-// turn numbers what is new, page by page, and delivers as it goes. After the first whole turn the stream has caught up with
-// everything that was stored before it was accepted.
-func (f *follower) turn(ctx context.Context) error {
-	seen, err := f.look(ctx)
+// catchUp numbers what is new, page by page, and delivers each page. After the first time the stream has caught up with everything
+// that was stored before it was accepted.
+func (st *ownLogStream) catchUp(ctx context.Context) error {
+	seen, err := st.refresh(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f.backfill(ctx, seen); err != nil {
+	if err := st.backfill(ctx, seen); err != nil {
 		return err
 	}
-	for i := range seen.news {
+	for i := range seen.backlogs {
 		for done := false; !done; {
 			var found []numbered
-			if found, done, _, err = f.gatherer.step(ctx, seen.sub, &seen.news[i], gatherPage); err != nil {
+			if found, done, _, err = st.gatherer.step(ctx, seen.sub, &seen.backlogs[i], gatherPage); err != nil {
 				return err
 			}
-			f.remember(found)
-			if err := f.deliver(ctx); err != nil {
+			st.remember(found)
+			if err := st.deliver(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	if err := f.deliver(ctx); err != nil {
+	if err := st.deliver(ctx); err != nil {
 		return err
 	}
-	if f.caughtUp {
+	if st.caughtUp {
 		return nil
 	}
-	f.caughtUp = true
-	return f.sayCaughtUp()
+	st.caughtUp = true
+	return st.sayCaughtUp()
 }
 
-func (f *follower) sayCaughtUp() error {
-	return f.send(&openintentv1.SubscribeResponse{Position: f.number, CaughtUp: true})
+func (st *ownLogStream) sayCaughtUp() error {
+	return st.send(&openintentv1.SubscribeResponse{Position: st.number, CaughtUp: true})
 }
 
-// remember keeps what was just numbered for its delivery, unless the stream's own filter has to look at it.
-func (f *follower) remember(found []numbered) {
-	clear(f.numbered)
-	if len(f.filter.EventTypes) > 0 || f.filter.MessageType != "" || f.filter.CorrelationID != "" {
+// remember keeps what was just numbered until it is delivered, unless the stream has a filter of its own, which the database
+// applies.
+func (st *ownLogStream) remember(found []numbered) {
+	clear(st.numbered)
+	if len(st.filter.EventTypes) > 0 || st.filter.MessageType != "" || st.filter.CorrelationID != "" {
 		return
 	}
-	if f.numbered == nil {
-		f.numbered = make(map[int64]reading.Entry)
+	if st.numbered == nil {
+		st.numbered = make(map[int64]reading.Entry)
 	}
 	for _, n := range found {
-		f.numbered[n.number] = n.entry
+		st.numbered[n.number] = n.entry
 	}
 }
 
 // deliver delivers everything after the cursor.
-func (f *follower) deliver(ctx context.Context) error {
+func (st *ownLogStream) deliver(ctx context.Context) error {
 	for {
 		var rows []delivery
-		err := f.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-			rows, err = deliveriesAfter(tx, f.sub.no, f.number, offerPage)
+		err := st.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+			rows, err = deliveriesAfter(tx, st.sub.no, st.number, offerPage)
 			return err
 		})
 		if err != nil {
@@ -260,53 +265,53 @@ func (f *follower) deliver(ctx context.Context) error {
 		}
 		whole := len(rows) < offerPage
 		for len(rows) > 0 {
-			if rows, err = f.deliverFresh(ctx, rows); err != nil {
+			if rows, err = st.deliverFresh(ctx, rows); err != nil {
 				return err
 			}
 		}
 		if whole {
-			clear(f.numbered)
+			clear(st.numbered)
 			return nil
 		}
 	}
 }
 
-// deliverFresh reads the contents of rows and delivers them for as long as they are fresh. It gives the rows that are left.
-func (f *follower) deliverFresh(ctx context.Context, rows []delivery) (left []delivery, err error) {
-	readAt := f.service.db.Now()
-	found, err := f.read(ctx, rows, readAt)
+// deliverFresh reads the contents of rows and delivers them for as long as they are fresh. It returns the remaining rows.
+func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left []delivery, err error) {
+	readAt := st.service.db.Now()
+	found, err := st.read(ctx, rows, readAt)
 	if err != nil {
 		return nil, err
 	}
 	for i, d := range rows {
-		if i > 0 && f.service.db.Now().Sub(readAt) > freshFor {
+		if i > 0 && st.service.db.Now().Sub(readAt) > freshFor {
 			return rows[i:], nil
 		}
 		if entry, there := found[d.number]; there {
-			if err := f.hand(entry, d.number, false); err != nil {
+			if err := st.hand(entry, d.number, false); err != nil {
 				return nil, err
 			}
 		}
-		f.number = d.number
+		st.number = d.number
 	}
 	return nil, nil
 }
 
-// read gives the contents of rows: those just numbered as they were then, the others as they are now.
-func (f *follower) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]reading.Entry, error) {
+// read returns the contents of rows. Entries that were just numbered are as they were then, the others as they are now.
+func (st *ownLogStream) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]reading.Entry, error) {
 	var missing []delivery
 	for _, d := range rows {
-		if entry, known := f.numbered[d.number]; !known || now.Sub(entry.Now) > freshFor {
+		if entry, known := st.numbered[d.number]; !known || now.Sub(entry.Now) > freshFor {
 			missing = append(missing, d)
-			delete(f.numbered, d.number)
+			delete(st.numbered, d.number)
 		}
 	}
-	found, err := f.service.contents(ctx, f.sub, f.filter, missing, true)
+	found, err := st.service.contents(ctx, st.sub, st.filter, missing, true)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range rows {
-		if entry, known := f.numbered[d.number]; known {
+		if entry, known := st.numbered[d.number]; known {
 			found[d.number] = entry
 		}
 	}
@@ -314,8 +319,8 @@ func (f *follower) read(ctx context.Context, rows []delivery, now time.Time) (ma
 }
 
 // hand sends one entry at a position of the agent's log, unless it has expired since it was read.
-func (f *follower) hand(entry reading.Entry, position int64, backfill bool) error {
-	entry, shown := entry.At(f.service.db.Now(), f.sub.reader())
+func (st *ownLogStream) hand(entry reading.Entry, position int64, backfill bool) error {
+	entry, shown := entry.At(st.service.db.Now(), st.sub.reader())
 	if !shown {
 		return nil
 	}
@@ -323,12 +328,12 @@ func (f *follower) hand(entry reading.Entry, position int64, backfill bool) erro
 	if err != nil {
 		return err
 	}
-	err = f.send(&openintentv1.SubscribeResponse{
+	err = st.send(&openintentv1.SubscribeResponse{
 		Position: position, IntentId: entry.IntentID, ChannelName: entry.ChannelName, Message: message, Event: event,
 		Backfill: backfill,
 	})
 	if err == nil {
-		f.service.messaging.RecordOffered(f.sub.subscriber, entry)
+		st.service.messaging.RecordOffered(st.sub.subscriber, entry)
 	}
 	return err
 }

@@ -170,7 +170,7 @@ func TestAgentScopeBackfillsWhatARoleGains(t *testing.T) {
 	})
 }
 
-// Membership and access are gains as a role is; what was visible all along is not given again.
+// A new membership and new access count like a new role. What was visible all along is not delivered again.
 func TestAgentScopeBackfillsWhatMembershipGains(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intent := h.intent(t)

@@ -2,72 +2,80 @@ package subscriptions
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"openintent/intents"
 	"openintent/messaging"
 	"openintent/webhooks"
 )
 
 const (
-	// examiners is how many subscriptions are examined at once. They ask the database only, so endpoints cannot hold them up.
+	// examiners is how many subscriptions are examined at the same time. That only asks the database, so no endpoint can hold it
+	// up.
 	examiners = 4
-	// idleLook is after how long a subscription is examined although nothing asked for it, in case a wake-up was lost that the
-	// survey cannot make good.
-	idleLook = 5 * time.Minute
-	// idleLooks bounds how many of these there are in one survey.
-	idleLooks = 500
+	// idleRecheck is the shortest time after which a subscription is examined although nothing asked for it. A wake-up may have
+	// been lost that the monitor cannot replace.
+	idleRecheck = 5 * time.Minute
 )
 
 // poster is the consumer of the subscriptions whose deliveries are posted. Every replica has one; the lease on a subscription
 // decides which of them posts.
 //
-//	wake-ups, survey ──> examine: gather, find what is due ──> lane of the endpoint ──> turn: take, post, settle, leave
+//	wake-ups, monitor, schedule ──> examine: gather, find what is due
+//	                                   └──> queue of the endpoint ──> dispatch: acquire, post, note, release
 //
-// A subscription at rest costs a watch and no goroutine. What is due is posted in lanes, one for each endpoint, so that one
-// that hangs holds up nothing but itself.
+// A subscription at rest costs a watch and a place in the schedule, but no goroutine. Each endpoint has a queue of its own, so
+// an endpoint that hangs holds up no other.
 type poster struct {
 	service *Service
 	encode  func(proto.Message) ([]byte, error)
-	poke    chan struct{}
-	ctx     context.Context
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+	// rescheduled tells run that the earliest time in the schedule has changed.
+	rescheduled chan struct{}
+	ctx         context.Context
+	cancel      context.CancelFunc
+	running     sync.WaitGroup
 
 	mutex     sync.Mutex
 	stopped   bool
 	followed  map[int64]*followed
-	byIntent  map[int64]map[*followed]struct{}
+	schedule  schedule
 	queue     []*followed
 	examining int
-	lanes     map[string]*lane
-	// heads are how the followed intents' heads stood at the last survey, or when they came to be followed.
-	heads map[int64]intents.State
+	endpoints map[string]*endpointQueue
 }
 
-// followed is a subscription whose deliveries are posted. What is below busy belongs to who is busy with it.
+// postedSubscription is a subscription whose deliveries are posted, as it is stored.
+type postedSubscription struct {
+	no         int64
+	subscriber string
+	// wide is true when it follows whatever reaches the subscriber.
+	wide bool
+}
+
+// followed is what the poster keeps of a posted subscription. The gatherer, the watch and the observer belong to whoever is
+// busy with it, the rest is guarded by the poster's mutex.
 type followed struct {
-	no int64
-	// busy is true from when it is queued to be examined until it rests again; again, when it was woken meanwhile.
+	postedSubscription
+	// busy is true from when it is queued to be examined until it rests again. again is true when it was woken meanwhile.
 	busy, again bool
-	// at is when it is examined without being woken; zero: at the next survey that finds it idle for long.
-	at time.Time
-	// restedAt is when it was last found to have nothing to be posted.
-	restedAt time.Time
-	// heldUntil is until when its endpoint takes nothing, so that examining is of no use.
+	// at is when it is examined without being woken, and index its place in the schedule, from 1; 0 while it does not rest.
+	at    time.Time
+	index int
+	// heldUntil is until when its endpoint accepts nothing, so that examining it is of no use.
 	heldUntil time.Time
 
-	subscriber string
-	gatherer   *gatherer
-	watch      *messaging.Watch
-	intents    map[int64]struct{}
+	gatherer *gatherer
+	watch    *messaging.Watch
+	observer *observer
 }
 
-// lane is what waits for one endpoint.
-type lane struct {
+func (f *followed) scheduled() bool { return f.index > 0 }
+
+// endpointQueue holds the jobs of one endpoint.
+type endpointQueue struct {
 	waiting []job
 	running int
 }
@@ -81,9 +89,8 @@ type job struct {
 
 func newPoster(s *Service, encode func(proto.Message) ([]byte, error)) *poster {
 	p := &poster{
-		service: s, encode: encode, poke: make(chan struct{}, 1),
-		followed: make(map[int64]*followed), byIntent: make(map[int64]map[*followed]struct{}), lanes: make(map[string]*lane),
-		heads: make(map[int64]intents.State),
+		service: s, encode: encode, rescheduled: make(chan struct{}, 1),
+		followed: make(map[int64]*followed), endpoints: make(map[string]*endpointQueue),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
@@ -99,81 +106,64 @@ func (p *poster) stop() {
 	p.mutex.Unlock()
 	p.running.Wait()
 	for _, f := range p.followed {
-		if f.watch != nil {
-			f.watch.Close()
-		}
+		p.unwatch(f)
 	}
 	clear(p.followed)
 }
 
-// run surveys now and then, and examines each subscription when its time has come.
+// run examines each resting subscription when its time has come. The clock may be set meanwhile, so run looks at it at least at
+// the pace of the slow timer.
 func (p *poster) run() {
-	surveys := time.NewTicker(p.service.lookAgain)
-	defer surveys.Stop()
-	p.surveyOnce()
 	for {
 		timer := time.NewTimer(p.untilNext())
 		select {
 		case <-p.ctx.Done():
 			timer.Stop()
 			return
-		case <-surveys.C:
-			p.surveyOnce()
 		case <-timer.C:
-		case <-p.poke:
+		case <-p.rescheduled:
 			timer.Stop()
 		}
 		p.examineDue()
 	}
 }
 
-func (p *poster) surveyOnce() {
-	if err := p.survey(p.ctx); err != nil && p.ctx.Err() == nil {
-		p.service.logger.Warn("the webhook subscriptions could not be looked through; it is tried again", "error", err)
-	}
-}
-
-// untilNext is how long until a resting subscription is to be examined.
+// untilNext returns how long to wait for the next subscription that is to be examined.
 func (p *poster) untilNext() time.Duration {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	var next time.Time
-	for _, f := range p.followed {
-		if !f.busy && !f.at.IsZero() && (next.IsZero() || f.at.Before(next)) {
-			next = f.at
-		}
-	}
-	if next.IsZero() {
+	next := p.schedule.next()
+	if next == nil {
 		return p.service.lookAgain
 	}
-	return max(next.Sub(p.service.db.Now()), time.Millisecond)
+	return min(max(next.at.Sub(p.service.db.Now()), time.Millisecond), p.service.lookAgain)
 }
 
 func (p *poster) examineDue() {
 	now := p.service.db.Now()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for _, f := range p.followed {
-		if !f.busy && !f.at.IsZero() && !f.at.After(now) {
-			p.enqueue(f, now)
-		}
+	for next := p.schedule.next(); next != nil && !p.stopped && !next.at.After(now); next = p.schedule.next() {
+		p.enqueue(next, now)
 	}
 }
 
-// follow begins to care for a subscription, if that is not done yet, and examines it.
-func (p *poster) follow(no int64, subscriber string) {
+// follow begins to follow the subscriptions that the poster does not know yet, and examines them.
+func (p *poster) follow(subscriptions ...postedSubscription) {
 	now := p.service.db.Now()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.stopped || p.followed[no] != nil {
-		return
+	for _, one := range subscriptions {
+		if p.stopped || p.followed[one.no] != nil {
+			continue
+		}
+		f := &followed{postedSubscription: one, gatherer: p.service.newGatherer(one.no)}
+		p.followed[one.no] = f
+		p.enqueue(f, now)
 	}
-	f := &followed{no: no, subscriber: subscriber, gatherer: p.service.newGatherer(no), intents: make(map[int64]struct{})}
-	p.followed[no] = f
-	p.enqueue(f, now)
 }
 
-// woken asks for a subscription to be examined; one whose deliveries are not posted is none of ours.
+// woken asks for a subscription to be examined. It ignores subscriptions that the poster does not follow.
 func (p *poster) woken(no int64) {
 	now := p.service.db.Now()
 	p.mutex.Lock()
@@ -183,17 +173,18 @@ func (p *poster) woken(no int64) {
 	}
 }
 
-// enqueue asks for a subscription to be examined: once more if somebody is busy with it, and when its endpoint takes posts
-// again if it does not now. The mutex is held.
+// enqueue asks for a subscription to be examined. If somebody is busy with it, it is examined once more afterwards; if its
+// endpoint accepts nothing now, when it does again. The caller holds the mutex.
 func (p *poster) enqueue(f *followed, now time.Time) {
 	switch {
 	case p.stopped:
 	case f.busy:
 		f.again = true
 	case f.heldUntil.After(now):
-		f.at = f.heldUntil
+		p.restUntil(f, f.heldUntil)
 	default:
-		f.busy, f.again, f.at = true, false, time.Time{}
+		p.schedule.remove(f)
+		f.busy, f.again = true, false
 		p.queue = append(p.queue, f)
 		if p.examining < examiners {
 			p.examining++
@@ -202,7 +193,7 @@ func (p *poster) enqueue(f *followed, now time.Time) {
 	}
 }
 
-// examineQueue examines what is queued until nothing is.
+// examineQueue examines subscriptions until the queue is empty.
 func (p *poster) examineQueue() {
 	for {
 		p.mutex.Lock()
@@ -234,7 +225,7 @@ func (p *poster) examineOne(f *followed) {
 	}
 }
 
-// fail lets a subscription rest that could not be dealt with.
+// fail lets a subscription rest after an error.
 func (p *poster) fail(f *followed, err error) {
 	if p.ctx.Err() == nil {
 		p.service.logger.Warn("a webhook subscription could not be dealt with; it is tried again", "error", err)
@@ -242,44 +233,53 @@ func (p *poster) fail(f *followed, err error) {
 	p.rest(f, p.service.db.Now().Add(p.service.lookAgain))
 }
 
-// rest ends being busy with a subscription, until a time or, with none, until it is woken.
+// rest lets a subscription rest until a time. Without one it rests until it is woken or has been idle for long. A random part of
+// that time keeps very many subscriptions from being examined together.
 func (p *poster) rest(f *followed, at time.Time) {
 	now := p.service.db.Now()
+	if at.IsZero() {
+		at = now.Add(idleRecheck + rand.N(idleRecheck))
+	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	f.busy, f.at, f.restedAt = false, at, now
-	if f.again {
+	f.busy = false
+	if f.again && !p.stopped {
 		p.enqueue(f, now)
+		return
 	}
-	if !f.busy && !f.at.IsZero() {
+	p.restUntil(f, at)
+}
+
+// restUntil schedules a subscription. The caller holds the mutex.
+func (p *poster) restUntil(f *followed, at time.Time) {
+	p.schedule.add(f, at)
+	if p.schedule.next() == f {
 		select {
-		case p.poke <- struct{}{}:
+		case p.rescheduled <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// unfollow ends caring for a subscription that is over.
+// unfollow forgets a subscription that has ended.
 func (p *poster) unfollow(f *followed) {
-	if f.watch != nil {
-		f.watch.Close()
-	}
+	p.unwatch(f)
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	p.schedule.remove(f)
 	delete(p.followed, f.no)
-	for intentNo := range f.intents {
-		p.forgetIntent(f, intentNo)
+}
+
+// unwatch ends everything that may still wake a subscription.
+func (p *poster) unwatch(f *followed) {
+	if f.watch != nil {
+		f.watch.Close()
+		p.service.monitor.remove(f.observer)
 	}
 }
 
-func (p *poster) forgetIntent(f *followed, intentNo int64) {
-	delete(p.byIntent[intentNo], f)
-	if len(p.byIntent[intentNo]) == 0 {
-		delete(p.byIntent, intentNo)
-	}
-}
-
-// queueJob puts a subscription into its endpoint's lane, on which as many run at once as the endpoint takes posts.
+// queueJob puts a subscription into the queue of its endpoint, which is worked through by as many goroutines as the endpoint
+// may have posts under way.
 func (p *poster) queueJob(j job) {
 	name := p.service.webhooks.Endpoint(j.url)
 	p.mutex.Lock()
@@ -287,24 +287,24 @@ func (p *poster) queueJob(j job) {
 	if p.stopped {
 		return
 	}
-	l := p.lanes[name]
+	l := p.endpoints[name]
 	if l == nil {
-		l = new(lane)
-		p.lanes[name] = l
+		l = new(endpointQueue)
+		p.endpoints[name] = l
 	}
 	l.waiting = append(l.waiting, j)
 	if l.running < webhooks.Concurrency {
 		l.running++
-		p.running.Go(func() { p.runLane(name, l) })
+		p.running.Go(func() { p.runQueue(name, l) })
 	}
 }
 
-func (p *poster) runLane(name string, l *lane) {
+func (p *poster) runQueue(name string, l *endpointQueue) {
 	for {
 		p.mutex.Lock()
 		if len(l.waiting) == 0 || p.stopped {
 			if l.running--; l.running == 0 {
-				delete(p.lanes, name)
+				delete(p.endpoints, name)
 			}
 			p.mutex.Unlock()
 			return
@@ -312,6 +312,6 @@ func (p *poster) runLane(name string, l *lane) {
 		j := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		p.mutex.Unlock()
-		p.turn(p.ctx, j)
+		p.dispatch(p.ctx, j)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// envelope is what is posted (RFC-0006): a logged event as lists show it, or a message in the clothes of one.
+// envelope is what is posted (RFC-0006): a logged event as lists show it, or a message in the form of an event.
 type envelope struct {
 	SubscriptionID string          `json:"subscription_id"`
 	Event          json.RawMessage `json:"event"`
 }
 
-// messageEvent is the clothes.
+// messageEvent is a message in the form of an event.
 type messageEvent struct {
 	ID        string          `json:"id"`
 	IntentID  string          `json:"intent_id"`
@@ -26,13 +26,13 @@ type messageEvent struct {
 	CreatedAt json.RawMessage `json:"created_at"`
 }
 
-// messagePlace stands before the members of the flat message in its payload.
+// messagePlace comes before the members of the message in its payload.
 type messagePlace struct {
 	IntentID    string `json:"intent_id"`
 	ChannelName string `json:"channel_name"`
 }
 
-// body gives what is posted of an entry.
+// body returns what is posted for an entry.
 func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 	message, event, _, err := entry.ToWire()
 	if err != nil {
@@ -67,12 +67,12 @@ func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 	return plainJSON(envelope{sub.id, encoded})
 }
 
-// joined makes one JSON object of two that have members.
+// joined makes one JSON object of two that are not empty.
 func joined(first, second []byte) []byte {
 	return append(append(first[:len(first)-1:len(first)-1], ','), second[1:]...)
 }
 
-// plainJSON encodes without the escapes that only HTML needs, as all other JSON of the server is written.
+// plainJSON encodes without the escapes that only HTML needs, like all other JSON of the server.
 func plainJSON(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -81,7 +81,7 @@ func plainJSON(value any) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
-// webhookID names a delivery to its receiver, the same whenever it is posted.
+// webhookID identifies a delivery to its receiver. It is the same each time the delivery is posted.
 func webhookID(sub *subscription, number int64) string {
 	return sub.id + "_" + strconv.FormatInt(number, 10)
 }

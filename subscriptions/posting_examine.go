@@ -9,29 +9,29 @@ import (
 	"openintent/database"
 )
 
-// endpointLook is after how long it is looked whether an agent has registered an endpoint: nothing tells of it.
-const endpointLook = 30 * time.Second
+// endpointRecheck is how often the poster asks whether an agent has registered an endpoint. No wake-up tells of that.
+const endpointRecheck = 30 * time.Second
 
-// What keeps a subscription from being posted, for its owner to read.
+// These sentences tell the owner of a subscription why nothing is posted.
 const (
 	noEndpoint = "The agent has registered no endpoint; deliveries wait until it does."
 	noAccess   = "The agent has no access to what the subscription follows; nothing is delivered until it has."
 )
 
-// finding is what an examination of a subscription led to.
+// finding is the result of an examination.
 type finding struct {
-	// over is true when the subscription delivers no more.
+	// over is true when the subscription has ended.
 	over bool
-	// job is what there is to do; nil: nothing before at, or with the zero time before something wakes.
+	// job is what there is to do. When it is nil, there is nothing to do before at; with the zero time, before a wake-up.
 	job *job
 	at  time.Time
 }
 
-// examine gathers what is new for a subscription and finds whether something is due, and where to post it. While another
-// replica posts, that one does all of it.
+// examine gathers what is new for a subscription, and finds out whether something is due and where to post it. While another
+// replica posts, that replica does all of this.
 func (p *poster) examine(ctx context.Context, f *followed) (finding, error) {
-	seen, err := p.look(ctx, f)
-	if err == nil && !seen.sub.held("", seen.now) {
+	seen, err := p.refresh(ctx, f)
+	if err == nil && !seen.sub.leasedByOther("", seen.now) {
 		_, err = f.gatherer.gather(ctx, seen)
 	}
 	switch {
@@ -44,7 +44,7 @@ func (p *poster) examine(ctx context.Context, f *followed) (finding, error) {
 	case err != nil:
 		return finding{}, err
 	}
-	if seen.sub.held("", seen.now) {
+	if seen.sub.leasedByOther("", seen.now) {
 		return finding{at: seen.sub.consumerUntil}, nil
 	}
 	waiting, err := p.service.readQueues(ctx, f.no)
@@ -60,56 +60,34 @@ func (p *poster) examine(ctx context.Context, f *followed) (finding, error) {
 		return finding{}, err
 	}
 	if url == "" {
-		return finding{at: now.Add(endpointLook)}, p.service.noteProblem(ctx, seen.sub, noEndpoint)
+		return finding{at: now.Add(endpointRecheck)}, p.service.noteProblem(ctx, seen.sub, noEndpoint)
 	}
 	return finding{job: &job{f, seen.sub, url}}, nil
 }
 
-// look looks at a subscription and lets its watch follow what it found to be of interest.
-func (p *poster) look(ctx context.Context, f *followed) (*sight, error) {
+// refresh reads a subscription's progress. It lets the watch listen to what concerns the subscription, and tells the monitor
+// what was seen.
+func (p *poster) refresh(ctx context.Context, f *followed) (*progress, error) {
 	if f.watch == nil {
 		f.watch = p.service.messaging.WatchIntentsCalling(f.subscriber, func() { p.woken(f.no) })
 		f.watch.Subscription(f.no)
+		f.observer = p.service.monitor.add(&observer{watch: f.watch, no: f.no, agentID: f.subscriber, wide: f.wide})
 	}
-	seen, err := f.gatherer.look(ctx, f.subscriber)
+	seen, err := f.gatherer.readProgress(ctx, f.subscriber)
 	if err != nil {
 		return nil, err
 	}
-	if follow(f.watch, seen) { // what was stored before the watch began to listen did not wake it
-		if seen, err = f.gatherer.look(ctx, f.subscriber); err != nil {
+	if listenFor(f.watch, seen) { // what was stored before the watch listened woke nobody
+		if seen, err = f.gatherer.readProgress(ctx, f.subscriber); err != nil {
 			return nil, err
 		}
 	}
-	p.index(f, seen.intents)
-	return seen, p.noteHeads(ctx, seen.intents)
+	p.service.monitor.update(f.observer, seen)
+	return seen, nil
 }
 
-// index notes which intents a subscription follows, for the survey.
-func (p *poster) index(f *followed, intentNos []int64) {
-	wanted := make(map[int64]struct{}, len(intentNos))
-	for _, intentNo := range intentNos {
-		wanted[intentNo] = struct{}{}
-	}
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	for intentNo := range wanted {
-		if _, indexed := f.intents[intentNo]; indexed {
-			continue
-		}
-		if p.byIntent[intentNo] == nil {
-			p.byIntent[intentNo] = make(map[*followed]struct{})
-		}
-		p.byIntent[intentNo][f] = struct{}{}
-	}
-	for intentNo := range f.intents {
-		if _, still := wanted[intentNo]; !still {
-			p.forgetIntent(f, intentNo)
-		}
-	}
-	f.intents = wanted
-}
-
-// destination is where a subscription's deliveries are posted to; empty while its agent has registered no endpoint.
+// destination returns the URL that a subscription's deliveries are posted to. It is empty while the agent has registered no
+// endpoint.
 func (p *poster) destination(ctx context.Context, sub *subscription) (url string, err error) {
 	if !sub.useEndpoint {
 		return sub.webhookURL, nil

@@ -27,7 +27,7 @@ func TestASilentReplicaIsReplaced(t *testing.T) {
 		require.NoError(t, err)
 		dead := h.subscriptions.newConsumer(taken.no)
 		eventually(t, func() bool {
-			ours, _, err := dead.take(context.Background(), taken, h.clock.Now())
+			ours, _, err := dead.acquire(context.Background(), taken, h.clock.Now())
 			return err == nil && ours
 		}, "the subscription is not free")
 		h.subscriptions.consumers.remove(dead)
@@ -37,7 +37,7 @@ func TestASilentReplicaIsReplaced(t *testing.T) {
 		h.send(t, "a", channelID, "b", "second")
 		for range 9 {
 			h.clock.Advance(time.Second)
-			require.NoError(t, h.subscriptions.poster.survey(context.Background()))
+			require.NoError(t, h.subscriptions.poll(context.Background()))
 			require.Empty(t, endpoint.all(), "one replica posts at a time")
 		}
 		h.clock.Advance(time.Second)
@@ -110,8 +110,8 @@ func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
 	second.settled(t, sub, 1)
 }
 
-// What is stored between a subscription's first examination and the first survey after it is found by that survey.
-func TestTheFirstSurveyFindsWhatNoWakeUpToldOf(t *testing.T) {
+// What is stored between a subscription's first examination and the first poll after it is found by that poll.
+func TestTheFirstPollFindsWhatNoWakeUpToldOf(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, database.PostgreSQL, posting) // nothing looks by itself
 	endpoint := newHook(t, nil)
@@ -132,6 +132,6 @@ func TestTheFirstSurveyFindsWhatNoWakeUpToldOf(t *testing.T) {
 	silent := h.replica(t, posting) // its wake-ups do not travel
 	silent.subscriptions.Stop()
 	silent.send(t, "a", channelID, "b", "first")
-	require.NoError(t, p.survey(t.Context()))
+	require.NoError(t, h.subscriptions.poll(t.Context()))
 	assert.Equal(t, []string{"first"}, endpoint.await(t, 1))
 }

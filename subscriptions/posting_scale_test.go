@@ -94,9 +94,9 @@ func TestSubscriptionsAtRestCostNoGoroutine(t *testing.T) {
 					return false
 				}
 			}
-			return len(p.followed) == count && p.examining == 0 && len(p.lanes) == 0 && len(p.queue) == 0
+			return len(p.followed) == count && p.examining == 0 && len(p.endpoints) == 0 && len(p.queue) == 0
 		}
-		require.NoError(t, h.subscriptions.poster.survey(context.Background()))
+		require.NoError(t, h.subscriptions.poll(context.Background()))
 		eventually(t, atRest, "they do not come to rest")
 		h.send(t, "a", channelID, "b", "to all of them")
 		endpoint.await(t, count)

@@ -7,24 +7,22 @@ import (
 	"openintent/database"
 )
 
-// posted is the condition of subscriptions whose deliveries are posted; it is the one of an index.
+// posted is the condition of subscriptions whose deliveries are posted. An index has the same condition.
 const posted = "(webhook_url IS NOT NULL OR use_endpoint) AND ended_at IS NULL AND deleted_at IS NULL"
 
-// postedSubscriptions reads the subscriptions whose deliveries are posted, with their subscribers, and which of them have
-// something to be posted now.
-func (s *Service) postedSubscriptions(ctx context.Context) (subscribers map[int64]string, due []int64, err error) {
+// postedSubscriptions reads the subscriptions whose deliveries are posted, and which of them have something to post now.
+func (s *Service) postedSubscriptions(ctx context.Context) (found []postedSubscription, due []int64, err error) {
 	now := database.Micros(s.db.Now())
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		subscribers, due = make(map[int64]string), nil
+		found, due = nil, nil
 		return tx.Pipeline(database.Statement{
-			SQL: "SELECT subscription_no, subscriber_id FROM subscriptions WHERE " + posted +
+			SQL: "SELECT subscription_no, subscriber_id, intent_no IS NULL FROM subscriptions WHERE " + posted +
 				" AND (expires_at IS NULL OR expires_at > ?)",
 			Args: []any{now},
 			Scan: func(row database.Row) error {
-				var no int64
-				var subscriber string
-				err := row.Scan(&no, &subscriber)
-				subscribers[no] = subscriber
+				var one postedSubscription
+				err := row.Scan(&one.no, &one.subscriber, &one.wide)
+				found = append(found, one)
 				return err
 			},
 		}, database.Statement{
@@ -38,13 +36,13 @@ func (s *Service) postedSubscriptions(ctx context.Context) (subscribers map[int6
 			},
 		})
 	})
-	return subscribers, due, err
+	return found, due, err
 }
 
-// dueQuery finds subscriptions with something to be posted by a time.
+// dueQuery finds the subscriptions that have something to post by a time.
 const dueQuery = "SELECT subscription_no FROM subscriptions WHERE post_at <= ? ORDER BY post_at"
 
-// setPostAt gives a statement that says when there is next something to post; the zero time: nothing waits.
+// setPostAt returns a statement that stores when there is something to post next. The zero time says that nothing waits.
 func setPostAt(no int64, at time.Time) database.Statement {
 	return database.Statement{
 		SQL:  "UPDATE subscriptions SET post_at = ? WHERE subscription_no = ?",
@@ -52,7 +50,7 @@ func setPostAt(no int64, at time.Time) database.Statement {
 	}
 }
 
-// setLastError gives a statement that says why the last post failed; empty: it did not.
+// setLastError returns a statement that stores why the last post failed. An empty problem says that it did not fail.
 func setLastError(no int64, problem string) database.Statement {
 	return database.Statement{
 		SQL:  "UPDATE subscriptions SET last_error = ? WHERE subscription_no = ?",
@@ -60,7 +58,7 @@ func setLastError(no int64, problem string) database.Statement {
 	}
 }
 
-// noteProblem says why nothing can be posted at present.
+// noteProblem stores why nothing can be posted at present.
 func (s *Service) noteProblem(ctx context.Context, sub *subscription, problem string) error {
 	if sub.lastError == problem {
 		return nil
@@ -68,13 +66,13 @@ func (s *Service) noteProblem(ctx context.Context, sub *subscription, problem st
 	return s.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(setLastError(sub.no, problem)) })
 }
 
-// queues are a subscription's deliveries that are not done with, by number, apart for each channel and for each intent's
-// logged events: within one, order counts.
+// queues are a subscription's unfinished deliveries, by number: a queue for each channel and one for each intent's logged
+// events. Within a queue the order is kept.
 type queues map[queueKey][]delivery
 
 type queueKey struct{ intentNo, channelNo int64 }
 
-// prepareQueues gives the statement that reads a subscription's queues, and a function that gives them once that has run.
+// prepareQueues returns the statement that reads a subscription's queues, and a function that returns them after it has run.
 func prepareQueues(no int64) (database.Statement, func() queues) {
 	rows, statement := prepareDeliveries(live, "", no)
 	return statement, func() queues {
@@ -100,7 +98,7 @@ func (s *Service) readQueues(ctx context.Context, no int64) (found queues, err e
 	return found, err
 }
 
-// next is when the first delivery of a queue becomes due; zero when there is none.
+// next returns when the first delivery of any queue becomes due, or the zero time when there is none.
 func (q queues) next() (next time.Time) {
 	for _, queue := range q {
 		if at := queue[0].dueAt; next.IsZero() || at.Before(next) {

@@ -188,7 +188,7 @@ func TestAHangingEndpointHoldsUpNoOther(t *testing.T) {
 		hanging, healthy := newHook(t, func(arrival) int { return hang }), newHook(t, nil)
 		intentID := h.intent(t)
 		channelID := h.open(t, intentID, "news")
-		for range 12 { // more than one endpoint's lane and the examiners
+		for range 12 { // more than one endpoint and the examiners work on at once
 			h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &hanging.URL})
 		}
 		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &healthy.URL})
@@ -221,7 +221,7 @@ func TestAnOpenCircuitCostsNoAttempts(t *testing.T) {
 			h.send(t, "a", channelID, "b", fmt.Sprint(i))
 		}
 		eventually(t, func() bool { return h.webhooksOf().Held(endpoint.URL) > 0 }, "the circuit does not open")
-		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 0 }, "the turn does not end")
+		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 0 }, "the dispatch does not end")
 		attempts := h.rows(t, "subscription_deliveries", "attempts > 0")
 		assert.Equal(t, len(endpoint.all()), attempts)
 		assert.Less(t, attempts, count)
@@ -250,7 +250,7 @@ func TestDeliveriesGoToTheAgentsEndpoint(t *testing.T) {
 
 		_, err := h.agents.UpsertAgent(as("b"), &openintentv1.RegisterAgentRequest{AgentId: ptr("b"), Endpoint: &endpoint.URL})
 		require.NoError(t, err)
-		h.clock.Advance(endpointLook)
+		h.clock.Advance(endpointRecheck)
 		assert.Equal(t, []string{"to its endpoint"}, endpoint.await(t, 1))
 		assert.Equal(t, "news", endpoint.all()[0].Event.Payload.ChannelName)
 		assert.Nil(t, h.settled(t, sub, 1).LastError)

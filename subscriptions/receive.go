@@ -9,19 +9,18 @@ import (
 	"openintent/messaging"
 )
 
-// fullWindowLook is how soon a receiver whose client owes acknowledgements looks whether they came; the next time it waits
-// twice as long. It is woken when they do, but a wake-up lost on its way from another replica would stop the whole stream.
-const fullWindowLook = 250 * time.Millisecond
+// fullWindowRecheck is how soon a receiver whose client owes acknowledgements looks whether they have come; each time it waits
+// twice as long. Acknowledgements wake it, but a wake-up from another replica may be lost, and that would stop the stream.
+const fullWindowRecheck = 250 * time.Millisecond
 
-// receiver is one party that receives a subscription's deliveries, by stream or by fetching: it gathers what is new, finds
-// what is due, and waits.
+// receiver receives a subscription's deliveries for a stream or a fetch. It gathers what is new, finds what is due, and waits.
 type receiver struct {
 	service  *Service
 	sub      *subscription
 	gatherer *gatherer
 	watch    *messaging.Watch
-	// fullLook is when it looks without a wake-up while its client owes acknowledgements.
-	fullLook time.Duration
+	// fullWait is how long it waits without a wake-up while its client owes acknowledgements.
+	fullWait time.Duration
 }
 
 func (s *Service) newReceiver(sub *subscription) *receiver {
@@ -32,31 +31,31 @@ func (s *Service) newReceiver(sub *subscription) *receiver {
 
 func (r *receiver) close() { r.watch.Close() }
 
-// look looks at the subscription and lets the watch follow what it found to be of interest. What was stored before the watch
-// began to listen did not wake it, so then it looks once more.
-func (r *receiver) look(ctx context.Context) (*sight, error) {
+// refresh reads the subscription's progress and lets the watch listen to what concerns it. What was stored before the watch
+// listened woke nobody, so it reads again when there was something new to listen to.
+func (r *receiver) refresh(ctx context.Context) (*progress, error) {
 	for {
-		seen, err := r.gatherer.look(ctx, r.sub.subscriber)
+		seen, err := r.gatherer.readProgress(ctx, r.sub.subscriber)
 		if err != nil {
 			return nil, err
 		}
 		r.sub = seen.sub
-		if !follow(r.watch, seen) {
+		if !listenFor(r.watch, seen) {
 			return seen, nil
 		}
 	}
 }
 
-// follow sets what a watch listens to by what a look found, and tells whether that was anything new.
-func follow(watch *messaging.Watch, seen *sight) (changed bool) {
+// listenFor lets a watch listen to what concerns a subscription, and tells whether there was anything new.
+func listenFor(watch *messaging.Watch, seen *progress) (changed bool) {
 	changed = watch.Intents(seen.intents...)
 	return watch.Role(heldRole(seen.presence)) || changed
 }
 
-// receive takes up to limit deliveries that are due, for a consumer or, with an empty one, for a fetch. wait is how long
-// nothing further is to be expected without a wake-up. With the last delivery of a closed channel done with, it is refused.
+// receive offers up to limit due deliveries to a consumer or, if that is empty, to a fetch. wait is how long to wait for the next
+// delivery without a wake-up. When the last delivery of a closed channel is finished, receive is refused.
 func (r *receiver) receive(
-	ctx context.Context, seen *sight, consumer string, limit, maxOutstanding int,
+	ctx context.Context, seen *progress, consumer string, limit, maxOutstanding int,
 ) (parcels []parcel, wait time.Duration, err error) {
 	ended, err := r.gatherer.gather(ctx, seen)
 	if err != nil {
@@ -88,14 +87,14 @@ func (r *receiver) receive(
 	}
 }
 
-// pause is how long to wait without a wake-up.
+// pause returns how long to wait without a wake-up.
 func (r *receiver) pause(o offering, full bool) time.Duration {
 	wait := r.service.lookAgain
 	if full {
-		r.fullLook = min(max(2*r.fullLook, fullWindowLook), wait)
-		wait = r.fullLook
+		r.fullWait = min(max(2*r.fullWait, fullWindowRecheck), wait)
+		wait = r.fullWait
 	} else {
-		r.fullLook = 0
+		r.fullWait = 0
 	}
 	if !o.next.IsZero() {
 		wait = min(wait, max(o.next.Sub(r.service.db.Now()), time.Millisecond))
@@ -103,7 +102,7 @@ func (r *receiver) pause(o offering, full bool) time.Duration {
 	return wait
 }
 
-// wait waits for a wake-up, or until a time is over.
+// wait waits for a wake-up, but not longer than a time.
 func (r *receiver) wait(ctx context.Context, wait time.Duration) (woken bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -117,21 +116,21 @@ func (r *receiver) wait(ctx context.Context, wait time.Duration) (woken bool, er
 	}
 }
 
-// sendError is a stream's failure to take something: the stream is over.
+// sendError says that sending on a stream failed, so the stream is over.
 type sendError struct{ error }
 
 func (e sendError) Unwrap() error { return e.error }
 
-// sending marks an error that came from a stream.
-func sending(err error) error {
+// asSendError marks an error that came from sending on a stream.
+func asSendError(err error) error {
 	if err == nil {
 		return nil
 	}
 	return sendError{err}
 }
 
-// passes tells whether a stream goes on after an error, because the database was away.
-func passes(err error) bool {
+// isTransient tells whether a stream survives an error, because only the database was unavailable.
+func isTransient(err error) bool {
 	var broken sendError
 	return err != nil && !errors.As(err, &broken) && database.IsUnavailable(err)
 }

@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -29,13 +30,13 @@ type Config struct {
 	Messaging *messaging.Service
 	// Webhooks checks URLs and posts to them.
 	Webhooks *webhooks.Sender
-	// Encode gives a message of the contract in its JSON form, for what is posted.
+	// Encode writes a message of the contract in its JSON form, for posting.
 	Encode func(proto.Message) ([]byte, error)
-	// Logger is told what could not be done; nil discards.
+	// Logger is told about failures; nil discards.
 	Logger *slog.Logger
-	// LookAgain is how long a waiting party waits at most before it looks without having been woken; 5 seconds when zero.
+	// LookAgain is the longest time that anybody waits for a wake-up before looking without one; 5 seconds when zero.
 	LookAgain time.Duration
-	// RenewEvery is how often consumers say that they live; 3 seconds when zero.
+	// RenewEvery is how often consumers renew their leases; 3 seconds when zero.
 	RenewEvery time.Duration
 }
 
@@ -56,12 +57,12 @@ type Service struct {
 	consumers consumers
 	renewing  *loop.Loop
 	poster    *poster
-	lookout   *lookout
-	surveying *loop.Loop
+	monitor   *monitor
+	polling   *loop.Loop
 }
 
-// New makes the room, and registers that a departed agent's subscriptions end and that streams of what reaches an agent are
-// served here.
+// New makes the room. It registers what happens to the subscriptions of departed agents and of purged intents, and that streams of
+// what reaches an agent are served here.
 func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -72,8 +73,8 @@ func New(cfg Config) *Service {
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
 	}
 	s.poster = newPoster(s, cfg.Encode)
-	s.lookout = newLookout(s)
-	s.surveying = loop.New("survey of agents' streams", s.lookAgain, cfg.Logger, s.lookout.survey)
+	s.monitor = newMonitor(s)
+	s.polling = loop.New("poll for what no wake-up told of", s.lookAgain, cfg.Logger, s.poll)
 	s.renewing = loop.New("consumers of subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
@@ -86,7 +87,7 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterSubscriptionServiceServer(r, s)
 }
 
-// Start begins the room's own work. Where one process serves the database alone, whoever had deliveries is gone.
+// Start begins the room's own work. Where one process serves the database alone, it ends the leases of the process before.
 func (s *Service) Start() {
 	if s.db.Engine() == database.SQLite {
 		if err := s.forgetConsumers(context.Background()); err != nil {
@@ -94,19 +95,25 @@ func (s *Service) Start() {
 		}
 	}
 	s.renewing.Start()
-	s.surveying.Start()
 	s.poster.start()
+	s.polling.Start()
+	s.polling.Wake() // the subscriptions to post are known from the database alone
 }
 
-// Stop ends the room's own work: posts that are under way are given up and made again later. Streams and waits end with
-// their calls' contexts, which the server cancels before.
+// Stop ends the room's own work. Posts that are under way are cancelled and made again later. Streams and waits end with the contexts
+// of their calls, which the server cancels before.
 func (s *Service) Stop() {
+	s.polling.Stop()
 	s.poster.stop()
-	s.surveying.Stop()
 	s.renewing.Stop()
 }
 
-// find gives a subscription of the caller's; another agent's, and an agent's own log, is errNotFound.
+// poll finds what no wake-up told of, for the poster and for everything that the monitor observes.
+func (s *Service) poll(ctx context.Context) error {
+	return errors.Join(s.poster.discover(ctx), s.monitor.poll(ctx))
+}
+
+// find returns a subscription of the caller. A subscription of another agent, and an agent's own log, is errNotFound.
 func (s *Service) find(ctx context.Context, id string) (found *subscription, err error) {
 	c, err := caller.Known(ctx)
 	if err != nil {
@@ -125,7 +132,7 @@ func (s *Service) find(ctx context.Context, id string) (found *subscription, err
 	return found, err
 }
 
-// subscriberFrom gives the agent that a request speaks of: the caller, or whom the operator names.
+// subscriberFrom returns the agent that a request is for: the caller, or the agent that the operator names.
 func subscriberFrom(c caller.Caller, named string) (string, error) {
 	subscriber, err := c.ActAs("subscriber_id", named)
 	if err != nil || subscriber == c.Agent {

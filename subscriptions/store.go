@@ -56,8 +56,8 @@ func timeOf(micros *int64) time.Time {
 	return database.Time(*micros)
 }
 
-// prepareSubscription gives the statement that reads one subscription, and a function that gives it once that has run:
-// deleted ones are errNotFound.
+// prepareSubscription returns the statement that reads one subscription, and a function that returns the subscription after it has
+// run. A deleted subscription is errNotFound.
 func prepareSubscription(condition, suffix string, args ...any) (database.Statement, func() (*subscription, error)) {
 	var found *subscription
 	return database.Statement{
@@ -98,8 +98,8 @@ func one(tx *database.Tx, condition string, args ...any) (*subscription, error) 
 	return found()
 }
 
-// lock locks a subscription until the transaction ends, and reads the clock and whatever else is asked for after it.
-// What is numbered, offered, acknowledged or given up is so under this lock. Heads of intents come before it.
+// lock locks a subscription until the transaction ends, and then reads the clock and runs further statements. Numbering, offering,
+// acknowledging and giving up happen under this lock. Heads of intents are locked before it.
 func lock(tx *database.Tx, no int64, further ...database.Statement) (s *subscription, now time.Time, err error) {
 	statement, found := prepareSubscription("s.subscription_no = ?", tx.ForUpdate(), no)
 	if err := tx.Pipeline(append([]database.Statement{statement, tx.Clock(&now)}, further...)...); err != nil {
@@ -109,8 +109,8 @@ func lock(tx *database.Tx, no int64, further ...database.Statement) (s *subscrip
 	return s, now, err
 }
 
-// insert stores a new subscription and fills in its number, which no other history of the database gives again; inserted is
-// false when the name is taken.
+// insert stores a new subscription and fills in its number, which is never given again, even after the database has lost commits.
+// inserted is false when the name is taken.
 func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 	eventTypes, err := json.Marshal(append([]string{}, s.filter.EventTypes...))
 	if err != nil {
@@ -140,7 +140,7 @@ func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 	return s.no != 0, err
 }
 
-// setConsumer gives a statement that says to whom deliveries go, and until when.
+// setConsumer returns a statement that stores who has the lease, and until when.
 func setConsumer(no int64, consumer string, until time.Time) database.Statement {
 	return database.Statement{
 		SQL:  "UPDATE subscriptions SET consumer = ?, consumer_until = ? WHERE subscription_no = ?",
@@ -157,7 +157,7 @@ type summary struct {
 const (
 	subscriptionTable = " FROM subscriptions s WHERE s.deleted_at IS NULL AND s.name <> '" + ownName + "' AND "
 	subscriptionOrder = " ORDER BY s.subscriber_id, s.name"
-	// sizeOfRow gives the bytes that a subscription takes on a page.
+	// sizeOfRow computes the bytes that a subscription takes on a page.
 	sizeOfRow = "400 + octet_length(s.subscriber_id) + octet_length(s.name) + octet_length(s.event_types)" +
 		" + COALESCE(octet_length(s.webhook_url), 0) + COALESCE(octet_length(s.last_error), 0)"
 )

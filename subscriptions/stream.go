@@ -36,7 +36,7 @@ func (s *Service) StreamDeliveries(
 	}
 	r := s.newReceiver(sub)
 	defer r.close()
-	if _, err := r.look(ctx); err != nil {
+	if _, err := r.refresh(ctx); err != nil {
 		return err
 	}
 	if through, err = s.acknowledgedThrough(ctx, sub); err != nil {
@@ -45,7 +45,7 @@ func (s *Service) StreamDeliveries(
 	if err := stream.SendHeader(metadata.Pairs(messaging.PositionHeader, strconv.FormatInt(through, 10))); err != nil {
 		return err
 	}
-	st := &streaming{
+	st := &deliveryStream{
 		receiver: r, consumer: s.newConsumer(sub.no), send: stream.Send,
 		maxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)), announces: req.GetAnnounceActive(),
 	}
@@ -53,7 +53,7 @@ func (s *Service) StreamDeliveries(
 	return st.run(ctx)
 }
 
-// receivable gives a subscription of the caller's that it may receive the deliveries of.
+// receivable returns a subscription of the caller whose deliveries the caller may receive.
 func (s *Service) receivable(ctx context.Context, id string) (*subscription, error) {
 	sub, err := s.find(ctx, id)
 	switch {
@@ -65,40 +65,40 @@ func (s *Service) receivable(ctx context.Context, id string) (*subscription, err
 	return sub, nil
 }
 
-// acknowledgedThrough is the number up to which everything is done with.
+// acknowledgedThrough returns the number up to which every delivery is finished.
 func (s *Service) acknowledgedThrough(ctx context.Context, sub *subscription) (through int64, err error) {
 	wire, err := s.describe(ctx, sub.no)
 	return wire.GetAcknowledgedThrough(), err
 }
 
-// streaming is one StreamDeliveries under way.
-type streaming struct {
+// deliveryStream is one StreamDeliveries under way.
+type deliveryStream struct {
 	*receiver
 	consumer       *consumer
 	send           func(*openintentv1.SubscriptionDelivery) error
 	maxOutstanding int
-	// announces says to tell the client whenever the stream becomes active, or stands by.
+	// announces is true when the client asked to be told whenever the stream becomes active, or stands by.
 	announces, active bool
 	// standsBy is what the client was last told.
 	standsBy bool
 }
 
-// run streams until the subscription ends or the context does. Which of the streams is active is decided anew whenever one
-// ends or falls silent.
-func (st *streaming) run(ctx context.Context) error {
+// run streams until the subscription or the context ends. Whenever the active stream ends or falls silent, another one becomes
+// active.
+func (st *deliveryStream) run(ctx context.Context) error {
 	defer func() {
-		if err := st.consumer.leave(ctx); err != nil {
+		if err := st.consumer.release(ctx); err != nil {
 			st.service.logger.Warn("a stream could not say that it ended; another takes over a little later", "error", err)
 		}
 	}()
 	for {
-		wait, err := st.turn(ctx)
+		wait, err := st.deliverDue(ctx)
 		switch {
 		case errors.Is(err, errConsumerLost):
 			st.active, wait = false, 0
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case passes(err):
+		case isTransient(err):
 			st.service.logger.Debug("a stream's subscription could not be read; it is looked at again", "error", err)
 			wait = st.service.lookAgain
 		case err != nil:
@@ -113,14 +113,14 @@ func (st *streaming) run(ctx context.Context) error {
 	}
 }
 
-// turn becomes active if it can, and hands on what is due. wait is how long to wait without a wake-up before the next turn.
-func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
-	seen, err := st.look(ctx)
+// deliverDue becomes active if it can, and sends what is due. wait is how long to wait for a wake-up before it is called again.
+func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, err error) {
+	seen, err := st.refresh(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if !st.active {
-		ours, until, err := st.consumer.take(ctx, seen.sub, seen.now)
+		ours, until, err := st.consumer.acquire(ctx, seen.sub, seen.now)
 		if err != nil {
 			return 0, err
 		}
@@ -146,19 +146,19 @@ func (st *streaming) turn(ctx context.Context) (wait time.Duration, err error) {
 
 // announce tells a client that asked for it that the stream stands by, or that it is active from now on. It says only once
 // in a row that the stream stands by.
-func (st *streaming) announce(standsBy bool) error {
+func (st *deliveryStream) announce(standsBy bool) error {
 	if !st.announces || standsBy && st.standsBy {
 		return nil
 	}
 	st.standsBy = standsBy
 	return st.consumer.handing(func() error {
-		return sending(st.send(&openintentv1.SubscriptionDelivery{SubscriptionId: st.sub.id, StandingBy: standsBy}))
+		return asSendError(st.send(&openintentv1.SubscriptionDelivery{SubscriptionId: st.sub.id, StandingBy: standsBy}))
 	})
 }
 
-// hand hands parcels on for as long as what they hold is fresh. It gives those that are left, read again. What expired or
-// went out of sight since it was taken is passed over.
-func (st *streaming) hand(ctx context.Context, parcels []parcel) (left []parcel, err error) {
+// hand sends parcels for as long as their contents are fresh. It reads the remaining ones again and returns them. It skips what
+// has expired or is no longer visible to the subscriber.
+func (st *deliveryStream) hand(ctx context.Context, parcels []parcel) (left []parcel, err error) {
 	readAt := parcels[0].entry.Now
 	var gone []delivery
 	for i, p := range parcels {
@@ -179,7 +179,7 @@ func (st *streaming) hand(ctx context.Context, parcels []parcel) (left []parcel,
 			gone = append(gone, p.delivery)
 			continue
 		}
-		if err := st.consumer.handing(func() error { return sending(st.send(p.wire)) }); err != nil {
+		if err := st.consumer.handing(func() error { return asSendError(st.send(p.wire)) }); err != nil {
 			return nil, err
 		}
 		st.service.recordOffered(st.sub, p)
@@ -187,7 +187,7 @@ func (st *streaming) hand(ctx context.Context, parcels []parcel) (left []parcel,
 	return left, st.service.passOver(ctx, st.sub.no, st.consumer.name, gone)
 }
 
-// standBy is how long to wait for the active stream's end: its process may die without a word.
-func (st *streaming) standBy(seen *sight, until time.Time) time.Duration {
+// standBy returns how long to wait for the end of the active stream, whose process may die without saying so.
+func (st *deliveryStream) standBy(seen *progress, until time.Time) time.Duration {
 	return min(st.service.lookAgain, max(until.Sub(seen.now), time.Millisecond))
 }

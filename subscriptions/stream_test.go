@@ -152,7 +152,7 @@ func TestOnSQLiteTheNextProcessNeedNotWaitForADeadConsumer(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.Pipeline(setConsumer(found.no, "of a process that died", h.clock.Now().Add(consumerPatience)))
+		return tx.Pipeline(setConsumer(found.no, "of a process that died", h.clock.Now().Add(leaseTime)))
 	}))
 	h.send(t, "ann", channel, "bob", "one")
 	_, err := h.tryFetch(as("bob"), sub, 1)
@@ -201,7 +201,7 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 		h.acknowledge(t, sub, 1)
 		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 0 }, "the stream does not come back from sending")
 		for range 5 {
-			h.clock.Advance(consumerPatience - time.Second)
+			h.clock.Advance(leaseTime - time.Second)
 			require.NoError(t, h.subscriptions.renew(context.Background()))
 		}
 		_, err := h.tryFetch(as("bob"), sub, 1)
@@ -210,10 +210,10 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 		h.send(t, "ann", channel, "bob", "two") // nobody takes it: the stream hangs in Send
 		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 1 }, "")
 		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 1 }, "")
-		for range stalledTurns + 1 {
+		for range stalledRenewals + 1 {
 			require.NoError(t, h.subscriptions.renew(context.Background()))
 		}
-		h.clock.Advance(consumerPatience)
+		h.clock.Advance(leaseTime)
 		require.NoError(t, h.subscriptions.renew(context.Background()))
 		h.clock.Advance(time.Minute)
 		require.Equal(t, []string{"2:two"}, described(h.fetch(t, sub)))
@@ -224,7 +224,7 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 func (c *consumers) busy() (count int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for one := range c.all {
+	for _, one := range c.byName {
 		one.mutex.Lock()
 		if one.busy {
 			count++
@@ -330,7 +330,7 @@ func TestAFullWindowIsLookedAtMoreAndMoreSeldom(t *testing.T) {
 		for range 4 {
 			waits = append(waits, r.pause(offering{}, true))
 		}
-		require.Equal(t, []time.Duration{fullWindowLook, 2 * fullWindowLook, time.Second, time.Second}, waits)
+		require.Equal(t, []time.Duration{fullWindowRecheck, 2 * fullWindowRecheck, time.Second, time.Second}, waits)
 		require.Equal(t, time.Second, r.pause(offering{}, false))
 	}
 }

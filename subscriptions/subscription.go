@@ -25,8 +25,7 @@ const (
 	defaultMaxAttempts        = 10
 )
 
-// subscription is a durable cursor of one agent's: its scope and settings, and how far it has come. Zero values mean
-// unset.
+// subscription is a durable cursor of one agent: its scope, its settings, and how far it has come. Zero values mean unset.
 type subscription struct {
 	no         int64
 	id         string
@@ -47,9 +46,9 @@ type subscription struct {
 
 	// lastNumber is the newest delivery's number.
 	lastNumber int64
-	// offeredThrough is the highest number that was ever delivered or passed over; what has a higher one never was.
+	// offeredThrough is the highest number that was ever delivered or skipped.
 	offeredThrough int64
-	// consumer is to whom deliveries go, until consumerUntil unless it renews that.
+	// consumer has the lease on the deliveries. The lease ends at consumerUntil unless it is renewed.
 	consumer      string
 	consumerUntil time.Time
 
@@ -60,7 +59,7 @@ type subscription struct {
 // own tells whether this is an agent's own log.
 func (s *subscription) own() bool { return s.name == ownName }
 
-// wide tells whether it follows whatever reaches the subscriber.
+// wide tells whether it follows whatever reaches the subscriber, instead of one intent.
 func (s *subscription) wide() bool { return s.intentNo == 0 }
 
 // posted tells whether deliveries are posted to a webhook.
@@ -71,34 +70,34 @@ func (s *subscription) active(now time.Time) bool {
 	return s.endedAt.IsZero() && (s.expiresAt.IsZero() || now.Before(s.expiresAt))
 }
 
-// held tells whether a consumer other than the given one has the deliveries to itself. One that seems to have them for longer
-// than a consumer can said so before the clock was set back; if it lives it says so again soon.
-func (s *subscription) held(by string, now time.Time) bool {
-	return s.consumer != "" && s.consumer != by && now.Before(s.consumerUntil) &&
-		s.consumerUntil.Sub(now) <= consumerPatience+clockSkew
+// leasedByOther tells whether a consumer other than the given one has the lease. A lease that seems to last longer than leases do is
+// from before the clock was set back, and does not count; its consumer, if it lives, renews it soon.
+func (s *subscription) leasedByOther(than string, now time.Time) bool {
+	return s.consumer != "" && s.consumer != than && now.Before(s.consumerUntil) &&
+		s.consumerUntil.Sub(now) <= leaseTime+clockSkew
 }
 
-// reader is through whose eyes it reads. The operator's own subscriptions see as the operator does.
+// reader is the caller on whose behalf it reads. The operator's own subscriptions see what the operator sees.
 func (s *subscription) reader() caller.Caller { return readerOf(s.subscriber) }
 
 func readerOf(agentID string) caller.Caller {
 	return caller.Caller{Agent: agentID, IsOperator: agentID == caller.Operator}
 }
 
-// feed is what it reads of one intent.
+// feed returns what it reads of one intent.
 func (s *subscription) feed(intentNo int64) messaging.Feed {
 	return messaging.Feed{
 		IntentNo: intentNo, ChannelNo: s.channelNo, Reaching: s.wide(), By: s.reader(), Filter: s.filter,
 	}
 }
 
-// settling is how long a commit may take at most. What was stored while a subscription was being made counts as stored
-// after it by this much, so that nothing falls between.
+// settling is the longest time that a commit may take. What was stored shortly before a subscription was created counts as stored
+// after it, so that nothing is left out.
 const settling = time.Minute
 
-// counts tells whether an entry of an intent that came to reach the subscriber later is new enough: of what was sent
-// before the subscription was made, nothing is delivered.
-func (s *subscription) counts(e reading.Entry) bool {
+// isNewEnough tells whether an entry was sent after the subscription was created. A wide subscription delivers nothing earlier of an
+// intent that begins to reach the subscriber later.
+func (s *subscription) isNewEnough(e reading.Entry) bool {
 	if !s.wide() {
 		return true
 	}
@@ -112,7 +111,7 @@ func entryTime(e reading.Entry) time.Time {
 	return e.Event.CreatedAt
 }
 
-// checkName refuses what cannot be a subscription's name.
+// checkName refuses a text that cannot be a subscription's name.
 func checkName(name string) error {
 	switch {
 	case name == "" || utf8.RuneCountInString(name) > maxNameLength:

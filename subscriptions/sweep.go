@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// sweepBatch bounds what one transaction touches, sweepTurn how many the sweep makes of a kind in one turn.
-	sweepBatch = 500
-	sweepTurn  = 20
-	// logKept is how long an agent's own log keeps its deliveries. A cursor that is older goes on with the oldest kept.
+	// sweepBatch bounds the rows that one transaction touches, and sweepBatches the transactions of one kind in a sweep.
+	sweepBatch   = 500
+	sweepBatches = 20
+	// logKept is how long an agent's own log keeps its deliveries. An older cursor goes on with the oldest that is kept.
 	logKept = 24 * time.Hour
 )
 
-// Sweep gives up what nobody acknowledged, and removes what nobody can receive any more: the deliveries of ended and deleted
-// subscriptions, and the old ones of agents' own logs. Each step is a bounded transaction; one that fails does not keep the
-// others from their turn.
+// Sweep gives up what nobody acknowledged. It removes what nobody can receive any more: the deliveries of ended and deleted
+// subscriptions, and the old ones of agents' own logs. Each step is a bounded transaction, and a step that fails does not keep the
+// others from being taken.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := database.Micros(s.db.Now())
 	return errors.Join(
@@ -32,7 +32,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	)
 }
 
-// forEach does something with each of the subscriptions that a query finds, a bounded number of them.
+// forEach calls a function for each subscription that a query finds, up to a bound.
 func (s *Service) forEach(
 	ctx context.Context, query string, do func(ctx context.Context, no int64) error, args ...any,
 ) error {
@@ -55,9 +55,9 @@ func (s *Service) forEach(
 	return err
 }
 
-// giveUpAll gives up what is overdue in a subscription, also when nobody receives its deliveries.
+// giveUpAll gives up everything that is overdue in a subscription, also when nobody receives its deliveries.
 func (s *Service) giveUpAll(ctx context.Context, no int64) error {
-	for turn := 0; turn < sweepTurn; turn++ {
+	for range sweepBatches {
 		count, err := s.giveUp(ctx, no)
 		if errors.Is(err, errNotFound) {
 			return nil // deleted: it is removed instead
@@ -69,7 +69,7 @@ func (s *Service) giveUpAll(ctx context.Context, no int64) error {
 	return nil
 }
 
-// end makes it lasting that a subscription has expired.
+// end stores that a subscription has expired.
 func (s *Service) end(ctx context.Context, no int64) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{
@@ -79,8 +79,8 @@ func (s *Service) end(ctx context.Context, no int64) error {
 	})
 }
 
-// endSubscriptions ends a departed agent's subscriptions, locking them in the order in which others lock several. Its own log
-// goes on: should it come back, or go on without being registered, it has no other.
+// endSubscriptions ends the subscriptions of a departed agent. It locks them in the order in which everybody locks several. The
+// agent's own log goes on, because the agent has no other if it comes back or goes on without being registered.
 func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
 	return tx.Pipeline(database.Statement{
 		SQL: "SELECT subscription_no FROM subscriptions WHERE subscriber_id = ? AND name <> ? AND ended_at IS NULL" +
@@ -92,7 +92,7 @@ func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
 	})
 }
 
-// clear removes what an ended subscription had still to deliver. Its dead letters stay to be read.
+// clear removes what an ended subscription still had to deliver. Its dead letters can still be read.
 func (s *Service) clear(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "dead_at IS NULL", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
@@ -101,7 +101,7 @@ func (s *Service) clear(ctx context.Context, no int64) error {
 	})
 }
 
-// remove removes all of a deleted subscription.
+// remove removes everything of a deleted subscription.
 func (s *Service) remove(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "1 = 1", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
@@ -110,8 +110,8 @@ func (s *Service) remove(ctx context.Context, no int64) error {
 	})
 }
 
-// inPieces deletes a subscription's deliveries that meet a condition, a bounded number in each transaction, and concludes
-// with the last. Nothing is added to them meanwhile: who would do so sees that the subscription is over.
+// inPieces deletes a subscription's deliveries that meet a condition, a bounded number in each transaction. The last transaction
+// also runs the concluding statements. Nothing is added meanwhile, because whoever would add it sees that the subscription has ended.
 func (s *Service) inPieces(ctx context.Context, no int64, condition string, conclude ...database.Statement) error {
 	for done := false; !done; {
 		err := s.db.Write(ctx, func(tx *database.Tx) error {
@@ -137,10 +137,10 @@ func (s *Service) inPieces(ctx context.Context, no int64, condition string, conc
 	return nil
 }
 
-// sweepLogs removes what agents' own logs need not keep any longer.
+// sweepLogs removes what agents' own logs have kept long enough.
 func (s *Service) sweepLogs(ctx context.Context) error {
 	oldest := database.Micros(s.db.Now().Add(-logKept))
-	for turn := 0; turn < sweepTurn; turn++ {
+	for range sweepBatches {
 		var removed int64
 		err := s.db.Write(ctx, func(tx *database.Tx) error {
 			return tx.Pipeline(database.Statement{
@@ -157,9 +157,8 @@ func (s *Service) sweepLogs(ctx context.Context) error {
 	return nil
 }
 
-// dropPurged removes the dead letters of an intent whose messages are purged, and where subscriptions to whatever reaches
-// their subscribers stand in it: they gather nothing of it any more. What was not delivered yet is passed over when its turn
-// comes.
+// dropPurged removes the dead letters of an intent whose messages are purged, and the positions of wide subscriptions in it, which
+// gather nothing of it any more. Deliveries that are still waiting are skipped when they are due.
 func dropPurged(tx *database.Tx, intentNo int64) error {
 	return tx.Pipeline(database.Statement{
 		SQL:  "DELETE FROM subscription_deliveries WHERE intent_no = ? AND dead_at IS NOT NULL AND channel_no IS NOT NULL",

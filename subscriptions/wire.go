@@ -10,7 +10,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// toWire gives a subscription as clients see it: without its secret.
+// toWire returns a subscription as clients see it, without its secret.
 func (s summary) toWire(active bool) *openintentv1.Subscription {
 	wire := &openintentv1.Subscription{
 		Id:                  s.id,
@@ -40,7 +40,7 @@ func (s summary) toWire(active bool) *openintentv1.Subscription {
 	return wire
 }
 
-// toWire gives a delivery as clients see it. Without an entry, its intent is left for the caller to name.
+// toWire returns a delivery as clients see it. Without an entry, the caller fills in the intent.
 func toWire(sub *subscription, d delivery, entry *reading.Entry) (*openintentv1.SubscriptionDelivery, error) {
 	wire := &openintentv1.SubscriptionDelivery{
 		SubscriptionId: sub.id, Number: d.number, Attempt: int32(d.attempts), Position: d.position,

@@ -51,8 +51,10 @@ func (c *chaos) faults() map[string]func(ctx context.Context) {
 		},
 		"replica frozen": func(ctx context.Context) {
 			c.disturb(func(replica *harness.Server) {
+				begun := c.world.now()
 				replica.Freeze(c.t)
 				c.wait(ctx, c.longest)
+				c.world.change(func(h *History) { h.Freezes = append(h.Freezes, Span{begun, c.world.next()}) })
 				replica.Thaw(c.t)
 			})
 		},

@@ -140,7 +140,7 @@ func (c *checker) gains(agent string, by Tick) (count int) {
 }
 
 // checkNumbers checks a receiver of numbered deliveries: a number is one message and a message one number; what comes again
-// is unchanged and its attempts rise; first attempts come in order.
+// is unchanged and its attempts rise; first attempts come in order, but for what a frozen replica held back.
 func (c *checker) checkNumbers(r *Receiver) {
 	byNumber, byMessage := make(map[int64]*Delivery), make(map[string]int64)
 	latest := make(map[string]*Delivery) // by channel, of those that came first
@@ -161,11 +161,42 @@ func (c *checker) checkNumbers(r *Receiver) {
 		}
 		before := latest[d.Message.Channel]
 		if before != nil && (before.Message.At > d.Message.At || before.Cursor > d.Cursor) {
+			if r.Guarantee == InOrder && c.heldBack(r, before, d) {
+				continue
+			}
 			c.find(Reordered, "%s received %s, number %d, after %s, number %d",
 				r.Name, d.Message.ID, d.Cursor, before.Message.ID, before.Cursor)
 		}
 		latest[d.Message.Channel] = d
 	}
+}
+
+// hold is what a replica that stands still can hold back: one post of each channel that it posts to a receiver.
+type hold struct {
+	freeze   int
+	receiver *Receiver
+	channel  string
+}
+
+// heldBack tells whether a post may come for the first time behind a later one of its channel. A replica had begun it before it was
+// frozen, another one skipped it because the agent could not see it for a while, and posted the later one. Nothing can call a post
+// back that was begun. Each freeze is counted once.
+func (c *checker) heldBack(r *Receiver, before, d *Delivery) bool {
+	send := c.sends[d.Message.Content]
+	if send == nil {
+		return false
+	}
+	seen := c.rights.periods(r.Agent, send, r.Intent == "", true)
+	for i, freeze := range c.history.Freezes {
+		by := hold{i, r, d.Message.Channel}
+		if c.holds[by] || send.Span.Begun > freeze.Begun || before.At < freeze.Begun || d.At < freeze.Ended ||
+			throughout(seen, freeze.Begun, before.At) {
+			continue
+		}
+		c.holds[by] = true
+		return true
+	}
+	return false
 }
 
 // inTime gives all deliveries in the order in which they came: several programs may receive for one subscription.

@@ -80,13 +80,15 @@ type checker struct {
 	// ids are the messages' ids by content; positions are their places in the intent's log by id.
 	ids       map[string]string
 	positions map[string]int64
+	// holds are the late posts that freezes have excused.
+	holds map[hold]bool
 }
 
 func newChecker(h *History) *checker {
 	c := &checker{
 		history: h, rights: newRights(h), asked: make(map[*Send]bool), sends: make(map[string]*Send),
 		answers: make(map[string][]*Send), messages: make(map[string]*Message), ids: make(map[string]string),
-		positions: make(map[string]int64),
+		positions: make(map[string]int64), holds: make(map[hold]bool),
 	}
 	for _, ask := range h.Asks {
 		c.asked[&ask.Send] = true

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -68,4 +69,53 @@ func TestFaultsAreFoundInAnyHistory(t *testing.T) {
 			require.Contains(t, kinds(Check(h)), fault.kind, fault.name)
 		}
 	})
+}
+
+// TestAFreezeExcusesOneLatePost posts three messages of a channel whose membership eve loses for a while: the third first.
+func TestAFreezeExcusesOneLatePost(t *testing.T) {
+	member := Right{Agent: "eve", Kind: Membership, Of: "explicit", Granted: Span{1, 2}, Withdrawn: Span{21, 22}}
+	again := Right{Agent: "eve", Kind: Membership, Of: "explicit", Granted: Span{31, 32}}
+	posts := func(numbers ...int64) *History {
+		h := &History{
+			Intents: map[string]Intent{plainIntent: {}}, Channels: map[string]Channel{"explicit": {Intent: plainIntent, Explicit: true}},
+			Rights: []Right{member, again}, Freezes: []Span{{20, 50}},
+		}
+		connection := &Connection{Begun: 3}
+		var messages []*Message
+		for number := range int64(3) {
+			m := &Message{
+				ID: fmt.Sprint("message ", number), Intent: plainIntent, Channel: "explicit", Sender: "ann", To: everyone, Kind: Notify,
+				Content: fmt.Sprint("content ", number), At: number,
+			}
+			messages = append(messages, m)
+			h.Sends = append(h.Sends, &Send{
+				Sender: m.Sender, Intent: m.Intent, Channel: m.Channel, To: m.To, Kind: m.Kind, Content: m.Content, ID: m.ID,
+				Acknowledged: true, Span: Span{Tick(10 + 2*number), Tick(11 + 2*number)},
+			})
+		}
+		for i, number := range numbers {
+			connection.Deliveries = append(connection.Deliveries, Delivery{
+				Message: messages[number-1], Cursor: number, At: []Tick{40, 60, 70}[i],
+			})
+		}
+		h.Receivers = []*Receiver{{
+			Name: "eve's webhook", Guarantee: InOrder, Agent: "eve", Intent: plainIntent, From: 3, Connections: []*Connection{connection},
+		}}
+		return h
+	}
+	require.Empty(t, Check(posts(3, 1)))
+	require.Equal(t, []Kind{Reordered}, kinds(Check(posts(3, 1, 2))), "only one was under way")
+	for name, change := range map[string]func(h *History){
+		"no replica was frozen":        func(h *History) { h.Freezes = nil },
+		"it was frozen before":         func(h *History) { h.Freezes[0] = Span{4, 5} },
+		"it was frozen later":          func(h *History) { h.Freezes[0].Begun = 41 },
+		"it was still frozen":          func(h *History) { h.Freezes[0].Ended = 61 },
+		"it was sent during the time":  func(h *History) { h.Freezes[0].Begun = 9 },
+		"eve saw it all the while":     func(h *History) { h.Rights = []Right{{Agent: "eve", Kind: Membership, Of: "explicit"}} },
+		"it is not posted but fetched": func(h *History) { h.Receivers[0].Guarantee = AtLeastOnce },
+	} {
+		h := posts(3, 1)
+		change(h)
+		require.Contains(t, kinds(Check(h)), Reordered, name)
+	}
 }

@@ -9,7 +9,8 @@
 //
 //   - an acknowledged message reaches each receiver that followed from before and may see it all the while;
 //   - a receiver gets the messages of a channel in the order in which they were stored, and that order agrees with the order
-//     in which sends followed each other;
+//     in which sends followed each other; only what comes again may come late, and the one post that a replica had begun before
+//     it was frozen, if its agent could not see that message for a while;
 //   - with a cursor each message comes once; with acknowledgements it may come again, under the same number and unchanged;
 //   - nobody receives what it may not see;
 //   - an answer belongs to its question, and one that was accepted reaches the asker;

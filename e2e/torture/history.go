@@ -23,6 +23,8 @@ type History struct {
 	// Timings are of sends that should be on time whatever happens elsewhere; Disturbances excuse some of them.
 	Timings      []Timing
 	Disturbances []Disturbance
+	// Freezes are the times in which a replica stood still and did not know it.
+	Freezes []Span
 	// Problems are failures that no client should have met, in words.
 	Problems []string
 }

@@ -31,6 +31,35 @@ func swap(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	)
 }
 
+// lateBehindAFreeze lets two posts to an agent whose rights never change come in the wrong order, while a replica is frozen.
+func lateBehindAFreeze(h *History, draw func(string, int) int) bool {
+	return at(
+		func(h *History, s spot) bool {
+			return s.receiver.Guarantee == InOrder && (s.receiver.Agent == "ann" || s.receiver.Agent == "bob") && followed(s)
+		},
+		func(h *History, s spot) {
+			one, other := &s.connection.Deliveries[s.index], &s.connection.Deliveries[s.index+1]
+			h.Freezes = append(h.Freezes, Span{one.At - 1, other.At - 1})
+			*one, *other = *other, *one
+			one.At, other.At = other.At, one.At
+		},
+	)(h, draw)
+}
+
+// lateWithoutAFreeze forgets the freezes that excuse late posts.
+func lateWithoutAFreeze(h *History, _ func(string, int) int) bool {
+	late := slices.ContainsFunc(h.Receivers, func(r *Receiver) bool {
+		highest, seen := make(map[string]int64), make(map[int64]bool)
+		return r.Guarantee == InOrder && slices.ContainsFunc(r.inTime(), func(d *Delivery) bool {
+			before, again := highest[d.Message.Channel], seen[d.Cursor]
+			highest[d.Message.Channel], seen[d.Cursor] = max(before, d.Cursor), true
+			return !again && d.Cursor < before
+		})
+	})
+	h.Freezes = nil
+	return late
+}
+
 // again repeats a delivery that is finished.
 func again(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	done := func(s spot) (Done, bool) {

@@ -73,14 +73,15 @@ func first(s spot) bool {
 	return false
 }
 
-// followed reports whether a delivery begins a pair of messages of one channel that both arrive for the first time.
+// followed reports whether a delivery begins a pair of messages of one channel that both arrive for the first time, with nothing in between.
 func followed(s spot) bool {
 	if s.index+1 == len(s.connection.Deliveries) {
 		return false
 	}
 	next := spot{s.receiver, s.connection, s.index + 1}
 	one, other := s.delivery(), next.delivery()
-	return one.Message.Channel == other.Message.Channel && first(s) && first(next) && one.Attempt < 2 && other.Attempt < 2
+	between := func(d *Delivery) bool { return one.At < d.At && d.At < other.At }
+	return !slices.ContainsFunc(s.receiver.inTime(), between) && one.Message.Channel == other.Message.Channel && first(s) && first(next) && one.Attempt < 2 && other.Attempt < 2
 }
 
 func of(guarantee Guarantee) func(*History, spot) bool {
@@ -105,6 +106,8 @@ var plants = []plant{
 			one.Message, other.Message = other.Message, one.Message
 		},
 	)},
+	{"a webhook that came late though its agent saw it all the while", Reordered, lateBehindAFreeze},
+	{"a webhook that came late though no replica was frozen", Reordered, lateWithoutAFreeze},
 	{"a message stored before one that was acknowledged earlier", Reordered, storeLate},
 	{"two messages of one time", Reordered, func(h *History, _ func(string, int) int) bool {
 		found := spots(h, func(s spot) bool { return s.receiver.Operator })

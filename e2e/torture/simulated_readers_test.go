@@ -24,13 +24,18 @@ func (s *simulation) read(r *simulatedReader) {
 			s.deliver(r, Delivery{Message: m.Message, Cursor: cursor, Logged: s.logged(r, m)})
 		}
 	case AtLeastOnce, InOrder:
-		for _, m := range s.advance(r, 1+s.draw("pages", 6)) {
-			r.number++
-			r.numbered = append(r.numbered, &simulatedDelivery{message: m, number: r.number})
-		}
+		s.number(r)
 		s.attempt(r)
 	case State:
 		s.show(r)
+	}
+}
+
+// number numbers further deliveries of a subscription.
+func (s *simulation) number(r *simulatedReader) {
+	for _, m := range s.advance(r, 1+s.draw("pages", 6)) {
+		r.number++
+		r.numbered = append(r.numbered, &simulatedDelivery{message: m, number: r.number})
 	}
 }
 
@@ -108,6 +113,40 @@ func (s *simulation) attempt(r *simulatedReader) {
 		}
 		d.confirmed = true
 		r.Done = append(r.Done, Done{Cursor: d.number, At: s.now()})
+	}
+}
+
+// freeze lets a replica stand still that has begun a webhook's post. The agent loses a right meanwhile. If it cannot see the message
+// any more, another replica skips it and posts the others. Then the frozen replica goes on.
+func (s *simulation) freeze() {
+	held := slices.DeleteFunc(changing(), func(right claim) bool { return !s.rights[right] })
+	if len(held) == 0 {
+		return
+	}
+	lost := held[s.draw("right", len(held))]
+	at := slices.IndexFunc(s.readers, func(r *simulatedReader) bool { return r.Guarantee == InOrder && r.Agent == lost.agent })
+	r := s.readers[at]
+	s.number(r)
+	var begun []*simulatedDelivery
+	waiting := make(map[string]bool)
+	for _, d := range r.numbered {
+		if !d.confirmed && !waiting[d.message.Channel] && s.sees(r.Receiver, d.message.Message) {
+			begun = append(begun, d)
+		}
+		waiting[d.message.Channel] = waiting[d.message.Channel] || !d.confirmed
+	}
+	from := s.now()
+	s.withdraw(lost)
+	begun = slices.DeleteFunc(begun, func(d *simulatedDelivery) bool { return s.sees(r.Receiver, d.message.Message) })
+	for _, d := range begun {
+		d.confirmed = true
+	}
+	s.attempt(r)
+	s.history.Freezes = append(s.history.Freezes, Span{from, s.now()})
+	for _, d := range begun {
+		s.deliver(r, Delivery{
+			Message: d.message.Message, Cursor: d.number, Attempt: d.attempt + 1, EventID: fmt.Sprintf("delivery %d", d.number),
+		})
 	}
 }
 

@@ -205,6 +205,10 @@ func (s *simulation) step() {
 		if s.chance("change rights", 3) {
 			s.changeRights()
 		}
+	case 7:
+		if s.chance("a freeze", 3) {
+			s.freeze()
+		}
 	default:
 		s.read(s.readers[s.draw("reader", len(s.readers))])
 	}
@@ -328,10 +332,15 @@ func (s *simulation) close(question *simulated) {
 	ask.Span.Ended = s.now()
 }
 
-func (s *simulation) changeRights() {
-	right := []claim{
+// changing are the rights that come and go.
+func changing() []claim {
+	return []claim{
 		{"dan", Role, "solver"}, {"cyd", Membership, "explicit"}, {"eve", Access, restrictedIntent}, {"eve", Role, "solver"},
-	}[s.draw("right", 4)]
+	}
+}
+
+func (s *simulation) changeRights() {
+	right := changing()[s.draw("right", len(changing()))]
 	if s.rights[right] {
 		s.withdraw(right)
 	} else {

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// deaf is a stream of an agent's own log that no wake-up reaches any more, but for the lookout's.
+// deaf is a stream of an agent's own log that no wake-up reaches any more, but for the monitor's.
 type deaf struct {
 	*receiver
-	watcher *watcher
+	observer *observer
 }
 
 func (r rooms) deaf(t *testing.T, agent string) deaf {
@@ -22,31 +23,31 @@ func (r rooms) deaf(t *testing.T, agent string) deaf {
 	require.NoError(t, err)
 	d := deaf{receiver: r.subscriptions.newReceiver(own)}
 	d.watch.Close()
-	d.watcher = r.subscriptions.lookout.enter(d.receiver)
+	d.observer = r.subscriptions.monitor.add(ownLogObserver(d.receiver))
 	d.looks(t)
 	return d
 }
 
 func (d deaf) looks(t *testing.T) {
-	seen, err := d.look(as(d.sub.subscriber))
+	seen, err := d.refresh(as(d.sub.subscriber))
 	require.NoError(t, err)
 	d.watch.Close()
-	d.service.lookout.note(d.watcher, seen)
+	d.service.monitor.update(d.observer, seen)
 	select {
 	case <-d.watch.C():
 	default:
 	}
 }
 
-// isWoken tells whether a survey wakes the stream, which then looks.
+// isWoken tells whether a poll wakes the stream, which then looks.
 func (d deaf) isWoken(t *testing.T) bool {
-	require.NoError(t, d.service.lookout.survey(t.Context()))
+	require.NoError(t, d.service.monitor.poll(t.Context()))
 	woken := len(d.watch.C()) > 0
 	d.looks(t)
 	return woken
 }
 
-func TestTheLookoutFindsWhatNoWakeUpToldOf(t *testing.T) {
+func TestTheMonitorFindsWhatNoWakeUpToldOf(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		known, further, listing := h.intent(t), h.intent(t), h.intent(t)
 		talk, away := h.open(t, known, "talk"), h.open(t, further, "away")
@@ -92,8 +93,8 @@ func TestTheLookoutFindsWhatNoWakeUpToldOf(t *testing.T) {
 	})
 }
 
-// What is committed after a survey may have been decided before it.
-func TestTheLookoutFindsWhatWasCommittedLate(t *testing.T) {
+// What is committed after a poll may have been decided before it.
+func TestTheMonitorFindsWhatWasCommittedLate(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk := h.open(t, h.intent(t), "talk")
 		h.send(t, "ann", talk, "bob", "before")
@@ -119,29 +120,75 @@ func TestTheLookoutFindsWhatWasCommittedLate(t *testing.T) {
 	})
 }
 
+// A head that goes back because commits were lost is a change, too, although its latest change is old.
+func TestTheMonitorFindsThatAHeadWentBack(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk := h.open(t, h.intent(t), "talk")
+		h.send(t, "ann", talk, "bob", "kept")
+		bob := h.deaf(t, "bob")
+		past := databasetest.Remember(t, h.db, "before")
+		h.clock.Advance(10 * commitLag)
+		h.send(t, "ann", talk, "bob", "lost")
+		require.True(t, bob.isWoken(t))
+		require.False(t, bob.isWoken(t))
+		past.PutBack(t)
+		require.True(t, bob.isWoken(t))
+		require.False(t, bob.isWoken(t))
+	})
+}
+
+// A poll may run between an observer's look and its note of what it saw.
+func TestThePollDuringAFirstLookIsNotMissed(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		talk := h.open(t, intentID, "talk")
+		sub, err := h.subscriptions.find(as("bob"), h.subscribe(t, "bob", &createInput{IntentId: &intentID}).GetId())
+		require.NoError(t, err)
+		r := h.subscriptions.newReceiver(sub)
+		defer r.close()
+		o := h.subscriptions.monitor.add(&observer{watch: r.watch, no: sub.no, agentID: "bob"})
+		defer h.subscriptions.monitor.remove(o)
+		seen, err := r.refresh(t.Context())
+		require.NoError(t, err)
+		r.watch.Close() // no wake-up reaches it
+		h.send(t, "ann", talk, "bob", "after it looked")
+		require.NoError(t, h.subscriptions.monitor.poll(t.Context()))
+		require.Empty(t, r.watch.C())
+		h.subscriptions.monitor.update(o, seen)
+		require.Len(t, r.watch.C(), 1)
+
+		<-r.watch.C()
+		seen, err = r.refresh(t.Context())
+		require.NoError(t, err)
+		h.subscriptions.monitor.update(o, seen)
+		require.NoError(t, h.subscriptions.monitor.poll(t.Context()))
+		require.Empty(t, r.watch.C(), "it has seen everything")
+	})
+}
+
 // A stream in use gets what it was not woken for, in order and once, and leaves nothing behind.
-func TestStreamsGetWhatTheLookoutFinds(t *testing.T) {
+func TestStreamsGetWhatTheMonitorFinds(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk, away := h.open(t, h.intent(t), "talk"), h.open(t, h.intent(t), "away")
 		h.send(t, "ann", talk, "bob", "before")
 		s := h.follow(t, "bob", nil)
 		requireNext(t, s, "0 caught up")
-		l := h.subscriptions.lookout
-		l.mutex.Lock()
-		for w := range l.watchers {
-			w.watch.Close()
+		m := h.subscriptions.monitor
+		m.mutex.Lock()
+		for o := range m.observers {
+			o.watch.Close()
 		}
-		l.mutex.Unlock()
+		m.mutex.Unlock()
 		h.send(t, "ann", talk, "bob", "one")
 		h.send(t, "ann", away, "bob", "two")
-		require.NoError(t, l.survey(t.Context()))
+		require.NoError(t, m.poll(t.Context()))
 		first, second := s.next(t), s.next(t)
 		require.ElementsMatch(t, []string{"one", "two"}, []string{textOf(first.GetMessage()), textOf(second.GetMessage())})
 		require.Equal(t, []int64{1, 2}, []int64{first.GetPosition(), second.GetPosition()})
 		s.cancel()
 		require.ErrorIs(t, s.end(t), context.Canceled)
-		require.Empty(t, l.watchers)
-		require.Empty(t, l.byName)
-		require.Empty(t, l.byIntent)
+		require.Empty(t, m.observers)
+		require.Empty(t, m.byName)
+		require.Empty(t, m.byIntent)
 	})
 }

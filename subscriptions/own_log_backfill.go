@@ -1,0 +1,142 @@
+package subscriptions
+
+import (
+	"context"
+	"slices"
+
+	"openintent/messaging/reading"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/intents"
+)
+
+// visibility is what a stream remembers in order to notice that its agent sees more than before.
+type visibility struct {
+	begun bool
+	// role is the role that the agent held at the latest look. states are the heads of its intents then, of which the epoch of the
+	// rules is used.
+	role   string
+	states map[int64]intents.State
+	// seen are the open requests to the agent that it could see then, by intent and message id.
+	seen map[int64]map[string]bool
+}
+
+// widened returns the intents in which the agent may see more than at the look before: all of them if it holds a new role, and
+// otherwise those whose rules have changed and those that have begun to reach it.
+func (v *visibility) widened(now *progress) (changed []int64) {
+	role := heldRole(now.presence)
+	for intentNo, state := range now.states {
+		if before, known := v.states[intentNo]; !known || before.Epoch != state.Epoch || role != "" && role != v.role {
+			changed = append(changed, intentNo)
+		}
+	}
+	v.role, v.states = role, now.states
+	slices.Sort(changed)
+	return changed
+}
+
+// backfill delivers open requests to an agent that has gained a role, a membership or access. It delivers those that lie before the
+// gathered position and are not in the agent's log; those after it are gathered like everything else. The cursor stays. At a
+// stream's first look nothing is delivered, only noted as seen.
+func (st *ownLogStream) backfill(ctx context.Context, now *progress) error {
+	before := st.visible
+	if changed := st.visible.widened(now); len(changed) > 0 {
+		if err := st.backfillIn(ctx, now, changed); err != nil {
+			st.visible.role, st.visible.states = before.role, before.states // so the next look notices it again
+			return err
+		}
+	}
+	st.visible.begun = true
+	return nil
+}
+
+func (st *ownLogStream) backfillIn(ctx context.Context, now *progress, intentNos []int64) error {
+	targets := []string{st.sub.subscriber}
+	if st.visible.role != "" {
+		targets = append(targets, caller.RolePrefix+st.visible.role)
+	}
+	var places map[int64][]int64
+	err := st.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		places, err = reading.OpenRequestsTo(tx, targets, intentNos)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, intentNo := range intentNos {
+		if err := st.backfillFrom(ctx, now, intentNo, places[intentNo]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (st *ownLogStream) backfillFrom(ctx context.Context, now *progress, intentNo int64, positions []int64) error {
+	before := st.visible.seen[intentNo]
+	delete(st.visible.seen, intentNo)
+	if len(positions) == 0 {
+		return nil
+	}
+	feed := st.sub.feed(intentNo)
+	feed.Filter = st.filter
+	entries, err := st.service.messaging.ReadEntries(ctx, feed, positions)
+	if err != nil && !isRefusal(err) {
+		return err
+	}
+	var logged map[int64]bool
+	for _, entry := range entries {
+		if !entry.Message.Open || entry.Message.Sender == st.sub.subscriber {
+			continue
+		}
+		if !before[entry.Message.ID] && st.visible.begun && st.passed(now, entry) {
+			if logged == nil {
+				if logged, err = st.logged(ctx, intentNo); err != nil {
+					return err
+				}
+			}
+			if !logged[entry.Position] {
+				if err := st.hand(entry, st.number, true); err != nil {
+					return err
+				}
+			}
+		}
+		st.visible.note(intentNo, entry.Message.ID)
+	}
+	return nil
+}
+
+// passed tells whether an entry lies before the gathered position, or was sent before the log was created.
+func (st *ownLogStream) passed(now *progress, entry reading.Entry) bool {
+	gathered := max(now.positions[entry.IntentNo], st.gatherer.scanned[entry.IntentNo])
+	return entry.Position <= gathered || !st.sub.isNewEnough(entry)
+}
+
+// note records that an open request was seen.
+func (v *visibility) note(intentNo int64, messageID string) {
+	if v.seen == nil {
+		v.seen = make(map[int64]map[string]bool)
+	}
+	if v.seen[intentNo] == nil {
+		v.seen[intentNo] = make(map[string]bool)
+	}
+	v.seen[intentNo][messageID] = true
+}
+
+// logged returns the positions of an intent that are in the agent's log.
+func (st *ownLogStream) logged(ctx context.Context, intentNo int64) (positions map[int64]bool, err error) {
+	positions = make(map[int64]bool)
+	err = st.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL:  "SELECT position FROM subscription_deliveries WHERE subscription_no = ? AND intent_no = ?",
+			Args: []any{st.sub.no, intentNo},
+			Scan: func(row database.Row) error {
+				var position int64
+				err := row.Scan(&position)
+				positions[position] = true
+				return err
+			},
+		})
+	})
+	return positions, err
+}

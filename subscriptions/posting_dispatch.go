@@ -1,0 +1,208 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"openintent/database"
+	"openintent/webhooks"
+)
+
+// errHeld ends a dispatch because the endpoint takes nothing at present. It never leaves the room.
+var errHeld = errors.New("the endpoint takes nothing at present")
+
+// dispatch posts what is due in one subscription, as its consumer.
+type dispatch struct {
+	poster   *poster
+	sub      *subscription
+	url      string
+	consumer *consumer
+
+	mutex sync.Mutex
+	// problem ends the dispatch: the first failure that concerns more than a single delivery.
+	problem   error
+	heldUntil time.Time
+}
+
+// dispatch acquires a subscription, posts what is due, and releases it. The next examination finds out whether there is more.
+func (p *poster) dispatch(ctx context.Context, j job) {
+	f, now := j.followed, p.service.db.Now()
+	if wait := p.service.webhooks.Held(j.url); wait > 0 {
+		p.hold(f, now.Add(wait))
+		return
+	}
+	consumer := p.service.newConsumer(f.no)
+	ours, until, err := consumer.acquire(ctx, j.sub, now)
+	switch {
+	case errors.Is(err, errNotFound), errors.Is(err, errEnded):
+		p.unfollow(f)
+		return
+	case err != nil:
+		p.release(consumer)
+		p.fail(f, err)
+		return
+	case !ours:
+		p.rest(f, until)
+		return
+	}
+	run := &dispatch{poster: p, sub: j.sub, url: j.url, consumer: consumer}
+	err = run.post(ctx)
+	var next time.Time
+	if err == nil || errors.Is(err, errHeld) {
+		next, err = run.conclude(ctx)
+	}
+	switch {
+	case err == nil && !run.heldUntil.IsZero():
+		p.hold(f, run.heldUntil)
+	case err == nil:
+		p.again(f, next)
+	case errors.Is(err, errNotFound), errors.Is(err, errEnded):
+		p.release(consumer)
+		p.unfollow(f)
+	case errors.Is(err, errConsumerLost):
+		p.service.consumers.remove(consumer)
+		p.again(f, time.Time{})
+	default:
+		p.release(consumer)
+		p.fail(f, err)
+	}
+}
+
+func (p *poster) release(c *consumer) {
+	if err := c.release(p.ctx); err != nil {
+		p.service.logger.Warn("a poster could not say that it ended; another takes over a little later", "error", err)
+	}
+}
+
+// hold lets a subscription rest until its endpoint accepts posts again.
+func (p *poster) hold(f *followed, until time.Time) {
+	p.mutex.Lock()
+	f.heldUntil = until
+	p.mutex.Unlock()
+	p.rest(f, until)
+}
+
+// again has a subscription examined once more, because its posts have made room in its window.
+func (p *poster) again(f *followed, next time.Time) {
+	p.mutex.Lock()
+	f.again = true
+	p.mutex.Unlock()
+	p.rest(f, next)
+}
+
+// post posts what is due. Deliveries of one queue go out one after the other, those of different queues at the same time.
+func (run *dispatch) post(ctx context.Context) error {
+	waiting, err := run.poster.service.readQueues(ctx, run.sub.no)
+	if err != nil {
+		return err
+	}
+	due := make([][]delivery, 0, len(waiting))
+	now := run.poster.service.db.Now()
+	for _, queue := range waiting {
+		if queue[0].due(now) {
+			due = append(due, queue)
+		}
+	}
+	slices.SortFunc(due, func(a, b []delivery) int { return int(a[0].number - b[0].number) })
+
+	var taken atomic.Int64
+	var posting sync.WaitGroup
+	for range min(len(due), webhooks.Concurrency) {
+		posting.Go(func() {
+			for run.goesOn(ctx) {
+				at := int(taken.Add(1)) - 1
+				if at >= len(due) {
+					return
+				}
+				run.end(run.postQueue(ctx, due[at]))
+			}
+		})
+	}
+	posting.Wait()
+	return errors.Join(run.problem, context.Cause(ctx))
+}
+
+// end ends the dispatch if there is a problem. Posts that are under way are completed.
+func (run *dispatch) end(problem error) {
+	run.mutex.Lock()
+	defer run.mutex.Unlock()
+	if run.problem == nil {
+		run.problem = problem
+	}
+}
+
+func (run *dispatch) goesOn(ctx context.Context) bool {
+	run.mutex.Lock()
+	defer run.mutex.Unlock()
+	return run.problem == nil && ctx.Err() == nil
+}
+
+// postQueue posts deliveries in their order. It stops at one that failed and is to be tried again.
+func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error) {
+	found := &outcomes{dispatch: run, since: run.poster.service.db.Now()}
+	defer func() { err = errors.Join(err, found.flush(ctx)) }()
+	for _, d := range queue {
+		if !run.goesOn(ctx) || !d.due(run.poster.service.db.Now()) {
+			return nil
+		}
+		entry, result, err := run.postOne(ctx, d, found)
+		switch {
+		case err != nil:
+			return err
+		case result.Empty: // nothing is left of it for the subscriber
+			found.done, found.skipped = append(found.done, d.number), true
+			continue
+		case result.Held:
+			return run.hold(ctx, result)
+		case !result.Delivered:
+			found.failed, found.result = &d, result
+			dead, err := found.write(ctx)
+			if err != nil || !dead {
+				return err
+			}
+			continue
+		}
+		found.done, found.delivered = append(found.done, d.number), append(found.delivered, entry)
+		if err := found.flushIfDue(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hold notes until when the endpoint accepts nothing. The result of a post whose context ended tells no time.
+func (run *dispatch) hold(ctx context.Context, result webhooks.Result) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	run.mutex.Lock()
+	defer run.mutex.Unlock()
+	run.heldUntil = run.poster.service.db.Now().Add(result.RetryAfter)
+	return errHeld
+}
+
+// conclude releases the subscription and returns when something is due next.
+func (run *dispatch) conclude(ctx context.Context) (next time.Time, err error) {
+	s := run.poster.service
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		read, queues := prepareQueues(run.sub.no)
+		locked, now, err := lock(tx, run.sub.no, read)
+		if err != nil {
+			return err
+		}
+		if err := locked.admits(run.consumer.name, now); err != nil {
+			return err
+		}
+		next = queues().next()
+		tx.SendWithCommit(setPostAt(run.sub.no, next), setConsumer(run.sub.no, "", time.Time{}))
+		return nil
+	})
+	if err == nil {
+		s.consumers.remove(run.consumer)
+	}
+	return next, err
+}

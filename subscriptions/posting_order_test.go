@@ -1,0 +1,131 @@
+package subscriptions
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/reading"
+	"openintent/webhooks"
+)
+
+// What was skipped does not come after what was behind it, although the subscriber may see it again and the outcome of the later post
+// is lost.
+func TestWhatWasSkippedStaysSkippedWhenALaterOutcomeIsLost(t *testing.T) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			var open, posted, failing atomic.Bool
+			commits := func(s *settings) {
+				s.database.Hooks = database.Hooks{BeforeCommit: func(context.Context) error {
+					if failing.Load() {
+						return databasetest.ErrInjected
+					}
+					return nil
+				}}
+			}
+			h := newHouse(t, engine, commits, posting, restless)
+			endpoint := newHook(t, func(p arrival) int {
+				if !open.Load() {
+					return http.StatusBadRequest
+				}
+				if p.text() == "behind" && posted.CompareAndSwap(false, true) {
+					_, err := h.agents.UpsertAgent(as("b"), &openintentv1.RegisterAgentRequest{AgentId: ptr("b"), RoleId: ptr("guard")})
+					assert.NoError(t, err)
+					failing.Store(true) // it is posted, and the server forgets that
+				}
+				return http.StatusOK
+			})
+			intentID := h.intent(t)
+			channelID := h.open(t, intentID, "news")
+			h.register(t, "b", "guard")
+			h.subscribe(t, "b", &createInput{
+				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{reading.MessageEventType},
+			})
+			h.asks(t, "a", channelID, "role:guard", "for guards")
+			h.send(t, "a", channelID, "b", "behind")
+			eventually(t, func() bool {
+				return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 && h.rows(t, "subscription_deliveries", "1 = 1") == 2
+			}, "the first post does not fail")
+
+			h.register(t, "b", "other")
+			open.Store(true)
+			h.clock.Advance(2 * time.Second)
+			eventually(t, func() bool { return failing.Load() && h.subscriptions.consumers.count() == 0 }, "the dispatch does not end")
+			failing.Store(false)
+			h.clock.Advance(leaseTime)
+			eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "not all is done with")
+			assert.Equal(t, []string{"behind", "behind"}, endpoint.taken())
+		})
+	}
+}
+
+// A process that stood still while another one took over does not post what the other one has skipped. Here it stands still where it
+// waits for a place at the endpoint.
+func TestAReplacedPosterDoesNotPostWhatTheOtherSkipped(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		hanging, proceed := make(chan struct{}, webhooks.Concurrency), make(chan struct{})
+		release := sync.OnceFunc(func() { close(proceed) })
+		var known sync.Map
+		endpoint := newHook(t, func(p arrival) int {
+			if _, again := known.LoadOrStore(p.ID, true); p.text() == "slow" && !again {
+				return http.StatusBadRequest // so that all of them are posted at the same time the next time
+			}
+			if p.text() == "slow" {
+				hanging <- struct{}{}
+				<-proceed
+			}
+			return http.StatusOK
+		})
+		t.Cleanup(release)
+		busy, other := h.intent(t), h.intent(t)
+		input := func(intentID string) *createInput {
+			return &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{reading.MessageEventType}}
+		}
+		h.subscribe(t, "b", input(busy))
+		sub := h.subscribe(t, "b", input(other))
+		for i := range webhooks.Concurrency {
+			h.send(t, "a", h.open(t, busy, fmt.Sprint("channel ", i)), "b", "slow")
+		}
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == webhooks.Concurrency }, "not all have failed")
+		h.clock.Advance(2 * time.Second)
+		for range webhooks.Concurrency {
+			<-hanging
+		}
+		h.send(t, "a", h.open(t, other, "talk"), "b", "late")
+		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 2 }, "nothing waits for a place")
+
+		h.clock.Advance(leaseTime)
+		seen, err := h.subscriptions.find(asOperator(), sub.GetId())
+		require.NoError(t, err)
+		second := h.subscriptions.newConsumer(seen.no)
+		ours, _, err := second.acquire(t.Context(), seen, h.clock.Now())
+		require.NoError(t, err)
+		require.True(t, ours)
+		skipping := &outcomes{dispatch: &dispatch{poster: h.subscriptions.poster, sub: seen, consumer: second}, done: []int64{1}}
+		require.NoError(t, skipping.flush(t.Context()))
+
+		release()
+		eventually(t, func() bool { return h.subscriptions.consumers.count() == 1 }, "the dispatches do not end")
+		assert.Equal(t, slices.Repeat([]string{"slow"}, webhooks.Concurrency), endpoint.taken())
+	}, posting, restless)
+}
+
+// count gives the number of consumers that have a lease.
+func (c *consumers) count() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return len(c.byName)
+}

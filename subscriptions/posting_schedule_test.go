@@ -1,0 +1,95 @@
+package subscriptions
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"openintent/messaging/reading"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The schedule gives what a search through all subscriptions would give, whatever was added, moved and removed before.
+func TestTheScheduleGivesTheEarliest(t *testing.T) {
+	t.Parallel()
+	var s schedule
+	all := make([]*followed, 50)
+	for i := range all {
+		all[i] = &followed{postedSubscription: postedSubscription{no: int64(i)}}
+	}
+	for range 10_000 {
+		f := all[rand.N(len(all))]
+		if rand.N(3) == 0 {
+			s.remove(f)
+		} else {
+			s.add(f, time.Unix(rand.N(int64(1000)), 0))
+		}
+		var earliest *followed
+		for _, f := range all {
+			if f.scheduled() && (earliest == nil || f.at.Before(earliest.at)) {
+				earliest = f
+			}
+		}
+		next := s.next()
+		if earliest == nil {
+			require.Nil(t, next)
+			continue
+		}
+		require.NotNil(t, next)
+		require.True(t, next.scheduled())
+		require.Equal(t, earliest.at, next.at)
+	}
+}
+
+// A poll has those subscriptions examined that may have missed something, and leaves the others to rest.
+func TestAPollExaminesOnlyWhatMissedSomething(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, nil)
+		p := h.subscriptions.poster
+		var channelIDs []string
+		for range 2 {
+			intentID := h.intent(t)
+			channelIDs = append(channelIDs, h.open(t, intentID, "news"))
+			h.subscribe(t, "b", &createInput{
+				IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{reading.MessageEventType},
+			})
+		}
+		h.subscribe(t, "b", &createInput{WebhookUrl: &endpoint.URL})
+		resting := func() (until map[int64]time.Time) {
+			eventually(t, func() bool {
+				p.mutex.Lock()
+				defer p.mutex.Unlock()
+				until = make(map[int64]time.Time)
+				for _, f := range p.followed {
+					if f.scheduled() {
+						until[f.no] = f.at
+					}
+				}
+				return len(until) == 3
+			}, "they do not come to rest")
+			return until
+		}
+		h.send(t, "a", channelIDs[0], "b", "woken for")
+		endpoint.await(t, 2)
+		before := resting()
+		require.NoError(t, h.subscriptions.poll(t.Context()))
+		require.Equal(t, before, resting(), "none has missed anything")
+
+		p.mutex.Lock()
+		for _, f := range p.followed {
+			f.watch.Close()
+		}
+		p.mutex.Unlock()
+		h.send(t, "a", channelIDs[1], "b", "not woken for")
+		require.NoError(t, h.subscriptions.poll(t.Context()))
+		endpoint.await(t, 4)
+		rested := 0
+		for no, until := range resting() {
+			if until.Equal(before[no]) {
+				rested++
+			}
+		}
+		require.Equal(t, 1, rested, "two have missed something")
+	}, posting)
+}
