@@ -5,31 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"openintent/caller"
-	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"
-	"openintent/messaging/writing"
 )
-
-// question is a request whose answers somebody awaits.
-type question struct {
-	by     caller.Caller
-	asker  string
-	key    channels.Key
-	id     string
-	wanted int
-	// request is the message, when the call has just stored it.
-	request *message.Message
-	// wait ends at the deadline, by the store's clock.
-	wait wait
-	// settles is true when the request ends with the wait. The last look is then under the lock and stores the expiry, so
-	// that it misses no answer that was stored in time, and none is stored afterwards.
-	settles bool
-}
 
 // answers is what one look at a question found.
 type answers struct {
@@ -39,98 +20,6 @@ type answers struct {
 	// full is true when there are as many responses as one answer holds, in number or in bytes.
 	full bool
 	now  time.Time
-}
-
-// ask sends a request and waits for its responses. minimum says how many are enough; with 0 it waits the whole time. If
-// fewer have come by the deadline, it returns those.
-func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answers, error) {
-	listening := s.hub.ListenFor(d.Sender, wake.RequestTopic(d.ID), wake.ClosingTopic(d.Channel), wake.IntentTopic(d.IntentNo))
-	defer listening.Close()
-	request, replayed, err := s.writer.Submit(ctx, d)
-	if err != nil {
-		return answers{}, err
-	}
-	if replayed && request.ID != d.ID {
-		listening.Also(wake.RequestTopic(request.ID))
-	}
-	q := question{
-		by: d.By, asker: d.Sender, key: d.Channel, id: request.ID, wanted: minimum, request: request,
-		wait: wait{until: request.ExpiresAt}, settles: true,
-	}
-	seen, err := s.await(ctx, listening, q, replayed)
-	if errors.Is(err, channels.ErrChannelNotFound) {
-		// The channel was deleted meanwhile, which closes it.
-		seen.request, seen.closed = request, true
-		return seen, nil
-	}
-	return seen, nameRequest(err, request.ID)
-}
-
-// awaitResponses returns the responses to an earlier request. If patience is not 0, it waits for the wanted number.
-func (s *Service) awaitResponses(ctx context.Context, q question, patience time.Duration) (answers, error) {
-	listening := s.hub.ListenFor(q.asker, wake.RequestTopic(q.id), wake.ClosingTopic(q.key), wake.IntentTopic(q.key.IntentNo))
-	defer listening.Close()
-	q.wait.until = s.db.Now().Add(patience)
-	return s.await(ctx, listening, q, true)
-}
-
-// await looks at the question whenever it is woken, and now and then without that, until the wait is over. A request that
-// was only just stored need not be looked at before the first wake-up, because its listener was there before it. Nor is a
-// look needed when the answers were handed over. With an error it returns what it saw before the error.
-func (s *Service) await(ctx context.Context, listening *wake.Listener, q question, lookFirst bool) (seen answers, err error) {
-	for look := lookFirst; ; {
-		if look {
-			latest, err := s.lookAtAnswers(ctx, q)
-			switch {
-			case database.IsUnavailable(err) && ctx.Err() == nil:
-				s.logger.Warn("a waiting call could not look for responses; it looks again", "error", err)
-			case err != nil:
-				return seen, err
-			case q.over(latest):
-				return latest, nil
-			case q.settles && latest.request.Expired(latest.now):
-				return s.settle(ctx, q) // its addressee left, but an answer from before may be on its way
-			default:
-				seen, q.request = latest, latest.request
-				q.wait.until = message.Earliest(q.wait.until, seen.request.ExpiresAt)
-			}
-		}
-		remaining := q.wait.remaining(s.db.Now())
-		switch {
-		case remaining <= 0 && q.settles:
-			return s.settle(ctx, q)
-		case remaining <= 0 && seen.request != nil:
-			return seen, nil
-		case remaining <= 0:
-			return s.lookAtAnswers(ctx, q)
-		}
-		timer := time.NewTimer(min(remaining, s.lookAgain))
-		select {
-		case <-listening.Woken():
-			given, due := listening.Take()
-			if latest, enough := s.answersHanded(given, q); enough && !due {
-				timer.Stop()
-				return latest, nil
-			}
-			look = due || len(given) > 0
-		case <-timer.C:
-			look = true
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-		timer.Stop()
-		if err != nil {
-			return seen, err
-		}
-	}
-}
-
-// over tells whether another look can bring nothing more.
-func (q question) over(seen answers) bool {
-	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full {
-		return true
-	}
-	return !q.settles && (seen.request.Expired(seen.now) || seen.request.PastExpiry(seen.now))
 }
 
 // lookAtAnswers reads the question's state in one snapshot.

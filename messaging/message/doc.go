@@ -3,9 +3,9 @@
 //
 //   - message.go: the message, its types and its statuses
 //   - viewer.go: the agent that looks at a channel, and whether it may take part there
-//   - visible.go: the one rule of who may see a message; every path that hands out a message asks it
+//   - visible.go: the one rule of who may see a message and until when; every path that hands out a message asks it
 //   - role.go: which messages to a role reach an agent that holds the role now
-//   - expiry.go: when a message has expired, and that it is not delivered then; expiry_store.go: how the end of requests is stored
+//   - expiry.go: when a message has expired; expiry_store.go: how the end of requests is stored
 //   - rows.go and wire.go: a message as the database has it, and as clients see it
 //   - errors.go: the refusals that several rooms share
 //

@@ -37,14 +37,3 @@ func (m *Message) Answerable(now time.Time) bool {
 func (m *Message) AbandonedBy(addressee agents.Presence) bool {
 	return m.Open && IsAgent(m.Target) && !m.CreatedAt.After(addressee.DepartedAt)
 }
-
-// Timely tells whether lists and streams still show a message at a time to a viewer that may see it.
-func Timely(m *Message, v Viewer, now time.Time) bool {
-	switch {
-	case v.Operator || m.Sender == v.Agent:
-		return true
-	case m.Type == TypeRequest:
-		return !m.Expired(now)
-	}
-	return m.EndedAt.IsZero() && (!m.PastExpiry(now) || m.ReadByViewer)
-}

@@ -30,3 +30,14 @@ func Visible(m *Message, v Viewer) bool {
 func Listed(m *Message, v Viewer, now time.Time) bool {
 	return Visible(m, v) && Timely(m, v, now)
 }
+
+// Timely tells whether lists and streams still show a message at a time to a viewer that may see it.
+func Timely(m *Message, v Viewer, now time.Time) bool {
+	switch {
+	case v.Operator || m.Sender == v.Agent:
+		return true
+	case m.Type == TypeRequest:
+		return !m.Expired(now)
+	}
+	return m.EndedAt.IsZero() && (!m.PastExpiry(now) || m.ReadByViewer)
+}
