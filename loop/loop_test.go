@@ -1,0 +1,118 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/loop"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// log is a log that may be read while it is written.
+type log struct {
+	mutex sync.Mutex
+	text  strings.Builder
+}
+
+func (l *log) Write(line []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *log) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.String()
+}
+
+func await(t *testing.T, what <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-what:
+	case <-time.After(patience):
+		require.Fail(t, "no turn came")
+	}
+}
+
+func TestALoopTurnsAtItsIntervalAndWhenItIsWoken(t *testing.T) {
+	for name, row := range map[string]struct {
+		interval time.Duration
+		wakes    bool
+	}{
+		"at its interval": {time.Millisecond, false},
+		"when woken":      {time.Hour, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turns := make(chan struct{})
+			l := loop.New("testing", row.interval, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+				select {
+				case turns <- struct{}{}:
+				case <-ctx.Done():
+				}
+				return nil
+			})
+			l.Start()
+			defer l.Stop()
+			for range 3 {
+				if row.wakes {
+					l.Wake()
+				}
+				await(t, turns)
+			}
+		})
+	}
+}
+
+// A turn that fails or panics is logged, and the loop goes on.
+func TestALoopOutlivesItsTurns(t *testing.T) {
+	turns, written := make(chan struct{}), &log{}
+	failures := []func() error{
+		func() error { return errors.New("it failed") },
+		func() error { panic("it panicked") },
+		func() error { return nil },
+	}
+	l := loop.New("testing", time.Hour, slog.New(slog.NewTextHandler(written, nil)), func(context.Context) error {
+		fail := failures[0]
+		failures = failures[1:]
+		defer func() { turns <- struct{}{} }()
+		return fail()
+	})
+	l.Start()
+	for range 3 {
+		l.Wake()
+		await(t, turns)
+	}
+	l.Stop()
+	require.Contains(t, written.String(), "it failed")
+	require.Contains(t, written.String(), "it panicked")
+	require.Contains(t, written.String(), "work=testing")
+}
+
+// Stop ends the context of a turn under way and waits until the turn has returned.
+func TestStopWaitsForTheTurn(t *testing.T) {
+	begun, returned := make(chan struct{}), false
+	l := loop.New("testing", time.Hour, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+		close(begun)
+		<-ctx.Done()
+		returned = true
+		return ctx.Err()
+	})
+	l.Stop() // before Start it does nothing
+	l.Start()
+	require.Panics(t, l.Start)
+	l.Wake()
+	await(t, begun)
+	l.Stop()
+	require.True(t, returned)
+	l.Stop()
+}
