@@ -126,7 +126,10 @@ func (p *process) kill() {
 	p.command = nil
 }
 
-// build makes the program once for the test process.
+// programVariable names the program to run, where somebody has built it already: the Makefile, once for all packages.
+const programVariable = "OPENINTENT_TEST_PROGRAM"
+
+// build makes the program once for the test process, in a folder of its own.
 var build = sync.OnceValues(func() (path string, err error) {
 	folder, err := os.MkdirTemp("", "openintent-program-")
 	if err != nil {
@@ -143,9 +146,13 @@ var build = sync.OnceValues(func() (path string, err error) {
 // built tells whether there is a program to remove.
 var built atomic.Bool
 
-// Executable builds the program, once for the test process, and gives its path. It is named openintent.
+// Executable gives the path of the program, which is named openintent. It builds the program, once for the test process,
+// unless OPENINTENT_TEST_PROGRAM names one.
 func Executable(tb testing.TB) string {
 	tb.Helper()
+	if path := os.Getenv(programVariable); path != "" {
+		return path
+	}
 	built.Store(true)
 	path, err := build()
 	if err != nil {
