@@ -13,6 +13,9 @@ import (
 // onlySQLite names the setting with which make check leaves PostgreSQL out. What a change must pass is tested without it.
 const onlySQLite = "OPENINTENT_TEST_ONLY_SQLITE"
 
+// inMemory names a folder in memory, which somebody else removes, for SQLite's files. SQLite waits for the disk at each commit.
+const inMemory = "OPENINTENT_TEST_MEMORY"
+
 // Engines are the engines that every store test runs on.
 func Engines() []database.Engine {
 	if os.Getenv(onlySQLite) != "" {
@@ -63,7 +66,7 @@ func URL(tb testing.TB, engine database.Engine) string {
 	if err != nil {
 		tb.Fatalf("making the SQLite template: %v", err)
 	}
-	path := filepath.Join(tb.TempDir(), "openintent.db")
+	path := sqlitePath(tb)
 	if err := os.WriteFile(path, template, 0o600); err != nil {
 		tb.Fatal(err)
 	}
@@ -76,7 +79,27 @@ func BlankURL(tb testing.TB, engine database.Engine) string {
 	if engine == database.PostgreSQL {
 		return postgresURL(tb, false)
 	}
-	return "sqlite:" + filepath.Join(tb.TempDir(), "openintent.db")
+	return "sqlite:" + sqlitePath(tb)
+}
+
+// sqlitePath is where a test's file may be, in a folder that is removed when the test ends.
+func sqlitePath(tb testing.TB) string {
+	tb.Helper()
+	const name = "openintent.db"
+	parent := os.Getenv(inMemory)
+	if parent == "" {
+		return filepath.Join(tb.TempDir(), name)
+	}
+	folder, err := os.MkdirTemp(parent, "sqlite-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			tb.Errorf("removing the test's database: %v", err)
+		}
+	})
+	return filepath.Join(folder, name)
 }
 
 // sqliteTemplate is the content of a migrated file.
