@@ -6,6 +6,9 @@
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 
+# The program that the tests run, built once for all of them.
+TESTED := $(CURDIR)/.cache/tested/openintent
+
 # Arguments for the program that `run`, `bench` and `bench-compare` start.
 ARGS ?=
 # How long `fuzz` tries each target.
@@ -33,15 +36,17 @@ check: lint ## Build, lint and run the unit tests on SQLite alone: for between t
 	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
 
 test: check-generated proto-lint proto-breaking lint test-sdks ## Check everything and run all tests; installs or starts what they need
+	go build -o $(TESTED) ./cmd/openintent
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
-		scripts/node.sh scripts/with-postgres.sh go test -race -p 2 -timeout 20m ./...
+		OPENINTENT_TEST_PROGRAM=$(TESTED) scripts/node.sh scripts/with-postgres.sh \
+		scripts/test-race.sh -vet=off -p 2 -timeout 20m ./... # lint has vetted
 
 test-sdks: ## Test what the Python and the TypeScript SDK do without a server
 	scripts/python-sdk.sh unit
 	scripts/node-env.sh >/dev/null && scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
 
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
-	go test -race -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
+	scripts/test-race.sh -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
 		-torture.duration $(or $(DURATION),3m) -torture.seed $(SEED)
 
 soak: ## Load a server with each engine for DURATION (an hour) and check that it needs no more in the end than in the beginning
