@@ -1,10 +1,13 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build package check test test-sdks torture soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
+.PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
+
+# The program that the tests run, built once for all packages.
+TESTED := $(CURDIR)/.cache/tested/openintent
 
 # Arguments for the program that `run`, `bench` and `bench-compare` start.
 ARGS ?=
@@ -33,16 +36,22 @@ check: lint ## Build, lint and run the unit tests on SQLite alone: the quick che
 	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
 
 test: check-generated proto-lint proto-breaking lint test-sdks ## Check everything and run all tests; installs or starts what they need
+	go build -o $(TESTED) ./cmd/openintent
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
-		scripts/node.sh scripts/with-postgres.sh go test -race -p 2 -timeout 20m ./...
+		OPENINTENT_TEST_PROGRAM=$(TESTED) scripts/node.sh scripts/with-postgres.sh \
+		scripts/test-race.sh -vet=off -p 2 -timeout 20m ./... # lint has vetted
 
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
 	scripts/node-env.sh >/dev/null && scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
 
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
-	go test -race -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
+	scripts/test-race.sh -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
 		-torture.duration $(or $(DURATION),3m) -torture.seed $(SEED)
+
+search: ## Check the properties that need a database with CHECKS random cases each (1,000)
+	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 ./channels ./intents ./messaging ./subscriptions ./tasks \
+		-run 'ChannelsBehave|ListsSeeWhat|InboxesAre|EverythingVisible|TasksStay' -rapid.checks $(or $(CHECKS),1000)
 
 soak: ## Load a server with each engine for DURATION (an hour) and check that it needs no more at the end than at the beginning
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v -run TestNothingGrows ./e2e/soak -soak.duration $(or $(DURATION),1h)

@@ -98,6 +98,7 @@ var (
 )
 
 func TestChannelsBehaveAsTheModelSays(t *testing.T) {
+	databasetest.SearchBriefly(t)
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) { checkModel(t, engine) })
 	}

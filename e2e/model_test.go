@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,7 +37,7 @@ const farFuture = 100 * 365 * 24 * time.Hour
 // servers take the calls in turn. Run it with -v for a table of what was reached, and with -rapid.checks and
 // -rapid.steps for longer searches.
 func TestTheServerDoesAsTheModelSays(t *testing.T) {
-	searchBriefly(t)
+	databasetest.SearchWith(t, map[string]int{"rapid.checks": historiesInARound, "rapid.steps": stepsOfAHistory})
 	reached := make(reached)
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -67,20 +66,6 @@ func TestTheServerDoesAsTheModelSays(t *testing.T) {
 	}
 	t.Logf("what was reached, and how often:\n%s", reached)
 	require.Empty(t, reached.missing(), "the generator does not reach these any more")
-}
-
-// searchBriefly sets the number and length of histories, unless the command line does.
-func searchBriefly(t *testing.T) {
-	given := make(map[string]bool)
-	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]int{"rapid.checks": historiesInARound, "rapid.steps": stepsOfAHistory} {
-		if given[name] {
-			continue
-		}
-		before := flag.Lookup(name).Value.String()
-		require.NoError(t, flag.Set(name, fmt.Sprint(value)))
-		t.Cleanup(func() { require.NoError(t, flag.Set(name, before)) })
-	}
 }
 
 // reached counts how often an operation had an outcome.

@@ -12,6 +12,7 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -325,6 +326,7 @@ func TestExpiryCountsByTimeAndIsLoggedOnce(t *testing.T) {
 // TestListsSeeWhatTheRulesAllow checks that the condition in SQL and Rules.Level always agree, with either setting for intents
 // without a list.
 func TestListsSeeWhatTheRulesAllow(t *testing.T) {
+	databasetest.SearchBriefly(t)
 	eachEngine(t, func(t *testing.T, open *house) {
 		agents := []string{"ann", "bob", "eve"}
 		closed := open.closed()

@@ -1,4 +1,4 @@
-package loop_test
+package loop
 
 import (
 	"context"
@@ -10,26 +10,24 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"openintent/loop"
 )
 
 // patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
 
-// log is a log that may be read while it is written.
-type log struct {
+// record is a log that may be read while it is written.
+type record struct {
 	mutex sync.Mutex
 	text  strings.Builder
 }
 
-func (l *log) Write(line []byte) (int, error) {
+func (l *record) Write(line []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.text.Write(line)
 }
 
-func (l *log) String() string {
+func (l *record) String() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.text.String()
@@ -54,7 +52,7 @@ func TestALoopTurnsAtItsIntervalAndWhenItIsWoken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			turns := make(chan struct{})
-			l := loop.New("testing", row.interval, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+			l := New("testing", row.interval, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
 				select {
 				case turns <- struct{}{}:
 				case <-ctx.Done():
@@ -75,13 +73,13 @@ func TestALoopTurnsAtItsIntervalAndWhenItIsWoken(t *testing.T) {
 
 // A turn that fails or panics is logged, and the loop goes on.
 func TestALoopOutlivesItsTurns(t *testing.T) {
-	turns, written := make(chan struct{}), &log{}
+	turns, written := make(chan struct{}), &record{}
 	failures := []func() error{
 		func() error { return errors.New("it failed") },
 		func() error { panic("it panicked") },
 		func() error { return nil },
 	}
-	l := loop.New("testing", time.Hour, slog.New(slog.NewTextHandler(written, nil)), func(context.Context) error {
+	l := New("testing", time.Hour, slog.New(slog.NewTextHandler(written, nil)), func(context.Context) error {
 		fail := failures[0]
 		failures = failures[1:]
 		defer func() { turns <- struct{}{} }()
@@ -101,7 +99,7 @@ func TestALoopOutlivesItsTurns(t *testing.T) {
 // Stop ends the context of a turn under way and waits until the turn has returned.
 func TestStopWaitsForTheTurn(t *testing.T) {
 	begun, returned := make(chan struct{}), false
-	l := loop.New("testing", time.Hour, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+	l := New("testing", time.Hour, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
 		close(begun)
 		<-ctx.Done()
 		returned = true

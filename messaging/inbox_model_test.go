@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -287,6 +288,7 @@ func (m *inboxModel) closeTalk(t *rapid.T) {
 
 // Whatever is sent, read, answered and changed, in any order: the inboxes say what the model says.
 func TestInboxesAreWhatTheModelSays(t *testing.T) {
+	databasetest.SearchBriefly(t)
 	eachEngine(t, func(t *testing.T, h *house) {
 		rapid.Check(t, func(t *rapid.T) {
 			m := newInboxModel(t, h)

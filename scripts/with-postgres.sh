@@ -7,7 +7,8 @@
 # The command finds the server's address in OPENINTENT_TEST_POSTGRES. If that is already set, the command runs with it
 # unchanged, and no server is started. The server listens on 127.0.0.1 and keeps its data in a temporary directory. It does
 # not wait for the disk (fsync off) unless --durable is given, which benchmarks need. Without --durable the directory is in
-# memory if there is enough. On Debian the script installs PostgreSQL when it is missing and the caller is root.
+# memory if there is enough, and OPENINTENT_TEST_MEMORY names a folder there for the files of SQLite. On Debian the script
+# installs PostgreSQL when it is missing and the caller is root.
 set -euo pipefail
 
 oldest_supported=15
@@ -65,6 +66,10 @@ if [[ $fsync == off ]] && (($(df --output=avail --block-size=1G /dev/shm 2>/dev/
   parent=/dev/shm
 fi
 home=$(mktemp -d "$parent/openintent-postgres.XXXXXX")
+if [[ $parent == /dev/shm ]]; then
+  mkdir "$home/sqlite"
+  export OPENINTENT_TEST_MEMORY=$home/sqlite
+fi
 if ((EUID == 0)); then
   as_server=(setpriv --reuid postgres --regid postgres --init-groups --pdeathsig QUIT)
   chown postgres: "$home"

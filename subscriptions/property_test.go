@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -54,6 +55,7 @@ func (m *model) receive(t *rapid.T, found []*wireDelivery) {
 // Random sends, fetches with faults, acknowledgements, redrives and passing time: every message visible to the subscriber is
 // delivered at least once, in order, and nothing else is.
 func TestEverythingVisibleIsDelivered(t *testing.T) {
+	databasetest.SearchBriefly(t)
 	eachEngine(t, func(t *testing.T, h *house) {
 		rapid.Check(t, func(t *rapid.T) {
 			m := newModel(t, h)

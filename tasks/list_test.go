@@ -57,18 +57,22 @@ func TestAPageOfTasksIsBoundedInBytes(t *testing.T) {
 		for i := range numbers {
 			numbers[i] = 1
 		}
-		for name, input := range map[string]map[string]any{
-			"text": {"a": strings.Repeat("x", 250_000)}, "numbers": {"a": numbers},
+		for _, test := range []struct {
+			name  string
+			input any
+			tasks int
+			pages []int
+		}{
+			{"text", strings.Repeat("x", 250_000), 14, []int{12, 2}},
+			{"numbers", numbers, 5, []int{2, 2, 1}},
 		} {
-			intent := h.newIntent(t).GetId()
-			for range 14 {
-				_, err := h.CreateTask(as("a"), &openintentv1.CreateTaskRequest{
-					IntentId: intent, Name: name, Input: object(t, input),
-				})
+			intent, input := h.newIntent(t).GetId(), object(t, map[string]any{"a": test.input})
+			for range test.tasks {
+				_, err := h.CreateTask(as("a"), &openintentv1.CreateTaskRequest{IntentId: intent, Name: test.name, Input: input})
 				require.NoError(t, err)
 			}
 			sizes, _ := h.follow(t, &openintentv1.ListTasksRequest{IntentId: intent})
-			require.Equal(t, map[string][]int{"text": {12, 2}, "numbers": {2, 2, 2, 2, 2, 2, 2}}[name], sizes)
+			require.Equal(t, test.pages, sizes)
 		}
 	})
 }

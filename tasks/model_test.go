@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
@@ -14,6 +15,7 @@ import (
 
 // Whatever callers request, and in whatever order, the fields of the tasks must agree with each other.
 func TestTasksStayConsistent(t *testing.T) {
+	databasetest.SearchBriefly(t)
 	eachHouse(t, func(t *testing.T, h *house) {
 		ends := make(map[string]int)
 		h.OnEnded(func(_ *database.Tx, _ *intents.Head, taskID string) error {

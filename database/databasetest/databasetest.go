@@ -14,6 +14,10 @@ import (
 // does not set it.
 const onlySQLite = "OPENINTENT_TEST_ONLY_SQLITE"
 
+// inMemory is the environment variable that names a folder in memory for SQLite's files. Whoever sets it removes the folder. On a
+// disk, SQLite waits at each commit.
+const inMemory = "OPENINTENT_TEST_MEMORY"
+
 // Engines returns the engines that every store test runs on.
 func Engines() []database.Engine {
 	if os.Getenv(onlySQLite) != "" {
@@ -64,7 +68,7 @@ func URL(tb testing.TB, engine database.Engine) string {
 	if err != nil {
 		tb.Fatalf("making the SQLite template: %v", err)
 	}
-	path := filepath.Join(tb.TempDir(), "openintent.db")
+	path := sqlitePath(tb)
 	if err := os.WriteFile(path, template, 0o600); err != nil {
 		tb.Fatal(err)
 	}
@@ -77,7 +81,27 @@ func BlankURL(tb testing.TB, engine database.Engine) string {
 	if engine == database.PostgreSQL {
 		return postgresURL(tb, false)
 	}
-	return "sqlite:" + filepath.Join(tb.TempDir(), "openintent.db")
+	return "sqlite:" + sqlitePath(tb)
+}
+
+// sqlitePath is where a test's file may be, in a folder that is removed when the test ends.
+func sqlitePath(tb testing.TB) string {
+	tb.Helper()
+	const name = "openintent.db"
+	parent := os.Getenv(inMemory)
+	if parent == "" {
+		return filepath.Join(tb.TempDir(), name)
+	}
+	folder, err := os.MkdirTemp(parent, "sqlite-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			tb.Errorf("removing the test's database: %v", err)
+		}
+	})
+	return filepath.Join(folder, name)
 }
 
 // sqliteTemplate returns the content of a migrated file.

@@ -127,6 +127,10 @@ func (p *process) kill() {
 	p.command = nil
 }
 
+// programVariable is the environment variable that names the program, if it is already built. The Makefile builds it once for
+// all packages.
+const programVariable = "OPENINTENT_TEST_PROGRAM"
+
 // build builds the program once for the test process.
 var build = sync.OnceValues(func() (path string, err error) {
 	folder, err := os.MkdirTemp("", "openintent-program-")
@@ -144,9 +148,13 @@ var build = sync.OnceValues(func() (path string, err error) {
 // built records that there is a program to remove.
 var built atomic.Bool
 
-// Executable builds the program, once for the test process, and returns its path. The file is named openintent.
+// Executable returns the path of the program; the file is named openintent. It builds the program, once for the test process,
+// unless OPENINTENT_TEST_PROGRAM names one.
 func Executable(tb testing.TB) string {
 	tb.Helper()
+	if path := os.Getenv(programVariable); path != "" {
+		return path
+	}
 	built.Store(true)
 	path, err := build()
 	if err != nil {
