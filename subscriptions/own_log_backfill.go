@@ -43,7 +43,7 @@ func (st *ownLogStream) backfill(ctx context.Context, now *progress) error {
 	before := st.visible
 	if changed := st.visible.widened(now); len(changed) > 0 {
 		if err := st.backfillIn(ctx, now, changed); err != nil {
-			st.visible.role, st.visible.states = before.role, before.states // so the next look notices it again
+			st.visible.role, st.visible.states = before.role, before.states // so that the next look notices it again
 			return err
 		}
 	}

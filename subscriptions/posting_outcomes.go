@@ -63,7 +63,7 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 	}
 	var until time.Time
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		if dead { // the intent's head comes before the subscription
+		if dead { // the intent's head is locked before the subscription
 			if err := lockHeads(tx, []delivery{*o.failed}); err != nil {
 				return err
 			}

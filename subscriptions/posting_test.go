@@ -188,7 +188,7 @@ func TestAHangingEndpointHoldsUpNoOther(t *testing.T) {
 		hanging, healthy := newHook(t, func(arrival) int { return hang }), newHook(t, nil)
 		intentID := h.intent(t)
 		channelID := h.open(t, intentID, "news")
-		for range 12 { // more than one endpoint and the examiners handle simultaneously
+		for range 12 { // more than the endpoint and the examiners handle simultaneously
 			h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &hanging.URL})
 		}
 		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &healthy.URL})
