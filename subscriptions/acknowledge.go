@@ -8,9 +8,10 @@ import (
 	"openintent/database"
 )
 
-// acknowledge finishes deliveries: those with the given numbers, and all up to a number (0: none) that were made. A number that
-// was not delivered yet is refused, and nothing is acknowledged. A number that was acknowledged before does no harm. A dead letter is
-// removed only when it is named, and so is one that was redriven and not delivered since.
+// acknowledge finishes deliveries: those with the given numbers, and all deliveries up to through that were made (0 means
+// none). A number that was not delivered yet is refused, and then nothing is acknowledged. A number that was acknowledged
+// before does no harm. A dead letter is removed only if its number is given; the same is true for a dead letter that was
+// redriven and not delivered since.
 func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []int64, through int64) error {
 	numbers = sorted(numbers)
 	letters, err := s.deadLettersAmong(ctx, sub.no, numbers)
@@ -20,7 +21,8 @@ func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []
 	return s.db.Write(ctx, func(tx *database.Tx) error { return s.acknowledgeIn(tx, sub, numbers, through, letters) })
 }
 
-// acknowledgeIn acknowledges within a transaction. letters are the deliveries among the numbers that were dead letters before it.
+// acknowledgeIn acknowledges within a transaction. letters contains those of the numbered deliveries that were dead letters
+// before the transaction.
 func (s *Service) acknowledgeIn(tx *database.Tx, sub *subscription, numbers []int64, through int64, letters []delivery) error {
 	if err := lockHeads(tx, letters); err != nil {
 		return err
@@ -51,8 +53,8 @@ func (s *Service) acknowledgeIn(tx *database.Tx, sub *subscription, numbers []in
 	return nil
 }
 
-// firstUnposted returns the first of the deliveries that was never posted, or 0. Posts of several channels overtake each other, so
-// a number below one that was delivered may still be waiting.
+// firstUnposted returns the number of the first delivery that was never posted, or 0. Posts of several channels overtake each
+// other, so a delivery may still be waiting although one with a higher number was made.
 func firstUnposted(s *subscription, rows []delivery) int64 {
 	for _, d := range rows {
 		if s.posted() && d.attempts == 0 && d.deadAt.IsZero() {
@@ -62,8 +64,8 @@ func firstUnposted(s *subscription, rows []delivery) int64 {
 	return 0
 }
 
-// deadLettersAmong reads which of the deliveries are dead letters, so that their intents can be locked first. The record of a message
-// whose delivery becomes a dead letter after that stays as it is.
+// deadLettersAmong reads which of the deliveries are dead letters, so that their intents can be locked first. If a delivery
+// becomes a dead letter after that, the record of its message stays as it is.
 func (s *Service) deadLettersAmong(ctx context.Context, no int64, numbers []int64) (letters []delivery, err error) {
 	if len(numbers) == 0 {
 		return nil, nil
@@ -77,7 +79,8 @@ func (s *Service) deadLettersAmong(ctx context.Context, no int64, numbers []int6
 	return letters, err
 }
 
-// lockedAmong returns the dead letters among rows whose intents' heads are locked: those that were dead letters before.
+// lockedAmong returns those dead letters among rows whose intents' heads are locked, which are those that were dead letters
+// before.
 func lockedAmong(rows, letters []delivery) []delivery {
 	before := numbersOf(letters)
 	return slices.DeleteFunc(deadAmong(rows), func(d delivery) bool { return !slices.Contains(before, d.number) })
@@ -92,8 +95,8 @@ func deadAmong(rows []delivery) (dead []delivery) {
 	return dead
 }
 
-// forgetDead removes the record that messages were given up, under the locks of the intents' heads and the subscription. The record
-// stays for what another subscription of the agent has given up, too.
+// forgetDead removes the records that messages were given up. The caller has locked the heads of the intents and the
+// subscription. A record stays if another subscription of the agent has also given the message up.
 func (s *Service) forgetDead(tx *database.Tx, sub *subscription, dead []delivery) error {
 	_, order := byPlace(dead)
 	for _, intentNo := range order {
@@ -134,7 +137,8 @@ func deadElsewhere(tx *database.Tx, sub *subscription, intentNo int64, positions
 	return dead, err
 }
 
-// redrive makes dead letters due again, with no attempts counted: those with the given numbers, or all of them.
+// redrive makes dead letters due again and resets their attempts to zero. It redrives those with the given numbers, or all of
+// them.
 func (s *Service) redrive(ctx context.Context, sub *subscription, numbers []int64) error {
 	if len(numbers) > 0 {
 		_, err := s.redriveSome(ctx, sub, sorted(numbers), time.Time{})
@@ -148,7 +152,8 @@ func (s *Service) redrive(ctx context.Context, sub *subscription, numbers []int6
 	}
 }
 
-// redriveSome redrives the dead letters with the given numbers or, without numbers, some of those that were given up by a time.
+// redriveSome redrives the dead letters with the given numbers. Without numbers, it redrives some of those that were given up
+// by a time.
 func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []int64, by time.Time) (count int, err error) {
 	named := len(numbers) > 0
 	var letters []delivery
@@ -202,7 +207,7 @@ func (s *Service) deadLettersBy(ctx context.Context, no int64, by time.Time) (le
 	return letters, err
 }
 
-// firstMissing returns the first of the numbers that belongs to no dead letter.
+// firstMissing returns the first number that belongs to no dead letter.
 func firstMissing(numbers []int64, dead []delivery) int64 {
 	there := numbersOf(dead)
 	for _, number := range numbers {

@@ -18,7 +18,7 @@ func TestFetchDeliversUntilAcknowledged(t *testing.T) {
 		channel := h.open(t, h.intent(t), "talk")
 		h.send(t, "ann", channel, "bob", "before")
 		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
-		require.Empty(t, h.fetch(t, sub), "it begins now")
+		require.Empty(t, h.fetch(t, sub), "the subscription begins now")
 
 		for _, text := range []string{"one", "two", "three"} {
 			h.send(t, "ann", channel, "bob", text)
@@ -30,7 +30,7 @@ func TestFetchDeliversUntilAcknowledged(t *testing.T) {
 		require.Equal(t, "talk", found[0].GetChannelName())
 		require.Equal(t, sub.GetId(), found[0].GetSubscriptionId())
 		require.NotEmpty(t, found[0].GetIntentId())
-		require.Empty(t, h.fetch(t, sub), "they wait for their acknowledgement")
+		require.Empty(t, h.fetch(t, sub), "the deliveries wait to be acknowledged")
 
 		state := h.acknowledge(t, sub, 2)
 		require.Equal(t, int64(0), state.GetAcknowledgedThrough())
@@ -48,7 +48,7 @@ func TestFetchDeliversUntilAcknowledged(t *testing.T) {
 		require.Equal(t, int64(3), state.GetAcknowledgedThrough())
 		require.Zero(t, state.GetOutstandingCount())
 		h.clock.Advance(time.Hour)
-		require.Empty(t, h.fetch(t, sub), "what was acknowledged never comes again")
+		require.Empty(t, h.fetch(t, sub), "acknowledged deliveries never come again")
 		h.send(t, "ann", channel, "bob", "four")
 		require.Equal(t, []string{"4:four"}, described(h.fetch(t, sub)))
 	})
@@ -121,16 +121,16 @@ func TestDeadLetters(t *testing.T) {
 		require.NotEqual(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
 		found := h.fetch(t, sub)
 		require.Equal(t, []string{"1:one"}, described(found))
-		require.Equal(t, int32(1), found[0].GetAttempt(), "attempts are counted anew")
+		require.Equal(t, int32(1), found[0].GetAttempt(), "attempts are counted from the beginning")
 		h.acknowledge(t, sub, 1)
 
 		_, err = h.redrive(sub)
 		require.NoError(t, err)
-		require.Equal(t, []string{"2:two"}, described(h.fetch(t, sub)), "all of them")
+		require.Equal(t, []string{"2:two"}, described(h.fetch(t, sub)), "all dead letters are redriven")
 	})
 }
 
-// A cumulative acknowledgement says nothing of what was redriven meanwhile; naming it does.
+// A cumulative acknowledgement does not cover a delivery that was redriven meanwhile; an acknowledgement by number does.
 func TestAcknowledgingAroundDeadLetters(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
@@ -140,10 +140,10 @@ func TestAcknowledgingAroundDeadLetters(t *testing.T) {
 		h.fetch(t, sub)
 		h.clock.Advance(time.Minute)
 		h.sweep(t)
-		require.Equal(t, int64(2), h.get(t, sub).GetDeadLetterCount(), "the sweep gives up where nobody looks")
+		require.Equal(t, int64(2), h.get(t, sub).GetDeadLetterCount(), "the sweep gives deliveries up where nobody looks")
 		_, err := h.tryAcknowledge(sub, 2)
 		require.NoError(t, err)
-		require.Len(t, h.deadLetters(t, sub), 2, "they are no deliveries under way")
+		require.Len(t, h.deadLetters(t, sub), 2, "dead letters are not deliveries under way")
 
 		_, err = h.redrive(sub, 2)
 		require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestAcknowledgingAroundDeadLetters(t *testing.T) {
 		require.Equal(t, []string{"2:two"}, described(h.fetch(t, sub)))
 
 		h.acknowledge(t, sub, 1)
-		require.Empty(t, h.deadLetters(t, sub), "a late consumer is done with it")
+		require.Empty(t, h.deadLetters(t, sub), "a late consumer has finished it")
 		require.NotEqual(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
 	})
 }
@@ -164,7 +164,7 @@ func TestAcknowledgingNothingIsASlip(t *testing.T) {
 	})
 }
 
-// A message that two subscriptions gave up stays so for its sender until neither has it among its dead letters.
+// If two subscriptions gave a message up, its sender sees that until the message is a dead letter of neither.
 func TestDeadLettersAreForgottenWithTheLastSubscription(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
@@ -186,8 +186,8 @@ func TestDeadLettersAreForgottenWithTheLastSubscription(t *testing.T) {
 	})
 }
 
-// What becomes a dead letter while it is being acknowledged is done with, and stays with its message as such: its intent was
-// not locked.
+// If a delivery becomes a dead letter while it is being acknowledged, it is finished, but its message keeps the record of the
+// dead letter, because the intent was not locked.
 func TestWhatIsGivenUpWhileItIsAcknowledged(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
@@ -211,7 +211,7 @@ func TestWhatIsGivenUpWhileItIsAcknowledged(t *testing.T) {
 	})
 }
 
-// told gives what the sender learns of the delivery to a message's only recipient.
+// told returns what the sender learns about the delivery to a message's only recipient.
 func (h *house) told(t *testing.T, m *wireMessage) *openintentv1.MessageDelivery {
 	response, err := h.messaging.ListMessageDeliveries(as(m.GetSender()),
 		&openintentv1.ListMessageDeliveriesRequest{ChannelId: m.GetChannelId(), MessageId: m.GetId()})
@@ -237,7 +237,7 @@ func TestWhatIsGoneIsPassedOver(t *testing.T) {
 
 		h.clock.Advance(time.Minute)
 		h.admit(t, intent, "ann")
-		require.Empty(t, h.fetch(t, sub), "an intent without access is passed over")
+		require.Empty(t, h.fetch(t, sub), "an intent without access is skipped")
 		require.Equal(t, int64(2), h.get(t, sub).GetAcknowledgedThrough())
 	})
 }
@@ -331,7 +331,7 @@ func TestEndedSubscriptionsDeliverNothing(t *testing.T) {
 		_, err = h.redrive(sub, 1)
 		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
 		h.sweep(t)
-		require.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"), "the dead letter stays to be read")
+		require.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"), "the dead letter can still be read")
 		require.Zero(t, h.rows(t, "subscription_positions", "1 = 1"))
 		require.Len(t, h.deadLetters(t, sub), 1)
 		h.register(t, "bob", "")

@@ -13,11 +13,11 @@ import (
 const (
 	// maxSubscriptions is how many subscriptions an agent may have.
 	maxSubscriptions = 1000
-	// defaultPage is how many deliveries or dead letters an answer holds unless the caller sets a limit.
+	// defaultPage is how many deliveries or dead letters an answer contains unless the caller sets a limit.
 	defaultPage = 100
 )
 
-// ListSubscriptions lists an agent's subscriptions, or everyone's for the operator.
+// ListSubscriptions lists an agent's subscriptions; for the operator it lists everyone's.
 func (s *Service) ListSubscriptions(
 	ctx context.Context, req *openintentv1.ListSubscriptionsRequest,
 ) (*openintentv1.ListSubscriptionsResponse, error) {
@@ -97,8 +97,8 @@ func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Su
 	return wire, err
 }
 
-// DeleteSubscription ends a subscription. Nobody sees it after the commit. What is left of it is removed in pieces, here and by
-// the sweep.
+// DeleteSubscription ends a subscription. Nobody sees it after the commit. Its rows are removed in pieces, here and by the
+// sweep.
 func (s *Service) DeleteSubscription(
 	ctx context.Context, req *openintentv1.DeleteSubscriptionRequest,
 ) (*openintentv1.DeleteSubscriptionResponse, error) {
@@ -121,7 +121,7 @@ func (s *Service) DeleteSubscription(
 		return nil, err
 	}
 	if err := s.remove(ctx, sub.no); err != nil {
-		s.logger.Warn("a deleted subscription was not removed yet; the sweep does it", "error", err)
+		s.logger.Warn("could not remove a deleted subscription; the sweep will remove it", "error", err)
 	}
 	return &openintentv1.DeleteSubscriptionResponse{SubscriptionId: sub.id, Status: "deleted"}, nil
 }
@@ -135,7 +135,8 @@ func (s *Service) AcknowledgeDeliveries(
 		return nil, err
 	}
 	if len(req.GetNumbers()) == 0 && req.Through == nil {
-		return nil, fault.BadField("numbers", "give the numbers of deliveries, or `through` for all up to one.")
+		return nil, fault.BadField("numbers",
+			"give the numbers of deliveries, or give `through` to acknowledge all deliveries up to that number.")
 	}
 	if err := s.acknowledge(ctx, sub, req.GetNumbers(), req.GetThrough()); err != nil {
 		return nil, err

@@ -16,29 +16,29 @@ const (
 	leaseTime = 10 * time.Second
 	// clockSkew is how far the clocks of two replicas may differ.
 	clockSkew = time.Second
-	// renewEvery is how often leases are renewed, all those of a process together.
+	// renewEvery is how often a process renews all its leases.
 	renewEvery = 3 * time.Second
-	// stalledRenewals is how many times the lease of a consumer is renewed that waits for its client to accept a delivery.
+	// stalledRenewals is how many times the lease of a consumer is renewed while it waits for its client to accept a delivery.
 	stalledRenewals = 2
 	// releasePatience bounds how long a consumer tries to release its lease.
 	releasePatience = 2 * time.Second
 )
 
-// consumer is a stream or a poster that has the lease on a subscription's deliveries, or waits for it. While it has the lease it is
-// registered with the service, which renews the lease in the database. The lease of a consumer that hangs is not renewed, so that
-// another one can take over. At worst something is delivered twice.
+// consumer is a stream or a poster that has the lease on a subscription's deliveries, or waits for it. While it has the lease,
+// it is registered with the service, which renews the lease in the database. The service does not renew the lease of a consumer
+// that hangs, so that another one can take over. In the worst case, something is delivered twice.
 type consumer struct {
 	service *Service
 	no      int64
 	name    string
-	// afresh lets it begin with everything that is not acknowledged, although there is time left to acknowledge it. A client may
-	// come back with the last number that it received, and acknowledge everything up to the next number that it is given. So
-	// nothing newer may come before what was lost on the way.
+	// afresh makes the consumer begin with everything that is not acknowledged, even if there is time left to acknowledge it. A
+	// client may reconnect after the last number that it received, and acknowledge everything up to the next number that it
+	// receives. So nothing newer may come before what was lost on the way.
 	afresh bool
 
 	mutex   sync.Mutex
 	busy    bool // waiting for the client
-	stalled int  // renewals since
+	stalled int  // renewals since it began to wait
 	// until is when the lease ends, as far as this process knows.
 	until time.Time
 }
@@ -47,7 +47,7 @@ func (s *Service) newConsumer(no int64) *consumer {
 	return &consumer{service: s, no: no, name: ulid.Make().String()}
 }
 
-// acquire tries to get the lease. until says when the lease ends unless it is renewed, whoever has it.
+// acquire tries to get the lease. until is when the lease ends unless it is renewed, whoever has it.
 func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
 	if seen.leasedByOther(c.name, now) {
 		return false, seen.consumerUntil, nil
@@ -78,7 +78,7 @@ func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Tim
 	return ours && err == nil, until, err
 }
 
-// confirm renews the lease, also when its time is over and nobody else has taken it. It returns errConsumerLost when somebody has.
+// confirm renews the lease, even after it has run out, if nobody else has taken it. It returns errConsumerLost if somebody has.
 func (c *consumer) confirm(ctx context.Context) error {
 	var until time.Time
 	err := c.service.db.Write(ctx, func(tx *database.Tx) error {
@@ -106,8 +106,8 @@ func (c *consumer) extend(until time.Time) {
 	c.until = until
 }
 
-// leased tells whether nobody else can have taken the lease, whatever happened in the database since it was renewed. A lease that
-// seems to last longer than leases do counts for nobody (subscription.leasedByOther).
+// leased reports whether it is certain that nobody else has taken the lease, whatever happened in the database since the lease
+// was renewed. A lease that seems to last longer than any lease can counts for nobody (subscription.leasedByOther).
 func (c *consumer) leased(now time.Time) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -115,8 +115,8 @@ func (c *consumer) leased(now time.Time) bool {
 	return left > clockSkew && left <= leaseTime+clockSkew
 }
 
-// release gives the lease back. It may be called whether or not this consumer had the lease, and after an acquire whose outcome is
-// unknown.
+// release gives the lease back. It may be called even if this consumer never had the lease, and after an acquire whose outcome
+// is unknown.
 func (c *consumer) release(ctx context.Context) error {
 	c.service.consumers.remove(c)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
@@ -131,8 +131,8 @@ func (c *consumer) release(ctx context.Context) error {
 	})
 }
 
-// forgetConsumers ends the leases of consumers that died with the process before this one. It may run only where no other process
-// can have a lease.
+// forgetConsumers ends the leases of consumers that died with the previous process. It may run only where no other process can
+// have a lease.
 func (s *Service) forgetConsumers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, releasePatience)
 	defer cancel()
@@ -143,7 +143,7 @@ func (s *Service) forgetConsumers(ctx context.Context) error {
 	})
 }
 
-// handing runs the function that hands a delivery to the client.
+// handing runs the function that hands a delivery to the client, and marks the consumer as busy while it runs.
 func (c *consumer) handing(hand func() error) error {
 	c.mutex.Lock()
 	c.busy, c.stalled = true, 0
@@ -155,7 +155,7 @@ func (c *consumer) handing(hand func() error) error {
 	return err
 }
 
-// lives tells whether the consumer's lease is to be renewed once more.
+// lives reports whether to renew the consumer's lease once more.
 func (c *consumer) lives() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -166,7 +166,7 @@ func (c *consumer) lives() bool {
 	return c.stalled <= stalledRenewals
 }
 
-// consumers are the consumers of this process that have a lease, by name.
+// consumers keeps the consumers of this process that have a lease, by name.
 type consumers struct {
 	mutex  sync.Mutex
 	byName map[string]*consumer
@@ -187,7 +187,7 @@ func (c *consumers) remove(one *consumer) {
 	delete(c.byName, one.name)
 }
 
-// living returns the subscriptions and names of the consumers whose leases are to be renewed.
+// living returns the subscriptions and names of the consumers whose leases must be renewed.
 func (c *consumers) living() (nos []int64, names []string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -223,7 +223,7 @@ func (s *Service) renew(ctx context.Context) error {
 	return nil
 }
 
-// renewSome locks the subscriptions in order, because other replicas may be renewing leases, too.
+// renewSome renews some leases. It locks the subscriptions in order, because other replicas may also be renewing leases.
 func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) error {
 	var renewed []string
 	var until time.Time

@@ -18,9 +18,9 @@ import (
 // pageBytes bounds the size of one answer.
 const pageBytes = 3 << 20
 
-// contents reads the contents of deliveries as the subscriber may see them now, by number. A content that is missing is gone, or the
-// subscriber may not see it any more. If the subscriber has lost access to an intent, passing tells whether to leave that intent out;
-// otherwise contents is refused.
+// contents reads the contents of deliveries as the subscriber may see them now, by number. If a content is missing from the
+// result, it is gone, or the subscriber may no longer see it. If the subscriber has lost access to an intent and passing is
+// true, contents leaves that intent out; if passing is false, it returns the refusal.
 func (s *Service) contents(
 	ctx context.Context, sub *subscription, filter reading.Filter, rows []delivery, passing bool,
 ) (map[int64]reading.Entry, error) {
@@ -48,7 +48,7 @@ func (s *Service) contents(
 	return found, nil
 }
 
-// byPlace indexes deliveries by intent and position. order lists the intents as they come.
+// byPlace indexes deliveries by intent and position. order lists the intents in the order in which they first appear.
 func byPlace(rows []delivery) (numbers map[int64]map[int64]int64, order []int64) {
 	numbers = make(map[int64]map[int64]int64)
 	for _, d := range rows {
@@ -68,8 +68,8 @@ type parcel struct {
 	wire  *openintentv1.SubscriptionDelivery
 }
 
-// pack reads the contents of as many deliveries as fit into a page. It returns the parcels, and the deliveries to be skipped because
-// they hold nothing for the subscriber.
+// pack reads the contents of as many deliveries as fit into a page. It returns the parcels, and the deliveries to skip because
+// they contain nothing for the subscriber.
 func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) (parcels []parcel, gone []delivery, err error) {
 	found, err := s.contents(ctx, sub, sub.filter, rows, sub.wide())
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) 
 	return parcels, gone, nil
 }
 
-// deadLetters returns a page of dead letters. Their contents are read as they are now, so they may be missing.
+// deadLetters returns a page of dead letters. It reads their current contents, so a content may be missing.
 func (s *Service) deadLetters(
 	ctx context.Context, sub *subscription, after int64, limit int,
 ) (letters []*openintentv1.DeadLetter, err error) {

@@ -19,7 +19,7 @@ import (
 	"openintent/webhooks"
 )
 
-// CreateSubscription makes a subscription, which begins now.
+// CreateSubscription creates a subscription that begins now.
 func (s *Service) CreateSubscription(
 	ctx context.Context, req *openintentv1.CreateSubscriptionRequest,
 ) (*openintentv1.Subscription, error) {
@@ -81,10 +81,10 @@ func (s *Service) draft(
 	return draft, s.scope(ctx, draft, req)
 }
 
-// checkPosting refuses a webhook that cannot be posted to, and makes a secret for one that can.
+// checkPosting refuses a webhook that the server cannot post to, and makes a secret for any other webhook.
 func (s *Service) checkPosting(draft *subscription) error {
 	if draft.webhookURL != "" && draft.useEndpoint {
-		return fault.BadField("use_endpoint", "deliveries go to one place; leave out webhook_url or use_endpoint.")
+		return fault.BadField("use_endpoint", "deliveries can go to only one place; leave out webhook_url or use_endpoint.")
 	}
 	if draft.webhookURL != "" {
 		if err := s.webhooks.Check(draft.webhookURL); err != nil {
@@ -101,7 +101,8 @@ func (s *Service) checkPosting(draft *subscription) error {
 func (s *Service) scope(ctx context.Context, draft *subscription, req *openintentv1.CreateSubscriptionRequest) error {
 	intentID, channelID := req.GetIntentId(), req.GetChannelId()
 	if intentID != "" && channelID != "" {
-		return fault.BadField("channel_id", "a subscription follows one thing; leave out intent_id or channel_id.")
+		return fault.BadField("channel_id",
+			"a subscription follows either an intent or a channel; leave out intent_id or channel_id.")
 	}
 	if intentID == "" && channelID == "" {
 		return nil
@@ -132,7 +133,7 @@ func (s *Service) scope(ctx context.Context, draft *subscription, req *openinten
 	return err
 }
 
-// store stores a new subscription and where it begins: at the end of the log of each intent that can reach its subscriber.
+// store stores a new subscription and its starting positions: the end of the log of each intent that can reach its subscriber.
 func (s *Service) store(ctx context.Context, draft *subscription) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		draft.no, draft.createdAt = 0, tx.Now()
@@ -153,7 +154,7 @@ func (s *Service) store(ctx context.Context, draft *subscription) error {
 	})
 }
 
-// checkCount refuses a subscription that would be one more than an agent may have. So a program that runs wild is stopped.
+// checkCount refuses a subscription that exceeds the number that an agent may have. This stops a program that runs wild.
 func checkCount(tx *database.Tx, draft *subscription) error {
 	count := 0
 	err := tx.Pipeline(database.Statement{
@@ -168,7 +169,7 @@ func checkCount(tx *database.Tx, draft *subscription) error {
 	return err
 }
 
-// begin stores where a subscription begins.
+// begin stores the positions at which a subscription begins.
 func (s *Service) begin(tx *database.Tx, draft *subscription) error {
 	intentNos := []int64{draft.intentNo}
 	if draft.wide() {

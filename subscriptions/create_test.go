@@ -127,7 +127,7 @@ func TestAnAgentsSubscriptionsAreBounded(t *testing.T) {
 		}
 		_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{})
 		requireFault(t, err, fault.Quota, "TOO_MANY_SUBSCRIPTIONS")
-		require.Equal(t, maxSubscriptions, h.rows(t, "subscriptions", "1 = 1"), "it was not made")
+		require.Equal(t, maxSubscriptions, h.rows(t, "subscriptions", "1 = 1"), "the subscription was not created")
 		h.subscribe(t, "ann", &createInput{})
 		_, err = h.subscriptions.ownLog(context.Background(), "bob")
 		require.NoError(t, err, "the agent's own log does not count")
@@ -137,7 +137,7 @@ func TestAnAgentsSubscriptionsAreBounded(t *testing.T) {
 	})
 }
 
-// Nobody but the subscriber and the operator learns that a subscription exists, on any path.
+// Only the subscriber and the operator can learn that a subscription exists, whatever they call.
 func TestSubscriptionsAreTheirAgents(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intent := h.intent(t)

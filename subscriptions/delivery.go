@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// delivery is one numbered row: a place in an intent's log whose content is to be delivered. The content is read when it is
-// delivered.
+// delivery is one numbered row: a place in an intent's log whose content the server must deliver. It reads the content when it
+// makes the delivery.
 type delivery struct {
 	number   int64
 	intentNo int64
 	position int64
-	// channelNo is a message's channel; 0 for a logged event.
+	// channelNo is the message's channel; it is 0 for a logged event.
 	channelNo int64
 	attempts  int64
-	// dueAt is when it is delivered, or delivered again; zero in an agent's own log.
+	// dueAt is when the delivery is to be made, or made again; it is zero in an agent's own log.
 	dueAt time.Time
-	// givenUpAt is set with the last attempt. At that time it becomes a dead letter unless it is acknowledged before.
+	// givenUpAt is set with the last attempt. At that time the delivery becomes a dead letter, unless it is acknowledged
+	// before.
 	givenUpAt time.Time
 	// deadAt and reason are set for dead letters.
 	deadAt time.Time
 	reason string
 }
 
-// due tells whether it is to be delivered now.
+// due reports whether the delivery is to be made now.
 func (d *delivery) due(now time.Time) bool {
 	return d.deadAt.IsZero() && d.givenUpAt.IsZero() && !now.Before(d.dueAt)
 }
 
-// attempted returns the delivery after one more attempt at a time.
+// attempted returns the delivery after one more attempt at the time now.
 func (d delivery) attempted(s *subscription, now time.Time) delivery {
 	d.attempts++
 	d.dueAt = now.Add(time.Duration(s.acknowledgeSeconds) * time.Second)

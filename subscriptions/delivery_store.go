@@ -10,7 +10,7 @@ import (
 const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,
 	d.reason`
 
-// live is the condition of unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
+// live is the condition for unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
 const live = "d.subscription_no = ? AND d.due_at IS NOT NULL AND d.dead_at IS NULL"
 
 func scanDelivery(row database.Row) (delivery, error) {
@@ -23,7 +23,7 @@ func scanDelivery(row database.Row) (delivery, error) {
 	return d, err
 }
 
-// prepareDeliveries returns the statement that reads deliveries by number, and where it puts them.
+// prepareDeliveries returns the statement that reads deliveries in the order of their numbers, and where it puts them.
 func prepareDeliveries(condition, suffix string, args ...any) (*[]delivery, database.Statement) {
 	found := new([]delivery)
 	return found, database.Statement{
@@ -50,12 +50,12 @@ func deliveriesNumbered(tx *database.Tx, no int64, numbers []int64) (*[]delivery
 	return prepareDeliveries("d.subscription_no = ? AND "+in, "", no, argument)
 }
 
-// deliveriesAfter reads what an agent's own log holds after a number.
+// deliveriesAfter reads the deliveries of an agent's own log that come after a number.
 func deliveriesAfter(tx *database.Tx, no, number int64, limit int) ([]delivery, error) {
 	return deliveries(tx, "d.subscription_no = ? AND d.number > ?", " LIMIT ?", no, number, limit)
 }
 
-// insertDeliveries stores what was gathered at a time.
+// insertDeliveries stores deliveries that were gathered at a time.
 func insertDeliveries(tx *database.Tx, no int64, rows []delivery, at time.Time) []database.Statement {
 	n := len(rows)
 	nos, numbers, intentNos, positions := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
@@ -76,7 +76,7 @@ func insertDeliveries(tx *database.Tx, no int64, rows []delivery, at time.Time) 
 	)
 }
 
-// updateDeliveries stores what happened to deliveries.
+// updateDeliveries stores the attempts, times and outcomes of deliveries.
 func updateDeliveries(tx *database.Tx, no int64, rows []delivery) []database.Statement {
 	n := len(rows)
 	nos, numbers, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
@@ -98,7 +98,7 @@ func updateDeliveries(tx *database.Tx, no int64, rows []delivery) []database.Sta
 	})
 }
 
-// makeDue makes what was delivered and is not acknowledged due again. What had its last attempt keeps waiting.
+// makeDue makes every delivery due that was made and is not acknowledged. A delivery that had its last attempt keeps waiting.
 func makeDue(no int64, now time.Time) database.Statement {
 	return database.Statement{
 		SQL: `UPDATE subscription_deliveries SET due_at = ? WHERE subscription_no = ? AND attempts > 0 AND due_at > ?
@@ -127,7 +127,7 @@ func numbersOf(rows []delivery) []int64 {
 	return numbers
 }
 
-// preparePositions returns the statement that reads how far each intent was gathered, and where it puts that.
+// preparePositions returns the statement that reads how far each intent was gathered, and where it puts the positions.
 func preparePositions(no int64) (map[int64]int64, database.Statement) {
 	positions := make(map[int64]int64)
 	return positions, database.Statement{
@@ -142,8 +142,9 @@ func preparePositions(no int64) (map[int64]int64, database.Statement) {
 	}
 }
 
-// preparePosition returns the statement that reads how far one intent was gathered, and where it puts that. A purged intent whose
-// position was dropped counts as gathered to its end, so that nothing of a page that was read before is numbered again.
+// preparePosition returns the statement that reads how far one intent was gathered, and where it puts the position. A purged
+// intent whose position was dropped counts as gathered to its end. So no entry of a page that was read earlier is numbered
+// again.
 func preparePosition(no, intentNo int64) (*int64, database.Statement) {
 	position := new(int64)
 	return position, database.Statement{
@@ -154,8 +155,8 @@ func preparePosition(no, intentNo int64) (*int64, database.Statement) {
 	}
 }
 
-// prepareFollowed returns the statement that reads the head of the one intent that a subscription follows, and where it puts that.
-// For a wide subscription it finds nothing.
+// prepareFollowed returns the statement that reads the head of the one intent that a subscription follows, and where it puts
+// the head. For a wide subscription it finds nothing.
 func prepareFollowed(no int64) (map[int64]intents.State, database.Statement) {
 	found := make(map[int64]intents.State)
 	return found, database.Statement{
@@ -180,7 +181,7 @@ func setPosition(no, intentNo, position int64) database.Statement {
 	}
 }
 
-// insertPositions stores where a new subscription begins.
+// insertPositions stores the positions at which a new subscription begins.
 func insertPositions(tx *database.Tx, no int64, positions map[int64]int64) []database.Statement {
 	nos, intentNos := make([]int64, 0, len(positions)), make([]int64, 0, len(positions))
 	values := make([]int64, 0, len(positions))

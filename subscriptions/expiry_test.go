@@ -9,15 +9,15 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// sendBrief sends a notify that expires.
+// sendBrief sends a notify that expires after a given time.
 func (h *house) sendBrief(t require.TestingT, channelID, to, text string, lives time.Duration) {
 	h.sendAs(t, "ann", &openintentv1.SendMessageRequest{
 		ChannelId: channelID, To: &to, MessageType: ptr(notify), Payload: content(text), ExpiresAt: h.in(lives),
 	})
 }
 
-// What expires while a client takes its time with what is ahead of it does not reach the client, whether or not it is read
-// once more; and nobody owes an acknowledgement for it.
+// If a message expires while a client is still busy with earlier ones, it does not reach the client, whether or not it is read
+// once more. It also leaves no delivery to acknowledge.
 func TestStreamsPassOverWhatExpiresAheadOfThem(t *testing.T) {
 	for name, waited := range map[string]time.Duration{"still fresh": 700 * time.Millisecond, "read again": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -28,11 +28,11 @@ func TestStreamsPassOverWhatExpiresAheadOfThem(t *testing.T) {
 				h.sendBrief(t, channel, "bob", "two", 500*time.Millisecond)
 				h.send(t, "ann", channel, "bob", "three")
 				s := h.stream(t, sub, nil)
-				eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 3 }, "all are taken")
+				eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 3 }, "all three are outstanding")
 				h.clock.Advance(waited)
 				require.Equal(t, "1:one", describe(s.next(t)))
 				require.Equal(t, "3:three", describe(s.next(t)))
-				eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 2 }, "the second is done with")
+				eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 2 }, "the second is finished")
 				require.Equal(t, int64(3), h.acknowledge(t, sub, 1, 3).GetAcknowledgedThrough())
 				h.clock.Advance(time.Hour)
 				h.sweep(t)
@@ -45,7 +45,7 @@ func TestStreamsPassOverWhatExpiresAheadOfThem(t *testing.T) {
 func TestOwnLogsPassOverWhatExpiresAheadOfTheirStreams(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
-		h.follow(t, "bob", nil).cancel() // the log is there
+		h.follow(t, "bob", nil).cancel() // this creates the log
 		h.send(t, "ann", channel, "bob", "one")
 		h.sendBrief(t, channel, "bob", "two", 500*time.Millisecond)
 		h.send(t, "ann", channel, "bob", "three")

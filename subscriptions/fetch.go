@@ -10,7 +10,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// FetchDeliveries returns deliveries that are due. Fetches that run at the same time share them.
+// FetchDeliveries returns due deliveries. Concurrent fetches share them.
 func (s *Service) FetchDeliveries(
 	ctx context.Context, req *openintentv1.FetchDeliveriesRequest,
 ) (*openintentv1.FetchDeliveriesResponse, error) {
@@ -39,7 +39,7 @@ func (s *Service) FetchDeliveries(
 	}
 }
 
-// fetch receives what is due, up to a limit and to the size of one answer.
+// fetch receives due deliveries, up to a limit and up to the size of one answer.
 func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.SubscriptionDelivery, wait time.Duration, err error) {
 	seen, err := r.refresh(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.
 		case err != nil && len(found) == 0:
 			return nil, 0, err
 		case err != nil || len(parcels) == 0:
-			return found, pause, nil // what was received before is returned
+			return found, pause, nil // the deliveries received so far are returned
 		}
 		for _, p := range parcels {
 			found, size = append(found, p.wire), size+proto.Size(p.wire)

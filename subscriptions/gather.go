@@ -16,25 +16,26 @@ import (
 )
 
 const (
-	// gatherPage is how many deliveries one page of an intent's log gives at most.
+	// gatherPage is the largest number of deliveries that one page of an intent's log yields.
 	gatherPage = 128
 	// window bounds the unfinished deliveries of a subscription. When it is full, gathering waits for acknowledgements, and the
 	// intents' logs keep the rest.
 	window = 1000
-	// unwritten is how many positions a gatherer may be ahead of what is stored. So a busy intent in which nothing is for the
+	// unwritten is how many positions a gatherer may be ahead of the stored position. So a busy intent with nothing for the
 	// subscriber does not cost a write for each message.
 	unwritten = 256
 )
 
-// gatherer numbers what the logs of a subscription's intents hold after its positions. Several gatherers may work for one
-// subscription at the same time, also in different processes. A page is read without a lock. It is numbered under the
-// subscription's lock, and only if nobody has moved the intent's position since; otherwise somebody else has numbered it.
+// gatherer numbers the entries that come after a subscription's positions in the logs of its intents. Several gatherers may
+// work for one subscription simultaneously, even in different processes. A gatherer reads a page without a lock. It numbers the
+// page under the subscription's lock, and only if nobody has moved the intent's position since; otherwise somebody else has
+// numbered the page.
 type gatherer struct {
 	service *Service
 	no      int64
-	// scanned is how far this gatherer has read, beyond the stored positions, without finding anything.
+	// scanned is how far this gatherer has read beyond the stored positions without finding anything.
 	scanned map[int64]int64
-	// refused are the intents that the subscriber has no access to, with the epoch of the rules that refused it.
+	// refused contains the intents to which the subscriber has no access, with the epoch of the rules that refused it.
 	refused  map[int64]int64
 	presence agents.Presence
 }
@@ -43,15 +44,15 @@ func (s *Service) newGatherer(no int64) *gatherer {
 	return &gatherer{service: s, no: no, scanned: make(map[int64]int64), refused: make(map[int64]int64)}
 }
 
-// progress is how far a subscription has come and where there is something to gather, read in one snapshot.
+// progress describes how far a subscription has come and where there is something to gather. It is read in one snapshot.
 type progress struct {
 	sub      *subscription
 	presence agents.Presence
 	now      time.Time
 	// live is the number of unfinished deliveries.
 	live int64
-	// intents are those from which something may reach the subscriber. positions tells how far each is gathered; an intent that
-	// is missing there is not gathered at all yet.
+	// intents are those from which something may reach the subscriber. positions contains how far each is gathered; an intent
+	// that is missing there is not gathered at all yet.
 	intents   []int64
 	positions map[int64]int64
 	// states are the states of these intents' heads.
@@ -60,21 +61,21 @@ type progress struct {
 	backlogs []backlog
 }
 
-// backlog is an intent of which something is still to be gathered.
+// backlog is an intent with entries that are not gathered yet.
 type backlog struct {
 	intentNo, epoch int64
-	// stored is how far it is gathered, through how far it has to be.
+	// stored is how far the intent is gathered, and through is how far it must be gathered.
 	stored, through int64
 }
 
-// numbered is an entry together with the delivery that was made of it.
+// numbered is an entry together with the delivery that was made from it.
 type numbered struct {
 	delivery
 	entry reading.Entry
 }
 
-// readProgress reads a subscription's progress. It returns errNotFound for a deleted subscription and errEnded for one that has
-// ended.
+// readProgress reads a subscription's progress. It returns errNotFound for a deleted subscription, and errEnded for one that
+// has ended.
 func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progress, error) {
 	var seen *progress
 	err := g.service.db.Read(ctx, func(tx *database.Tx) error {
@@ -109,14 +110,14 @@ func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progre
 		return nil, err
 	}
 	if seen.presence != g.presence {
-		clear(g.refused) // its access may have changed, too
+		clear(g.refused) // its access may also have changed
 		g.presence = seen.presence
 	}
 	return seen, nil
 }
 
 func (g *gatherer) findBacklogs(tx *database.Tx, seen *progress) error {
-	if !seen.sub.wide() { // its log is always read, because that also tells of lost access and of the end
+	if !seen.sub.wide() { // its log is always read, because that also reveals lost access and the end
 		no := seen.sub.intentNo
 		g.noteLosses(seen.states)
 		seen.intents, seen.backlogs = []int64{no}, []backlog{{intentNo: no, stored: seen.positions[no], through: math.MaxInt64}}
@@ -148,7 +149,7 @@ func (g *gatherer) findBacklogs(tx *database.Tx, seen *progress) error {
 	return nil
 }
 
-// noteLosses forgets how far it has read logs that have lost commits (see message.ErrCursorBeyondLog).
+// noteLosses makes the gatherer forget how far it has read logs that have lost commits (see message.ErrCursorBeyondLog).
 func (g *gatherer) noteLosses(states map[int64]intents.State) {
 	maps.DeleteFunc(g.scanned, func(intentNo, scanned int64) bool {
 		state, there := states[intentNo]
@@ -156,7 +157,7 @@ func (g *gatherer) noteLosses(states map[int64]intents.State) {
 	})
 }
 
-// forgetUnreached drops what is known of intents that do not reach the subscriber any more. The intents are sorted.
+// forgetUnreached drops what the gatherer knows about intents that no longer reach the subscriber. reaching is sorted.
 func (g *gatherer) forgetUnreached(reaching []int64) {
 	gone := func(intentNo, _ int64) bool {
 		_, still := slices.BinarySearch(reaching, intentNo)
@@ -174,9 +175,9 @@ func heldRole(presence agents.Presence) string {
 	return ""
 }
 
-// step gathers one page of a backlog and returns what this gatherer has numbered of it. done is true when nothing of the backlog
-// is left. ended is true when nothing will ever follow in the subscription's channel. When the subscriber has no access to the
-// intent, a wide subscription skips it, and a subscription to that intent is refused.
+// step gathers one page of a backlog and returns what this gatherer has numbered from it. done is true when nothing is left of
+// the backlog. ended is true when nothing will ever follow in the subscription's channel. When the subscriber has no access to
+// the intent, step skips it for a wide subscription, and returns the refusal for a subscription to that intent.
 func (g *gatherer) step(
 	ctx context.Context, sub *subscription, b *backlog, limit int,
 ) (found []numbered, done, ended bool, err error) {
@@ -212,7 +213,7 @@ func (g *gatherer) step(
 	return found, stored >= min(b.through, page.Last), page.Ended && stored >= page.Through, nil
 }
 
-// isRefusal tells whether an error says that the reader may not see what it asked for.
+// isRefusal reports whether an error means that the reader may not see what it asked for.
 func isRefusal(err error) bool {
 	if err == nil {
 		return false
@@ -263,7 +264,7 @@ func (s *Service) number(
 	return found, stored, err
 }
 
-// gather gathers as much as a subscription's window has room for. ended is true when the whole channel was gathered and nothing
+// gather gathers as much as fits into a subscription's window. ended is true when the whole channel was gathered and nothing
 // will follow in it.
 func (g *gatherer) gather(ctx context.Context, seen *progress) (ended bool, err error) {
 	for i := range seen.backlogs {

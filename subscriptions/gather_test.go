@@ -15,7 +15,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Two replicas that gather for one subscription at once number everything once and in the order of each intent's log.
+// Two replicas that gather for one subscription simultaneously number everything once and in the order of each intent's log.
 func TestReplicasGatherTogether(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, database.PostgreSQL)
@@ -74,8 +74,8 @@ func TestReplicasGatherTogether(t *testing.T) {
 	}
 }
 
-// Whichever commit of a fetch fails, or is stored without an answer, nothing is lost or numbered twice: the next fetch, or
-// the one after the time for acknowledging, gives everything.
+// If any commit of a fetch fails, or is stored without an answer, nothing is lost or numbered twice. The next fetch, or the
+// fetch after the time for acknowledging, returns everything.
 func TestACrashLosesNothing(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		for commit := 1; commit <= 2; commit++ { // gathering, offering
@@ -132,8 +132,8 @@ func TestRepeatsAfterUnknownOutcomesAreHarmless(t *testing.T) {
 	})
 }
 
-// In an intent where much is said that is not for the subscriber, the position is not written for each message, and yet
-// nothing is looked at again and again.
+// If an intent has many messages that are not for the subscriber, the position is not written for each of them, and yet nothing
+// is read again and again.
 func TestWhatIsNotForTheSubscriberCostsNoWrites(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		commits := 0
@@ -170,7 +170,7 @@ func TestWhatIsNotForTheSubscriberCostsNoWrites(t *testing.T) {
 	})
 }
 
-// A named subscription to whatever reaches an agent follows it into intents that come to reach it later.
+// A named subscription to everything that reaches an agent also covers intents that begin to reach the agent later.
 func TestWideSubscriptionsReachNewIntents(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		known, later := h.open(t, h.intent(t), "known"), h.open(t, h.intent(t), "later")
@@ -205,7 +205,8 @@ func TestFiltersNarrowWhatIsNumbered(t *testing.T) {
 	})
 }
 
-// When an ended intent's messages are purged, dead letters of them go with them; what waits is passed over.
+// When the messages of an ended intent are purged, their dead letters are removed with them, and deliveries that still wait are
+// skipped.
 func TestPurgedMessagesTakeTheirDeadLettersAlong(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intent := h.intent(t)
@@ -225,8 +226,8 @@ func TestPurgedMessagesTakeTheirDeadLettersAlong(t *testing.T) {
 	})
 }
 
-// Of an ended intent nothing is read any more once it is purged: subscriptions to whatever reaches their subscribers forget
-// where they stood in it, and a page that was read before is not numbered again.
+// Nothing is gathered from an ended intent after it is purged. Subscriptions to everything that reaches an agent forget their
+// positions in it, and a page that was read earlier is not numbered again.
 func TestPurgedIntentsAreNotGathered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intent := h.intent(t)

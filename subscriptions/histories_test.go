@@ -9,7 +9,8 @@ import (
 	"openintent/fault"
 )
 
-// A stream of an agent's own log that has handed on what the database has lost ends and says so, and a cursor of it is refused.
+// If a stream of an agent's own log has delivered what the database has lost, it ends with an error, and a cursor from that
+// stream is refused.
 func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk := h.open(t, h.intent(t), "talk")
@@ -39,7 +40,8 @@ func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
 	})
 }
 
-// An agent's log that was lost altogether is not the log of another agent that was made instead of it.
+// If an agent's log was lost completely and another agent's log was created in its place, the stream does not continue with the
+// other log.
 func TestALostOwnLogEndsItsStreams(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk := h.open(t, h.intent(t), "talk")
@@ -56,7 +58,8 @@ func TestALostOwnLogEndsItsStreams(t *testing.T) {
 	})
 }
 
-// A gatherer has looked at messages that are not for the subscriber and are lost. What takes their places is gathered.
+// A gatherer has looked at messages that are not for the subscriber, and those messages are lost. It gathers the messages that
+// take their places.
 func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)

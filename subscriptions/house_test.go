@@ -26,7 +26,7 @@ import (
 	"openintent/webhooks"
 )
 
-// Shorter names for what the tests write most.
+// These are shorter names for the types that the tests use most.
 type (
 	wireMessage  = openintentv1.Message
 	wireDelivery = openintentv1.SubscriptionDelivery
@@ -42,11 +42,11 @@ const (
 // patience bounds every wait of a test for something that must happen.
 const patience = time.Minute
 
-// house is the rooms up to this one on a fresh database, with a clock of the test's own.
+// house consists of the rooms up to this one on a fresh database, with a clock that the test controls.
 type house struct {
 	url   string
 	clock *databasetest.Clock
-	// faults decides what becomes of the commits of the first replica.
+	// faults decides the outcomes of the first replica's commits.
 	faults *failing
 	rooms
 }
@@ -70,12 +70,12 @@ type settings struct {
 
 type option func(*settings)
 
-// restless lets whoever waits look again often, for tests that move the clock or have wake-ups that do not reach.
+// restless makes everyone who waits look again often. Tests use it when they move the clock or when wake-ups do not arrive.
 func restless(s *settings) {
 	s.messaging.LookAgain, s.room.LookAgain = 5*time.Millisecond, 5*time.Millisecond
 }
 
-// eachEngine runs a test on a house of each engine, beside other tests.
+// eachEngine runs a test on a house for each engine, in parallel with other tests.
 func eachEngine(t *testing.T, run func(t *testing.T, h *house), options ...option) {
 	t.Parallel()
 	for _, engine := range databasetest.Engines() {
@@ -92,7 +92,7 @@ func newHouse(t *testing.T, engine database.Engine, options ...option) *house {
 	return h
 }
 
-// replica opens the house's database once more, where that is possible, and puts rooms on it.
+// replica opens the house's database once more, where that is possible, and builds rooms on it.
 func (h *house) replica(t *testing.T, options ...option) rooms {
 	s := settings{
 		database:  database.Config{URL: h.url, Clock: h.clock.Now},
@@ -124,7 +124,7 @@ func (h *house) replica(t *testing.T, options ...option) rooms {
 	return r
 }
 
-// failing decides what becomes of the commits of a database. Without instructions they succeed.
+// failing decides the outcomes of a database's commits. Without instructions, they succeed.
 type failing struct {
 	mutex         sync.Mutex
 	before, after func() error
@@ -137,7 +137,7 @@ func (f *failing) inject(s *settings) {
 	}
 }
 
-// run carries out an instruction on the commits of calls; the server's own work is left alone.
+// run applies an instruction to the commits of calls; it leaves the server's background work alone.
 func (f *failing) run(ctx context.Context, instruction *func() error) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -153,7 +153,7 @@ func (f *failing) set(before, after func() error) {
 	f.before, f.after = before, after
 }
 
-// nth is an instruction that fails once, at the nth commit.
+// nth returns an instruction that fails once, at the nth commit.
 func nth(n int) func() error {
 	return func() error {
 		if n--; n == 0 {
@@ -163,12 +163,12 @@ func nth(n int) func() error {
 	}
 }
 
-// as is a context in which the agent calls.
+// as returns a context in which the agent calls.
 func as(agent string) context.Context {
 	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key", KeyRoles: []string{caller.AnyRole}})
 }
 
-// asOperator is a context in which the operator calls.
+// asOperator returns a context in which the operator calls.
 func asOperator() context.Context {
 	return caller.NewContext(context.Background(), caller.Caller{Agent: caller.Operator, IsOperator: true, KeyID: "key"})
 }
@@ -196,12 +196,12 @@ func requireBadField(t require.TestingT, err error, field string) {
 	require.Equal(t, field, f.Fields[0].Path)
 }
 
-// eventually waits for a condition that other goroutines bring about.
+// eventually waits until other goroutines make a condition true.
 func eventually(t require.TestingT, condition func() bool, message string) {
 	require.Eventually(t, condition, patience, time.Millisecond, message)
 }
 
-// intent makes an active intent without access control.
+// intent creates an active intent without access control.
 func (r rooms) intent(t require.TestingT) string {
 	intent, err := r.intents.CreateIntent(as("creator"), &openintentv1.CreateIntentRequest{
 		Title: "A goal", Status: ptr(openintentv1.IntentStatus_INTENT_STATUS_ACTIVE),
@@ -220,7 +220,7 @@ func (r rooms) complete(t require.TestingT, id string) {
 	require.NoError(t, err)
 }
 
-// open opens a channel for everyone on an intent.
+// open creates a channel for everyone in an intent.
 func (r rooms) open(t require.TestingT, intentID, name string) string {
 	channel, err := r.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{IntentId: intentID, Name: name})
 	require.NoError(t, err)
@@ -257,12 +257,12 @@ func (r rooms) deregister(t require.TestingT, agent string) {
 	require.NoError(t, err)
 }
 
-// content makes a payload of one text.
+// content returns a payload with one text.
 func content(text string) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{"text": structpb.NewStringValue(text)}}
 }
 
-// textOf gives the text of a payload made by content.
+// textOf returns the text of a payload that content made.
 func textOf(m *wireMessage) string { return m.GetPayload().GetFields()["text"].GetStringValue() }
 
 // send sends a notify.
@@ -272,7 +272,7 @@ func (r rooms) send(t require.TestingT, sender, channelID, to, text string) *wir
 	})
 }
 
-// sendAside is send in a goroutine of a test's.
+// sendAside is send for a goroutine that a test started.
 func (r rooms) sendAside(t assert.TestingT, sender, channelID, to, text string) {
 	_, err := r.messaging.SendMessage(as(sender), &openintentv1.SendMessageRequest{
 		ChannelId: channelID, To: &to, MessageType: ptr(notify), Payload: content(text),
@@ -280,7 +280,7 @@ func (r rooms) sendAside(t assert.TestingT, sender, channelID, to, text string) 
 	assert.NoError(t, err)
 }
 
-// asks sends a request without waiting.
+// asks sends a request and does not wait for the answer.
 func (r rooms) asks(t require.TestingT, sender, channelID, to, text string) *wireMessage {
 	return r.sendAs(t, sender, &openintentv1.SendMessageRequest{
 		ChannelId: channelID, To: &to, MessageType: ptr(request), Payload: content(text),
@@ -293,7 +293,7 @@ func (r rooms) sendAs(t require.TestingT, sender string, req *openintentv1.SendM
 	return m
 }
 
-// subscribe makes a subscription of an agent's.
+// subscribe creates a subscription of an agent.
 func (r rooms) subscribe(t require.TestingT, agent string, req *createInput) *openintentv1.Subscription {
 	sub, err := r.subscriptions.CreateSubscription(as(agent), req)
 	require.NoError(t, err)
@@ -364,7 +364,7 @@ func (r rooms) rows(t require.TestingT, table, condition string, args ...any) in
 	return count
 }
 
-// described writes deliveries down as number:text, an event as number:!type.
+// described formats deliveries as number:text, and events as number:!type.
 func described(deliveries []*wireDelivery) []string {
 	texts := make([]string, len(deliveries))
 	for i, d := range deliveries {

@@ -20,7 +20,7 @@ func TestHeldForNoLongerThanAConsumerCan(t *testing.T) {
 	require.False(t, (&subscription{}).leasedByOther("other", now))
 }
 
-// A consumer trusts a lease only while nobody else may take it, and a little less.
+// A consumer trusts its lease for slightly less time than nobody else may take it.
 func TestALeaseIsTrustedNoLongerThanItLasts(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for until, leased := range map[time.Duration]bool{

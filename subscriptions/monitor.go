@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// commitLag is the longest time between the decision of a change and its commit.
+	// commitLag is the longest time between the moment when a transaction decides a change and its commit.
 	commitLag = time.Minute
-	// monitorBatch bounds how many observers, or intents, one read asks about.
+	// monitorBatch bounds how many observers, or intents, one query covers.
 	monitorBatch = 1000
 )
 
-// monitor finds what no wake-up told of, for all streams of agents' own logs and all posted subscriptions of this replica at
-// once. There may be very many of them, mostly idle, and each would have to read the head of every intent that reaches its
-// agent. The monitor asks instead which heads have changed lately. That costs about the same however many intents and
-// observers there are. It wakes the observers that saw such a head in another state. Whatever begins to reach an agent changes
-// the head of its intent, so the monitor also asks whom the changed intents reach.
+// monitor finds the changes that no wake-up announced, for all streams of agents' own logs and all posted subscriptions of this
+// replica together. There may be very many of them, mostly idle, and each would have to read the head of every intent that
+// reaches its agent. Instead, the monitor queries which heads have changed lately. That costs about the same, however many
+// intents and observers there are. It wakes the observers that saw such a head in another state. Whenever an intent begins to
+// reach an agent, its head changes, so the monitor also queries which agents the changed intents reach.
 type monitor struct {
 	service *Service
 
@@ -32,29 +32,30 @@ type monitor struct {
 	observers map[*observer]struct{}
 	byName    map[string]map[*observer]struct{}
 	byIntent  map[int64]map[*observer]struct{}
-	// polledAt is the time of the latest complete poll, or else when the first observer came.
+	// polledAt is the time of the latest complete poll. If no poll has completed since the first observer came, it is the time
+	// when that observer came.
 	polledAt time.Time
-	// found are the heads that the latest poll found, complete or not.
+	// found contains the heads that the latest poll found, even if that poll did not complete.
 	found map[int64]intents.State
 
-	// polling lets one poll run at a time. It comes before mutex.
+	// polling allows only one poll at a time. It is locked before mutex.
 	polling sync.Mutex
-	// known are the heads that the latest complete poll found. The mutex polling guards them.
+	// known contains the heads that the latest complete poll found. polling guards it.
 	known map[int64]intents.State
 }
 
-// observer is a stream or a posted subscription that the monitor wakes. It is registered before it looks for the first time,
-// so that a poll finds what is committed after that look. The monitor's mutex guards it.
+// observer is a stream or a posted subscription that the monitor wakes. It is registered before its first look, so that a poll
+// finds everything that is committed after that look. The monitor's mutex guards it.
 type observer struct {
 	watch   *messaging.Watch
 	no      int64
 	agentID string
-	// wide observers see whatever reaches the agent, others one intent.
+	// wide is true when the observer sees everything that reaches the agent, and false when it sees one intent.
 	wide bool
-	// ownLog observers are also woken when the agent's record changes or another replica numbers something.
+	// ownLog is true when the observer must also be woken if the agent's record changes or another replica assigns numbers.
 	ownLog bool
 
-	// What its latest look saw.
+	// The remaining fields describe what its latest look saw.
 	role       string
 	departedAt time.Time
 	lastNumber int64
@@ -68,7 +69,7 @@ func newMonitor(s *Service) *monitor {
 	}
 }
 
-// add registers an observer. Call remove when done.
+// add registers an observer. The caller must call remove when it is done.
 func (m *monitor) add(o *observer) *observer {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -93,8 +94,8 @@ func (m *monitor) remove(o *observer) {
 	}
 }
 
-// update notes what an observer saw. A poll that ran while it looked did not know what it was looking at, so the observer is
-// woken if that poll found more.
+// update records what an observer saw. A poll that ran during the look did not know which heads the observer was looking at. So
+// update wakes the observer if that poll found newer states.
 func (m *monitor) update(o *observer, seen *progress) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -129,7 +130,7 @@ func (m *monitor) setRole(o *observer, role string) {
 	}
 }
 
-// advance notes up to which number of its log a stream has come.
+// advance records the number that a stream has reached in its log.
 func (m *monitor) advance(o *observer, number int64) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -150,8 +151,8 @@ func drop[K comparable](index map[K]map[*observer]struct{}, key K, o *observer) 
 	}
 }
 
-// poll wakes the observers that may have missed something. If it fails, it has woken some of them, and the next poll asks
-// from the same time on.
+// poll wakes the observers that may have missed something. If it fails, it has woken only some of them, and the next poll
+// starts from the same time.
 func (m *monitor) poll(ctx context.Context) error {
 	m.polling.Lock()
 	defer m.polling.Unlock()
@@ -168,7 +169,7 @@ func (m *monitor) poll(ctx context.Context) error {
 	return m.pollHeads(ctx)
 }
 
-// observed gives the observers of own logs, and tells whether there are any observers at all.
+// observed returns the observers of own logs, and reports whether there are any observers.
 func (m *monitor) observed() (ownLogs []*observer, observed bool) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -180,8 +181,8 @@ func (m *monitor) observed() (ownLogs []*observer, observed bool) {
 	return ownLogs, len(m.observers) > 0
 }
 
-// pollRecords wakes the streams whose agents' records have changed, whose logs another replica has numbered further, or whose
-// logs have lost numbers.
+// pollRecords wakes the streams whose agents' records have changed, whose logs got further numbers from another replica, or
+// whose logs have lost numbers.
 func (m *monitor) pollRecords(ctx context.Context, ownLogs []*observer) error {
 	agentIDs, nos := make([]string, len(ownLogs)), make([]int64, len(ownLogs))
 	for i, o := range ownLogs {

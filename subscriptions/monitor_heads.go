@@ -12,8 +12,8 @@ import (
 	"openintent/intents"
 )
 
-// pollHeads wakes the observers of the heads that changed since the poll before, and the observers that an intent has begun to
-// reach.
+// pollHeads wakes the observers of the heads that changed since the previous poll, and the observers that an intent has begun
+// to reach.
 func (m *monitor) pollHeads(ctx context.Context) error {
 	now := m.service.db.Now()
 	found, err := m.readHeads(ctx, m.since(now))
@@ -37,7 +37,8 @@ func (m *monitor) pollHeads(ctx context.Context) error {
 	return nil
 }
 
-// since is the earliest time that a change can have which the poll before did not find. The clock may have been set back.
+// since returns the earliest time of any change that the previous poll may not have found. Somebody may have set the clock
+// back.
 func (m *monitor) since(now time.Time) time.Time {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -47,8 +48,9 @@ func (m *monitor) since(now time.Time) time.Time {
 	return m.polledAt.Add(-commitLag)
 }
 
-// readHeads reads the heads that have changed since a time. It also reads the known ones that are not among these any more.
-// Most are merely older by now, and those are left out; but one whose latest change was lost with its commit is a change, too.
+// readHeads reads the heads that have changed since a time. It also reads the known heads that are no longer among them. Most
+// of these are merely older now, and it leaves them out. But if the latest change of a head was lost with its commit, that is
+// also a change.
 func (m *monitor) readHeads(ctx context.Context, since time.Time) (map[int64]intents.State, error) {
 	found := make(map[int64]intents.State, len(m.known))
 	err := m.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
@@ -84,7 +86,7 @@ func (m *monitor) readHeads(ctx context.Context, since time.Time) (map[int64]int
 	return found, nil
 }
 
-// compareHeads gives the intents whose heads changed, and those among them whose rules may have changed.
+// compareHeads returns the intents whose heads changed, and those among them whose rules may have changed.
 func compareHeads(known, found map[int64]intents.State) (changed, ruled []int64) {
 	for intentNo, state := range found {
 		before, seen := known[intentNo]
@@ -99,8 +101,8 @@ func compareHeads(known, found map[int64]intents.State) (changed, ruled []int64)
 	return changed, ruled
 }
 
-// wakeBehind wakes the observers that saw a changed head in another state: an earlier one or, after commits were lost, a later
-// one.
+// wakeBehind wakes the observers that saw a changed head in another state. That is an earlier state or, after commits were
+// lost, a later one.
 func (m *monitor) wakeBehind(found map[int64]intents.State, changed []int64) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -113,7 +115,7 @@ func (m *monitor) wakeBehind(found map[int64]intents.State, changed []int64) {
 	}
 }
 
-// wakeReached wakes the observers that are reached by a changed intent they do not know.
+// wakeReached wakes the observers that a changed intent reaches although they do not know it yet.
 func (m *monitor) wakeReached(ctx context.Context, changed, ruled []int64) error {
 	m.mutex.Lock()
 	named := len(m.byName) > 0

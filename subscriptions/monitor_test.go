@@ -12,7 +12,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// deaf is a stream of an agent's own log that no wake-up reaches any more, but for the monitor's.
+// deaf is a stream of an agent's own log that only the monitor's wake-ups reach.
 type deaf struct {
 	*receiver
 	observer *observer
@@ -39,7 +39,7 @@ func (d deaf) looks(t *testing.T) {
 	}
 }
 
-// isWoken tells whether a poll wakes the stream, which then looks.
+// isWoken reports whether a poll wakes the stream. If so, the stream looks.
 func (d deaf) isWoken(t *testing.T) bool {
 	require.NoError(t, d.service.monitor.poll(t.Context()))
 	woken := len(d.watch.C()) > 0
@@ -65,7 +65,7 @@ func TestTheMonitorFindsWhatNoWakeUpToldOf(t *testing.T) {
 		require.True(t, bob.isWoken(t))
 		_, err := h.intents.AssignAgent(as("creator"), &openintentv1.AssignAgentRequest{IntentId: listing, AgentId: "bob"})
 		require.NoError(t, err)
-		require.True(t, bob.isWoken(t), "an intent comes to name it")
+		require.True(t, bob.isWoken(t), "an intent now names the agent")
 		require.False(t, bob.isWoken(t))
 
 		third := h.intent(t)
@@ -76,24 +76,24 @@ func TestTheMonitorFindsWhatNoWakeUpToldOf(t *testing.T) {
 			Members: []string{"creator", "bob"},
 		})
 		require.NoError(t, err)
-		require.True(t, bob.isWoken(t), "a channel comes to list it")
+		require.True(t, bob.isWoken(t), "a channel now lists the agent")
 		require.False(t, bob.isWoken(t))
 
 		require.False(t, eve.isWoken(t))
 		h.register(t, "eve", "smith")
-		require.True(t, eve.isWoken(t), "it holds a role now")
+		require.True(t, eve.isWoken(t), "the agent now holds a role")
 		require.False(t, eve.isWoken(t))
-		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error { // as another replica numbers
+		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error { // as if another replica assigned a number
 			return tx.Pipeline(database.Statement{
 				SQL: "UPDATE subscriptions SET last_number = last_number + 1 WHERE subscription_no = ?", Args: []any{eve.sub.no},
 			})
 		}))
-		require.True(t, eve.isWoken(t), "its log went on")
+		require.True(t, eve.isWoken(t), "its log has a new number")
 		require.False(t, eve.isWoken(t))
 	})
 }
 
-// What is committed after a poll may have been decided before it.
+// A change that is committed after a poll may have been decided before it.
 func TestTheMonitorFindsWhatWasCommittedLate(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk := h.open(t, h.intent(t), "talk")
@@ -111,7 +111,7 @@ func TestTheMonitorFindsWhatWasCommittedLate(t *testing.T) {
 		}))
 		require.True(t, bob.isWoken(t))
 
-		h.clock.Advance(-time.Hour) // set back
+		h.clock.Advance(-time.Hour) // the clock is set back
 		h.send(t, "ann", talk, "bob", "by the earlier clock")
 		require.True(t, bob.isWoken(t))
 		h.clock.Advance(2 * time.Hour)
@@ -120,7 +120,7 @@ func TestTheMonitorFindsWhatWasCommittedLate(t *testing.T) {
 	})
 }
 
-// A head that goes back because commits were lost is a change, too, although its latest change is old.
+// If a head goes back because commits were lost, that is also a change, although the latest change of the head is old.
 func TestTheMonitorFindsThatAHeadWentBack(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk := h.open(t, h.intent(t), "talk")
@@ -137,7 +137,7 @@ func TestTheMonitorFindsThatAHeadWentBack(t *testing.T) {
 	})
 }
 
-// A poll may run between an observer's look and its note of what it saw.
+// A poll may run after an observer's look and before it records what it saw.
 func TestThePollDuringAFirstLookIsNotMissed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)
@@ -150,7 +150,7 @@ func TestThePollDuringAFirstLookIsNotMissed(t *testing.T) {
 		defer h.subscriptions.monitor.remove(o)
 		seen, err := r.refresh(t.Context())
 		require.NoError(t, err)
-		r.watch.Close() // no wake-up reaches it
+		r.watch.Close() // now no wake-up reaches the receiver
 		h.send(t, "ann", talk, "bob", "after it looked")
 		require.NoError(t, h.subscriptions.monitor.poll(t.Context()))
 		require.Empty(t, r.watch.C())
@@ -162,11 +162,11 @@ func TestThePollDuringAFirstLookIsNotMissed(t *testing.T) {
 		require.NoError(t, err)
 		h.subscriptions.monitor.update(o, seen)
 		require.NoError(t, h.subscriptions.monitor.poll(t.Context()))
-		require.Empty(t, r.watch.C(), "it has seen everything")
+		require.Empty(t, r.watch.C(), "the receiver has seen everything")
 	})
 }
 
-// A stream in use gets what it was not woken for, in order and once, and leaves nothing behind.
+// A running stream gets the messages that no wake-up announced, in order and once, and leaves nothing behind.
 func TestStreamsGetWhatTheMonitorFinds(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk, away := h.open(t, h.intent(t), "talk"), h.open(t, h.intent(t), "away")

@@ -14,16 +14,16 @@ import (
 // offerPage is how many deliveries are read at a time.
 const offerPage = 64
 
-// offering is which deliveries of a subscription are due, and how many are not.
+// offering describes which deliveries of a subscription are due, and how many are not.
 type offering struct {
-	// due are deliveries to be made now, by number, up to a limit.
+	// due contains the deliveries to be made now, by number, up to a limit.
 	due []delivery
-	// live is the number of unfinished deliveries, and outstanding the number of those among them that were made and may still be
-	// acknowledged in time.
+	// live is the number of unfinished deliveries. outstanding is how many of them were made and may still be acknowledged in
+	// time.
 	live, outstanding int64
-	// next is when another delivery becomes due or is given up. It is zero when nothing waits for its time.
+	// next is when another delivery becomes due or is given up. It is zero when no delivery waits for its time.
 	next time.Time
-	// overdue tells whether deliveries are to be given up.
+	// overdue reports whether there are deliveries to give up.
 	overdue bool
 }
 
@@ -54,10 +54,10 @@ func (s *Service) offering(ctx context.Context, no int64, limit int) (o offering
 	return o, err
 }
 
-// offer prepares due deliveries for a consumer. It reads their contents, and then, under the subscription's lock, counts an attempt
-// for each that nobody else has been offered meanwhile. Deliveries without content are finished. So a crash after the commit costs an
-// attempt, and a crash before it costs nothing. An empty consumer stands for a fetch, which is refused while somebody else has the
-// lease.
+// offer prepares due deliveries for a consumer. It reads their contents. Then, under the subscription's lock, it counts an
+// attempt for each delivery that nobody else was offered meanwhile. It finishes deliveries without content. So a crash after
+// the commit costs an attempt, and a crash before it costs nothing. An empty consumer stands for a fetch, which is refused
+// while somebody else has the lease.
 func (s *Service) offer(ctx context.Context, sub *subscription, consumer string, due []delivery) ([]parcel, error) {
 	parcels, gone, err := s.pack(ctx, sub, due)
 	if err != nil || len(parcels)+len(gone) == 0 {
@@ -89,7 +89,7 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 				continue
 			}
 			entry, there := packed[d.number]
-			if there { // it may have expired while the lock was waited for
+			if there { // it may have expired while this waited for the lock
 				_, there = entry.At(now, locked.reader())
 			}
 			if there {
@@ -127,8 +127,8 @@ func settle(parcels []parcel, taken map[int64]delivery) []parcel {
 	return kept
 }
 
-// passOver finishes deliveries that were offered to a consumer and had no content left when they were to be sent. It leaves alone what
-// another consumer has been offered since, and dead letters.
+// passOver finishes deliveries that were offered to a consumer but had no content left when it was time to send them. It leaves
+// alone dead letters, and deliveries that another consumer was offered since.
 func (s *Service) passOver(ctx context.Context, no int64, consumer string, gone []delivery) error {
 	if len(gone) == 0 {
 		return nil
@@ -178,7 +178,8 @@ func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 	s.messaging.RecordOffered(sub.subscriber, entries...)
 }
 
-// giveUp turns deliveries whose last attempt nobody acknowledged in time into dead letters, at most a page of them.
+// giveUp turns deliveries into dead letters if nobody acknowledged their last attempt in time. It handles at most a page of
+// them.
 func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	var overdue []delivery
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
@@ -210,8 +211,8 @@ func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	return count, err
 }
 
-// bury turns deliveries into dead letters, each with its reason. The caller has locked the intents' heads (lockHeads) and the
-// subscription.
+// bury turns deliveries into dead letters, each with its reason. The caller has locked the heads of their intents (lockHeads)
+// and then the subscription.
 func (s *Service) bury(tx *database.Tx, sub *subscription, dead []delivery, now time.Time) error {
 	var letters []messaging.DeadLetter
 	for i, d := range dead {
@@ -227,8 +228,8 @@ func (s *Service) bury(tx *database.Tx, sub *subscription, dead []delivery, now 
 	return s.messaging.RecordDeadLetters(tx, sub.subscriber, letters)
 }
 
-// lockHeads locks the heads of the deliveries' intents, which are locked before the subscription. What happens to messages at their
-// recipients is stored with the intents.
+// lockHeads locks the heads of the deliveries' intents, because the intents store what happens to messages at their recipients.
+// The heads are locked before the subscription.
 func lockHeads(tx *database.Tx, rows []delivery) error {
 	_, order := byPlace(rows)
 	_, err := intents.Lock(tx, order...)

@@ -20,15 +20,16 @@ import (
 )
 
 const (
-	// freshFor is how long what was read may wait for a slow client. What waited longer is read again. What expires meanwhile is
-	// not sent.
+	// freshFor is how long content that was read may wait for a slow client. Content that waited longer is read again. Content
+	// that expires meanwhile is not sent.
 	freshFor = time.Second
-	// idleFactor is how many times longer than others a stream waits at most for a wake-up, because the monitor wakes it, too.
+	// idleFactor determines the longest wait for a wake-up: a stream of an own log waits up to this many times longer than
+	// others, because the monitor also wakes it.
 	idleFactor = 60
 )
 
-// followAgent streams what reaches an agent: its own log after a number, or from now on. The stream that looks first, on any
-// replica, numbers what is new. Each stream is a cursor over the numbers.
+// followAgent streams what reaches an agent: the agent's own log after a number, or from now on. The first stream that looks,
+// on any replica, numbers what is new. Each stream is a cursor over the numbers.
 func (s *Service) followAgent(
 	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
 	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
@@ -80,7 +81,7 @@ func mayFollow(by caller.Caller, agentID string) error {
 	return by.CheckOwns(agentID)
 }
 
-// ownLog returns an agent's own log. It creates the log at first use.
+// ownLog returns an agent's own log. It creates the log when it is first used.
 func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, error) {
 	read := func() (own *subscription, err error) {
 		err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
@@ -110,17 +111,17 @@ type ownLogStream struct {
 	number   int64
 	caughtUp bool
 	visible  visibility
-	// numbered are entries that this stream has just numbered, so it need not read them again.
+	// numbered contains entries that this stream has just numbered, so that it need not read them again.
 	numbered map[int64]reading.Entry
 }
 
-// onOwnGoroutine calls a function on a new goroutine and waits for it. The function needs a large stack, which would otherwise stay
-// with each of very many streams while they wait.
+// onOwnGoroutine calls a function on a new goroutine and waits for it. The function needs a large stack. Without the new
+// goroutine, each of very many streams would keep such a stack while it waits.
 func onOwnGoroutine(do func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
-			if cause := recover(); cause != nil { // nobody above would contain it here
+			if cause := recover(); cause != nil { // on this goroutine, no caller would recover it
 				done <- fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 			}
 		}()
@@ -129,8 +130,8 @@ func onOwnGoroutine(do func() error) error {
 	return <-done
 }
 
-// begin finds the cursor's place. "From now on" means after everything that is stored by now. That is numbered first, because the
-// agent's other streams may not have seen it.
+// begin finds the cursor's place. "From now on" means after everything that is stored by now. begin numbers that first, because
+// the agent's other streams may not have seen it.
 func (st *ownLogStream) begin(ctx context.Context, after *int64) error {
 	seen, err := st.refresh(ctx)
 	if err != nil {
@@ -164,12 +165,12 @@ func (st *ownLogStream) run(ctx context.Context) error {
 	for {
 		err := onOwnGoroutine(func() error { return st.catchUp(ctx) })
 		most := idleFactor * st.service.lookAgain
-		wait := most/2 + rand.N(most/2) // so that very many do not look together
+		wait := most/2 + rand.N(most/2) // so that very many streams do not look together
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case isTransient(err):
-			st.service.logger.Debug("an agent's log could not be read; it is looked at again", "error", err)
+			st.service.logger.Debug("could not read an agent's log; will try again", "error", err)
 			wait = st.service.lookAgain
 		case err != nil:
 			return err
@@ -181,8 +182,8 @@ func (st *ownLogStream) run(ctx context.Context) error {
 	}
 }
 
-// refresh reads the log's progress and tells the monitor what was seen. A log that ends before the cursor's place, or does not
-// exist any more, has lost what the stream has sent.
+// refresh reads the log's progress and reports it to the monitor. If the log ends before the cursor's place, or no longer
+// exists, it has lost deliveries that the stream has already sent.
 func (st *ownLogStream) refresh(ctx context.Context) (*progress, error) {
 	seen, err := st.receiver.refresh(ctx)
 	switch {
@@ -201,8 +202,8 @@ func beyondLog(seen *progress) error {
 	return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.sub.lastNumber, 10))
 }
 
-// catchUp numbers what is new, page by page, and delivers each page. After the first time the stream has caught up with everything
-// that was stored before it was accepted.
+// catchUp numbers what is new, page by page, and delivers each page. After the first call, the stream has caught up with
+// everything that was stored before it was accepted.
 func (st *ownLogStream) catchUp(ctx context.Context) error {
 	seen, err := st.refresh(ctx)
 	if err != nil {
@@ -237,8 +238,8 @@ func (st *ownLogStream) sayCaughtUp() error {
 	return st.send(&openintentv1.SubscribeResponse{Position: st.number, CaughtUp: true})
 }
 
-// remember keeps what was just numbered until it is delivered, unless the stream has a filter of its own, which the database
-// applies.
+// remember keeps newly numbered entries until they are delivered. It keeps none if the stream has a filter, because the
+// database applies that.
 func (st *ownLogStream) remember(found []numbered) {
 	clear(st.numbered)
 	if len(st.filter.EventTypes) > 0 || st.filter.MessageType != "" || st.filter.CorrelationID != "" {
@@ -276,7 +277,7 @@ func (st *ownLogStream) deliver(ctx context.Context) error {
 	}
 }
 
-// deliverFresh reads the contents of rows and delivers them for as long as they are fresh. It returns the remaining rows.
+// deliverFresh reads the contents of rows and delivers them as long as they are fresh. It returns the remaining rows.
 func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left []delivery, err error) {
 	readAt := st.service.db.Now()
 	found, err := st.read(ctx, rows, readAt)
@@ -297,7 +298,7 @@ func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left
 	return nil, nil
 }
 
-// read returns the contents of rows. Entries that were just numbered are as they were then, the others as they are now.
+// read returns the contents of rows. Newly numbered entries are returned as they were then, and the others as they are now.
 func (st *ownLogStream) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]reading.Entry, error) {
 	var missing []delivery
 	for _, d := range rows {

@@ -11,19 +11,19 @@ import (
 	"openintent/intents"
 )
 
-// visibility is what a stream remembers in order to notice that its agent sees more than before.
+// visibility is what a stream remembers to notice that its agent can see more than before.
 type visibility struct {
 	begun bool
-	// role is the role that the agent held at the latest look. states are the heads of its intents then, of which the epoch of the
-	// rules is used.
+	// role is the role that the agent held at the latest look. states are the heads of its intents at that time; only the
+	// epochs of their rules are used.
 	role   string
 	states map[int64]intents.State
-	// seen are the open requests to the agent that it could see then, by intent and message id.
+	// seen contains the open requests to the agent that it could see then, by intent and message id.
 	seen map[int64]map[string]bool
 }
 
-// widened returns the intents in which the agent may see more than at the look before: all of them if it holds a new role, and
-// otherwise those whose rules have changed and those that have begun to reach it.
+// widened returns the intents in which the agent may see more than at the previous look. If it holds a new role, these are all
+// its intents. Otherwise they are those whose rules have changed and those that have begun to reach it.
 func (v *visibility) widened(now *progress) (changed []int64) {
 	role := heldRole(now.presence)
 	for intentNo, state := range now.states {
@@ -36,14 +36,14 @@ func (v *visibility) widened(now *progress) (changed []int64) {
 	return changed
 }
 
-// backfill delivers open requests to an agent that has gained a role, a membership or access. It delivers those that lie before the
-// gathered position and are not in the agent's log; those after it are gathered like everything else. The cursor stays. At a
-// stream's first look nothing is delivered, only noted as seen.
+// backfill delivers open requests to an agent that has gained a role, a membership or access. It delivers those that lie before
+// the gathered position and are not in the agent's log; later ones are gathered like everything else. The cursor does not move.
+// At a stream's first look, backfill delivers nothing and only records the open requests as seen.
 func (st *ownLogStream) backfill(ctx context.Context, now *progress) error {
 	before := st.visible
 	if changed := st.visible.widened(now); len(changed) > 0 {
 		if err := st.backfillIn(ctx, now, changed); err != nil {
-			st.visible.role, st.visible.states = before.role, before.states // so the next look notices it again
+			st.visible.role, st.visible.states = before.role, before.states // so that the next look notices it again
 			return err
 		}
 	}
@@ -106,13 +106,13 @@ func (st *ownLogStream) backfillFrom(ctx context.Context, now *progress, intentN
 	return nil
 }
 
-// passed tells whether an entry lies before the gathered position, or was sent before the log was created.
+// passed reports whether an entry lies before the gathered position, or was sent before the log was created.
 func (st *ownLogStream) passed(now *progress, entry reading.Entry) bool {
 	gathered := max(now.positions[entry.IntentNo], st.gatherer.scanned[entry.IntentNo])
 	return entry.Position <= gathered || !st.sub.isNewEnough(entry)
 }
 
-// note records that an open request was seen.
+// note records that the agent has seen an open request.
 func (v *visibility) note(intentNo int64, messageID string) {
 	if v.seen == nil {
 		v.seen = make(map[int64]map[string]bool)
@@ -123,7 +123,7 @@ func (v *visibility) note(intentNo int64, messageID string) {
 	v.seen[intentNo][messageID] = true
 }
 
-// logged returns the positions of an intent that are in the agent's log.
+// logged returns the positions of an intent to which deliveries in the agent's log point.
 func (st *ownLogStream) logged(ctx context.Context, intentNo int64) (positions map[int64]bool, err error) {
 	positions = make(map[int64]bool)
 	err = st.service.db.ReadStatement(ctx, func(tx *database.Tx) error {

@@ -16,7 +16,7 @@ import (
 	"openintent/messaging"
 )
 
-// told writes a delivery of an agent's own log down.
+// toldOwn formats a delivery of an agent's own log.
 func toldOwn(d *wireOwn) string {
 	mark := ""
 	if d.GetBackfill() {
@@ -123,7 +123,7 @@ func TestAgentScopeRefuses(t *testing.T) {
 	})
 }
 
-// What was sent to a name before anybody listened under it is in its inbox, and not in its log.
+// A message that was sent to a name before anyone listened under that name is in its inbox, but not in its log.
 func TestAgentScopeBeginsWithItsLog(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		first, second := h.open(t, h.intent(t), "first"), h.open(t, h.intent(t), "second")
@@ -170,7 +170,8 @@ func TestAgentScopeBackfillsWhatARoleGains(t *testing.T) {
 	})
 }
 
-// A new membership and new access count like a new role. What was visible all along is not delivered again.
+// A new membership and new access have the same effect as a new role. Requests that the agent could always see are not
+// delivered again.
 func TestAgentScopeBackfillsWhatMembershipGains(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intent := h.intent(t)
@@ -188,7 +189,7 @@ func TestAgentScopeBackfillsWhatMembershipGains(t *testing.T) {
 		h.asks(t, "ann", made.GetId(), "role:smith", "behind")
 		h.asks(t, "ann", open, "bob", "seen")
 		requireNext(t, s, "1 seen")
-		h.open(t, intent, "another") // rules change, and nothing is gained
+		h.open(t, intent, "another") // the rules change, but the agent gains nothing
 		_, err = h.channels.AddChannelMembers(asOperator(), &openintentv1.AddChannelMembersRequest{
 			ChannelId: made.GetId(), Members: []string{"bob"},
 		})
@@ -200,7 +201,7 @@ func TestAgentScopeBackfillsWhatMembershipGains(t *testing.T) {
 	})
 }
 
-// An agent whose access to an intent ends hears no more of it, and of the others as before.
+// When an agent loses access to an intent, it receives nothing more from it, and still receives everything from other intents.
 func TestAgentScopePassesOverWhatIsClosedToIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		closed, stays := h.intent(t), h.intent(t)
@@ -230,17 +231,18 @@ func TestAgentScopeReadsAgainWhatWaitedForASlowClient(t *testing.T) {
 		h.send(t, "ann", channel, "bob", "direct")
 		resumed := h.follow(t, "bob", ptr(int64(0)))
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 4 }, "")
-		// The stream has read all four and waits for its client to take the first.
+		// The stream has read all four and waits for its client to receive the first.
 		requireNext(t, resumed, "1 0")
 		h.register(t, "bob", "cook")
 		h.clock.Advance(2 * freshFor)
 		for d := toldOwn(resumed.next(t)); d != "4 direct"; d = toldOwn(resumed.next(t)) {
-			require.Equal(t, "2 1", d, "only what was in its hand before")
+			require.Equal(t, "2 1", d, "it delivers only what it was already sending")
 		}
 	})
 }
 
-// The streams of an agent on several replicas are cursors over one log: each delivers every number once, and the same ones.
+// The streams of an agent on several replicas are cursors over one log. Each delivers every number once, and all deliver the
+// same numbers.
 func TestReplicasShareAnAgentsLog(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, database.PostgreSQL, restless)

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// examiners is how many subscriptions are examined at the same time. That only asks the database, so no endpoint can hold it
-	// up.
+	// examiners is how many subscriptions are examined simultaneously. An examination only queries the database, so no endpoint
+	// can hold it up.
 	examiners = 4
-	// idleRecheck is the shortest time after which a subscription is examined although nothing asked for it. A wake-up may have
-	// been lost that the monitor cannot replace.
+	// idleRecheck is the shortest time after which a subscription is examined although nothing asked for it. A wake-up that the
+	// monitor cannot replace may have been lost.
 	idleRecheck = 5 * time.Minute
 )
 
@@ -27,12 +27,12 @@ const (
 //	wake-ups, monitor, schedule ──> examine: gather, find what is due
 //	                                   └──> queue of the endpoint ──> dispatch: acquire, post, note, release
 //
-// A subscription at rest costs a watch and a place in the schedule, but no goroutine. Each endpoint has a queue of its own, so
-// an endpoint that hangs holds up no other.
+// A subscription at rest costs a watch and a place in the schedule, but no goroutine. Each endpoint has a separate queue, so an
+// endpoint that hangs does not hold up any other.
 type poster struct {
 	service *Service
 	encode  func(proto.Message) ([]byte, error)
-	// rescheduled tells run that the earliest time in the schedule has changed.
+	// rescheduled notifies run that the earliest time in the schedule has changed.
 	rescheduled chan struct{}
 	ctx         context.Context
 	cancel      context.CancelFunc
@@ -51,20 +51,22 @@ type poster struct {
 type postedSubscription struct {
 	no         int64
 	subscriber string
-	// wide is true when it follows whatever reaches the subscriber.
+	// wide is true when the subscription follows everything that reaches the subscriber.
 	wide bool
 }
 
-// followed is what the poster keeps of a posted subscription. The gatherer, the watch and the observer belong to whoever is
-// busy with it, the rest is guarded by the poster's mutex.
+// followed is what the poster keeps about a posted subscription. The gatherer, the watch and the observer belong to the
+// goroutine that is busy with it; the poster's mutex guards the rest.
 type followed struct {
 	postedSubscription
-	// busy is true from when it is queued to be examined until it rests again. again is true when it was woken meanwhile.
+	// busy is true from the moment when the subscription is queued to be examined until it rests again. again is true when it
+	// was woken meanwhile.
 	busy, again bool
-	// at is when it is examined without being woken, and index its place in the schedule, from 1; 0 while it does not rest.
+	// at is when the subscription is examined even without a wake-up. index is its place in the schedule, counted from 1; it is
+	// 0 while the subscription does not rest.
 	at    time.Time
 	index int
-	// heldUntil is until when its endpoint accepts nothing, so that examining it is of no use.
+	// heldUntil is when its endpoint accepts posts again. Until then, examining the subscription is useless.
 	heldUntil time.Time
 
 	gatherer *gatherer
@@ -74,13 +76,13 @@ type followed struct {
 
 func (f *followed) scheduled() bool { return f.index > 0 }
 
-// endpointQueue holds the jobs of one endpoint.
+// endpointQueue contains the jobs of one endpoint.
 type endpointQueue struct {
 	waiting []job
 	running int
 }
 
-// job is a subscription with something to be posted.
+// job is a subscription that has something to post.
 type job struct {
 	followed *followed
 	sub      *subscription
@@ -98,7 +100,7 @@ func newPoster(s *Service, encode func(proto.Message) ([]byte, error)) *poster {
 
 func (p *poster) start() { p.running.Go(p.run) }
 
-// stop ends posting and waits until what was delivered is noted.
+// stop ends posting and waits until the poster has stored which deliveries were made.
 func (p *poster) stop() {
 	p.cancel()
 	p.mutex.Lock()
@@ -111,8 +113,8 @@ func (p *poster) stop() {
 	clear(p.followed)
 }
 
-// run examines each resting subscription when its time has come. The clock may be set meanwhile, so run looks at it at least at
-// the pace of the slow timer.
+// run examines each resting subscription when its time has come. Somebody may set the clock meanwhile, so run reads it at least
+// each time the slow timer would fire.
 func (p *poster) run() {
 	for {
 		timer := time.NewTimer(p.untilNext())
@@ -128,7 +130,7 @@ func (p *poster) run() {
 	}
 }
 
-// untilNext returns how long to wait for the next subscription that is to be examined.
+// untilNext returns how long to wait until the next subscription must be examined.
 func (p *poster) untilNext() time.Duration {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -173,8 +175,8 @@ func (p *poster) woken(no int64) {
 	}
 }
 
-// enqueue asks for a subscription to be examined. If somebody is busy with it, it is examined once more afterwards; if its
-// endpoint accepts nothing now, when it does again. The caller holds the mutex.
+// enqueue asks for a subscription to be examined. If a goroutine is busy with it, it is examined once more afterwards. If its
+// endpoint accepts nothing now, it is examined when the endpoint accepts posts again. The caller holds the mutex.
 func (p *poster) enqueue(f *followed, now time.Time) {
 	switch {
 	case p.stopped:
@@ -225,16 +227,16 @@ func (p *poster) examineOne(f *followed) {
 	}
 }
 
-// fail lets a subscription rest after an error.
+// fail lets a subscription rest for a short time after an error.
 func (p *poster) fail(f *followed, err error) {
 	if p.ctx.Err() == nil {
-		p.service.logger.Warn("a webhook subscription could not be dealt with; it is tried again", "error", err)
+		p.service.logger.Warn("could not examine a webhook subscription or post its deliveries; will try again", "error", err)
 	}
 	p.rest(f, p.service.db.Now().Add(p.service.lookAgain))
 }
 
-// rest lets a subscription rest until a time. Without one it rests until it is woken or has been idle for long. A random part of
-// that time keeps very many subscriptions from being examined together.
+// rest lets a subscription rest until a time. If the time is zero, the subscription rests until it is woken or has been idle
+// for a long time. A random part of that idle time keeps very many subscriptions from being examined together.
 func (p *poster) rest(f *followed, at time.Time) {
 	now := p.service.db.Now()
 	if at.IsZero() {
@@ -278,8 +280,8 @@ func (p *poster) unwatch(f *followed) {
 	}
 }
 
-// queueJob puts a subscription into the queue of its endpoint, which is worked through by as many goroutines as the endpoint
-// may have posts under way.
+// queueJob puts a subscription into the queue of its endpoint. As many goroutines work through that queue as the endpoint may
+// have posts under way.
 func (p *poster) queueJob(j job) {
 	name := p.service.webhooks.Endpoint(j.url)
 	p.mutex.Lock()

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// envelope is what is posted (RFC-0006): a logged event as lists show it, or a message in the form of an event.
+// envelope is the body of a post (RFC-0006). It contains a logged event as lists show it, or a message in the form of an event.
 type envelope struct {
 	SubscriptionID string          `json:"subscription_id"`
 	Event          json.RawMessage `json:"event"`
@@ -26,13 +26,13 @@ type messageEvent struct {
 	CreatedAt json.RawMessage `json:"created_at"`
 }
 
-// messagePlace comes before the members of the message in its payload.
+// messagePlace contains the members that come before those of the message in its payload.
 type messagePlace struct {
 	IntentID    string `json:"intent_id"`
 	ChannelName string `json:"channel_name"`
 }
 
-// body returns what is posted for an entry.
+// body returns the body to post for an entry.
 func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 	message, event, _, err := entry.ToWire()
 	if err != nil {
@@ -67,12 +67,12 @@ func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 	return plainJSON(envelope{sub.id, encoded})
 }
 
-// joined makes one JSON object of two that are not empty.
+// joined merges two non-empty JSON objects into one.
 func joined(first, second []byte) []byte {
 	return append(append(first[:len(first)-1:len(first)-1], ','), second[1:]...)
 }
 
-// plainJSON encodes without the escapes that only HTML needs, like all other JSON of the server.
+// plainJSON encodes a value without the escapes that only HTML needs, like all other JSON of the server.
 func plainJSON(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -2,8 +2,8 @@ package subscriptions
 
 import "context"
 
-// discover finds what only the database tells: subscriptions that were created at other replicas, and posts that are due, also
-// those that a dead replica left. It takes two statements however many subscriptions there are.
+// discover finds what only the database knows: subscriptions that were created at other replicas, and posts that are due,
+// including those that a dead replica left. It runs two statements, however many subscriptions there are.
 func (p *poster) discover(ctx context.Context) error {
 	found, due, err := p.service.postedSubscriptions(ctx)
 	if err != nil {

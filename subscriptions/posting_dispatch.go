@@ -12,10 +12,10 @@ import (
 	"openintent/webhooks"
 )
 
-// errHeld ends a dispatch because the endpoint takes nothing at present. It never leaves the room.
-var errHeld = errors.New("the endpoint takes nothing at present")
+// errHeld ends a dispatch because the endpoint accepts nothing now. It never leaves the room.
+var errHeld = errors.New("the endpoint accepts nothing now")
 
-// dispatch posts what is due in one subscription, as its consumer.
+// dispatch posts the due deliveries of one subscription, as its consumer.
 type dispatch struct {
 	poster   *poster
 	sub      *subscription
@@ -23,12 +23,13 @@ type dispatch struct {
 	consumer *consumer
 
 	mutex sync.Mutex
-	// problem ends the dispatch: the first failure that concerns more than a single delivery.
+	// problem is the first failure that affects more than a single delivery. It ends the dispatch.
 	problem   error
 	heldUntil time.Time
 }
 
-// dispatch acquires a subscription, posts what is due, and releases it. The next examination finds out whether there is more.
+// dispatch acquires the lease on a subscription, posts what is due, and releases the lease. The next examination finds out
+// whether there is more.
 func (p *poster) dispatch(ctx context.Context, j job) {
 	f, now := j.followed, p.service.db.Now()
 	if wait := p.service.webhooks.Held(j.url); wait > 0 {
@@ -74,7 +75,7 @@ func (p *poster) dispatch(ctx context.Context, j job) {
 
 func (p *poster) release(c *consumer) {
 	if err := c.release(p.ctx); err != nil {
-		p.service.logger.Warn("a poster could not say that it ended; another takes over a little later", "error", err)
+		p.service.logger.Warn("a poster could not release its lease; another one takes over when the lease runs out", "error", err)
 	}
 }
 
@@ -86,7 +87,7 @@ func (p *poster) hold(f *followed, until time.Time) {
 	p.rest(f, until)
 }
 
-// again has a subscription examined once more, because its posts have made room in its window.
+// again makes the poster examine a subscription once more, because its posts have made room in its window.
 func (p *poster) again(f *followed, next time.Time) {
 	p.mutex.Lock()
 	f.again = true
@@ -94,7 +95,8 @@ func (p *poster) again(f *followed, next time.Time) {
 	p.rest(f, next)
 }
 
-// post posts what is due. Deliveries of one queue go out one after the other, those of different queues at the same time.
+// post posts what is due. It posts the deliveries of one queue one after the other, and those of different queues
+// simultaneously.
 func (run *dispatch) post(ctx context.Context) error {
 	waiting, err := run.poster.service.readQueues(ctx, run.sub.no)
 	if err != nil {
@@ -126,7 +128,7 @@ func (run *dispatch) post(ctx context.Context) error {
 	return errors.Join(run.problem, context.Cause(ctx))
 }
 
-// end ends the dispatch if there is a problem. Posts that are under way are completed.
+// end ends the dispatch if there is a problem. Posts that are under way run to their end.
 func (run *dispatch) end(problem error) {
 	run.mutex.Lock()
 	defer run.mutex.Unlock()
@@ -141,7 +143,7 @@ func (run *dispatch) goesOn(ctx context.Context) bool {
 	return run.problem == nil && ctx.Err() == nil
 }
 
-// postQueue posts deliveries in their order. It stops at one that failed and is to be tried again.
+// postQueue posts deliveries in order. It stops at a delivery that failed and will be tried again.
 func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error) {
 	found := &outcomes{dispatch: run, since: run.poster.service.db.Now()}
 	defer func() { err = errors.Join(err, found.flush(ctx)) }()
@@ -174,7 +176,8 @@ func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error
 	return nil
 }
 
-// hold notes until when the endpoint accepts nothing. The result of a post whose context ended tells no time.
+// hold records when the endpoint accepts posts again. If the context of a post has ended, its result does not contain that
+// time.
 func (run *dispatch) hold(ctx context.Context, result webhooks.Result) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -185,7 +188,7 @@ func (run *dispatch) hold(ctx context.Context, result webhooks.Result) error {
 	return errHeld
 }
 
-// conclude releases the subscription and returns when something is due next.
+// conclude releases the lease on the subscription and returns when something is due next.
 func (run *dispatch) conclude(ctx context.Context) (next time.Time, err error) {
 	s := run.poster.service
 	err = s.db.Write(ctx, func(tx *database.Tx) error {

@@ -9,26 +9,26 @@ import (
 	"openintent/database"
 )
 
-// endpointRecheck is how often the poster asks whether an agent has registered an endpoint. No wake-up tells of that.
+// endpointRecheck is how often the poster checks whether an agent has registered an endpoint. No wake-up announces that.
 const endpointRecheck = 30 * time.Second
 
-// These sentences tell the owner of a subscription why nothing is posted.
+// These sentences explain to the owner of a subscription why nothing is posted.
 const (
-	noEndpoint = "The agent has registered no endpoint; deliveries wait until it does."
-	noAccess   = "The agent has no access to what the subscription follows; nothing is delivered until it has."
+	noEndpoint = "The agent has registered no endpoint; deliveries wait until it registers one."
+	noAccess   = "The agent has no access to what the subscription follows; nothing is delivered until it gains access."
 )
 
 // finding is the result of an examination.
 type finding struct {
 	// over is true when the subscription has ended.
 	over bool
-	// job is what there is to do. When it is nil, there is nothing to do before at; with the zero time, before a wake-up.
+	// job is the work to do. When it is nil, there is nothing to do before at, or before a wake-up if at is zero.
 	job *job
 	at  time.Time
 }
 
 // examine gathers what is new for a subscription, and finds out whether something is due and where to post it. While another
-// replica posts, that replica does all of this.
+// replica posts for the subscription, that replica does all of this.
 func (p *poster) examine(ctx context.Context, f *followed) (finding, error) {
 	seen, err := p.refresh(ctx, f)
 	if err == nil && !seen.sub.leasedByOther("", seen.now) {
@@ -65,8 +65,8 @@ func (p *poster) examine(ctx context.Context, f *followed) (finding, error) {
 	return finding{job: &job{f, seen.sub, url}}, nil
 }
 
-// refresh reads a subscription's progress. It lets the watch listen to what concerns the subscription, and tells the monitor
-// what was seen.
+// refresh reads a subscription's progress. It makes the watch listen to everything that concerns the subscription, and reports
+// the progress to the monitor.
 func (p *poster) refresh(ctx context.Context, f *followed) (*progress, error) {
 	if f.watch == nil {
 		f.watch = p.service.messaging.WatchIntentsCalling(f.subscriber, func() { p.woken(f.no) })
@@ -77,7 +77,7 @@ func (p *poster) refresh(ctx context.Context, f *followed) (*progress, error) {
 	if err != nil {
 		return nil, err
 	}
-	if listenFor(f.watch, seen) { // what was stored before the watch listened woke nobody
+	if listenFor(f.watch, seen) { // changes that were stored before the watch listened woke nobody
 		if seen, err = f.gatherer.readProgress(ctx, f.subscriber); err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (p *poster) refresh(ctx context.Context, f *followed) (*progress, error) {
 	return seen, nil
 }
 
-// destination returns the URL that a subscription's deliveries are posted to. It is empty while the agent has registered no
+// destination returns the URL to which a subscription's deliveries are posted. It is empty while the agent has no registered
 // endpoint.
 func (p *poster) destination(ctx context.Context, sub *subscription) (url string, err error) {
 	if !sub.useEndpoint {

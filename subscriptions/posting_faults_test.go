@@ -20,8 +20,8 @@ import (
 	"openintent/webhooks"
 )
 
-// When commits fail, with or without effect, whatever was posted is posted again under the same id or is done with, and
-// nothing overtakes within a channel.
+// When commits fail, with or without effect, each posted delivery is either posted again under the same id or finished, and
+// nothing overtakes anything else within a channel.
 func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 	t.Parallel()
 	for _, engine := range databasetest.Engines() {
@@ -30,7 +30,7 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 			faults := new(databasetest.CommitFaults)
 			hooks := func(s *settings) { s.database.Hooks = faults.Hooks() }
 			h := newHouse(t, engine, hooks, posting, restless)
-			var sent atomic.Bool // the faults are for the posting, not for the senders
+			var sent atomic.Bool // the faults affect posting, not the senders
 			endpoint := newHook(t, func(arrival) int {
 				if !sent.Load() {
 					return http.StatusTooManyRequests
@@ -60,7 +60,7 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 			eventually(t, func() bool {
 				h.clock.Advance(time.Second)
 				return h.get(t, sub).GetAcknowledgedThrough() == each*int64(len(channels))
-			}, "not everything is delivered")
+			}, "some messages were not delivered")
 
 			next := make([]int, len(channels))
 			ids := make(map[string]string)
@@ -78,7 +78,7 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 				}
 				ids[p.text()] = p.ID
 			}
-			assert.Equal(t, []int{each, each}, next, "one is lost")
+			assert.Equal(t, []int{each, each}, next, "a message was lost")
 		})
 	}
 }
@@ -90,14 +90,14 @@ func TestWhatNoWakeUpToldOfIsPosted(t *testing.T) {
 	intentID := h.intent(t)
 	channelID := h.open(t, intentID, "news")
 	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
-	silent := h.replica(t, posting) // its wake-ups do not travel
+	silent := h.replica(t, posting) // its wake-ups do not reach the other replica
 	silent.subscriptions.Stop()
 	for _, text := range []string{"first", "second"} {
 		silent.send(t, "a", channelID, "b", text)
 	}
 	assert.Equal(t, []string{"first", "second"}, endpoint.await(t, 2))
 
-	// What another replica makes is found, too, and so is what it redrives.
+	// The poster also finds what another replica creates and what it redrives.
 	late := silent.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: ptr(endpoint.URL + "/late")})
 	silent.send(t, "a", channelID, "b", "third")
 	endpoint.await(t, 4)
@@ -105,7 +105,7 @@ func TestWhatNoWakeUpToldOfIsPosted(t *testing.T) {
 	h.settled(t, late, 1)
 }
 
-// A post that waits for its endpoint shows what its subscriber may see when it goes out.
+// A post that waited for its endpoint contains what its subscriber may see when it is sent.
 func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		hanging, proceed := make(chan struct{}, webhooks.Concurrency), make(chan struct{})
@@ -113,7 +113,7 @@ func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
 		var known sync.Map
 		endpoint := newHook(t, func(p arrival) int {
 			if _, again := known.LoadOrStore(p.ID, true); p.text() == "slow" && !again {
-				return http.StatusBadRequest // so that all of them are posted beside each other the next time
+				return http.StatusBadRequest // so that all of them are posted simultaneously the next time
 			}
 			if p.text() == "slow" {
 				hanging <- struct{}{}
@@ -131,16 +131,16 @@ func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
 		for i := range webhooks.Concurrency {
 			h.send(t, "a", h.open(t, busy, fmt.Sprint("channel ", i)), "b", "slow")
 		}
-		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == webhooks.Concurrency }, "not all have failed")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == webhooks.Concurrency }, "some posts have not failed")
 		h.clock.Advance(2 * time.Second)
 		for range webhooks.Concurrency {
 			<-hanging
 		}
 		h.send(t, "a", h.open(t, other, "talk"), "b", "late")
-		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 2 }, "nothing waits for a place")
+		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 2 }, "no post waits for a place")
 		h.admit(t, other, "a")
 		release()
-		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "not all is done with")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "some deliveries are not finished")
 		assert.Equal(t, slices.Repeat([]string{"slow"}, webhooks.Concurrency), endpoint.taken())
 	}, posting, restless)
 }

@@ -21,7 +21,7 @@ import (
 	"openintent/webhooks"
 )
 
-// posting lets a house post to this machine. The server's own JSON form lies above this room.
+// posting lets a house post to this machine, and gives it a JSON encoder, because the server's encoder lies above this room.
 func posting(s *settings) {
 	sender, err := webhooks.New(webhooks.Config{AllowedNetworks: "127.0.0.0/8", Now: s.database.Clock})
 	if err != nil {
@@ -31,10 +31,10 @@ func posting(s *settings) {
 	s.room.Encode = func(m proto.Message) ([]byte, error) { return protojson.MarshalOptions{UseProtoNames: true}.Marshal(m) }
 }
 
-// hook is the other side: an endpoint that writes down what is posted to it.
+// hook is an endpoint that records what is posted to it.
 type hook struct {
 	*httptest.Server
-	// answer gives the status for a post; hang makes it wait until the other side gives up.
+	// answer returns the status for a post; hang makes a post wait until the poster gives up.
 	answer func(p arrival) int
 
 	mutex sync.Mutex
@@ -68,7 +68,7 @@ type arrival struct {
 
 func (p arrival) text() string { return p.Event.Payload.Payload["text"] }
 
-// newHook makes an endpoint; without an answer everything is taken.
+// newHook starts an endpoint. Without an answer function, it accepts everything.
 func newHook(t *testing.T, answer func(p arrival) int) *hook {
 	h := &hook{answer: answer}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func newHook(t *testing.T, answer func(p arrival) int) *hook {
 		}
 		p.Body, _ = io.ReadAll(r.Body)
 		if err := json.Unmarshal(p.Body, &p); err != nil {
-			t.Errorf("what is posted is no JSON: %v", err)
+			t.Errorf("the posted body is not JSON: %v", err)
 		}
 		if h.answer != nil {
 			p.Status = h.answer(p)
@@ -93,20 +93,20 @@ func newHook(t *testing.T, answer func(p arrival) int) *hook {
 		w.WriteHeader(p.Status)
 	}))
 	t.Cleanup(func() {
-		h.CloseClientConnections() // some hang
+		h.CloseClientConnections() // some connections hang
 		h.Close()
 	})
 	return h
 }
 
-// all gives what was posted so far.
+// all returns everything that was posted so far.
 func (h *hook) all() []arrival {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	return append([]arrival(nil), h.posts...)
 }
 
-// taken gives the texts of what was taken so far, in the order of arrival.
+// taken returns the texts that were accepted so far, in the order of arrival.
 func (h *hook) taken() []string {
 	texts := []string{}
 	for _, p := range h.all() {
@@ -117,13 +117,13 @@ func (h *hook) taken() []string {
 	return texts
 }
 
-// await waits until so many posts were taken, and gives their texts.
+// await waits until the endpoint has accepted count posts, and returns their texts.
 func (h *hook) await(t *testing.T, count int) []string {
-	eventually(t, func() bool { return len(h.taken()) >= count }, "not everything is posted")
+	eventually(t, func() bool { return len(h.taken()) >= count }, "some messages were not posted")
 	return h.taken()
 }
 
-// requireSigned checks a post's signature as a receiver does, from the secret alone.
+// requireSigned checks a post's signature as a receiver does, with only the secret.
 func requireSigned(t *testing.T, secret string, p arrival) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	require.NoError(t, err)
@@ -133,8 +133,8 @@ func requireSigned(t *testing.T, secret string, p arrival) {
 	assert.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)), p.Signature)
 }
 
-// settled waits until a subscription has nothing outstanding, and gives it.
+// settled waits until every delivery of a subscription up to a number is finished, and returns the subscription.
 func (r rooms) settled(t *testing.T, sub *openintentv1.Subscription, through int64) *openintentv1.Subscription {
-	eventually(t, func() bool { return r.get(t, sub).GetAcknowledgedThrough() >= through }, "what was taken is not noted")
+	eventually(t, func() bool { return r.get(t, sub).GetAcknowledgedThrough() >= through }, "the accepted posts were not stored")
 	return r.get(t, sub)
 }

@@ -7,8 +7,8 @@ import (
 	"openintent/webhooks"
 )
 
-// postOne posts one delivery, as the subscriber may see it when it is about to be sent. ahead are the outcomes of the deliveries
-// before it in its queue.
+// postOne posts one delivery, as the subscriber may see it just before it is sent. ahead contains the outcomes of the
+// deliveries before it in its queue.
 func (run *dispatch) postOne(
 	ctx context.Context, d delivery, ahead *outcomes,
 ) (entry reading.Entry, result webhooks.Result, err error) {
@@ -22,17 +22,18 @@ func (run *dispatch) postOne(
 	return entry, result, err
 }
 
-// prepare returns what is posted for a delivery. The body is nil when nothing is left of the delivery for the subscriber.
+// prepare returns the content and the body to post for a delivery. The body is nil when nothing is left of the delivery for the
+// subscriber.
 //
-// Two things must not happen, because a receiver would then get a delivery for the first time after later ones of its channel:
+// prepare prevents two cases in which a receiver would get a delivery for the first time after later ones of its channel:
 //
-//   - The deliveries ahead were skipped, this one is posted, and a crash forgets the skipping. By the next dispatch the subscriber may
-//     see the skipped ones again. So what was skipped is stored before anything behind it is posted. What was delivered need not be:
-//     a crash makes it a repetition.
-//   - This process stood still, another replica took over and skipped this delivery, and this process posts it now. So the lease is
-//     confirmed when it may have ended.
+//   - The deliveries ahead were skipped, this one is posted, and a crash loses the record that they were skipped. In the next
+//     dispatch the subscriber may see them again. So prepare stores what was skipped before anything behind it is posted. It
+//     need not store what was delivered, because a crash only causes a repetition of that.
+//   - This process stood still, another replica took over and skipped this delivery, and now this process would post it. So
+//     prepare confirms the lease if it may have ended.
 //
-// Both take time, so the content is read once more after them.
+// Both steps take time, so prepare reads the content once more after them.
 func (run *dispatch) prepare(ctx context.Context, d delivery, ahead *outcomes) (entry reading.Entry, body []byte, err error) {
 	for confirmed := false; ; {
 		entry, body, err = run.read(ctx, d)
@@ -52,7 +53,8 @@ func (run *dispatch) prepare(ctx context.Context, d delivery, ahead *outcomes) (
 	}
 }
 
-// read returns the content of a delivery and its form as a post, nil when the subscriber may not see it any more.
+// read returns the content of a delivery and the body to post. The body is nil when the subscriber may no longer see the
+// content.
 func (run *dispatch) read(ctx context.Context, d delivery) (entry reading.Entry, body []byte, err error) {
 	found, err := run.poster.service.contents(ctx, run.sub, run.sub.filter, []delivery{d}, true)
 	entry, there := found[d.number]

@@ -20,8 +20,8 @@ import (
 	"openintent/webhooks"
 )
 
-// What was skipped does not come after what was behind it, although the subscriber may see it again and the outcome of the later post
-// is lost.
+// A skipped delivery does not come after later ones, even if the subscriber may see it again and the outcome of a later post is
+// lost.
 func TestWhatWasSkippedStaysSkippedWhenALaterOutcomeIsLost(t *testing.T) {
 	t.Parallel()
 	for _, engine := range databasetest.Engines() {
@@ -44,7 +44,7 @@ func TestWhatWasSkippedStaysSkippedWhenALaterOutcomeIsLost(t *testing.T) {
 				if p.text() == "behind" && posted.CompareAndSwap(false, true) {
 					_, err := h.agents.UpsertAgent(as("b"), &openintentv1.RegisterAgentRequest{AgentId: ptr("b"), RoleId: ptr("guard")})
 					assert.NoError(t, err)
-					failing.Store(true) // it is posted, and the server forgets that
+					failing.Store(true) // the delivery is posted, but the server does not store that
 				}
 				return http.StatusOK
 			})
@@ -58,22 +58,22 @@ func TestWhatWasSkippedStaysSkippedWhenALaterOutcomeIsLost(t *testing.T) {
 			h.send(t, "a", channelID, "b", "behind")
 			eventually(t, func() bool {
 				return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 && h.rows(t, "subscription_deliveries", "1 = 1") == 2
-			}, "the first post does not fail")
+			}, "the first post did not fail")
 
 			h.register(t, "b", "other")
 			open.Store(true)
 			h.clock.Advance(2 * time.Second)
-			eventually(t, func() bool { return failing.Load() && h.subscriptions.consumers.count() == 0 }, "the dispatch does not end")
+			eventually(t, func() bool { return failing.Load() && h.subscriptions.consumers.count() == 0 }, "the dispatch did not end")
 			failing.Store(false)
 			h.clock.Advance(leaseTime)
-			eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "not all is done with")
+			eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "some deliveries are not finished")
 			assert.Equal(t, []string{"behind", "behind"}, endpoint.taken())
 		})
 	}
 }
 
-// A process that stood still while another one took over does not post what the other one has skipped. Here it stands still where it
-// waits for a place at the endpoint.
+// A process that stood still while another one took over does not post what the other one has skipped. In this test it stands
+// still while it waits for a place at the endpoint.
 func TestAReplacedPosterDoesNotPostWhatTheOtherSkipped(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		hanging, proceed := make(chan struct{}, webhooks.Concurrency), make(chan struct{})
@@ -99,13 +99,13 @@ func TestAReplacedPosterDoesNotPostWhatTheOtherSkipped(t *testing.T) {
 		for i := range webhooks.Concurrency {
 			h.send(t, "a", h.open(t, busy, fmt.Sprint("channel ", i)), "b", "slow")
 		}
-		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == webhooks.Concurrency }, "not all have failed")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == webhooks.Concurrency }, "some posts have not failed")
 		h.clock.Advance(2 * time.Second)
 		for range webhooks.Concurrency {
 			<-hanging
 		}
 		h.send(t, "a", h.open(t, other, "talk"), "b", "late")
-		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 2 }, "nothing waits for a place")
+		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 2 }, "no post waits for a place")
 
 		h.clock.Advance(leaseTime)
 		seen, err := h.subscriptions.find(asOperator(), sub.GetId())
@@ -118,12 +118,12 @@ func TestAReplacedPosterDoesNotPostWhatTheOtherSkipped(t *testing.T) {
 		require.NoError(t, skipping.flush(t.Context()))
 
 		release()
-		eventually(t, func() bool { return h.subscriptions.consumers.count() == 1 }, "the dispatches do not end")
+		eventually(t, func() bool { return h.subscriptions.consumers.count() == 1 }, "the dispatches did not end")
 		assert.Equal(t, slices.Repeat([]string{"slow"}, webhooks.Concurrency), endpoint.taken())
 	}, posting, restless)
 }
 
-// count gives the number of consumers that have a lease.
+// count returns the number of consumers that have a lease.
 func (c *consumers) count() int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -20,16 +20,16 @@ const (
 	notingPatience = 2 * time.Second
 )
 
-// outcomes are what happened to a queue's deliveries and is not stored yet.
+// outcomes are the results of posting a queue's deliveries that are not stored yet.
 type outcomes struct {
 	dispatch *dispatch
 	since    time.Time
-	// done are the deliveries that were delivered or skipped; delivered are the contents of those that were delivered.
+	// done contains the deliveries that were made or skipped. delivered contains the contents of those that were made.
 	done      []int64
 	delivered []reading.Entry
-	// skipped is true when a delivery among done was skipped.
+	// skipped is true when a delivery in done was skipped.
 	skipped bool
-	// failed is a delivery that failed after those, and result tells how.
+	// failed is a delivery that failed after those, and result describes the failure.
 	failed *delivery
 	result webhooks.Result
 }
@@ -41,7 +41,7 @@ func (o *outcomes) flushIfDue(ctx context.Context) error {
 	return o.flush(ctx)
 }
 
-// flush stores what was delivered, also when the poster is stopping.
+// flush stores what was delivered, even when the poster is stopping.
 func (o *outcomes) flush(ctx context.Context) error {
 	o.since = o.dispatch.poster.service.db.Now()
 	if len(o.done) == 0 {
@@ -51,7 +51,7 @@ func (o *outcomes) flush(ctx context.Context) error {
 	return err
 }
 
-// write stores the outcomes under the subscription's lock, and tells whether the failed delivery was given up.
+// write stores the outcomes under the subscription's lock. dead is true when it gave the failed delivery up.
 func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notingPatience)
 	defer cancel()
@@ -63,7 +63,7 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 	}
 	var until time.Time
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		if dead { // the intent's head comes before the subscription
+		if dead { // the intent's head is locked before the subscription
 			if err := lockHeads(tx, []delivery{*o.failed}); err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 	return dead, nil
 }
 
-// problem returns why the last post failed; it is empty when the post did not fail.
+// problem returns why the last post failed, or an empty text if it did not fail.
 func (o *outcomes) problem() string {
 	if o.failed == nil {
 		return ""
@@ -104,8 +104,8 @@ func (o *outcomes) problem() string {
 	return o.result.Problem
 }
 
-// writeFailure counts the failed attempt. After the last attempt it gives the delivery up. A delivery that was acknowledged
-// meanwhile is left alone.
+// writeFailure counts the failed attempt. After the last attempt it gives the delivery up. It leaves a delivery alone that was
+// acknowledged meanwhile.
 func (o *outcomes) writeFailure(tx *database.Tx, locked *subscription, rows []delivery, dead bool, now time.Time) error {
 	if o.failed == nil {
 		return nil

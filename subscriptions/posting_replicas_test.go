@@ -21,7 +21,7 @@ func TestASilentReplicaIsReplaced(t *testing.T) {
 		intentID := h.intent(t)
 		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 
-		// A replica took the subscription and died: it neither renews nor leaves.
+		// A replica acquired the lease and died: it neither renews the lease nor releases it.
 		var taken *subscription
 		taken, err := h.subscriptions.find(asOperator(), sub.GetId())
 		require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestASilentReplicaIsReplaced(t *testing.T) {
 		eventually(t, func() bool {
 			ours, _, err := dead.acquire(context.Background(), taken, h.clock.Now())
 			return err == nil && ours
-		}, "the subscription is not free")
+		}, "another consumer has the lease")
 		h.subscriptions.consumers.remove(dead)
 
 		channelID := h.open(t, intentID, "news")
@@ -54,7 +54,7 @@ func TestReplicasDoNotPostTwice(t *testing.T) {
 	channelID := h.open(t, intentID, "news")
 	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 	second := h.replica(t, posting, restless)
-	eventually(t, func() bool { return second.subscriptions.poster.following() == 1 }, "the replica does not know of it")
+	eventually(t, func() bool { return second.subscriptions.poster.following() == 1 }, "the replica does not know the subscription")
 	const count = 50
 	for i := range count {
 		[]rooms{h.rooms, second}[i%2].send(t, "a", channelID, "b", fmt.Sprintf("%02d", i))
@@ -77,7 +77,7 @@ func TestAStopIsPromptAndCostsNoAttempt(t *testing.T) {
 		intentID := h.intent(t)
 		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 		h.send(t, "a", h.open(t, intentID, "news"), "b", "again")
-		eventually(t, func() bool { return len(endpoint.all()) == 1 }, "nothing is posted")
+		eventually(t, func() bool { return len(endpoint.all()) == 1 }, "nothing was posted")
 		h.subscriptions.Stop()
 		assert.Zero(t, h.rows(t, "subscription_deliveries", "attempts > 0"))
 		assert.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"))
@@ -99,7 +99,7 @@ func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
 	intentID := h.intent(t)
 	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 	h.send(t, "a", h.open(t, intentID, "news"), "b", "again")
-	eventually(t, func() bool { return len(endpoint.all()) == 1 }, "nothing is posted")
+	eventually(t, func() bool { return len(endpoint.all()) == 1 }, "nothing was posted")
 	h.subscriptions.Stop()
 
 	stuck.Store(false)
@@ -110,10 +110,10 @@ func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
 	second.settled(t, sub, 1)
 }
 
-// What is stored between a subscription's first examination and the first poll after it is found by that poll.
+// The first poll after a subscription's first examination finds what was stored between the two.
 func TestTheFirstPollFindsWhatNoWakeUpToldOf(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, database.PostgreSQL, posting) // nothing looks by itself
+	h := newHouse(t, database.PostgreSQL, posting) // nobody looks without a wake-up
 	endpoint := newHook(t, nil)
 	intentID := h.intent(t)
 	channelID := h.open(t, intentID, "news")
@@ -128,8 +128,8 @@ func TestTheFirstPollFindsWhatNoWakeUpToldOf(t *testing.T) {
 			}
 		}
 		return false
-	}, "it is not examined")
-	silent := h.replica(t, posting) // its wake-ups do not travel
+	}, "the subscription was not examined")
+	silent := h.replica(t, posting) // its wake-ups do not reach the other replica
 	silent.subscriptions.Stop()
 	silent.send(t, "a", channelID, "b", "first")
 	require.NoError(t, h.subscriptions.poll(t.Context()))

@@ -14,8 +14,8 @@ import (
 	"openintent/database"
 )
 
-// resting doubles the webhook subscriptions so often, behind the service's back, as if they were made at another replica.
-// They begin at the beginning.
+// resting doubles the number of webhook subscriptions a given number of times. It writes them to the database directly, as if
+// another replica had created them. They begin at the beginning of their logs.
 func (r rooms) resting(t *testing.T, doublings int) {
 	const kept = `subscriber_id, intent_no, intent_id, event_types, webhook_url, use_endpoint, secret, acknowledge_seconds,
 		max_attempts, created_at, cleared, last_number, offered_through`
@@ -36,7 +36,7 @@ func (r rooms) resting(t *testing.T, doublings int) {
 	require.NoError(t, err)
 }
 
-// plan gives how the engine would run a query.
+// plan returns how the engine would run a query.
 func (r rooms) plan(t *testing.T, query string, args ...any) string {
 	var lines []string
 	explain := database.Statement{SQL: "EXPLAIN " + query, Args: args, Scan: func(row database.Row) error {
@@ -65,7 +65,7 @@ func (r rooms) plan(t *testing.T, query string, args ...any) string {
 func TestWhatIsDueIsFoundByAnIndexAmongTenThousand(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)
-		h.subscriptions.Stop() // nobody examines the many
+		h.subscriptions.Stop() // nobody examines the many subscriptions
 		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: ptr("https://example.com/hook")})
 		h.resting(t, 14) // 16,384
 		assert.Contains(t, h.plan(t, dueQuery, int64(0)), "subscriptions_post_at")
@@ -97,10 +97,10 @@ func TestSubscriptionsAtRestCostNoGoroutine(t *testing.T) {
 			return len(p.followed) == count && p.examining == 0 && len(p.endpoints) == 0 && len(p.queue) == 0
 		}
 		require.NoError(t, h.subscriptions.poll(context.Background()))
-		eventually(t, atRest, "they do not come to rest")
+		eventually(t, atRest, "the subscriptions did not come to rest")
 		h.send(t, "a", channelID, "b", "to all of them")
 		endpoint.await(t, count)
-		eventually(t, atRest, "they do not come to rest again")
+		eventually(t, atRest, "the subscriptions did not come to rest again")
 		assert.Len(t, endpoint.all(), count)
 	}, posting)
 }

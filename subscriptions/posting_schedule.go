@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// schedule holds the resting subscriptions, the one first that is to be examined next. What it costs to add or remove one
+// schedule contains the resting subscriptions, and first the one that must be examined next. The cost of adding or removing one
 // grows with the logarithm of their number. The poster's mutex guards it.
 type schedule struct{ timers timers }
 
-// add puts a subscription in, or moves it when it is in already.
+// add puts a subscription into the schedule, or moves it if it is already there.
 func (s *schedule) add(f *followed, at time.Time) {
 	f.at = at
 	if f.scheduled() {
@@ -19,14 +19,14 @@ func (s *schedule) add(f *followed, at time.Time) {
 	heap.Push(&s.timers, f)
 }
 
-// remove takes a subscription out, if it is in.
+// remove takes a subscription out of the schedule, if it is there.
 func (s *schedule) remove(f *followed) {
 	if f.scheduled() {
 		heap.Remove(&s.timers, f.index-1)
 	}
 }
 
-// next gives the subscription that is to be examined next; nil when none rests.
+// next returns the subscription that must be examined next, or nil when none rests.
 func (s *schedule) next() *followed {
 	if len(s.timers) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func (s *schedule) next() *followed {
 	return s.timers[0]
 }
 
-// timers are what container/heap needs to keep the earliest subscription first.
+// timers implements what container/heap needs to keep the earliest subscription first.
 type timers []*followed
 
 func (t timers) Len() int           { return len(t) }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The schedule gives what a search through all subscriptions would give, whatever was added, moved and removed before.
+// The schedule returns the same subscription as a search through all of them, after any additions, moves and removals.
 func TestTheScheduleGivesTheEarliest(t *testing.T) {
 	t.Parallel()
 	var s schedule
@@ -42,7 +42,7 @@ func TestTheScheduleGivesTheEarliest(t *testing.T) {
 	}
 }
 
-// A poll has those subscriptions examined that may have missed something, and leaves the others to rest.
+// A poll causes an examination of the subscriptions that may have missed something, and leaves the others at rest.
 func TestAPollExaminesOnlyWhatMissedSomething(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		endpoint := newHook(t, nil)
@@ -67,14 +67,14 @@ func TestAPollExaminesOnlyWhatMissedSomething(t *testing.T) {
 					}
 				}
 				return len(until) == 3
-			}, "they do not come to rest")
+			}, "the subscriptions did not come to rest")
 			return until
 		}
 		h.send(t, "a", channelIDs[0], "b", "woken for")
 		endpoint.await(t, 2)
 		before := resting()
 		require.NoError(t, h.subscriptions.poll(t.Context()))
-		require.Equal(t, before, resting(), "none has missed anything")
+		require.Equal(t, before, resting(), "no subscription has missed anything")
 
 		p.mutex.Lock()
 		for _, f := range p.followed {
@@ -90,6 +90,6 @@ func TestAPollExaminesOnlyWhatMissedSomething(t *testing.T) {
 				rested++
 			}
 		}
-		require.Equal(t, 1, rested, "two have missed something")
+		require.Equal(t, 1, rested, "two subscriptions have missed something")
 	}, posting)
 }

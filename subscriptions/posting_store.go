@@ -7,7 +7,7 @@ import (
 	"openintent/database"
 )
 
-// posted is the condition of subscriptions whose deliveries are posted. An index has the same condition.
+// posted is the condition for subscriptions whose deliveries are posted. An index uses the same condition.
 const posted = "(webhook_url IS NOT NULL OR use_endpoint) AND ended_at IS NULL AND deleted_at IS NULL"
 
 // postedSubscriptions reads the subscriptions whose deliveries are posted, and which of them have something to post now.
@@ -42,7 +42,7 @@ func (s *Service) postedSubscriptions(ctx context.Context) (found []postedSubscr
 // dueQuery finds the subscriptions that have something to post by a time.
 const dueQuery = "SELECT subscription_no FROM subscriptions WHERE post_at <= ? ORDER BY post_at"
 
-// setPostAt returns a statement that stores when there is something to post next. The zero time says that nothing waits.
+// setPostAt returns a statement that stores when there is something to post next. The zero time means that nothing waits.
 func setPostAt(no int64, at time.Time) database.Statement {
 	return database.Statement{
 		SQL:  "UPDATE subscriptions SET post_at = ? WHERE subscription_no = ?",
@@ -50,7 +50,7 @@ func setPostAt(no int64, at time.Time) database.Statement {
 	}
 }
 
-// setLastError returns a statement that stores why the last post failed. An empty problem says that it did not fail.
+// setLastError returns a statement that stores why the last post failed. An empty problem means that it did not fail.
 func setLastError(no int64, problem string) database.Statement {
 	return database.Statement{
 		SQL:  "UPDATE subscriptions SET last_error = ? WHERE subscription_no = ?",
@@ -58,7 +58,7 @@ func setLastError(no int64, problem string) database.Statement {
 	}
 }
 
-// noteProblem stores why nothing can be posted at present.
+// noteProblem stores why nothing can be posted now.
 func (s *Service) noteProblem(ctx context.Context, sub *subscription, problem string) error {
 	if sub.lastError == problem {
 		return nil
@@ -66,13 +66,14 @@ func (s *Service) noteProblem(ctx context.Context, sub *subscription, problem st
 	return s.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(setLastError(sub.no, problem)) })
 }
 
-// queues are a subscription's unfinished deliveries, by number: a queue for each channel and one for each intent's logged
-// events. Within a queue the order is kept.
+// queues contains a subscription's unfinished deliveries, by number. There is a queue for each channel, and one for the logged
+// events of each intent. The poster keeps the order within a queue.
 type queues map[queueKey][]delivery
 
 type queueKey struct{ intentNo, channelNo int64 }
 
-// prepareQueues returns the statement that reads a subscription's queues, and a function that returns them after it has run.
+// prepareQueues returns the statement that reads a subscription's queues, and a function that returns them after the statement
+// has run.
 func prepareQueues(no int64) (database.Statement, func() queues) {
 	rows, statement := prepareDeliveries(live, "", no)
 	return statement, func() queues {
@@ -98,7 +99,7 @@ func (s *Service) readQueues(ctx context.Context, no int64) (found queues, err e
 	return found, err
 }
 
-// next returns when the first delivery of any queue becomes due, or the zero time when there is none.
+// next returns when the first delivery of any queue becomes due, or the zero time when there are no deliveries.
 func (q queues) next() (next time.Time) {
 	for _, queue := range q {
 		if at := queue[0].dueAt; next.IsZero() || at.Before(next) {

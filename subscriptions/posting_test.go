@@ -48,7 +48,7 @@ func TestMessagesArePostedSignedAndAcknowledged(t *testing.T) {
 		assert.Equal(t, "b", p.Event.Payload.To)
 
 		after := h.settled(t, sub, 1)
-		assert.Empty(t, after.GetSecret(), "a secret is shown once")
+		assert.Empty(t, after.GetSecret(), "a secret is shown only once")
 		assert.Zero(t, after.GetOutstandingCount())
 		assert.Empty(t, after.GetLastError())
 		assert.NotContains(t, string(p.Body), "whsec_")
@@ -79,7 +79,7 @@ func TestLoggedEventsArePostedAsTheyAre(t *testing.T) {
 
 func TestWhatFailsIsPostedAgainInOrderUnderTheSameID(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		// Each delivery fails twice. Within a channel none may arrive before the one ahead of it was taken.
+		// Each delivery fails twice. Within a channel, no delivery may arrive before the previous one was accepted.
 		tries := make(map[string]int)
 		var mutex sync.Mutex
 		endpoint := newHook(t, func(p arrival) int {
@@ -102,7 +102,7 @@ func TestWhatFailsIsPostedAgainInOrderUnderTheSameID(t *testing.T) {
 		eventually(t, func() bool {
 			h.clock.Advance(time.Second)
 			return len(endpoint.taken()) == each*len(channels)
-		}, "not everything is posted")
+		}, "some messages were not posted")
 
 		ahead := make([]int, len(channels))
 		ids := make(map[string]string)
@@ -140,13 +140,13 @@ func TestAPoisonedChannelHoldsUpNoOther(t *testing.T) {
 		h.send(t, "a", bad, "b", "behind")
 		h.send(t, "a", good, "b", "beside")
 		assert.Equal(t, []string{"beside"}, endpoint.await(t, 1))
-		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "the failure is not noted")
-		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts >= 0") == 2 }, "the success is not noted")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "the failure was not stored")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts >= 0") == 2 }, "the success was not stored")
 		_, err := h.tryAcknowledge(sub, 0, 2)
 		requireFault(t, err, fault.Invalid, "NOT_DELIVERED")
 
 		h.clock.Advance(2 * time.Second)
-		assert.Equal(t, []string{"beside", "behind"}, endpoint.await(t, 2), "given up, it no longer stands in the way")
+		assert.Equal(t, []string{"beside", "behind"}, endpoint.await(t, 2), "what was given up no longer blocks the next one")
 		letters := h.deadLetters(t, sub)
 		require.Len(t, letters, 1)
 		assert.Equal(t, "poison", textOf(letters[0].GetDelivery().GetMessage()))
@@ -167,7 +167,7 @@ func TestDeadLettersAreRedrivenUnderTheSameID(t *testing.T) {
 		intentID := h.intent(t)
 		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 		h.send(t, "a", h.open(t, intentID, "news"), "b", "lost")
-		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "410 is not final")
+		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "the answer 410 was not final")
 		assert.Equal(t, "The endpoint answered 410: it is gone. This was attempt 1 of 10.", h.deadLetters(t, sub)[0].GetReason())
 
 		open.Store(true)
@@ -188,12 +188,12 @@ func TestAHangingEndpointHoldsUpNoOther(t *testing.T) {
 		hanging, healthy := newHook(t, func(arrival) int { return hang }), newHook(t, nil)
 		intentID := h.intent(t)
 		channelID := h.open(t, intentID, "news")
-		for range 12 { // more than one endpoint and the examiners work on at once
+		for range 12 { // more than the endpoint and the examiners handle simultaneously
 			h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &hanging.URL})
 		}
 		h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &healthy.URL})
 		h.send(t, "a", channelID, "b", "first")
-		eventually(t, func() bool { return len(hanging.all()) == 4 }, "the hanging endpoint's places are not taken")
+		eventually(t, func() bool { return len(hanging.all()) == 4 }, "the hanging endpoint did not get all its posts")
 		h.send(t, "a", channelID, "b", "second")
 		assert.Equal(t, []string{"first", "second"}, healthy.await(t, 2))
 		assert.Len(t, hanging.all(), 4)
@@ -220,8 +220,8 @@ func TestAnOpenCircuitCostsNoAttempts(t *testing.T) {
 		for i, channelID := range channels {
 			h.send(t, "a", channelID, "b", fmt.Sprint(i))
 		}
-		eventually(t, func() bool { return h.webhooksOf().Held(endpoint.URL) > 0 }, "the circuit does not open")
-		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 0 }, "the dispatch does not end")
+		eventually(t, func() bool { return h.webhooksOf().Held(endpoint.URL) > 0 }, "the circuit did not open")
+		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 0 }, "the dispatch did not end")
 		attempts := h.rows(t, "subscription_deliveries", "attempts > 0")
 		assert.Equal(t, len(endpoint.all()), attempts)
 		assert.Less(t, attempts, count)
@@ -230,7 +230,7 @@ func TestAnOpenCircuitCostsNoAttempts(t *testing.T) {
 		eventually(t, func() bool {
 			h.clock.Advance(time.Second)
 			return len(endpoint.taken()) == count
-		}, "not everything is posted once the endpoint works")
+		}, "some messages were not posted after the endpoint recovered")
 		h.settled(t, sub, count)
 	}, posting, restless)
 }
@@ -245,7 +245,7 @@ func TestDeliveriesGoToTheAgentsEndpoint(t *testing.T) {
 		sub := h.subscribe(t, "b", &createInput{UseEndpoint: ptr(true)})
 		channelID := h.open(t, intentID, "news")
 		h.send(t, "a", channelID, "b", "to its endpoint")
-		eventually(t, func() bool { return h.get(t, sub).GetLastError() == noEndpoint }, "nobody says what is missing")
+		eventually(t, func() bool { return h.get(t, sub).GetLastError() == noEndpoint }, "the missing endpoint is not reported")
 		assert.Zero(t, h.rows(t, "subscription_deliveries", "attempts > 0"))
 
 		_, err := h.agents.UpsertAgent(as("b"), &openintentv1.RegisterAgentRequest{AgentId: ptr("b"), Endpoint: &endpoint.URL})
@@ -266,7 +266,7 @@ func TestAnEndpointOfAForbiddenKindIsNotPostedTo(t *testing.T) {
 		require.NoError(t, err)
 		sub := h.subscribe(t, "b", &createInput{UseEndpoint: ptr(true), MaxAttempts: ptr(int32(1))})
 		h.send(t, "a", h.open(t, h.intent(t), "news"), "b", "nowhere")
-		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "it is not given up")
+		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "the delivery was not given up")
 		assert.Contains(t, h.deadLetters(t, sub)[0].GetReason(), "The URL cannot be posted to: the address is private")
 	}, posting)
 }
@@ -287,13 +287,13 @@ func TestWhatTheSubscriberMayNoLongerSeeIsPassedOver(t *testing.T) {
 			IntentId: &intentID, WebhookUrl: &endpoint.URL, EventTypes: []string{reading.MessageEventType},
 		})
 		h.send(t, "a", channelID, "b", "before")
-		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "no attempt is made")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "no attempt was made")
 		h.admit(t, intentID, "a")
 		stuck.Store(false)
 		eventually(t, func() bool {
 			h.clock.Advance(time.Second)
 			return h.get(t, sub).GetLastError() == noAccess && h.rows(t, "subscription_deliveries", "1 = 1") == 0
-		}, "it is kept")
+		}, "the delivery was kept")
 		h.admit(t, intentID, "a", "b")
 		h.send(t, "a", channelID, "b", "after")
 		assert.Equal(t, []string{"after"}, endpoint.await(t, 1))
@@ -307,10 +307,10 @@ func TestADeletedSubscriptionIsNotPostedAnyMore(t *testing.T) {
 		channelID := h.open(t, intentID, "news")
 		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 		h.send(t, "a", channelID, "b", "once")
-		eventually(t, func() bool { return len(endpoint.all()) > 0 }, "nothing is posted")
+		eventually(t, func() bool { return len(endpoint.all()) > 0 }, "nothing was posted")
 		_, err := h.subscriptions.DeleteSubscription(as("b"), &openintentv1.DeleteSubscriptionRequest{SubscriptionId: sub.GetId()})
 		require.NoError(t, err)
-		eventually(t, func() bool { return h.subscriptions.poster.following() == 0 }, "it is still cared for")
+		eventually(t, func() bool { return h.subscriptions.poster.following() == 0 }, "the poster still follows the subscription")
 	}, posting)
 }
 
@@ -324,9 +324,9 @@ func TestAnExpiredSubscriptionIsNotPostedAnyMore(t *testing.T) {
 		})
 		h.send(t, "a", channelID, "b", "once")
 		eventually(t, func() bool { return h.rows(t, "subscriptions", "post_at > ?", database.Micros(h.clock.Now())) == 1 },
-			"no further attempt is planned")
+			"no further attempt was scheduled")
 		h.clock.Advance(time.Minute)
-		eventually(t, func() bool { return h.subscriptions.poster.following() == 0 }, "it is still cared for")
+		eventually(t, func() bool { return h.subscriptions.poster.following() == 0 }, "the poster still follows the subscription")
 		h.sweep(t)
 		assert.Equal(t, 1, h.rows(t, "subscriptions", "post_at IS NULL"))
 		assert.Len(t, endpoint.all(), 1)

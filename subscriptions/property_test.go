@@ -13,17 +13,18 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// model is what a subscription has to deliver, whatever happens in whatever order.
+// model describes what a subscription has to deliver, whatever happens in any order.
 type model struct {
 	h        *house
 	channels []string
 	sub      *openintentv1.Subscription
-	// owed are the messages visible to the subscriber, by channel, in order; came how many of a channel's have come.
+	// owed contains the messages that are visible to the subscriber, by channel, in order. came counts how many messages of
+	// each channel have come.
 	owed map[string][]string
 	came map[string]int
-	// lost is true once an answer may have been lost: then what was in it comes later.
+	// lost is true once an answer may have been lost; then its deliveries come later.
 	lost bool
-	// numbers gives what each number stood for; done are those acknowledged, delivered those that came.
+	// numbers contains the text of each number. done contains the acknowledged numbers, and delivered those that came.
 	numbers   map[int64]string
 	channelOf map[int64]string
 	done      map[int64]bool
@@ -31,8 +32,8 @@ type model struct {
 	sent      int
 }
 
-// receive checks what came against the rules: numbers stand for the same for ever, first deliveries come in the order of
-// their intent's log without a gap, and what was acknowledged never comes again.
+// receive checks the deliveries against the rules. A number always stands for the same message. First deliveries come in the
+// order of their intent's log without a gap. Acknowledged deliveries never come again.
 func (m *model) receive(t *rapid.T, found []*wireDelivery) {
 	for _, d := range found {
 		text, channel := textOf(d.GetMessage()), d.GetMessage().GetChannelId()
@@ -52,8 +53,8 @@ func (m *model) receive(t *rapid.T, found []*wireDelivery) {
 	}
 }
 
-// Random sends, fetches with faults, acknowledgements, redrives and passing time: every message visible to the subscriber is
-// delivered at least once, in order, and nothing else is.
+// The test runs random sends, fetches with faults, acknowledgements and redrives, and lets time pass. Every message that is
+// visible to the subscriber is delivered at least once and in order, and nothing else is delivered.
 func TestEverythingVisibleIsDelivered(t *testing.T) {
 	databasetest.SearchBriefly(t)
 	eachEngine(t, func(t *testing.T, h *house) {
@@ -134,7 +135,7 @@ func (m *model) run(t *rapid.T) {
 	})
 }
 
-// settle drains the subscription: what is owed has come then, or lies among the dead letters, from where it comes.
+// settle drains the subscription. Every owed message has then come, or is a dead letter and comes after a redrive.
 func (m *model) settle(t *rapid.T) {
 	for range 1000 {
 		m.h.clock.Advance(time.Minute)

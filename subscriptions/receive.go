@@ -9,8 +9,9 @@ import (
 	"openintent/messaging"
 )
 
-// fullWindowRecheck is how soon a receiver whose client owes acknowledgements looks whether they have come; each time it waits
-// twice as long. Acknowledgements wake it, but a wake-up from another replica may be lost, and that would stop the stream.
+// fullWindowRecheck is how soon a receiver whose client owes acknowledgements checks whether they have come; each further pause
+// is twice as long. Acknowledgements wake the receiver, but a wake-up from another replica may be lost, and that would stop the
+// stream.
 const fullWindowRecheck = 250 * time.Millisecond
 
 // receiver receives a subscription's deliveries for a stream or a fetch. It gathers what is new, finds what is due, and waits.
@@ -19,7 +20,7 @@ type receiver struct {
 	sub      *subscription
 	gatherer *gatherer
 	watch    *messaging.Watch
-	// fullWait is how long it waits without a wake-up while its client owes acknowledgements.
+	// fullWait is how long the receiver waits without a wake-up while its client owes acknowledgements.
 	fullWait time.Duration
 }
 
@@ -31,8 +32,8 @@ func (s *Service) newReceiver(sub *subscription) *receiver {
 
 func (r *receiver) close() { r.watch.Close() }
 
-// refresh reads the subscription's progress and lets the watch listen to what concerns it. What was stored before the watch
-// listened woke nobody, so it reads again when there was something new to listen to.
+// refresh reads the subscription's progress and makes the watch listen to everything that concerns it. Changes that were stored
+// before the watch listened woke nobody. So refresh reads again if the watch had something new to listen to.
 func (r *receiver) refresh(ctx context.Context) (*progress, error) {
 	for {
 		seen, err := r.gatherer.readProgress(ctx, r.sub.subscriber)
@@ -46,14 +47,14 @@ func (r *receiver) refresh(ctx context.Context) (*progress, error) {
 	}
 }
 
-// listenFor lets a watch listen to what concerns a subscription, and tells whether there was anything new.
+// listenFor makes a watch listen to everything that concerns a subscription. changed is true when some of it was new.
 func listenFor(watch *messaging.Watch, seen *progress) (changed bool) {
 	changed = watch.Intents(seen.intents...)
 	return watch.Role(heldRole(seen.presence)) || changed
 }
 
-// receive offers up to limit due deliveries to a consumer or, if that is empty, to a fetch. wait is how long to wait for the next
-// delivery without a wake-up. When the last delivery of a closed channel is finished, receive is refused.
+// receive offers up to limit due deliveries to a consumer, or to a fetch if consumer is empty. wait is how long to wait for the
+// next delivery without a wake-up. When the last delivery of a closed channel is finished, receive returns errChannelClosed.
 func (r *receiver) receive(
 	ctx context.Context, seen *progress, consumer string, limit, maxOutstanding int,
 ) (parcels []parcel, wait time.Duration, err error) {
@@ -102,7 +103,7 @@ func (r *receiver) pause(o offering, full bool) time.Duration {
 	return wait
 }
 
-// wait waits for a wake-up, but not longer than a time.
+// wait waits for a wake-up, but no longer than a given time.
 func (r *receiver) wait(ctx context.Context, wait time.Duration) (woken bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -116,7 +117,7 @@ func (r *receiver) wait(ctx context.Context, wait time.Duration) (woken bool, er
 	}
 }
 
-// sendError says that sending on a stream failed, so the stream is over.
+// sendError means that sending on a stream failed, so the stream is over.
 type sendError struct{ error }
 
 func (e sendError) Unwrap() error { return e.error }
@@ -129,7 +130,7 @@ func asSendError(err error) error {
 	return sendError{err}
 }
 
-// isTransient tells whether a stream survives an error, because only the database was unavailable.
+// isTransient reports whether a stream survives an error, because it only means that the database was unavailable.
 func isTransient(err error) bool {
 	var broken sendError
 	return err != nil && !errors.As(err, &broken) && database.IsUnavailable(err)

@@ -8,8 +8,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// Where nothing but a role lets an intent reach the agent, what was sent to the role follows when the agent takes it; of an
-// intent that was gathered meanwhile nothing follows, and the inbox shows what is open.
+// If an intent reaches the agent only by a role, messages to the role are delivered when the agent takes the role. If the
+// intent was gathered meanwhile, none of them are delivered, and the inbox shows the open ones.
 func TestWhatARoleBringsToASubscription(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		byRole, otherwise := h.open(t, h.intent(t), "a"), h.open(t, h.intent(t), "b")
@@ -38,7 +38,8 @@ func TestWhatARoleBringsToASubscription(t *testing.T) {
 	})
 }
 
-// A client's event of the type of messages is taken for the copy of one.
+// If a client appends an event of the type that copies of messages have, the server takes the event for such a copy and does
+// not deliver it.
 func TestAClientsEventOfTheTypeOfMessagesIsNotDelivered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intent := h.intent(t)
@@ -54,7 +55,7 @@ func TestAClientsEventOfTheTypeOfMessagesIsNotDelivered(t *testing.T) {
 	})
 }
 
-// textsOf gives the texts of the delivered messages.
+// textsOf returns the texts of the delivered messages.
 func textsOf(deliveries []*wireDelivery) []string {
 	texts := make([]string, len(deliveries))
 	for i, d := range deliveries {

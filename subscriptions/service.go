@@ -21,7 +21,7 @@ import (
 	"openintent/webhooks"
 )
 
-// Config is what a Service needs. Zero times take their defaults.
+// Config configures a Service. Zero times mean the defaults.
 type Config struct {
 	DB        *database.DB
 	Intents   *intents.Service
@@ -30,19 +30,19 @@ type Config struct {
 	Messaging *messaging.Service
 	// Webhooks checks URLs and posts to them.
 	Webhooks *webhooks.Sender
-	// Encode writes a message of the contract in its JSON form, for posting.
+	// Encode encodes a message of the contract in its JSON form, for posting.
 	Encode func(proto.Message) ([]byte, error)
-	// Logger is told about failures; nil discards.
+	// Logger receives failures; nil discards them.
 	Logger *slog.Logger
-	// LookAgain is the longest time that anybody waits for a wake-up before looking without one; 5 seconds when zero.
+	// LookAgain is the longest time that anyone waits for a wake-up before looking without one; zero means 5 seconds.
 	LookAgain time.Duration
-	// RenewEvery is how often consumers renew their leases; 3 seconds when zero.
+	// RenewEvery is how often consumers renew their leases; zero means every 3 seconds.
 	RenewEvery time.Duration
 }
 
 const defaultLookAgain = 5 * time.Second
 
-// Service is the subscriptions' room; make it with New, then Start it.
+// Service is the room of subscriptions; make it with New, then call Start.
 type Service struct {
 	openintentv1.UnimplementedSubscriptionServiceServer
 
@@ -61,8 +61,8 @@ type Service struct {
 	polling   *loop.Loop
 }
 
-// New makes the room. It registers what happens to the subscriptions of departed agents and of purged intents, and that streams of
-// what reaches an agent are served here.
+// New makes the room. It registers what happens to subscriptions when an agent departs or an intent is purged. It also
+// registers this room to serve the streams of everything that reaches an agent.
 func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -74,8 +74,8 @@ func New(cfg Config) *Service {
 	}
 	s.poster = newPoster(s, cfg.Encode)
 	s.monitor = newMonitor(s)
-	s.polling = loop.New("poll for what no wake-up told of", s.lookAgain, cfg.Logger, s.poll)
-	s.renewing = loop.New("consumers of subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
+	s.polling = loop.New("poll for changes that no wake-up announced", s.lookAgain, cfg.Logger, s.poll)
+	s.renewing = loop.New("renew the leases on subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
 	cfg.Messaging.OnPurged(dropPurged)
@@ -87,33 +87,35 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterSubscriptionServiceServer(r, s)
 }
 
-// Start begins the room's own work. Where one process serves the database alone, it ends the leases of the process before.
+// Start begins the room's background work. Where only one process serves the database, Start ends the leases of the previous
+// process.
 func (s *Service) Start() {
 	if s.db.Engine() == database.SQLite {
 		if err := s.forgetConsumers(context.Background()); err != nil {
-			s.logger.Warn("consumers from before the start keep their deliveries a little longer", "error", err)
+			s.logger.Warn("could not end the leases of the previous process; they last until they run out", "error", err)
 		}
 	}
 	s.renewing.Start()
 	s.poster.start()
 	s.polling.Start()
-	s.polling.Wake() // the subscriptions to post are known from the database alone
+	s.polling.Wake() // only the database knows which subscriptions to post
 }
 
-// Stop ends the room's own work. Posts that are under way are cancelled and made again later. Streams and waits end with the contexts
-// of their calls, which the server cancels before.
+// Stop ends the room's background work. It cancels posts that are under way; they are made again later. Streams and waits end
+// with the contexts of their calls, which the server cancels first.
 func (s *Service) Stop() {
 	s.polling.Stop()
 	s.poster.stop()
 	s.renewing.Stop()
 }
 
-// poll finds what no wake-up told of, for the poster and for everything that the monitor observes.
+// poll finds the changes that no wake-up announced, for the poster and for everything that the monitor observes.
 func (s *Service) poll(ctx context.Context) error {
 	return errors.Join(s.poster.discover(ctx), s.monitor.poll(ctx))
 }
 
-// find returns a subscription of the caller. A subscription of another agent, and an agent's own log, is errNotFound.
+// find returns a subscription of the caller. For another agent's subscription, and for an agent's own log, it returns
+// errNotFound.
 func (s *Service) find(ctx context.Context, id string) (found *subscription, err error) {
 	c, err := caller.Known(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ const subscriptionColumns = `s.subscription_no, s.id, s.subscriber_id, s.name, s
 	s.acknowledge_seconds, s.max_attempts, s.created_at, s.expires_at, s.ended_at, s.last_number,
 	s.offered_through, s.consumer, s.consumer_until, s.last_error`
 
-// scanSubscription reads subscriptionColumns, and what follows them into further.
+// scanSubscription reads subscriptionColumns, and reads the columns that follow them into further.
 func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 	var (
 		s                                               subscription
@@ -40,7 +40,7 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 	return &s, json.Unmarshal(eventTypes, &s.filter.EventTypes)
 }
 
-// orZero reads a column that may be NULL.
+// orZero returns the value of a column that may be NULL, or the zero value.
 func orZero[T any](value *T) T {
 	if value == nil {
 		var zero T
@@ -56,8 +56,8 @@ func timeOf(micros *int64) time.Time {
 	return database.Time(*micros)
 }
 
-// prepareSubscription returns the statement that reads one subscription, and a function that returns the subscription after it has
-// run. A deleted subscription is errNotFound.
+// prepareSubscription returns the statement that reads one subscription, and a function that returns the subscription after the
+// statement has run. For a deleted subscription the function returns errNotFound.
 func prepareSubscription(condition, suffix string, args ...any) (database.Statement, func() (*subscription, error)) {
 	var found *subscription
 	return database.Statement{
@@ -98,8 +98,8 @@ func one(tx *database.Tx, condition string, args ...any) (*subscription, error) 
 	return found()
 }
 
-// lock locks a subscription until the transaction ends, and then reads the clock and runs further statements. Numbering, offering,
-// acknowledging and giving up happen under this lock. Heads of intents are locked before it.
+// lock locks a subscription until the transaction ends, and then reads the clock and runs the further statements. Every
+// transaction that numbers, offers, acknowledges or gives up deliveries takes this lock. It locks heads of intents before it.
 func lock(tx *database.Tx, no int64, further ...database.Statement) (s *subscription, now time.Time, err error) {
 	statement, found := prepareSubscription("s.subscription_no = ?", tx.ForUpdate(), no)
 	if err := tx.Pipeline(append([]database.Statement{statement, tx.Clock(&now)}, further...)...); err != nil {
@@ -109,8 +109,8 @@ func lock(tx *database.Tx, no int64, further ...database.Statement) (s *subscrip
 	return s, now, err
 }
 
-// insert stores a new subscription and fills in its number, which is never given again, even after the database has lost commits.
-// inserted is false when the name is taken.
+// insert stores a new subscription and fills in its number. That number is never used again, even after the database has lost
+// commits. inserted is false when the name is taken.
 func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 	eventTypes, err := json.Marshal(append([]string{}, s.filter.EventTypes...))
 	if err != nil {
@@ -140,7 +140,7 @@ func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 	return s.no != 0, err
 }
 
-// setConsumer returns a statement that stores who has the lease, and until when.
+// setConsumer returns a statement that stores which consumer has the lease, and until when.
 func setConsumer(no int64, consumer string, until time.Time) database.Statement {
 	return database.Statement{
 		SQL:  "UPDATE subscriptions SET consumer = ?, consumer_until = ? WHERE subscription_no = ?",
@@ -148,7 +148,7 @@ func setConsumer(no int64, consumer string, until time.Time) database.Statement 
 	}
 }
 
-// summary is how far a subscription has come.
+// summary is a subscription with its progress.
 type summary struct {
 	*subscription
 	acknowledgedThrough, outstanding, dead int64
@@ -162,7 +162,7 @@ const (
 		" + COALESCE(octet_length(s.webhook_url), 0) + COALESCE(octet_length(s.last_error), 0)"
 )
 
-// summaries reads subscriptions with how far they have come.
+// summaries reads subscriptions with their progress.
 func summaries(tx *database.Tx, condition string, limit int, args ...any) (found []summary, err error) {
 	err = tx.Pipeline(database.Statement{
 		SQL: "SELECT " + subscriptionColumns + `,

@@ -53,7 +53,7 @@ func (s *Service) StreamDeliveries(
 	return st.run(ctx)
 }
 
-// receivable returns a subscription of the caller whose deliveries the caller may receive.
+// receivable returns a subscription of the caller if the caller may receive its deliveries.
 func (s *Service) receivable(ctx context.Context, id string) (*subscription, error) {
 	sub, err := s.find(ctx, id)
 	switch {
@@ -71,15 +71,15 @@ func (s *Service) acknowledgedThrough(ctx context.Context, sub *subscription) (t
 	return wire.GetAcknowledgedThrough(), err
 }
 
-// deliveryStream is one StreamDeliveries under way.
+// deliveryStream is one running StreamDeliveries call.
 type deliveryStream struct {
 	*receiver
 	consumer       *consumer
 	send           func(*openintentv1.SubscriptionDelivery) error
 	maxOutstanding int
-	// announces is true when the client asked to be told whenever the stream becomes active, or stands by.
+	// announces is true when the client asked to be told each time the stream becomes active or begins to stand by.
 	announces, active bool
-	// standsBy is what the client was last told.
+	// standsBy is the state that was last announced to the client.
 	standsBy bool
 }
 
@@ -88,7 +88,7 @@ type deliveryStream struct {
 func (st *deliveryStream) run(ctx context.Context) error {
 	defer func() {
 		if err := st.consumer.release(ctx); err != nil {
-			st.service.logger.Warn("a stream could not say that it ended; another takes over a little later", "error", err)
+			st.service.logger.Warn("a stream could not release its lease; another one takes over when the lease runs out", "error", err)
 		}
 	}()
 	for {
@@ -99,7 +99,7 @@ func (st *deliveryStream) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case isTransient(err):
-			st.service.logger.Debug("a stream's subscription could not be read; it is looked at again", "error", err)
+			st.service.logger.Debug("could not read a stream's subscription; will try again", "error", err)
 			wait = st.service.lookAgain
 		case err != nil:
 			return err
@@ -113,7 +113,8 @@ func (st *deliveryStream) run(ctx context.Context) error {
 	}
 }
 
-// deliverDue becomes active if it can, and sends what is due. wait is how long to wait for a wake-up before it is called again.
+// deliverDue makes the stream active if possible, and sends what is due. wait is how long to wait for a wake-up before the next
+// call.
 func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, err error) {
 	seen, err := st.refresh(ctx)
 	if err != nil {
@@ -144,8 +145,8 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 	return wait, nil
 }
 
-// announce tells a client that asked for it that the stream stands by, or that it is active from now on. It says only once
-// in a row that the stream stands by.
+// announce tells a client that asked for it that the stream stands by, or that it is active from now on. It does not repeat
+// that the stream stands by.
 func (st *deliveryStream) announce(standsBy bool) error {
 	if !st.announces || standsBy && st.standsBy {
 		return nil
@@ -156,8 +157,8 @@ func (st *deliveryStream) announce(standsBy bool) error {
 	})
 }
 
-// hand sends parcels for as long as their contents are fresh. It reads the remaining ones again and returns them. It skips what
-// has expired or is no longer visible to the subscriber.
+// hand sends parcels as long as their contents are fresh. It reads the contents of the remaining parcels again and returns
+// those parcels. It skips contents that have expired or are no longer visible to the subscriber.
 func (st *deliveryStream) hand(ctx context.Context, parcels []parcel) (left []parcel, err error) {
 	readAt := parcels[0].entry.Now
 	var gone []delivery
@@ -187,7 +188,8 @@ func (st *deliveryStream) hand(ctx context.Context, parcels []parcel) (left []pa
 	return left, st.service.passOver(ctx, st.sub.no, st.consumer.name, gone)
 }
 
-// standBy returns how long to wait for the end of the active stream, whose process may die without saying so.
+// standBy returns how long to wait before checking again whether the active stream has ended, because its process may die
+// without releasing the lease.
 func (st *deliveryStream) standBy(seen *progress, until time.Time) time.Duration {
 	return min(st.service.lookAgain, max(until.Sub(seen.now), time.Millisecond))
 }

@@ -37,7 +37,7 @@ func TestStreamDeliversAndTakesAcknowledgements(t *testing.T) {
 		require.Equal(t, []string{"2"}, s.accepted.Get(messaging.PositionHeader))
 		h.send(t, "ann", channel, "bob", "four")
 		third := s.next(t)
-		require.Equal(t, "3:three", describe(third), "what was not acknowledged comes before what is new")
+		require.Equal(t, "3:three", describe(third), "unacknowledged deliveries come before new ones")
 		require.Equal(t, int32(2), third.GetAttempt())
 		require.Equal(t, "4:four", describe(s.next(t)))
 
@@ -79,7 +79,7 @@ func TestStreamRedeliversByTheClock(t *testing.T) {
 		require.Equal(t, "1:one", describe(again))
 		require.Equal(t, int32(2), again.GetAttempt())
 		h.clock.Advance(20 * time.Second)
-		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "it is given up")
+		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "the delivery is given up")
 		_, err := h.redrive(sub)
 		require.NoError(t, err)
 		require.Equal(t, int32(1), s.next(t).GetAttempt())
@@ -101,18 +101,18 @@ func TestFurtherStreamsStandBy(t *testing.T) {
 		first.cancel()
 		require.ErrorIs(t, first.end(t), context.Canceled)
 		h.send(t, "ann", channel, "bob", "three")
-		require.Equal(t, "1:one", describe(second.next(t)), "by a wake-up alone")
+		require.Equal(t, "1:one", describe(second.next(t)), "a wake-up alone makes the second stream active")
 		require.Equal(t, "2:two", describe(second.next(t)))
 		require.Equal(t, "3:three", describe(second.next(t)))
 		second.cancel()
 		require.ErrorIs(t, second.end(t), context.Canceled)
 		h.send(t, "ann", channel, "bob", "four")
-		require.Equal(t, []string{"4:four"}, described(h.fetch(t, sub)), "nobody streams any more")
+		require.Equal(t, []string{"4:four"}, described(h.fetch(t, sub)), "no stream is left")
 	})
 }
 
-// A client that asks for it is told whether its stream is active or stands by. Until it is active, it leaves alone what the
-// client of the active stream may be doing.
+// A client that asks for it is told whether its stream is active or stands by. Until the stream is active, the client must not
+// interfere with the client of the active stream.
 func TestAStreamTellsWhetherItIsActive(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
@@ -131,7 +131,7 @@ func TestAStreamTellsWhetherItIsActive(t *testing.T) {
 		require.Equal(t, "1:one", describe(first.next(t)))
 		select {
 		case d := <-second.deliveries:
-			require.Fail(t, "it stands by, and has said so", "%v", d)
+			require.Fail(t, "the stream stands by, and has already announced that", "%v", d)
 		default:
 		}
 		first.cancel()
@@ -141,7 +141,7 @@ func TestAStreamTellsWhetherItIsActive(t *testing.T) {
 	})
 }
 
-// Once another process can have the file, the one before is gone, whether it said so or not.
+// When another process can open the file, the previous process is gone, whether or not it released its lease.
 func TestOnSQLiteTheNextProcessNeedNotWaitForADeadConsumer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, database.SQLite)
@@ -164,7 +164,7 @@ func TestOnSQLiteTheNextProcessNeedNotWaitForADeadConsumer(t *testing.T) {
 	require.Equal(t, []string{"1:one"}, described(h.fetch(t, sub)))
 }
 
-// A replica that dies says nothing: the database's time tells.
+// A replica that dies releases nothing; the database's time decides when its lease ends.
 func TestAnotherReplicaTakesOverFromADeadOne(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, database.PostgreSQL, restless)
@@ -176,7 +176,7 @@ func TestAnotherReplicaTakesOverFromADeadOne(t *testing.T) {
 	require.Equal(t, "1:one", describe(first.next(t)))
 	second := other.stream(t, sub, nil)
 
-	// The first hangs: its client takes nothing, and nothing renews its claim.
+	// The first stream hangs: its client accepts nothing, and nobody renews its lease.
 	h.send(t, "ann", channel, "bob", "two")
 	eventually(t, func() bool { return h.subscriptions.consumers.busy() == 1 }, "")
 	h.send(t, "ann", channel, "bob", "three")
@@ -184,10 +184,10 @@ func TestAnotherReplicaTakesOverFromADeadOne(t *testing.T) {
 	require.Equal(t, "1:one", describe(second.next(t)))
 	require.Equal(t, "2:two", describe(second.next(t)))
 	require.Equal(t, "3:three", describe(second.next(t)))
-	require.Equal(t, "2:two", describe(first.next(t)), "what it had in hand it may still deliver")
+	require.Equal(t, "2:two", describe(first.next(t)), "it may still deliver what it was already sending")
 	other.acknowledge(t, sub, 1, 2, 3)
 	h.send(t, "ann", channel, "bob", "four")
-	require.Equal(t, "4:four", describe(second.next(t)), "and then it stands by")
+	require.Equal(t, "4:four", describe(second.next(t)), "then the first stream stands by")
 	require.Equal(t, int64(4), h.get(t, sub).GetLastNumber())
 }
 
@@ -199,7 +199,7 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 		h.send(t, "ann", channel, "bob", "one")
 		require.Equal(t, "1:one", describe(first.next(t)))
 		h.acknowledge(t, sub, 1)
-		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 0 }, "the stream does not come back from sending")
+		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 0 }, "the stream did not return from sending")
 		for range 5 {
 			h.clock.Advance(leaseTime - time.Second)
 			require.NoError(t, h.subscriptions.renew(context.Background()))
@@ -207,7 +207,7 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 		_, err := h.tryFetch(as("bob"), sub, 1)
 		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
 
-		h.send(t, "ann", channel, "bob", "two") // nobody takes it: the stream hangs in Send
+		h.send(t, "ann", channel, "bob", "two") // nobody receives it, so the stream hangs in Send
 		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 1 }, "")
 		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 1 }, "")
 		for range stalledRenewals + 1 {
@@ -220,7 +220,7 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 	})
 }
 
-// busy counts the consumers that wait for their clients.
+// busy returns how many consumers wait for their clients.
 func (c *consumers) busy() (count int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -290,17 +290,17 @@ func TestStreamReadsAgainWhatWaitedForASlowClient(t *testing.T) {
 		}
 		h.send(t, "ann", channel, "bob", "direct")
 		s := h.stream(t, sub, nil)
-		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 4 }, "all are in its hand")
+		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 4 }, "the stream has all four")
 		require.Equal(t, "1:one", describe(s.next(t)))
 		h.register(t, "bob", "cook")
 		h.clock.Advance(2 * freshFor)
 		for d := describe(s.next(t)); d != "4:direct"; d = describe(s.next(t)) {
-			require.Equal(t, "2:two", d, "only what was being handed over before")
+			require.Equal(t, "2:two", d, "it delivers only what it was already sending")
 		}
 	})
 }
 
-// When the database is away a stream waits, and goes on.
+// While the database is unavailable, a stream waits, and then it continues.
 func TestStreamsOutliveTheDatabasesAbsence(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, database.PostgreSQL, restless)
@@ -322,7 +322,7 @@ func TestStreamsOutliveTheDatabasesAbsence(t *testing.T) {
 	}
 }
 
-// A client that takes long over what it has costs fewer and fewer looks, until it acknowledges.
+// While a client is slow to acknowledge, the stream looks less and less often, until the client acknowledges.
 func TestAFullWindowIsLookedAtMoreAndMoreSeldom(t *testing.T) {
 	r := &receiver{service: &Service{lookAgain: time.Second}}
 	for range 2 {

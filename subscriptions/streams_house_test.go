@@ -12,13 +12,13 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// stream is a stream under way, seen from both sides: the service sends to it, and the test receives.
+// stream is a running stream with both its sides: the service sends to it, and the test receives from it.
 type stream[T any] struct {
 	grpc.ServerStream
 	ctx        context.Context
 	cancel     context.CancelFunc
 	admitted   chan struct{}
-	accepted   metadata.MD // once admitted is closed
+	accepted   metadata.MD // set before admitted is closed
 	deliveries chan *T
 	ended      chan error
 }
@@ -31,7 +31,7 @@ func (s *stream[T]) SendHeader(header metadata.MD) error {
 	return nil
 }
 
-// Send waits until the test receives, as a slow client makes it wait.
+// Send waits until the test receives, so it blocks like a stream with a slow client.
 func (s *stream[T]) Send(d *T) error {
 	select {
 	case s.deliveries <- d:
@@ -41,7 +41,7 @@ func (s *stream[T]) Send(d *T) error {
 	}
 }
 
-// begin begins a stream and returns when it is admitted or refused.
+// begin starts a stream and returns when it is admitted or refused.
 func begin[T any](ctx context.Context, t *testing.T, serve func(*stream[T]) error) (*stream[T], error) {
 	s := &stream[T]{admitted: make(chan struct{}), deliveries: make(chan *T), ended: make(chan error, 1)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
@@ -75,15 +75,15 @@ func (s *stream[T]) next(t require.TestingT) *T {
 	return nil
 }
 
-// end gives why the stream ended.
+// end returns why the stream ended.
 func (s *stream[T]) end(t require.TestingT) error {
 	select {
 	case err := <-s.ended:
 		return err
 	case d := <-s.deliveries:
-		require.Fail(t, "a delivery came instead of the end", "%v", d)
+		require.Fail(t, "a delivery came instead of the end of the stream", "%v", d)
 	case <-time.After(patience):
-		require.Fail(t, "the stream does not end")
+		require.Fail(t, "the stream did not end")
 	}
 	return nil
 }

@@ -25,14 +25,15 @@ const (
 	defaultMaxAttempts        = 10
 )
 
-// subscription is a durable cursor of one agent: its scope, its settings, and how far it has come. Zero values mean unset.
+// subscription is a durable cursor of one agent: its scope, its settings, and its progress. Zero values mean unset.
 type subscription struct {
 	no         int64
 	id         string
 	subscriber string
 	name       string
 
-	// intentNo is 0 for whatever reaches the subscriber, channelNo 0 for the whole intent.
+	// intentNo is 0 when the subscription follows everything that reaches the subscriber. channelNo is 0 when it follows the
+	// whole intent.
 	intentNo, channelNo int64
 	intentID, channelID string
 	filter              reading.Filter
@@ -56,47 +57,48 @@ type subscription struct {
 	lastError string
 }
 
-// own tells whether this is an agent's own log.
+// own reports whether this is an agent's own log.
 func (s *subscription) own() bool { return s.name == ownName }
 
-// wide tells whether it follows whatever reaches the subscriber, instead of one intent.
+// wide reports whether the subscription follows everything that reaches the subscriber, instead of one intent.
 func (s *subscription) wide() bool { return s.intentNo == 0 }
 
-// posted tells whether deliveries are posted to a webhook.
+// posted reports whether the deliveries are posted to a webhook.
 func (s *subscription) posted() bool { return s.webhookURL != "" || s.useEndpoint }
 
-// active tells whether it still delivers.
+// active reports whether the subscription still delivers.
 func (s *subscription) active(now time.Time) bool {
 	return s.endedAt.IsZero() && (s.expiresAt.IsZero() || now.Before(s.expiresAt))
 }
 
-// leasedByOther tells whether a consumer other than the given one has the lease. A lease that seems to last longer than leases do is
-// from before the clock was set back, and does not count; its consumer, if it lives, renews it soon.
+// leasedByOther reports whether a consumer other than the given one has the lease. A lease that seems to last longer than any
+// lease can dates from before the clock was set back. It does not count; if its consumer still runs, it renews the lease soon.
 func (s *subscription) leasedByOther(than string, now time.Time) bool {
 	return s.consumer != "" && s.consumer != than && now.Before(s.consumerUntil) &&
 		s.consumerUntil.Sub(now) <= leaseTime+clockSkew
 }
 
-// reader is the caller on whose behalf it reads. The operator's own subscriptions see what the operator sees.
+// reader returns the caller on whose behalf the subscription reads. The operator's own subscriptions see what the operator
+// sees.
 func (s *subscription) reader() caller.Caller { return readerOf(s.subscriber) }
 
 func readerOf(agentID string) caller.Caller {
 	return caller.Caller{Agent: agentID, IsOperator: agentID == caller.Operator}
 }
 
-// feed returns what it reads of one intent.
+// feed returns the feed that the subscription reads from one intent.
 func (s *subscription) feed(intentNo int64) messaging.Feed {
 	return messaging.Feed{
 		IntentNo: intentNo, ChannelNo: s.channelNo, Reaching: s.wide(), By: s.reader(), Filter: s.filter,
 	}
 }
 
-// settling is the longest time that a commit may take. What was stored shortly before a subscription was created counts as stored
-// after it, so that nothing is left out.
+// settling is the longest time that a commit may take. An entry that was stored shortly before a subscription was created
+// counts as stored after it, so that nothing is left out.
 const settling = time.Minute
 
-// isNewEnough tells whether an entry was sent after the subscription was created. A wide subscription delivers nothing earlier of an
-// intent that begins to reach the subscriber later.
+// isNewEnough reports whether an entry was sent after the subscription was created. When an intent begins to reach the
+// subscriber later, a wide subscription delivers no earlier entries of that intent.
 func (s *subscription) isNewEnough(e reading.Entry) bool {
 	if !s.wide() {
 		return true
@@ -111,7 +113,7 @@ func entryTime(e reading.Entry) time.Time {
 	return e.Event.CreatedAt
 }
 
-// checkName refuses a text that cannot be a subscription's name.
+// checkName refuses a text that cannot name a subscription.
 func checkName(name string) error {
 	switch {
 	case name == "" || utf8.RuneCountInString(name) > maxNameLength:

@@ -9,16 +9,18 @@ import (
 )
 
 const (
-	// sweepBatch bounds the rows that one transaction touches, and sweepBatches the transactions of one kind in a sweep.
+	// sweepBatch bounds how many rows one transaction touches. sweepBatches bounds how many transactions of one kind a sweep
+	// runs.
 	sweepBatch   = 500
 	sweepBatches = 20
-	// logKept is how long an agent's own log keeps its deliveries. An older cursor goes on with the oldest that is kept.
+	// logKept is how long an agent's own log keeps its deliveries. An older cursor continues with the oldest delivery that is
+	// kept.
 	logKept = 24 * time.Hour
 )
 
-// Sweep gives up what nobody acknowledged. It removes what nobody can receive any more: the deliveries of ended and deleted
-// subscriptions, and the old ones of agents' own logs. Each step is a bounded transaction, and a step that fails does not keep the
-// others from being taken.
+// Sweep gives up deliveries that nobody acknowledged. It removes what nobody can receive any more: the deliveries of ended and
+// deleted subscriptions, and the old deliveries of agents' own logs. Each step is a bounded transaction. When a step fails, the
+// others still run.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := database.Micros(s.db.Now())
 	return errors.Join(
@@ -55,12 +57,12 @@ func (s *Service) forEach(
 	return err
 }
 
-// giveUpAll gives up everything that is overdue in a subscription, also when nobody receives its deliveries.
+// giveUpAll gives up everything that is overdue in a subscription, even if nobody receives its deliveries.
 func (s *Service) giveUpAll(ctx context.Context, no int64) error {
 	for range sweepBatches {
 		count, err := s.giveUp(ctx, no)
 		if errors.Is(err, errNotFound) {
-			return nil // deleted: it is removed instead
+			return nil // it was deleted, and is removed instead
 		}
 		if err != nil || count < offerPage {
 			return err
@@ -79,8 +81,8 @@ func (s *Service) end(ctx context.Context, no int64) error {
 	})
 }
 
-// endSubscriptions ends the subscriptions of a departed agent. It locks them in the order in which everybody locks several. The
-// agent's own log goes on, because the agent has no other if it comes back or goes on without being registered.
+// endSubscriptions ends the subscriptions of a departed agent. It locks them in the order that everyone uses to lock several.
+// The agent's own log continues, because the agent has no other if it comes back or continues without being registered.
 func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
 	return tx.Pipeline(database.Statement{
 		SQL: "SELECT subscription_no FROM subscriptions WHERE subscriber_id = ? AND name <> ? AND ended_at IS NULL" +
@@ -92,7 +94,7 @@ func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
 	})
 }
 
-// clear removes what an ended subscription still had to deliver. Its dead letters can still be read.
+// clear removes the deliveries that an ended subscription still had to make. Its dead letters can still be read.
 func (s *Service) clear(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "dead_at IS NULL", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
@@ -101,7 +103,7 @@ func (s *Service) clear(ctx context.Context, no int64) error {
 	})
 }
 
-// remove removes everything of a deleted subscription.
+// remove removes all rows of a deleted subscription.
 func (s *Service) remove(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "1 = 1", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
@@ -110,8 +112,9 @@ func (s *Service) remove(ctx context.Context, no int64) error {
 	})
 }
 
-// inPieces deletes a subscription's deliveries that meet a condition, a bounded number in each transaction. The last transaction
-// also runs the concluding statements. Nothing is added meanwhile, because whoever would add it sees that the subscription has ended.
+// inPieces deletes a subscription's deliveries that meet a condition, a bounded number in each transaction. The last
+// transaction also runs the concluding statements. Nobody adds a delivery meanwhile, because every writer sees that the
+// subscription has ended.
 func (s *Service) inPieces(ctx context.Context, no int64, condition string, conclude ...database.Statement) error {
 	for done := false; !done; {
 		err := s.db.Write(ctx, func(tx *database.Tx) error {
@@ -137,7 +140,7 @@ func (s *Service) inPieces(ctx context.Context, no int64, condition string, conc
 	return nil
 }
 
-// sweepLogs removes what agents' own logs have kept long enough.
+// sweepLogs removes deliveries that agents' own logs have kept long enough.
 func (s *Service) sweepLogs(ctx context.Context) error {
 	oldest := database.Micros(s.db.Now().Add(-logKept))
 	for range sweepBatches {
@@ -157,8 +160,9 @@ func (s *Service) sweepLogs(ctx context.Context) error {
 	return nil
 }
 
-// dropPurged removes the dead letters of an intent whose messages are purged, and the positions of wide subscriptions in it, which
-// gather nothing of it any more. Deliveries that are still waiting are skipped when they are due.
+// dropPurged removes the dead letters of an intent whose messages are purged. It also removes the positions that wide
+// subscriptions have in that intent, because they no longer gather from it. Deliveries that still wait are skipped when they
+// are due.
 func dropPurged(tx *database.Tx, intentNo int64) error {
 	return tx.Pipeline(database.Statement{
 		SQL:  "DELETE FROM subscription_deliveries WHERE intent_no = ? AND dead_at IS NOT NULL AND channel_no IS NOT NULL",

@@ -40,7 +40,7 @@ func (s summary) toWire(active bool) *openintentv1.Subscription {
 	return wire
 }
 
-// toWire returns a delivery as clients see it. Without an entry, the caller fills in the intent.
+// toWire returns a delivery as clients see it. When there is no entry, the caller fills in the intent.
 func toWire(sub *subscription, d delivery, entry *reading.Entry) (*openintentv1.SubscriptionDelivery, error) {
 	wire := &openintentv1.SubscriptionDelivery{
 		SubscriptionId: sub.id, Number: d.number, Attempt: int32(d.attempts), Position: d.position,

@@ -15,8 +15,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// chaos breaks things on a schedule that its seed decides. Its faults run on the test's goroutine, one after the
-// other.
+// chaos breaks things on a schedule that its seed determines. It runs the faults on the test's goroutine, one after the other.
 type chaos struct {
 	t        *testing.T
 	random   *rand.Rand
@@ -30,7 +29,7 @@ type chaos struct {
 	longest time.Duration
 }
 
-// faults are the possible faults, by name. Each leaves everything running, though perhaps not yet recovered.
+// faults returns the possible faults by name. Each leaves everything running, though perhaps not yet recovered.
 func (c *chaos) faults() map[string]func(ctx context.Context) {
 	return map[string]func(ctx context.Context){
 		"replica killed": func(ctx context.Context) {
@@ -85,7 +84,7 @@ func (c *chaos) faults() map[string]func(ctx context.Context) {
 	}
 }
 
-// disturb does something to a replica that prevents it from answering.
+// disturb runs do, which prevents a replica from answering.
 func (c *chaos) disturb(do func(replica *harness.Server)) {
 	number := c.random.IntN(len(c.world.replicas))
 	c.world.disturb(number, func() { do(c.world.replicas[number]) })
@@ -126,7 +125,7 @@ func (c *chaos) wait(ctx context.Context, below time.Duration) {
 	}
 }
 
-// report lists what was injected.
+// report lists the injected faults.
 func (c *chaos) report() string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(c.injected)) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// checkAsk checks that answers belong to their question, and that every answer whose sender got an acknowledgement
-// reached the asker.
+// checkAsk checks that each answer belongs to its question. It also checks that every answer that the server acknowledged to
+// its sender reached the asker.
 func (c *checker) checkAsk(ask *Ask) {
 	for _, answer := range ask.Answers {
 		if answer.Answers != ask.ID || answer.To != ask.Sender || answer.Channel != ask.Channel || answer.Kind != Response {
@@ -26,7 +26,7 @@ func (c *checker) checkAsk(ask *Ask) {
 			continue
 		}
 		if !slices.ContainsFunc(ask.Answers, func(answer *Message) bool { return answer.ID == send.ID }) {
-			c.find(Unanswered, "the answer %s of %s was accepted, and %s, who asked %s, never got it",
+			c.find(Unanswered, "the answer %s of %s was accepted, but %s, the asker of %s, never got it",
 				send.ID, send.Sender, ask.Sender, id)
 		}
 	}

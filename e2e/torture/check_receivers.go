@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// checkReceiver checks what one receiver got.
+// checkReceiver checks everything that one receiver got.
 func (c *checker) checkReceiver(r *Receiver) {
 	got := make(map[string]bool)
 	for _, connection := range r.Connections {
@@ -32,7 +32,7 @@ func (c *checker) checkReceiver(r *Receiver) {
 	})
 }
 
-// Missing counts, for each receiver by name, what it must have received and has not.
+// Missing counts, for each receiver by name, the messages that it must receive but did not.
 func Missing(h *History) map[string]int {
 	c := newChecker(h)
 	missing := make(map[string]int)
@@ -52,7 +52,8 @@ func Missing(h *History) map[string]int {
 	return missing
 }
 
-// must tells whether a receiver must have got what was sent: it followed before, and might see it from then to the end.
+// must reports whether a receiver must get a message. It must if it followed before the send began, and was certainly allowed
+// to see the message from then to the end.
 func (c *checker) must(r *Receiver, s *Send) bool {
 	switch {
 	case !s.Acknowledged || s.Span.Begun <= r.From || !r.follows(s.Intent, s.Channel):
@@ -67,16 +68,16 @@ func (c *checker) must(r *Receiver, s *Send) bool {
 	return r.Operator || throughout(c.rights.periods(r.Agent, s, r.Intent == "", true), s.Span.Begun, forever)
 }
 
-// follows tells whether a channel, or an intent's log where the channel is empty, is within the receiver's scope.
+// follows reports whether the receiver's scope includes a channel, or an intent's log if the channel is empty.
 func (r *Receiver) follows(intent, channel string) bool {
 	return (r.Intent == "" || r.Intent == intent) && (r.Channel == "" || r.Channel == channel)
 }
 
-// checkSight looks that the receiver may see a delivery.
+// checkSight checks that the receiver may see a delivery.
 func (c *checker) checkSight(r *Receiver, d *Delivery) {
 	m := d.Message
 	if !r.follows(m.Intent, m.Channel) || m.Kind == LoggedEvent && !r.Events {
-		c.find(Leaked, "%s received %s, which is not of what it follows", r.Name, m.ID)
+		c.find(Leaked, "%s received %s, which is outside its scope", r.Name, m.ID)
 	}
 	send := c.sends[m.Content]
 	if send == nil || r.Operator {
@@ -87,7 +88,8 @@ func (c *checker) checkSight(r *Receiver, d *Delivery) {
 	}
 }
 
-// checkLogged looks that the log's copy comes with the audited messages of an intent's stream, and with nothing else.
+// checkLogged checks that audited messages come with the log's copy on an intent's stream, and that nothing else comes with
+// one.
 func (c *checker) checkLogged(r *Receiver, d *Delivery) {
 	expected := r.Guarantee == Once && r.Events && c.history.Channels[d.Message.Channel].Audited
 	switch {
@@ -100,7 +102,7 @@ func (c *checker) checkLogged(r *Receiver, d *Delivery) {
 	}
 }
 
-// checkCursors checks a receiver that keeps its cursor: everything comes once, and positions and times rise.
+// checkCursors checks a receiver that keeps its cursor. Every message comes once, and positions and times rise.
 func (c *checker) checkCursors(r *Receiver) {
 	seen := make(map[string]bool)
 	latest := make(map[string]*Message) // by channel
@@ -129,7 +131,7 @@ func (c *checker) checkCursors(r *Receiver) {
 	}
 }
 
-// gains counts the rights that an agent may have gained by a time. Each may show it open requests.
+// gains counts the rights that an agent may have gained before a time. Each of them may let it see open requests.
 func (c *checker) gains(agent string, by Tick) (count int) {
 	for _, right := range c.history.Rights {
 		if right.Agent == agent && right.Granted != (Span{}) && right.Granted.Begun < by {
@@ -139,11 +141,12 @@ func (c *checker) gains(agent string, by Tick) (count int) {
 	return count
 }
 
-// checkNumbers checks a receiver of numbered deliveries: a number is one message and a message one number; what comes again
-// is unchanged and its attempts rise; first attempts come in order, but for what a frozen replica held back.
+// checkNumbers checks a receiver of numbered deliveries. Each number stands for one message, and each message has one number. A
+// repeated delivery is unchanged, and its attempts rise. First attempts come in order, except for posts that a frozen replica
+// held back.
 func (c *checker) checkNumbers(r *Receiver) {
 	byNumber, byMessage := make(map[int64]*Delivery), make(map[string]int64)
-	latest := make(map[string]*Delivery) // by channel, of those that came first
+	latest := make(map[string]*Delivery) // by channel, only first deliveries
 	for _, d := range r.inTime() {
 		number, known := byMessage[d.Message.ID]
 		if known && number != d.Cursor {
@@ -157,7 +160,7 @@ func (c *checker) checkNumbers(r *Receiver) {
 			continue
 		}
 		if r.Guarantee == AtLeastOnce && d.Attempt > 1 {
-			continue // an earlier attempt was lost on its way
+			continue // an earlier attempt was lost on the way
 		}
 		before := latest[d.Message.Channel]
 		if before != nil && (before.Message.At > d.Message.At || before.Cursor > d.Cursor) {
@@ -171,16 +174,17 @@ func (c *checker) checkNumbers(r *Receiver) {
 	}
 }
 
-// hold is what a replica that stands still can hold back: one post of each channel that it posts to a receiver.
+// hold identifies what a frozen replica can hold back: one post in each channel that it posts to a receiver.
 type hold struct {
 	freeze   int
 	receiver *Receiver
 	channel  string
 }
 
-// heldBack tells whether a post may come for the first time behind a later one of its channel. A replica had begun it before it was
-// frozen, another one skipped it because the agent could not see it for a while, and posted the later one. Nothing can call a post
-// back that was begun. Each freeze is counted once.
+// heldBack reports whether a post may come for the first time after a later post of its channel. That can happen if a replica
+// began the post before it was frozen. Another replica then skipped the message, because the agent could not see it for a
+// while, and posted the later one. Nothing can call back a post that has begun. Each freeze excuses one post in each channel of
+// a receiver.
 func (c *checker) heldBack(r *Receiver, before, d *Delivery) bool {
 	send := c.sends[d.Message.Content]
 	if send == nil {
@@ -199,7 +203,7 @@ func (c *checker) heldBack(r *Receiver, before, d *Delivery) bool {
 	return false
 }
 
-// inTime gives all deliveries in the order in which they came: several programs may receive for one subscription.
+// inTime returns all deliveries in the order in which they came, because several programs may receive for one subscription.
 func (r *Receiver) inTime() []*Delivery {
 	var deliveries []*Delivery
 	for _, connection := range r.Connections {
@@ -222,7 +226,7 @@ func (c *checker) checkRepeat(r *Receiver, earlier, d *Delivery) {
 	}
 }
 
-// checkState checks a receiver that is shown what waits: it comes oldest first, and no page shows anything twice.
+// checkState checks a receiver that sees waiting messages. The oldest comes first, and no page shows a message twice.
 func (c *checker) checkState(r *Receiver) {
 	seen := make(map[string]bool)
 	latest := make(map[string]*Message)
@@ -243,7 +247,7 @@ func (c *checker) checkState(r *Receiver) {
 				latest[m.Channel] = m
 				continue
 			}
-			// What it could not see before may well come late.
+			// A message that the receiver could not see before may well come late.
 			if send != nil && throughout(c.rights.periods(r.Agent, send, true, true), send.Span.Begun, d.At) {
 				c.find(Reordered, "%s received %s after %s", r.Name, m.ID, before.ID)
 			}
@@ -251,7 +255,8 @@ func (c *checker) checkState(r *Receiver) {
 	}
 }
 
-// checkDone looks that nothing comes again on connections made after the server confirmed that it is done with.
+// checkDone checks that a finished delivery never comes again on a connection that began after the server confirmed it as
+// finished.
 func (c *checker) checkDone(r *Receiver) {
 	numbers, ids := make(map[int64]Tick), make(map[string]Tick)
 	for _, done := range r.Done {
@@ -268,7 +273,7 @@ func (c *checker) checkDone(r *Receiver) {
 				at, done = numbers[d.Cursor]
 			}
 			if done && at < connection.Begun {
-				c.find(Doubled, "%s received %s again, after it was confirmed to be done with", r.Name, d.Message.ID)
+				c.find(Doubled, "%s received %s again, after the server confirmed it as finished", r.Name, d.Message.ID)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ const (
 	everyReplica = -1
 )
 
-// Timing is how long a send took at one replica, in an intent to which no other replica writes. Times are since the
-// beginning.
+// Timing records how long a send took at one replica, in an intent to which no other replica writes. Times are measured from
+// the beginning of the test.
 type Timing struct {
 	Replica     int
 	Began, Took time.Duration
@@ -30,8 +30,8 @@ func (d Disturbance) excuses(t Timing) bool {
 	return (d.Replica == everyReplica || d.Replica == t.Replica) && t.Began <= d.To+recovery && t.Began+t.Took >= d.From
 }
 
-// checkStalls finds sends that took long while their own replica and the database were well. Whatever other replicas
-// do, or fail to do because they are frozen, is no excuse.
+// checkStalls finds sends that took long while their own replica and the database were well. Other replicas are no excuse, even
+// if they are frozen.
 func (c *checker) checkStalls() {
 	for _, timing := range c.history.Timings {
 		excused := false

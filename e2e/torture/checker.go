@@ -10,28 +10,28 @@ import (
 type Kind string
 
 const (
-	// Lost is an acknowledged message that a receiver, who followed from before, never received.
+	// Lost is an acknowledged message that never reached a receiver, although the receiver followed before the message was
+	// sent.
 	Lost Kind = "lost"
 	// Reordered is a message that arrived, or was stored, before one that it must follow.
 	Reordered Kind = "reordered"
 	// Doubled is a message that arrived again where it may not.
 	Doubled Kind = "doubled"
-	// Leaked is a message that reached somebody who may not see it, or that arrived on a connection where it does not
-	// belong.
+	// Leaked is a message that reached an agent that may not see it, or that arrived on a connection where it does not belong.
 	Leaked Kind = "leaked"
 	// Altered is a message that differs between two places.
 	Altered Kind = "altered"
-	// Invented is a message that nobody sent, or whose sender was told that it was refused.
+	// Invented is a message that nobody sent, or that the server told its sender it had refused.
 	Invented Kind = "invented"
 	// Repeated is a send that was stored more than once.
 	Repeated Kind = "stored twice"
 	// Misanswered is a question that got the answer to another question.
 	Misanswered Kind = "misanswered"
-	// Unanswered is a question whose accepted answer did not reach the asker.
+	// Unanswered is a question with an accepted answer that did not reach the asker.
 	Unanswered Kind = "unanswered"
 	// Unlogged is an audited message that is not in the log exactly once.
 	Unlogged Kind = "not logged once"
-	// Broken is a log whose chain is not intact.
+	// Broken is a log with a broken chain.
 	Broken Kind = "broken chain"
 	// Stalled is a send that took long although its replica and the database were well.
 	Stalled Kind = "stalled"
@@ -72,15 +72,15 @@ type checker struct {
 	findings []Finding
 	// asked are the sends that are part of an Ask.
 	asked map[*Send]bool
-	// sends are all sends and asks by their content. answers are, for each request's id, the sends that answer it.
-	// messages are all messages by id, as they were first seen.
+	// sends contains all sends and asks by their content. answers contains, for each request's id, the sends that answer it.
+	// messages contains all messages by id, as they were first seen.
 	sends    map[string]*Send
 	answers  map[string][]*Send
 	messages map[string]*Message
-	// ids are the messages' ids by content; positions are their places in the intent's log by id.
+	// ids contains the messages' ids by content. positions contains their places in the intent's log by id.
 	ids       map[string]string
 	positions map[string]int64
-	// holds are the late posts that freezes have excused.
+	// holds contains the late posts that freezes have excused.
 	holds map[hold]bool
 }
 
@@ -122,7 +122,7 @@ func (c *checker) collectSends() {
 	})
 }
 
-// collectMessages visits every sight of every message.
+// collectMessages visits every message everywhere a client saw it.
 func (c *checker) collectMessages() {
 	for _, receiver := range c.history.Receivers {
 		for _, connection := range receiver.Connections {
@@ -150,7 +150,7 @@ func (c *checker) collectMessages() {
 	}
 }
 
-// see compares a sight of a message with the first one.
+// see compares one appearance of a message with its first appearance.
 func (c *checker) see(m *Message, where string) {
 	first := c.messages[m.ID]
 	switch {
@@ -223,7 +223,7 @@ func (c *checker) checkStorageOrder() {
 		var latest, before *Message // the latest-sent message so far, and the previous one with a known position
 		for i, m := range messages {
 			if i > 0 && messages[i-1].At == m.At {
-				c.find(Reordered, "%s and %s have one time, %d", messages[i-1].ID, m.ID, m.At)
+				c.find(Reordered, "%s and %s have the same time, %d", messages[i-1].ID, m.ID, m.At)
 			}
 			if position, known := c.positions[m.ID]; known {
 				if before != nil && c.positions[before.ID] >= position {

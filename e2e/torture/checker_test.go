@@ -71,7 +71,8 @@ func TestFaultsAreFoundInAnyHistory(t *testing.T) {
 	})
 }
 
-// TestAFreezeExcusesOneLatePost posts three messages of a channel whose membership eve loses for a while: the third first.
+// TestAFreezeExcusesOneLatePost posts three messages of a channel, beginning with the third. For a while, eve is not a member
+// of that channel.
 func TestAFreezeExcusesOneLatePost(t *testing.T) {
 	member := Right{Agent: "eve", Kind: Membership, Of: "explicit", Granted: Span{1, 2}, Withdrawn: Span{21, 22}}
 	again := Right{Agent: "eve", Kind: Membership, Of: "explicit", Granted: Span{31, 32}}
@@ -104,15 +105,15 @@ func TestAFreezeExcusesOneLatePost(t *testing.T) {
 		return h
 	}
 	require.Empty(t, Check(posts(3, 1)))
-	require.Equal(t, []Kind{Reordered}, kinds(Check(posts(3, 1, 2))), "only one was under way")
+	require.Equal(t, []Kind{Reordered}, kinds(Check(posts(3, 1, 2))), "the frozen replica can have begun only one post")
 	for name, change := range map[string]func(h *History){
-		"no replica was frozen":        func(h *History) { h.Freezes = nil },
-		"it was frozen before":         func(h *History) { h.Freezes[0] = Span{4, 5} },
-		"it was frozen later":          func(h *History) { h.Freezes[0].Begun = 41 },
-		"it was still frozen":          func(h *History) { h.Freezes[0].Ended = 61 },
-		"it was sent during the time":  func(h *History) { h.Freezes[0].Begun = 9 },
-		"eve saw it all the while":     func(h *History) { h.Rights = []Right{{Agent: "eve", Kind: Membership, Of: "explicit"}} },
-		"it is not posted but fetched": func(h *History) { h.Receivers[0].Guarantee = AtLeastOnce },
+		"no replica was frozen":          func(h *History) { h.Freezes = nil },
+		"the freeze was earlier":         func(h *History) { h.Freezes[0] = Span{4, 5} },
+		"the freeze was later":           func(h *History) { h.Freezes[0].Begun = 41 },
+		"the freeze had not ended":       func(h *History) { h.Freezes[0].Ended = 61 },
+		"the send was during the freeze": func(h *History) { h.Freezes[0].Begun = 9 },
+		"eve saw it the whole time":      func(h *History) { h.Rights = []Right{{Agent: "eve", Kind: Membership, Of: "explicit"}} },
+		"eve fetches the messages":       func(h *History) { h.Receivers[0].Guarantee = AtLeastOnce },
 	} {
 		h := posts(3, 1)
 		change(h)

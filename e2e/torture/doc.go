@@ -1,34 +1,34 @@
-// Package torture puts several replicas on one PostgreSQL under a load of agents, breaks what can break, and proves
-// from the clients' own records that nothing was lost.
+// Package torture runs several replicas on one PostgreSQL under a load of agents and breaks what can break. It proves from the
+// clients' records that nothing was lost.
 //
 // # Records and findings
 //
-// Everything that a client does or receives is recorded in a History: sends and asks with their outcomes, what every
-// receiver got on each of its connections, and who had which right when. Check is a pure function from a History to
-// Findings. It knows nothing about the server except what clients are promised:
+// Everything that a client does or receives is recorded in a History: sends and asks with their outcomes, everything that each
+// receiver got on each of its connections, and which agent had which right when. Check is a pure function from a History to
+// Findings. It knows nothing about the server except the promises to clients:
 //
-//   - an acknowledged message reaches each receiver that followed from before and may see it all the while;
-//   - a receiver gets the messages of a channel in the order in which they were stored, and that order agrees with the order
-//     in which sends followed each other; only what comes again may come late, and the one post that a replica had begun before
-//     it was frozen, if its agent could not see that message for a while;
-//   - with a cursor each message comes once; with acknowledgements it may come again, under the same number and unchanged;
+//   - an acknowledged message reaches each receiver that followed before the send and may see the message the whole time;
+//   - a receiver gets the messages of a channel in the order in which they were stored, and that order agrees with the order in
+//     which sends followed each other; only two kinds may come late: repetitions, and the one post that a replica had begun
+//     before it was frozen, if its agent could not see that message for a while;
+//   - with a cursor, each message comes once; with acknowledgements, it may come again, unchanged and under the same number;
 //   - nobody receives what it may not see;
-//   - an answer belongs to its question, and one that was accepted reaches the asker;
-//   - a send is stored once at most, and not at all when it was refused;
-//   - an audited message is in the log once, and the log's chain holds;
-//   - a send takes no longer because another replica is frozen, or because one key floods.
+//   - an answer belongs to its question, and an accepted answer reaches the asker;
+//   - a send is stored at most once, and not at all if it was refused;
+//   - an audited message is in the log once, and the log's chain is intact;
+//   - a send does not take longer because another replica is frozen, or because one key floods.
 //
 // # Time
 //
-// A Tick is a moment of the test's process: a call that ended at a lower tick than another began came before it. A
-// right changes at some moment during the call that changes it. A receiver must get a message only if it certainly
-// had the right, and may get it if it possibly had the right; so while the call lasts, both are accepted.
+// A Tick is a moment of the test's process. If a call ended at a lower tick than another call began, it came first. A right
+// changes at some moment during the call that changes it. A receiver must get a message only if it certainly had the right, and
+// may get it if it possibly had the right. So both outcomes are accepted while the call lasts.
 //
 // # Faults
 //
-// The test in this package runs replicas as processes on a private PostgreSQL, and connects senders and receivers
-// through proxies. A schedule, drawn from a seed, injects the faults. It kills and stops replicas, restarts
-// PostgreSQL, ends PostgreSQL's connections, cuts the clients' connections, freezes replicas, and floods them with
-// one key's messages. One replica neither sends nor receives notifications. Receivers come back to any replica with
-// their cursor. The test fails on findings only; it prints the seed.
+// The test in this package runs replicas as processes on a private PostgreSQL, and connects senders and receivers through
+// proxies. A schedule, drawn from a seed, injects the faults. It kills and stops replicas, restarts PostgreSQL, ends
+// PostgreSQL's connections, cuts the clients' connections, freezes replicas, and floods them with messages of one key. One
+// replica neither sends nor receives notifications. Receivers reconnect to any replica with their cursors. The test prints the
+// seed, and fails only if there are findings.
 package torture

@@ -19,7 +19,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// This file has the receivers over server-sent events.
+// This file contains the receivers over server-sent events.
 
 func (w *world) listenChannel(ctx context.Context, agent string, at place) {
 	f := w.newFollowing(agent, "SSE of a channel", at.name+" in "+w.label(at.intent), Once)
@@ -46,7 +46,7 @@ func (f *following) startListening(ctx context.Context, w *world, path string) {
 	})
 }
 
-// listen takes the events of one response.
+// listen receives the events of one response.
 func (f *following) listen(ctx context.Context, path string) error {
 	begun := f.now()
 	events, err := f.openEvents(ctx, path, f.cursor)
@@ -97,13 +97,13 @@ type eventReader struct {
 	lines *bufio.Scanner
 }
 
-// sentEvent is an event as it was sent; an id without data also counts as one.
+// sentEvent is an event as the server sent it; an id without data also counts as one.
 type sentEvent struct {
 	id         int64
 	name, data string
 }
 
-// openEvents begins a response after a cursor.
+// openEvents requests a response that begins after a cursor.
 func (f *following) openEvents(ctx context.Context, path string, cursor *int64) (*eventReader, error) {
 	line, caller := f.httpLine()
 	request, err := caller.Request(ctx, http.MethodGet, path, "")
@@ -129,7 +129,8 @@ func (f *following) openEvents(ctx context.Context, path string, cursor *int64) 
 
 func (r *eventReader) close() { _ = r.body.Close() }
 
-// next returns the next event. It skips comments and retry times; a response that ends counts as cut for its reader.
+// next returns the next event. It skips comments and retry times. When the response ends, it returns the same error as for a
+// cut connection.
 func (r *eventReader) next() (event sentEvent, err error) {
 	complete := false
 	for r.lines.Scan() {
@@ -182,7 +183,7 @@ type jsonMessage struct {
 	Actor         string
 }
 
-// message returns the message that the JSON describes; nil for a logged event that the test did not append.
+// message returns the message that the JSON describes, or nil for a logged event that the test did not append.
 func (m *jsonMessage) message() (*Message, error) {
 	payload := &structpb.Struct{}
 	if err := protojson.Unmarshal(m.Payload, payload); err != nil {

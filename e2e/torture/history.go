@@ -1,6 +1,6 @@
 package torture
 
-// Tick is a moment of the test's process. Of two ticks the lower one came first.
+// Tick is a moment of the test's process. The lower of two ticks came first.
 type Tick int64
 
 // forever is later than every moment.
@@ -9,7 +9,7 @@ const forever = Tick(1) << 62
 // Span is the time of a call, from before it began to after it ended. The zero Span lies before everything.
 type Span struct{ Begun, Ended Tick }
 
-// History is what clients recorded, and which rights they had.
+// History contains everything that clients recorded, and the rights that they had.
 type History struct {
 	// Intents and Channels are keyed by id.
 	Intents  map[string]Intent
@@ -20,19 +20,19 @@ type History struct {
 	Asks      []*Ask
 	Receivers []*Receiver
 	Logs      []Log
-	// Timings are of sends that should be on time whatever happens elsewhere; Disturbances excuse some of them.
+	// Timings contains sends that should be on time whatever happens elsewhere. Disturbances excuse some of them.
 	Timings      []Timing
 	Disturbances []Disturbance
-	// Freezes are the times in which a replica stood still and did not know it.
+	// Freezes contains the times in which a replica stood still without noticing it.
 	Freezes []Span
-	// Problems are failures that no client should have met, in words.
+	// Problems describes failures that no client should have met.
 	Problems []string
 }
 
 // Intent contains channels. To see anything of a restricted intent, an agent needs the right Access.
 type Intent struct{ Restricted bool }
 
-// Channel is where messages are sent. On an explicit channel only members see anything.
+// Channel is a place for messages. Only members see anything on an explicit channel.
 type Channel struct {
 	Intent            string
 	Explicit, Audited bool
@@ -74,7 +74,7 @@ type Send struct {
 	// Answers is the request's id, for a response.
 	Answers string
 	Content string
-	// ID is the message's id, as far as the sender learned it.
+	// ID is the message's id, if the sender learned it.
 	ID string
 	// Acknowledged is true when the sender knows that the message was stored; Refused is true when it knows that the
 	// message was not. When neither is true, the sender does not know.
@@ -83,8 +83,8 @@ type Send struct {
 	Span Span
 }
 
-// Ask is a question with its outcome. Its Send is acknowledged when an answer came: an unanswered question may expire
-// before anybody saw it.
+// Ask is a question with its outcome. Its Send is acknowledged only when an answer came, because an unanswered question may
+// expire before anyone saw it.
 type Ask struct {
 	Send
 	// All is true when the asker wanted all answers within the time.
@@ -95,7 +95,7 @@ type Ask struct {
 	Answers  []*Message
 }
 
-// Guarantee is what a way of receiving promises.
+// Guarantee is the promise of one way to receive.
 type Guarantee int
 
 const (
@@ -106,8 +106,8 @@ const (
 	// InOrder is AtLeastOnce with one more rule: nothing follows before the previous message of the channel was
 	// taken.
 	InOrder
-	// State is for what waits, oldest first: a message until it is marked as read, a request until it is answered. An
-	// agent that gains a right also sees the open requests that were sent before.
+	// State is for waiting messages, oldest first. A message waits until it is marked as read, and a request until it is
+	// answered. An agent that gains a right also sees the open requests that were sent before.
 	State
 )
 
@@ -121,12 +121,12 @@ type Receiver struct {
 	Operator bool
 	// Intent and Channel are what it follows. When both are empty it follows everything that reaches the agent.
 	Intent, Channel string
-	// From is when it began to follow: it must get every message whose sending began later. Events is true when it
-	// gets logged events too.
+	// From is when the receiver began to follow. It must get every message whose sending began later. Events is true when it
+	// also gets logged events.
 	From        Tick
 	Events      bool
 	Connections []*Connection
-	// Done are the deliveries that are finished according to the server.
+	// Done contains the deliveries that are finished according to the server.
 	Done []Done
 }
 
@@ -141,13 +141,13 @@ type Connection struct {
 // Delivery is something that a receiver received.
 type Delivery struct {
 	Message *Message
-	// Cursor is the position, or the delivery's number; 0 where there is none.
+	// Cursor is the position, or the delivery's number; it is 0 if there is none.
 	Cursor int64
-	// Backfill is true for an open request from behind the cursor.
+	// Backfill is true for an open request from before the cursor.
 	Backfill bool
-	// Attempt counts attempts from 1; 0 where the transport does not report it.
+	// Attempt counts attempts from 1; it is 0 if the transport does not report it.
 	Attempt int
-	// EventID is the delivery's id where the transport has a separate one.
+	// EventID is the delivery's id if the transport has a separate one.
 	EventID string
 	// Logged is the log's copy that arrived with an audited message.
 	Logged *Message
@@ -165,7 +165,7 @@ type Done struct {
 // Log is an intent's log at the end.
 type Log struct {
 	Intent string
-	// Broken is what the server's own verification found; empty when the chain is intact.
+	// Broken describes what the server's verification found; it is empty when the chain is intact.
 	Broken string
 	Events []Event
 }
@@ -174,7 +174,7 @@ type Log struct {
 type Event struct {
 	ID       string
 	Sequence int64
-	// Message is the message that this event copies; nil for other events.
+	// Message is the message that this event copies, or nil for other events.
 	Message        *Message
 	Previous, Hash string
 }

@@ -64,7 +64,7 @@ func (w *world) readLogs(ctx context.Context) {
 	}
 }
 
-// entryOf converts an entry of a log from the wire.
+// entryOf converts a log entry from the wire.
 func entryOf(event *openintentv1.Event) Event {
 	entry := Event{
 		ID: event.GetId(), Sequence: event.GetSequence(), Previous: event.GetPreviousEventHash(), Hash: event.GetEventHash(),

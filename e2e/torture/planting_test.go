@@ -31,7 +31,7 @@ func swap(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	)
 }
 
-// lateBehindAFreeze lets two posts to an agent whose rights never change come in the wrong order, while a replica is frozen.
+// lateBehindAFreeze makes two posts to an agent whose rights never change come in the wrong order while a replica is frozen.
 func lateBehindAFreeze(h *History, draw func(string, int) int) bool {
 	return at(
 		func(h *History, s spot) bool {
@@ -46,7 +46,7 @@ func lateBehindAFreeze(h *History, draw func(string, int) int) bool {
 	)(h, draw)
 }
 
-// lateWithoutAFreeze forgets the freezes that excuse late posts.
+// lateWithoutAFreeze removes the freezes that excuse late posts.
 func lateWithoutAFreeze(h *History, _ func(string, int) int) bool {
 	late := slices.ContainsFunc(h.Receivers, func(r *Receiver) bool {
 		highest, seen := make(map[string]int64), make(map[int64]bool)
@@ -115,8 +115,8 @@ func alter(change func(*Message)) func(*History, func(string, int) int) bool {
 	})
 }
 
-// storeLate moves a message's time of storing before that of a message which was acknowledged before its sending
-// began.
+// storeLate gives a message a time of storing before that of another message, which was acknowledged before the first one's
+// sending began.
 func storeLate(h *History, draw func(string, int) int) bool {
 	found := spots(h, func(s spot) bool {
 		if !s.receiver.Operator || s.index == 0 {
@@ -197,7 +197,7 @@ func ofLog(put func(log *Log, index int)) func(*History, func(string, int) int) 
 	}
 }
 
-// stall makes a send take long at a replica that was well, while another replica was not.
+// stall makes a send slow at a replica that was well while another replica was disturbed.
 func stall(h *History, draw func(string, int) int) bool {
 	var on []int
 	for i, timing := range h.Timings {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// plant puts one fault into a right history. It returns false when the history has no place for the fault.
+// plant puts one fault into a correct history. put returns false when the history has no place for the fault.
 type plant struct {
 	name string
 	kind Kind
@@ -21,7 +21,7 @@ type spot struct {
 
 func (s spot) delivery() *Delivery { return &s.connection.Deliveries[s.index] }
 
-// spots returns the deliveries that fulfil a condition.
+// spots returns the deliveries that satisfy a condition.
 func spots(h *History, holds func(spot) bool) (found []spot) {
 	for _, receiver := range h.Receivers {
 		for _, connection := range receiver.Connections {
@@ -35,7 +35,7 @@ func spots(h *History, holds func(spot) bool) (found []spot) {
 	return found
 }
 
-// at puts a fault at one of the deliveries that fulfil a condition.
+// at puts a fault at one of the deliveries that satisfy a condition.
 func at(holds func(*History, spot) bool, put func(*History, spot)) func(*History, func(string, int) int) bool {
 	return func(h *History, draw func(string, int) int) bool {
 		found := spots(h, func(s spot) bool { return holds(h, s) })
@@ -61,7 +61,7 @@ func sendOf(h *History, m *Message) (sent *Send) {
 	return sent
 }
 
-// first reports whether a delivery is the first of its message that the receiver got.
+// first reports whether a delivery is the receiver's first one of its message.
 func first(s spot) bool {
 	for _, connection := range s.receiver.Connections {
 		for index := range connection.Deliveries {
@@ -73,7 +73,8 @@ func first(s spot) bool {
 	return false
 }
 
-// followed reports whether a delivery begins a pair of messages of one channel that both arrive for the first time, with nothing in between.
+// followed reports whether a delivery begins a pair of messages of one channel that both arrive for the first time, with
+// nothing between them.
 func followed(s spot) bool {
 	if s.index+1 == len(s.connection.Deliveries) {
 		return false
@@ -99,17 +100,17 @@ var plants = []plant{
 	{"two messages that changed places in a subscription", Reordered, swap(AtLeastOnce)},
 	{"two messages that changed places in a webhook", Reordered, swap(InOrder)},
 	{"two messages that changed places in an inbox", Reordered, swap(State)},
-	{"numbers that do not go with the order", Reordered, at(
+	{"numbers that disagree with the order", Reordered, at(
 		func(_ *History, s spot) bool { return s.receiver.Guarantee == InOrder && followed(s) },
 		func(_ *History, s spot) {
 			one, other := s.delivery(), &s.connection.Deliveries[s.index+1]
 			one.Message, other.Message = other.Message, one.Message
 		},
 	)},
-	{"a webhook that came late though its agent saw it all the while", Reordered, lateBehindAFreeze},
+	{"a webhook that came late though its agent saw it the whole time", Reordered, lateBehindAFreeze},
 	{"a webhook that came late though no replica was frozen", Reordered, lateWithoutAFreeze},
 	{"a message stored before one that was acknowledged earlier", Reordered, storeLate},
-	{"two messages of one time", Reordered, func(h *History, _ func(string, int) int) bool {
+	{"two messages with the same time", Reordered, func(h *History, _ func(string, int) int) bool {
 		found := spots(h, func(s spot) bool { return s.receiver.Operator })
 		if len(found) < 2 {
 			return false
@@ -132,7 +133,7 @@ var plants = []plant{
 		}
 	})},
 	{"a delivery again after it was acknowledged", Doubled, again(AtLeastOnce)},
-	{"a webhook again after it was taken", Doubled, again(InOrder)},
+	{"a webhook again after it was accepted", Doubled, again(InOrder)},
 	{"a message in an inbox again after it was marked", Doubled, again(State)},
 	{"a message twice on one page", Doubled, at(of(State), func(_ *History, s spot) { insert(s, 1, *s.delivery()) })},
 	{"an attempt twice", Doubled, at(of(AtLeastOnce), func(_ *History, s spot) { insert(s, 1, *s.delivery()) })},
@@ -180,7 +181,7 @@ var plants = []plant{
 		return r.Channel != "" && r.Channel != m.Channel
 	})},
 	{"a message with other content", Altered, alter(func(m *Message) { m.Sender = "nobody" })},
-	{"a message of another time", Altered, alter(func(m *Message) { m.At++ })},
+	{"a message with another time", Altered, alter(func(m *Message) { m.At++ })},
 	{"a message at another position", Altered, at(
 		func(_ *History, s spot) bool { return s.receiver.Operator && s.index > 0 },
 		func(_ *History, s spot) { s.delivery().Cursor++ },

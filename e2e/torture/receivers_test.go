@@ -12,23 +12,23 @@ import (
 	"openintent/e2e/harness"
 )
 
-// following is a client that receives, with the state that it keeps.
+// following is a client that receives, with its state.
 type following struct {
 	*client
 	receiver *Receiver
-	// cursor is where to continue; nil before the first acceptance.
+	// cursor is the position after which to continue; it is nil before the first acceptance.
 	cursor *int64
-	// mayBeDenied is true where the agent's rights come and go.
+	// mayBeDenied is true when the agent's rights come and go.
 	mayBeDenied bool
-	// accepts is true when the receiver follows from its first acceptance on, and begun is that moment.
+	// accepts is true when the receiver begins to follow at its first acceptance. begun ensures that this happens once.
 	accepts bool
 	begun   sync.Once
 	// answers is true for agents that answer the questions they receive.
 	answers bool
 }
 
-// startReceiver keeps a receiver connected until the context ends. connect returns when its connection has ended for
-// any reason.
+// startReceiver keeps a receiver connected until the context ends. connect returns when its connection has ended for any
+// reason.
 func (w *world) startReceiver(ctx context.Context, f *following, connect func(f *following, ctx context.Context) error) {
 	if f.client == nil {
 		f.client = w.client(f.receiver.Agent, f.receiver.Name)
@@ -47,7 +47,7 @@ func (w *world) startReceiver(ctx context.Context, f *following, connect func(f 
 			case err == nil || transient(err) || ctx.Err() != nil:
 			case f.mayBeDenied && harness.Code(err) == codes.PermissionDenied:
 			default:
-				f.problem("%s, going on after %v, ended: %v", f.receiver.Name, f.cursorText(), err)
+				f.problem("%s, continuing after %v, ended: %v", f.receiver.Name, f.cursorText(), err)
 			}
 			if err != nil || time.Since(begun) < time.Millisecond {
 				f.rest(ctx, 10*time.Millisecond, 120*time.Millisecond)
@@ -76,10 +76,10 @@ func (f *following) accept() {
 	})
 }
 
-// lifetime returns how many deliveries a connection takes before its client goes elsewhere.
+// lifetime returns how many deliveries a connection takes before its client connects elsewhere.
 func (f *following) lifetime() int { return 20 + f.random.IntN(400) }
 
-// take records what arrived, and answers the questions among it.
+// take records deliveries, and answers the questions among them.
 func (f *following) take(ctx context.Context, connection *Connection, deliveries ...Delivery) {
 	f.deliver(f.receiver, connection, deliveries...)
 	for _, d := range deliveries {
@@ -93,7 +93,7 @@ func (f *following) take(ctx context.Context, connection *Connection, deliveries
 	}
 }
 
-// answering makes agents answer in the background, each question once, until it is ended.
+// answering makes agents answer questions in the background, each question once, until end is called.
 type answering struct {
 	mutex   sync.Mutex
 	running sync.WaitGroup
@@ -121,7 +121,7 @@ func (a *answering) end() {
 	a.running.Wait()
 }
 
-// startReceivers makes everyone follow, and returns when all receivers whose rights do not change are accepted.
+// startReceivers starts all receivers, and returns when all of them whose rights do not change are accepted.
 func (w *world) startReceivers(ctx context.Context) {
 	plain, restricted := w.intents[0], w.intents[1]
 	for _, agent := range []string{anna, bert, carl, dora, mona} {
@@ -180,7 +180,7 @@ func (w *world) startReceivers(ctx context.Context) {
 	select {
 	case <-accepted:
 	case <-time.After(harness.Patience):
-		w.t.Fatalf("not all receivers are accepted: %v", w.history.Problems)
+		w.t.Fatalf("some receivers were not accepted: %v", w.history.Problems)
 	}
 }
 
@@ -198,7 +198,7 @@ func (w *world) newFollowing(agent, transport, of string, guarantee Guarantee) *
 	return f
 }
 
-// label returns an intent's name for people.
+// label returns a readable name for an intent.
 func (w *world) label(intent string) string {
 	if intent == w.intents[0] {
 		return "the plain intent"

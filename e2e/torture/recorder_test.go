@@ -15,12 +15,12 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// recorder records what clients do and get. It is safe for concurrent use, including everything in its history.
+// recorder records what clients do and receive. It is safe for concurrent use, including everything in its history.
 type recorder struct {
 	mutex    sync.Mutex
 	tick     Tick
 	history  *History
-	messages map[Message]*Message // those seen so far, each kept once
+	messages map[Message]*Message // all messages seen so far, each stored once
 	received map[string]int       // by transport
 	problems map[string]bool
 }
@@ -58,7 +58,7 @@ func (r *recorder) beginAsk(ask *Ask) {
 	r.history.Asks = append(r.history.Asks, ask)
 }
 
-// settle records the outcome of a send: the change and its moment are recorded together.
+// settle records the outcome of a send. It records the change and its moment together.
 func (r *recorder) settle(send *Send, change func()) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -66,7 +66,7 @@ func (r *recorder) settle(send *Send, change func()) {
 	send.Span.Ended = r.next()
 }
 
-// change makes a change of the history that is not a receipt.
+// change changes the history in any way other than recording a delivery.
 func (r *recorder) change(change func(h *History)) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -99,7 +99,7 @@ func (r *recorder) deliver(receiver *Receiver, connection *Connection, deliverie
 	r.received[receiver.Transport] += len(deliveries)
 }
 
-// keep returns the one copy of a message that is kept.
+// keep returns the only stored copy of a message.
 func (r *recorder) keep(m *Message) *Message {
 	if m == nil {
 		return nil
@@ -121,7 +121,7 @@ func (r *recorder) done(receiver *Receiver, done ...Done) {
 	}
 }
 
-// problem records a failure that no client should meet, once.
+// problem records a failure that no client should meet. It records each text once.
 func (r *recorder) problem(format string, args ...any) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -132,7 +132,7 @@ func (r *recorder) problem(format string, args ...any) {
 	}
 }
 
-// missing counts what receivers still wait for, per receiver and in total.
+// missing counts the messages for which receivers still wait, per receiver and in total.
 func (r *recorder) missing() (missing map[string]int, count int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// RightKind is what a right lets an agent do.
+// RightKind is the kind of a right: what it lets an agent do.
 type RightKind int
 
 const (
@@ -25,7 +25,7 @@ type Right struct {
 	Kind  RightKind
 	// Of is the intent, channel or role.
 	Of string
-	// Granted and Withdrawn are the calls that changed it; a zero Withdrawn means never.
+	// Granted and Withdrawn are the calls that changed the right; a zero Withdrawn means that it was never withdrawn.
 	Granted, Withdrawn Span
 }
 
@@ -35,7 +35,7 @@ type period struct{ from, to Tick }
 // always is the single period of anything that needs no right.
 var always = []period{{0, forever}}
 
-// rights answers who could see what, and when. It keeps its answers, because there are few different ones.
+// rights answers which agent could see what, and when. It keeps its answers, because there are few different ones.
 type rights struct {
 	history *History
 	granted map[claim][]Right
@@ -48,13 +48,13 @@ type claim struct {
 	of    string
 }
 
-// question asks whether an agent may see a message of a channel to a target. With surely it asks for the time in
-// which the agent certainly may; otherwise for the time in which it possibly may.
+// question asks when an agent may see a message of a channel to a target. If surely is true, it asks for the time in which the
+// agent certainly may; otherwise, for the time in which it possibly may.
 type question struct {
 	agent, intent, channel, target string
 	own, reaching, surely          bool
-	// sent is the latest time at which the message was sent, for a message that only the role's holders of that time
-	// may see; zero otherwise.
+	// sent is the latest time at which the message was sent, if only the agents that held the role at that time may see it.
+	// Otherwise it is zero.
 	sent Tick
 }
 

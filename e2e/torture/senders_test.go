@@ -15,7 +15,7 @@ import (
 // attemptTime is how long a client waits for an answer to a call before it repeats the call.
 const attemptTime = 10 * time.Second
 
-// startSenders starts everyone who sends. They continue until stopping is closed, and then finish their current call.
+// startSenders starts all senders. They continue until stopping is closed, and then finish their current call.
 func (w *world) startSenders(ctx context.Context) {
 	for _, name := range senderNames() {
 		w.startSender(ctx, w.client(name, "sending of "+name), (*client).sendSomething, 150*time.Millisecond)
@@ -30,7 +30,7 @@ func (w *world) startSenders(ctx context.Context) {
 	w.senders.Go(func() { w.client("", "changing of mona's rights").changeMona(ctx) })
 }
 
-// startSender does something repeatedly, with a rest below a bound in between.
+// startSender runs do repeatedly. Between two runs it rests for a random time below a bound.
 func (w *world) startSender(ctx context.Context, c *client, do func(c *client, ctx context.Context, number int), rest time.Duration) {
 	w.senders.Go(func() {
 		for number := 0; !w.stopped() && c.rest(ctx, rest/10, rest); number++ {
@@ -49,8 +49,7 @@ func (c *client) place() place {
 	}
 }
 
-// sendSomething sends a message or appends an event. Some calls are made only once, so that their outcome may stay
-// unknown.
+// sendSomething sends a message or appends an event. It makes some calls only once, so that their outcomes may stay unknown.
 func (c *client) sendSomething(ctx context.Context, number int) {
 	at := c.place()
 	content := fmt.Sprintf("%s's message %d", c.agent, number)
@@ -101,8 +100,8 @@ func (c *client) came(send *Send, message *openintentv1.Message, attempts int, e
 	case transient(err):
 		c.settle(send, func() {})
 	default:
-		// An earlier attempt may still be running if rights have changed meanwhile; here only time can refuse the
-		// send.
+		// An earlier attempt may still be running if rights have changed meanwhile. Here, a send is refused only because its
+		// time ran out.
 		c.settle(send, func() { send.Refused = attempts == 1 })
 		if send.Kind != Response {
 			c.problem("%s's send was refused: %v", send.Sender, err)
@@ -110,7 +109,7 @@ func (c *client) came(send *Send, message *openintentv1.Message, attempts int, e
 	}
 }
 
-// appendEvent appends to the log; this cannot be repeated.
+// appendEvent appends an event to the log. This call cannot be repeated.
 func (c *client) appendEvent(ctx context.Context, send *Send) {
 	send.Kind, send.Channel = LoggedEvent, ""
 	c.begin(send)
@@ -138,7 +137,7 @@ func (c *client) question(number int) *Ask {
 	}}
 }
 
-// ask asks and waits: mostly for one answer, at times for all answers within some time.
+// ask asks and waits, mostly for one answer, and sometimes for all answers within a given time.
 func (c *client) ask(ctx context.Context, number int) {
 	q := c.question(number)
 	q.All = c.once(4)
@@ -224,7 +223,8 @@ func (w *world) pickUp(ctx context.Context) {
 	}
 }
 
-// answer answers most questions to an agent, each once, however often and by whichever way they reach it.
+// answer answers most questions to an agent. It answers each of them once, however often and by whichever way they reach the
+// agent.
 func (c *client) answer(ctx context.Context, question *Message) {
 	if c.once(8) {
 		return
@@ -245,8 +245,8 @@ func (c *client) answer(ctx context.Context, question *Message) {
 	c.came(send, message, attempts, err)
 }
 
-// changeMona repeatedly grants mona the membership of an explicit channel and a role, and takes both from her. In the
-// end she has both.
+// changeMona repeatedly gives mona a role and the membership of an explicit channel, and takes both away again. At the end she
+// has both.
 func (c *client) changeMona(ctx context.Context) {
 	channel := c.channel(c.intents[0], "explicit").id
 	member, guard := Right{Agent: mona, Kind: Membership, Of: channel}, Right{Agent: mona, Kind: Role, Of: guards}
@@ -273,7 +273,7 @@ func (c *client) changeMona(ctx context.Context) {
 	}
 }
 
-// changeRight grants a right that is not held, or withdraws it, and records when. Only one client does this.
+// changeRight grants a right that is not held, or withdraws it, and records when it did so. Only one client does this.
 func (c *client) changeRight(
 	ctx context.Context, right Right, call func(ctx context.Context, as *harness.Caller) (proto.Message, error),
 ) {

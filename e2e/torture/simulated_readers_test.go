@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// read gives a reader some of what it has not got yet, according to its guarantee, or cuts its connection.
+// read gives a reader some of what it has not received yet, according to its guarantee, or cuts its connection.
 func (s *simulation) read(r *simulatedReader) {
 	if s.chance("cut", 4) || r.Transport == "polling" || r.Guarantee == State {
 		s.connect(r)
@@ -39,7 +39,7 @@ func (s *simulation) number(r *simulatedReader) {
 	}
 }
 
-// advance moves a reader over its logs, at most this many entries of each, and returns what it may see now.
+// advance moves a reader over its logs, at most this many entries in each, and returns the messages that it may see now.
 func (s *simulation) advance(r *simulatedReader, most int) []*simulated {
 	var visible []*simulated
 	for _, intent := range []string{plainIntent, restrictedIntent} {
@@ -91,7 +91,7 @@ func (s *simulation) logged(r *simulatedReader, m *simulated) *Message {
 	return nil
 }
 
-// attempt delivers what is not confirmed; deliveries and confirmations may be lost. A webhook waits for the previous
+// attempt delivers everything that is not confirmed. Deliveries and confirmations may be lost. A webhook waits for the previous
 // messages of the channel.
 func (s *simulation) attempt(r *simulatedReader) {
 	blocked := make(map[string]bool)
@@ -116,8 +116,8 @@ func (s *simulation) attempt(r *simulatedReader) {
 	}
 }
 
-// freeze lets a replica stand still that has begun a webhook's post. The agent loses a right meanwhile. If it cannot see the message
-// any more, another replica skips it and posts the others. Then the frozen replica goes on.
+// freeze makes a replica stand still after it has begun a webhook's post. The agent loses a right meanwhile. If the agent can
+// no longer see the message, another replica skips it and posts the others. Then the frozen replica continues.
 func (s *simulation) freeze() {
 	held := slices.DeleteFunc(changing(), func(right claim) bool { return !s.rights[right] })
 	if len(held) == 0 {
@@ -150,7 +150,7 @@ func (s *simulation) freeze() {
 	}
 }
 
-// show shows what waits in an inbox and marks some of it as read.
+// show delivers what waits in an inbox and marks some of it as read.
 func (s *simulation) show(r *simulatedReader) {
 	var marked []string
 	for _, intent := range []string{plainIntent, restrictedIntent} {

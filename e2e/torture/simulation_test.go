@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// simulation makes histories of a server that does everything right, with clients whose calls fail, whose connections
-// are cut and whose rights change. Draw picks a number below n; whatever it picks, the history is right.
+// simulation makes histories of a server that does everything right. Its clients' calls fail, their connections are cut, and
+// their rights change. draw picks a number below n; whatever it picks, the history is correct.
 type simulation struct {
 	draw    func(what string, n int) int
 	tick    Tick
@@ -28,7 +28,7 @@ type simulated struct {
 	done     bool // for an ask: its time is over
 }
 
-// simulatedReader is a receiver with the server's state about it.
+// simulatedReader is a receiver with the server's state for it.
 type simulatedReader struct {
 	*Receiver
 	through  map[string]int64 // by intent: how far its log has been read
@@ -81,7 +81,7 @@ func simulate(steps int, draw func(what string, n int) int) *History {
 	return s.history
 }
 
-// time records sends that are on time except those that something delayed.
+// time records sends that are on time, except for those that something delayed.
 func (s *simulation) time(count int) {
 	for number := range count {
 		timing := Timing{s.draw("replica", 3), time.Duration(number) * time.Second, time.Millisecond}
@@ -99,7 +99,7 @@ func (s *simulation) now() Tick {
 	return s.tick
 }
 
-// chance is true one time in n.
+// chance returns true one time in n.
 func (s *simulation) chance(what string, n int) bool { return s.draw(what, n) == 0 }
 
 func (s *simulation) pick(what string, of []string) string { return of[s.draw(what, len(of))] }
@@ -123,7 +123,7 @@ func (s *simulation) withdraw(right claim) {
 	}
 }
 
-// sees decides by the current rights.
+// sees reports whether a receiver may see a message with the current rights.
 func (s *simulation) sees(r *Receiver, m *Message) bool {
 	if r.Operator {
 		return true
@@ -214,7 +214,7 @@ func (s *simulation) step() {
 	}
 }
 
-// draft draws what an agent that may send sends.
+// draft draws a random send by an agent that may send.
 func (s *simulation) draft(kind string) *Send {
 	channel := s.pick("channel", simulatedChannels)
 	var senders []string
@@ -289,7 +289,7 @@ func (s *simulation) ask() {
 	s.open = append(s.open, m)
 }
 
-// answer makes an agent that may see an open question answer it.
+// answer makes one agent answer an open question that it may see.
 func (s *simulation) answer() {
 	if len(s.open) == 0 {
 		return
@@ -316,7 +316,7 @@ func (s *simulation) answer() {
 	}
 }
 
-// endAsk ends a question's time.
+// endAsk lets a question run out of time.
 func (s *simulation) endAsk() {
 	if len(s.open) > 0 {
 		s.close(s.open[s.draw("question", len(s.open))])
@@ -332,7 +332,7 @@ func (s *simulation) close(question *simulated) {
 	ask.Span.Ended = s.now()
 }
 
-// changing are the rights that come and go.
+// changing returns the rights that come and go.
 func changing() []claim {
 	return []claim{
 		{"dan", Role, "solver"}, {"cyd", Membership, "explicit"}, {"eve", Access, restrictedIntent}, {"eve", Role, "solver"},

@@ -13,8 +13,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// startTiming sends messages at each replica all the time, in a separate intent for each, and records how long each
-// send takes. The calls do not go through the lines that are cut.
+// startTiming sends messages at each replica all the time, to a separate intent for each, and records how long each send takes.
+// The calls bypass the lines that are cut.
 func (w *world) startTiming(ctx context.Context) {
 	for number, replica := range w.replicas {
 		channel := w.quietChannel(fmt.Sprintf("timed at replica %d", number+1))
@@ -48,7 +48,7 @@ func (w *world) quietChannel(name string) string {
 	return channel.GetId()
 }
 
-// disturb records that a replica, or everyReplica, is not well while do runs.
+// disturb runs do, and records that a replica, or everyReplica, is not well while it runs.
 func (w *world) disturb(replica int, do func()) {
 	disturbance := Disturbance{Replica: replica, From: time.Since(w.began)}
 	do()
@@ -59,7 +59,7 @@ func (w *world) disturb(replica int, do func()) {
 // floodStreams is how many streams flood a replica simultaneously.
 const floodStreams = 16
 
-// flood sends with one bound key as fast as it can on many streams, until the context ends.
+// flood sends with one bound key on many streams, as fast as it can, until the context ends.
 func flood(ctx context.Context, replica *harness.Server, channel string) {
 	var streams sync.WaitGroup
 	for range floodStreams {

@@ -12,7 +12,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// This file has the receivers over gRPC streams, and by polling.
+// This file contains the receivers over gRPC streams and by polling.
 
 func (w *world) followChannel(ctx context.Context, agent string, at place) {
 	f := w.newFollowing(agent, "gRPC stream of a channel", at.name+" in "+w.label(at.intent), Once)
@@ -41,7 +41,7 @@ func (f *following) startStream(ctx context.Context, w *world, request *openinte
 	})
 }
 
-// stream takes the deliveries of one stream.
+// stream receives the deliveries of one stream.
 func (f *following) stream(ctx context.Context, request *openintentv1.SubscribeRequest) error {
 	begun := f.now()
 	stream, err := f.caller().Messages.Subscribe(ctx, request)
@@ -79,7 +79,7 @@ func (f *following) stream(ctx context.Context, request *openintentv1.SubscribeR
 	return nil
 }
 
-// takeDelivery takes a delivery of any scope and moves the cursor.
+// takeDelivery handles a delivery of any scope and moves the cursor.
 func (f *following) takeDelivery(ctx context.Context, connection *Connection, d *openintentv1.SubscribeResponse) {
 	delivery := Delivery{Cursor: d.GetPosition(), Backfill: d.GetBackfill()}
 	switch {
@@ -137,7 +137,7 @@ func (w *world) poll(ctx context.Context, agent string, at place) {
 	})
 }
 
-// oldest is a cursor before everything.
+// oldest is a cursor before all messages.
 const oldest = "1970-01-01T00:00:00Z"
 
 func (f *following) takePage(ctx context.Context, begun Tick, at place, messages []*openintentv1.Message) {

@@ -13,10 +13,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// This file has the receivers of durable subscriptions: streams with acknowledgements, fetches, and server-sent
-// events that acknowledge by reconnecting.
+// This file contains the receivers of durable subscriptions: streams with acknowledgements, fetches, and server-sent events
+// that acknowledge by reconnecting.
 
-// scope is what a subscription follows. The zero value is everything that reaches its agent.
+// scope is what a subscription follows. The zero value means everything that reaches its agent.
 type scope struct{ intent, channel string }
 
 func (s scope) label(w *world) string {
@@ -30,7 +30,7 @@ func (s scope) label(w *world) string {
 	return "everything"
 }
 
-// create creates a subscription and its receiver, which follows from then on.
+// create creates a subscription and its receiver, which follows from that moment.
 func (w *world) create(ctx context.Context, agent, transport string, of scope, url *string) (*following, *openintentv1.Subscription) {
 	f := w.newFollowing(agent, transport, of.label(w), AtLeastOnce)
 	request := &openintentv1.CreateSubscriptionRequest{
@@ -50,7 +50,7 @@ func (w *world) create(ctx context.Context, agent, transport string, of scope, u
 	return f, subscription
 }
 
-// subscribe makes several programs of an agent open one subscription's stream. Only one is active at a time.
+// subscribe makes several programs of an agent open streams of the same subscription. Only one of them is active at a time.
 func (w *world) subscribe(ctx context.Context, agent string, of scope, programs int) {
 	first, subscription := w.create(ctx, agent, "subscription over gRPC", of, nil)
 	for number := range programs {
@@ -66,7 +66,7 @@ func (w *world) subscribe(ctx context.Context, agent string, of scope, programs 
 	}
 }
 
-// consume takes one stream's deliveries and acknowledges most of them.
+// consume receives one stream's deliveries and acknowledges most of them.
 func (f *following) consume(ctx context.Context, id string) error {
 	begun := f.now()
 	stream, err := f.caller().Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{
@@ -104,7 +104,7 @@ func numberedDelivery(d *openintentv1.SubscriptionDelivery) Delivery {
 	return delivery
 }
 
-// acknowledgeAll acknowledges what arrives, as much as there is at a time. Now and then it forgets to.
+// acknowledgeAll acknowledges deliveries as they arrive, all that are waiting in one call. Sometimes it skips a call.
 func (f *following) acknowledgeAll(ctx context.Context, id string, numbers <-chan int64) {
 	its := f.world.client(f.agent, fmt.Sprint(f.receiver.Name, " acknowledging ", f.now()))
 	for number := range numbers {

@@ -21,7 +21,7 @@ var (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// TestNothingIsLostUnderTorture is described in the package's documentation.
+// TestNothingIsLostUnderTorture runs the test that the package's documentation describes.
 func TestNothingIsLostUnderTorture(t *testing.T) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
@@ -62,8 +62,7 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	defer endBreaking()
 	c.run(breaking)
 
-	// At the end all faults stop: senders and askers finish what they are doing, everything is answered, and everyone
-	// receives the rest.
+	// At the end all faults stop. Senders and askers finish their work, everything is answered, and everyone receives the rest.
 	close(w.stopping)
 	w.senders.Wait()
 	w.awaitReceivers()
@@ -80,8 +79,8 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	tell(t, findings)
 }
 
-// awaitReceivers waits until every receiver has what it must have, or until none of the missing messages has come for
-// long.
+// awaitReceivers waits until every receiver has everything that it must receive, or until no missing message has come for a
+// long time.
 func (w *world) awaitReceivers() {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
@@ -125,7 +124,7 @@ func (w *world) report() string {
 		len(w.history.Asks), answered, timedOut)
 }
 
-// tell fails the test with the findings; it prints the first ones of each kind.
+// tell fails the test if there are findings, and prints the first ones of each kind.
 func tell(t *testing.T, findings []Finding) {
 	t.Helper()
 	const most = 10

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// post is a receiver of webhooks. It refuses some deliveries, and takes some without the sender's learning of it.
+// post is a receiver of webhooks. It refuses some deliveries, and accepts some without telling the sender.
 type post struct {
 	*following
 	mutex        sync.Mutex
@@ -26,12 +26,12 @@ type post struct {
 	connection   *Connection
 }
 
-// receivePosts lets an agent be posted to.
+// receivePosts creates a webhook subscription for an agent and receives its posts.
 func (w *world) receivePosts(ctx context.Context, agent string, of scope) {
 	p := &post{}
 	receiver := httptest.NewServer(p)
 	w.t.Cleanup(receiver.Close)
-	p.mutex.Lock() // nothing is taken before the secret is known
+	p.mutex.Lock() // no post is handled before the secret is known
 	defer p.mutex.Unlock()
 	f, subscription := w.create(ctx, agent, "webhook", of, proto.String(receiver.URL+"/hook"))
 	f.client = w.client(agent, f.receiver.Name)
@@ -52,7 +52,7 @@ func (p *post) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.once(25) { // not taken
+	if p.once(25) { // it is refused
 		w.WriteHeader([]int{http.StatusInternalServerError, http.StatusTooManyRequests, http.StatusFound}[p.random.IntN(3)])
 		return
 	}
@@ -64,12 +64,12 @@ func (p *post) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if delivery.Message != nil {
 		p.take(r.Context(), p.connection, delivery)
 	}
-	if p.once(25) { // taken, but the sender does not hear of it
+	if p.once(25) { // it is accepted, but the sender does not learn that
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// read verifies a post as Standard Webhooks says, and reads it.
+// read verifies the signature of a post according to Standard Webhooks, and reads the delivery.
 func (p *post) read(header http.Header, body []byte) (Delivery, error) {
 	id := header.Get("Webhook-Id")
 	mac := hmac.New(sha256.New, p.key)

@@ -17,7 +17,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// world is where the agents live: replicas, intents, channels and rights.
+// world contains everything that the agents use: replicas, intents, channels and rights.
 type world struct {
 	*recorder
 	t        *testing.T
@@ -27,12 +27,12 @@ type world struct {
 	lines    [][]*harness.Line // by replica
 
 	channels []place
-	// intents are the ids of the plain and of the restricted intent.
+	// intents contains the ids of the plain intent and of the restricted one.
 	intents [2]string
 
 	answerers answering
 	senders   sync.WaitGroup
-	stopping  chan struct{} // closed when senders should finish
+	stopping  chan struct{} // closed when senders must finish
 	receivers sync.WaitGroup
 	accepted  sync.WaitGroup // of receivers
 }
@@ -43,14 +43,13 @@ type place struct {
 	members          []string // the agents that may send there
 }
 
-// These are the agents. Listeners only receive. Anna is everywhere; bert also has a role; carl is not a member of
-// explicit channels; dora may see only what is open to all, and takes part in nothing; mona's membership and role
-// come and go.
+// These are the agents that only receive. Anna is everywhere. Bert also has a role. Carl is not a member of explicit channels.
+// Dora may see only what is open to all, and takes part in nothing. Mona's membership and role come and go.
 const (
 	anna, bert, carl, dora, mona = "anna", "bert", "carl", "dora", "mona"
 
 	solvers = "solver" // the role of the agents that answer together
-	guards  = "guard"  // the role that mona has at times, and bert always
+	guards  = "guard"  // the role that bert always has, and mona sometimes
 )
 
 const (
@@ -94,7 +93,7 @@ func newWorld(t *testing.T, seed uint64, replicas []*harness.Server) *world {
 	return w
 }
 
-// build creates the intents, channels and agents, and records who has which right.
+// build creates the intents, channels and agents, and records which agent has which right.
 func (w *world) build(operator *harness.Caller) {
 	ctx := w.t.Context()
 	for i, policy := range []openintentv1.AccessPolicy{
@@ -144,7 +143,7 @@ func (w *world) register(ctx context.Context, operator *harness.Caller, agent, r
 	require.NoError(w.t, err)
 }
 
-// registration registers an agent from which nobody expects heartbeats.
+// registration returns a request that registers an agent without expecting heartbeats.
 func registration(agent, role string) *openintentv1.RegisterAgentRequest {
 	return &openintentv1.RegisterAgentRequest{
 		AgentId: &agent, RoleId: &role,
@@ -175,7 +174,7 @@ func (w *world) open(operator *harness.Caller, intent, name string, explicit, au
 	w.channels = append(w.channels, at)
 }
 
-// channel returns a channel of one of the intents by name.
+// channel returns a channel of an intent by its name.
 func (w *world) channel(intent, name string) place {
 	index := slices.IndexFunc(w.channels, func(p place) bool { return p.intent == intent && p.name == name })
 	return w.channels[index]
@@ -190,7 +189,7 @@ func (w *world) intentOf(channel string) string {
 	return w.channels[index].intent
 }
 
-// client is one agent's program, which calls any replica.
+// client is a program of one agent, which calls any replica.
 type client struct {
 	*world
 	agent  string
@@ -217,10 +216,10 @@ func (c *client) httpLine() (*harness.Line, *harness.Caller) {
 	return line, line.As(c.agent)
 }
 
-// once is true one time in n.
+// once returns true one time in n.
 func (c *client) once(in int) bool { return c.random.IntN(in) == 0 }
 
-// rest waits for a time between from and to, or until the context ends; then it returns false.
+// rest waits for a random time between from and to and returns true. If the context ends first, it returns false.
 func (c *client) rest(ctx context.Context, from, to time.Duration) bool {
 	timer := time.NewTimer(from + time.Duration(c.random.Int64N(int64(to-from))))
 	defer timer.Stop()
@@ -232,7 +231,7 @@ func (c *client) rest(ctx context.Context, from, to time.Duration) bool {
 	}
 }
 
-// stopped reports whether senders should finish.
+// stopped reports whether senders must finish.
 func (w *world) stopped() bool {
 	select {
 	case <-w.stopping:
@@ -242,7 +241,7 @@ func (w *world) stopped() bool {
 	}
 }
 
-// insist repeats a call, each time on some line, until it is answered, refused for good or the context ends.
+// insist repeats a call, each time on a random line, until it is answered or refused for good, or the context ends.
 func insist[A any](
 	ctx context.Context, c *client, patience time.Duration, call func(ctx context.Context, as *harness.Caller) (A, error),
 ) (answer A, attempts int, err error) {
@@ -257,5 +256,5 @@ func insist[A any](
 	}
 }
 
-// messageTimeout is the reason with which an unanswered ask ends.
+// messageTimeout is the reason of the error with which an unanswered ask ends.
 const messageTimeout = "MESSAGE_TIMEOUT"
