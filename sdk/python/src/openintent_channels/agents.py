@@ -72,7 +72,7 @@ class AgentBase:
 
     @property
     def channels(self) -> AsyncChannels:
-        """The channels, by name; the same as `client.channels`."""
+        """The channels, as handles; the same as `client.channels`."""
         return self.client.channels
 
     async def serve(

@@ -71,7 +71,7 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
 
 
 class AsyncChannels:
-    """Channels by name, as handles."""
+    """Channels as handles, by name or by id."""
 
     def __init__(self, client: AsyncOpenIntentClient) -> None:
         self._client = client
@@ -89,6 +89,10 @@ class AsyncChannels:
         client = self._client
         steps = client._rules.channels.open(name, intent_id, members, member_policy, options)
         return AsyncChannelHandle(client, await client._connection.run(steps))
+
+    async def get(self, channel_id: str) -> AsyncChannelHandle:
+        """Reads the channel with this id and returns its handle."""
+        return AsyncChannelHandle(self._client, await self._client.get_channel(channel_id))
 
 
 class AsyncIntents:

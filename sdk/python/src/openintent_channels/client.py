@@ -71,7 +71,7 @@ class OpenIntentClient(ChannelCalls):
 
 
 class Channels:
-    """Channels by name, as handles."""
+    """Channels as handles, by name or by id."""
 
     def __init__(self, client: OpenIntentClient) -> None:
         self._client = client
@@ -89,6 +89,10 @@ class Channels:
         client = self._client
         steps = client._rules.channels.open(name, intent_id, members, member_policy, options)
         return ChannelHandle(client, client._connection.run(steps))
+
+    def get(self, channel_id: str) -> ChannelHandle:
+        """Reads the channel with this id and returns its handle."""
+        return ChannelHandle(self._client, self._client.get_channel(channel_id))
 
 
 class Intents:
