@@ -19,9 +19,10 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
     """A client of an OpenIntent server, for the event loop in which it is first used.
 
     `server` is `host:port`, `https://host:port` for TLS; without it OPENINTENT_SERVER, or 127.0.0.1:50051. `api_key` and
-    `agent_id` (the agent that the client acts as) default to OPENINTENT_API_KEY and OPENINTENT_AGENT_ID. `retry_patience` is
-    how many seconds a call without a deadline of its own is tried for while the server is away; 30 when absent. The client
-    connects at the first call. Every method raises the errors of `openintent_channels.errors`.
+    `agent_id` (the agent that the client acts as) default to OPENINTENT_API_KEY and OPENINTENT_AGENT_ID. Without a key, a
+    server on this machine gets the development key. `retry_patience` is how many seconds a call without a deadline of its
+    own is tried for while the server is away, until it raises UnavailableError; 30 when absent. The client connects at the
+    first call. Every method raises the errors of `openintent_channels.errors`.
     """
 
     def __init__(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
+import logging.handlers
 import os
+import queue
 import re
 import signal
 import socket
@@ -136,6 +140,37 @@ def test_serving_ends_with_its_task() -> None:
 
     asyncio.run(serve())
     assert status(agent_id) == "draining"
+
+
+def test_processes_say_who_receives_and_who_stands_by() -> None:
+    agent_id, server = f"several-{uuid.uuid4().hex[:10]}", Stage.from_environment().server
+    records = queue.SimpleQueue[logging.LogRecord]()
+    handler, logger = logging.handlers.QueueHandler(records), logging.getLogger("openintent_channels")
+
+    async def heard() -> str:
+        return (await asyncio.to_thread(records.get, timeout=30)).getMessage()
+
+    async def take_turns() -> None:
+        first, second = (make(agent_id, Stage.from_environment().api_key) for _ in range(2))
+        async with contextlib.AsyncExitStack() as leaving:
+            async with first:
+                assert await heard() == f"agent {agent_id} is connected to {server} and receives"
+                await leaving.enter_async_context(second)
+                expected = f"agent {agent_id} is connected to {server} and stands by: another process receives for it"
+                assert await heard() == expected
+            assert {await heard() for _ in range(3)} == {
+                f"agent {agent_id} is leaving and waits for 0 running handlers",
+                f"agent {agent_id} has left",
+                f"agent {agent_id} takes over: it receives from now on",
+            }
+
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        asyncio.run(take_turns())
+    finally:
+        logger.setLevel(logging.NOTSET)
+        logger.removeHandler(handler)
 
 
 def test_leaving_for_good_deregisters() -> None:
