@@ -116,15 +116,15 @@ class Asking:
         """Returns the first response to a question that was asked before. Raises MessageTimeoutError when none comes in
         time, and ChannelClosedError when the channel has closed."""
         deadline = self.calls.deadline(timeout)
-        try:
-            answer = yield from self._await(channel_id, message_id, 1, deadline)
-        except MessageTimeoutError as error:
-            error.metadata.setdefault("message_id", message_id)
-            raise
+        answer = yield from self._await(channel_id, message_id, 1, deadline)
         if answer.responses:
             return _raised(message_of(answer.responses[0]))
-        channel = yield from self.calls.call(methods.GET_CHANNEL, channels_pb2.GetChannelRequest(channel_id=channel_id))
-        facts = {"message_id": message_id}
+        request, facts = channels_pb2.GetChannelRequest(channel_id=channel_id), {"message_id": message_id}
+        try:
+            channel = yield from self.calls.call(methods.GET_CHANNEL, request, deadline=self.calls.deadline(GRACE))
+        except OpenIntentError as error:
+            error.metadata.update(facts)
+            raise
         if channel.status == channels_pb2.CHANNEL_STATUS_CLOSED:
             raise ChannelClosedError(
                 "The channel closed before a response came.", code="FAILED_PRECONDITION", reason="CHANNEL_CLOSED",
@@ -193,18 +193,14 @@ class Asking:
     def _pause(
         self, error: OpenIntentError, wait: float, deadline: Deadline, message_id: str | None
     ) -> Steps[None]:
-        """Waits before the next attempt. When there is none, it raises the error; a passing one becomes MessageTimeoutError,
-        since it is the time that ran out."""
+        """Waits before the next attempt. When there is none, it raises the error, with the question's id if that is known.
+        Only the server says that a wait ran out. When it does not, it was not available."""
         facts = {"message_id": message_id} if message_id else {}
-        if isinstance(error, MessageTimeoutError):
-            error.metadata.update(facts)
         if not is_passing(error):
+            error.metadata.update(facts)
             raise error
         if not deadline.allows(wait):
-            raise MessageTimeoutError(
-                f"No answer came before the time ran out; the last attempt failed with: {error}",
-                code="DEADLINE_EXCEEDED", metadata=facts,
-            ) from error
+            raise self.calls.unavailable(error, deadline, facts) from error
         yield Pause(wait)
 
 

@@ -11,11 +11,9 @@ from typing import Any, Generic, TypeVar
 import grpc
 import grpc.aio
 
-from ._connections import Stubs, advance, client_closed, dial
+from ._connections import Stubs, advance, client_closed, dial, failed
 from ._effects import Accepted, Began, Effect, Emit, Invoke, Open, Pause, Receive, Steps
 from ._settings import Settings
-from ._statuses import error_of
-from .errors import OpenIntentError
 
 T = TypeVar("T")
 
@@ -90,16 +88,12 @@ class AwaitingConnection:
                     answer = await stream.read()  # type: ignore[attr-defined]
                     return None if answer is grpc.aio.EOF else answer
         except grpc.aio.AioRpcError as failure:
-            raise _error(failure) from None
+            raise failed(failure, self._settings) from None
         except asyncio.CancelledError:
             if not self._closed or is_cancelled():
                 raise
             raise client_closed() from None
         raise AssertionError(f"{effect} is not an effect of a call")
-
-
-def _error(failure: Any) -> OpenIntentError:
-    return error_of(failure.code(), failure.details(), failure.trailing_metadata())
 
 
 class AsyncIteration(Generic[T]):

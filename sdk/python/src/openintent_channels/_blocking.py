@@ -9,11 +9,9 @@ from typing import Any, Generic, TypeVar
 
 import grpc
 
-from ._connections import Stubs, advance, client_closed, dial
+from ._connections import Stubs, advance, client_closed, dial, failed
 from ._effects import Accepted, Began, Effect, Emit, Invoke, Open, Pause, Receive, Steps, Stream
 from ._settings import Settings
-from ._statuses import error_of
-from .errors import OpenIntentError
 
 T = TypeVar("T")
 
@@ -22,9 +20,9 @@ class BlockingConnection:
     """A connection that any number of threads may use at once."""
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._channel = dial(settings, grpc)
         self._stubs = Stubs(self._channel)
-        self._metadata = settings.metadata
         self._closed = threading.Event()
 
     def close(self) -> None:
@@ -55,25 +53,22 @@ class BlockingConnection:
             return None
         if self._closed.is_set():
             raise client_closed()
+        metadata = self._settings.metadata
         try:
             match effect:
                 case Invoke():
                     return self._stubs.of(effect.method)(
-                        effect.request, timeout=effect.timeout, metadata=self._metadata + effect.metadata
+                        effect.request, timeout=effect.timeout, metadata=metadata + effect.metadata
                     )
                 case Open():
-                    return self._stubs.of(effect.method)(effect.request, metadata=self._metadata)
+                    return self._stubs.of(effect.method)(effect.request, metadata=metadata)
                 case Accepted(stream):
                     return dict(stream.initial_metadata() or ())  # type: ignore[attr-defined]
                 case Receive(stream):
                     return next(stream, None)  # type: ignore[call-overload]
         except grpc.RpcError as failure:
-            raise client_closed() if self._closed.is_set() else _error(failure) from None
+            raise client_closed() if self._closed.is_set() else failed(failure, self._settings) from None
         raise AssertionError(f"{effect} is not an effect of a call")
-
-
-def _error(failure: Any) -> OpenIntentError:
-    return error_of(failure.code(), failure.details(), failure.trailing_metadata())
 
 
 class Iteration(Generic[T]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import random
 from typing import Any
@@ -14,7 +14,8 @@ from google.protobuf.message import Message as Wire
 from ._effects import Invoke, Pause, Steps
 from ._methods import Answer, Asked, Method
 from ._retrying import PATIENCE, Deadline, Waits, is_passing
-from .errors import OpenIntentError
+from ._settings import DEFAULT_SERVER
+from .errors import OpenIntentError, UnavailableError
 
 
 def new_key() -> str:
@@ -22,19 +23,28 @@ def new_key() -> str:
     return uuid.uuid4().hex
 
 
+def _always(_: OpenIntentError) -> bool:
+    return True
+
+
+def _nothing(_: OpenIntentError) -> None: ...
+
+
 @dataclass(slots=True)
 class Calls:
     """Makes calls as one sender. Tests pass in a clock, dice and keys of their own."""
 
     sender: str = "operator"
+    address: str = DEFAULT_SERVER
     patience: float = PATIENCE
     clock: Callable[[], float] = time.monotonic
     dice: Callable[[], float] = random
     key: Callable[[], str] = field(default=new_key)
 
-    def deadline(self, seconds: float | None) -> Deadline:
-        """Returns the deadline that many seconds from now; None: never."""
-        return Deadline.within(self.clock, seconds)
+    def deadline(self, seconds: float | None = None) -> Deadline:
+        """Returns the deadline that many seconds from now, or without a number the one of calls that have none of their
+        own."""
+        return Deadline.within(self.clock, self.patience if seconds is None else seconds)
 
     def waits(self) -> Waits:
         """Returns the waits between the attempts of one call."""
@@ -45,32 +55,61 @@ class Calls:
         method: Method[Asked, Answer],
         request: Wire,
         metadata: tuple[tuple[str, str], ...] = (),
-        retried: Callable[[OpenIntentError], bool] = is_passing,
+        deadline: Deadline | None = None,
+        retried: Callable[[OpenIntentError], bool] = _always,
     ) -> Steps[Answer]:
-        """Calls until it succeeds, fails for good, or the patience runs out. Then it raises the last failure."""
-        deadline, waits = self.deadline(self.patience), self.waits()
+        """Calls until it succeeds, fails for good, or its deadline passes, which is an UnavailableError that names the
+        server. `retried` is asked whether to make the call again after a passing failure."""
+        deadline, waits = deadline or self.deadline(), self.waits()
         while True:
             try:
                 answer: Answer = yield Invoke(method, request, deadline.remaining, metadata)
                 return answer
             except OpenIntentError as error:
-                if not retried(error):
+                if not is_passing(error):
                     raise
+                if not retried(error):
+                    raise self.outcome_unknown(error) from error
                 wait = waits.after(error)
                 if not deadline.allows(wait):
-                    raise
+                    raise self.unavailable(error, deadline) from error
             yield Pause(wait)
 
-    def call_for_ever(self, method: Method[Asked, Answer], request: Any) -> Steps[Answer]:
+    def unavailable(
+        self, error: OpenIntentError, deadline: Deadline, facts: Mapping[str, str] | None = None
+    ) -> UnavailableError:
+        """Returns the error of a call whose deadline passed while its attempts failed, the last one with `error`."""
+        text = f"The server at {self.address} was not available within {deadline.seconds:g} s; the last attempt failed with"
+        return _unavailable(f"{text}: {error.message}", error, facts)
+
+    def outcome_unknown(self, error: OpenIntentError) -> UnavailableError:
+        """Returns the error of a call whose only attempt may have taken effect, and which must not happen twice."""
+        text = f"No answer came from the server at {self.address}, so the call may or may not have taken effect"
+        return _unavailable(f"{text}: {error.message}", error)
+
+    def call_for_ever(
+        self,
+        method: Method[Asked, Answer],
+        request: Any,
+        failed: Callable[[OpenIntentError], None] = _nothing,
+    ) -> Steps[Answer]:
         """Calls until it succeeds or fails for good, however long the server is away. An attempt that gets no
-        answer within the patience is made again."""
+        answer within the patience is made again. `failed` is told of each attempt that failed and is made again."""
         waits = self.waits()
         while True:
             try:
                 answer: Answer = yield Invoke(method, request, self.patience)
                 return answer
             except OpenIntentError as error:
-                if not is_passing(error) and error.code != "DEADLINE_EXCEEDED":
+                if not is_passing(error) and not isinstance(error, UnavailableError):
                     raise
+                failed(error)
                 wait = waits.after(error)
             yield Pause(wait)
+
+
+def _unavailable(text: str, error: OpenIntentError, facts: Mapping[str, str] | None = None) -> UnavailableError:
+    return UnavailableError(
+        text, code="UNAVAILABLE", reason=error.reason, metadata={**error.metadata, **(facts or {})},
+        retry_after=error.retry_after,
+    )

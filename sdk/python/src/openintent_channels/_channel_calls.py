@@ -95,7 +95,8 @@ class ChannelCalls:
 
         Raises RemoteError when the responder's handler failed, MessageTimeoutError when no response came in time,
         ChannelClosedError when the channel closed meanwhile, and PermissionDeniedError when the access was lost. All of
-        them carry the request's `message_id`, with which `resume_ask` goes on.
+        them carry the request's `message_id`, with which `resume_ask` goes on. When the server is away until the time is
+        over, that is an UnavailableError, with the id if the server told it before.
         """
         steps = self._rules.asking.ask(channel_id, to, payload, timeout, sender, metadata, idempotency_key)
         return self._connection.run(steps)

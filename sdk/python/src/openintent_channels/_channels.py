@@ -11,7 +11,7 @@ from . import _methods as methods
 from ._calls import Calls
 from ._effects import Steps
 from ._generated import access_pb2, channels_pb2, intents_pb2
-from ._retrying import is_passing, never_began
+from ._retrying import Deadline, never_began
 from ._structs import to_struct
 from .errors import ChannelNameTakenError, InvalidArgumentError, OpenIntentError, Violation
 from .models import Channel, ChannelOptions, Intent, channel_of, intent_of, number
@@ -20,6 +20,18 @@ Options = ChannelOptions | Mapping[str, Any]
 """A channel's options: ChannelOptions, or a dict with some of `audit`, `ttl_seconds`, `max_messages` and `history`."""
 
 _OPTIONS = ("audit", "ttl_seconds", "max_messages", "history")
+
+
+@dataclass(slots=True)
+class _Lost:
+    """Whether an attempt at a call may have taken effect without an answer."""
+
+    any: bool = False
+
+    def note(self, error: OpenIntentError) -> bool:
+        """Notes an attempt that failed, and has the call made again."""
+        self.any = self.any or not never_began(error)
+        return True
 
 
 @dataclass(slots=True)
@@ -36,6 +48,7 @@ class Channels:
         member_policy: str,
         options: Options | None,
         task_id: str | None,
+        deadline: Deadline | None = None,
     ) -> Steps[Channel]:
         """Creates a channel. The call carries no key. So when the outcome of an attempt is unknown, and the next one finds
         the name taken by an open channel that this sender created, the earlier attempt created it."""
@@ -47,17 +60,11 @@ class Channels:
             options=_options(options),
             task_id=task_id,
         )
-        lost = []
-
-        def passing(error: OpenIntentError) -> bool:
-            if is_passing(error) and not never_began(error):
-                lost.append(error)
-            return is_passing(error)
-
+        deadline, lost = deadline or self.calls.deadline(), _Lost()
         try:
-            return channel_of((yield from self.calls.call(methods.CREATE_CHANNEL, request, retried=passing)))
+            return channel_of((yield from self.calls.call(methods.CREATE_CHANNEL, request, (), deadline, lost.note)))
         except ChannelNameTakenError:
-            made = (yield from self._find(intent_id, name)) if lost else None
+            made = (yield from self._find(intent_id, name, deadline)) if lost.any else None
             if made is None or made.created_by != self.calls.sender:
                 raise
             return made
@@ -71,18 +78,20 @@ class Channels:
         options: Options | None,
     ) -> Steps[Channel]:
         """Gets the intent's open channel of that name, or creates it. When several callers do so at once, one creates it."""
+        deadline = self.calls.deadline()
         while True:
-            found = yield from self._find(intent_id, name)
+            found = yield from self._find(intent_id, name, deadline)
             if found is not None:
                 return found
             try:
-                return (yield from self.create(intent_id, name, members, member_policy, options, None))
+                return (yield from self.create(intent_id, name, members, member_policy, options, None, deadline))
             except ChannelNameTakenError:
                 continue
 
     def list(self, intent_id: str) -> Steps[list[Channel]]:
         """Lists an intent's channels, open ones first."""
-        return (yield from self._every(channels_pb2.ListChannelsRequest(intent_id=intent_id)))
+        request = channels_pb2.ListChannelsRequest(intent_id=intent_id)
+        return (yield from self._every(request, self.calls.deadline()))
 
     def get(self, channel_id: str) -> Steps[Channel]:
         """Reads a channel."""
@@ -97,15 +106,18 @@ class Channels:
         request.update_mask.paths.append("status")
         return channel_of((yield from self.calls.call(methods.UPDATE_CHANNEL, request)))
 
-    def _find(self, intent_id: str, name: str) -> Steps[Channel | None]:
+    def _find(self, intent_id: str, name: str, deadline: Deadline) -> Steps[Channel | None]:
         request = channels_pb2.ListChannelsRequest(intent_id=intent_id, status=channels_pb2.CHANNEL_STATUS_OPEN)
-        return next((channel for channel in (yield from self._every(request)) if channel.name == name), None)
+        every = yield from self._every(request, deadline)
+        return next((channel for channel in every if channel.name == name), None)
 
-    def _every(self, request: channels_pb2.ListChannelsRequest) -> Steps[builtins.list[Channel]]:
+    def _every(
+        self, request: channels_pb2.ListChannelsRequest, deadline: Deadline
+    ) -> Steps[builtins.list[Channel]]:
         """Gathers the pages of a list of channels."""
         found = []
         while True:
-            page = yield from self.calls.call(methods.LIST_CHANNELS, request)
+            page = yield from self.calls.call(methods.LIST_CHANNELS, request, deadline=deadline)
             found += [channel_of(wire) for wire in page.channels]
             if not page.next_cursor:
                 return found
@@ -146,33 +158,29 @@ class Intents:
             request.constraints.CopyFrom(to_struct(constraints, "constraints"))
         return intent_of((yield from self.calls.call(methods.CREATE_INTENT, request, retried=never_began)))
 
-    def get(self, intent_id: str) -> Steps[Intent]:
+    def get(self, intent_id: str, deadline: Deadline | None = None) -> Steps[Intent]:
         """Reads an intent."""
         request = intents_pb2.GetIntentRequest(intent_id=intent_id)
-        return intent_of((yield from self.calls.call(methods.GET_INTENT, request)))
+        return intent_of((yield from self.calls.call(methods.GET_INTENT, request, deadline=deadline)))
 
     def set_status(self, intent_id: str, status: str, reason: str | None) -> Steps[Intent]:
         """Moves an intent along its lifecycle, from its current version. When somebody else changes it meanwhile, this moves
         the newer version. When the outcome of an attempt is unknown and the intent then has the status, that attempt set
         it."""
         wanted = number(intents_pb2.IntentStatus, "INTENT_STATUS_", status, "status")
-        lost: list[OpenIntentError] = []
-
-        def passing(error: OpenIntentError) -> bool:
-            if is_passing(error) and not never_began(error):
-                lost.append(error)
-            return is_passing(error)
-
+        deadline, lost = self.calls.deadline(), _Lost()
         while True:
-            current = yield from self.get(intent_id)
+            current = yield from self.get(intent_id, deadline)
             request = intents_pb2.SetIntentStatusRequest(
                 intent_id=intent_id, expected_version=current.version, status=wanted, reason=reason
             )
             try:
-                return intent_of((yield from self.calls.call(methods.SET_INTENT_STATUS, request, retried=passing)))
+                return intent_of(
+                    (yield from self.calls.call(methods.SET_INTENT_STATUS, request, (), deadline, lost.note))
+                )
             except OpenIntentError as error:
-                if lost:
-                    current = yield from self.get(intent_id)
+                if lost.any:
+                    current = yield from self.get(intent_id, deadline)
                     if current.status == status:
                         return current
                 if error.reason != "VERSION_MISMATCH":

@@ -7,9 +7,11 @@ from typing import Any, Protocol, TypeVar
 
 import grpc
 
+from ._advice import advised
 from ._effects import Effect, Steps
 from ._methods import Method
 from ._settings import CHANNEL_OPTIONS, Settings, resolve
+from ._statuses import error_of
 from .errors import OpenIntentError
 
 T = TypeVar("T")
@@ -53,6 +55,11 @@ def dial(settings: Settings, library: Any) -> Any:
     if settings.tls:
         return library.secure_channel(settings.target, grpc.ssl_channel_credentials(), options=CHANNEL_OPTIONS)
     return library.insecure_channel(settings.target, options=CHANNEL_OPTIONS)
+
+
+def failed(failure: Any, settings: Settings) -> OpenIntentError:
+    """Returns the error for a call of grpc or grpc.aio that failed."""
+    return advised(error_of(failure.code(), failure.details(), failure.trailing_metadata()), settings)
 
 
 def client_closed() -> OpenIntentError:

@@ -29,7 +29,7 @@ class Following:
         """Emits each message once, in order. The first stream must be accepted within the patience; after that the server
         may be away for as long as it likes."""
         cursor, began, given = after, False, Memory(_REMEMBERED)
-        waits, deadline = self.calls.waits(), self.calls.deadline(self.calls.patience)
+        waits, deadline = self.calls.waits(), self.calls.deadline()
         while True:
             request = messages_pb2.SubscribeRequest(channel_id=channel_id, after_position=cursor)
             stream: Stream = yield Open(methods.SUBSCRIBE, request)
@@ -54,8 +54,10 @@ class Following:
                 return
             except OpenIntentError as error:
                 wait = waits.after(error)
-                if not is_passing(error) or not began and not deadline.allows(wait):
+                if not is_passing(error):
                     raise
+                if not began and not deadline.allows(wait):
+                    raise self.calls.unavailable(error, deadline) from error
             finally:
                 stream.cancel()
             yield Pause(wait)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from . import _methods as methods
+from ._agent_log import AgentLog
 from ._awaiting import AwaitingConnection
 from ._calls import Calls
 from ._effects import Pause
 from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
+from ._methods import Answer, Method
 from ._retrying import is_passing
 from .errors import AlreadyExistsError, OpenIntentError
-
-logger = logging.getLogger("openintent_channels")
 
 SUBSCRIPTION = "sdk"
 """The name of the subscription over which an agent receives."""
@@ -37,6 +37,7 @@ class Membership:
 
     connection: AwaitingConnection
     calls: Calls
+    log: AgentLog
     agent_id: str
     role: str | None
     name: str | None
@@ -54,7 +55,7 @@ class Membership:
         request = agents_pb2.RegisterAgentRequest(
             agent_id=self.agent_id, role_id=self.role, name=self.name, capabilities=self.capabilities
         )
-        record = await self.connection.run(self.calls.call_for_ever(methods.UPSERT_AGENT, request))
+        record = await self._persist(methods.UPSERT_AGENT, request)
         self.interval = record.heartbeat_config.interval_seconds or _DEFAULT_INTERVAL
         self.present = True
 
@@ -72,7 +73,7 @@ class Membership:
                 if error.reason in ("AGENT_GONE", "AGENT_NOT_FOUND"):
                     await self.register()
                 elif not is_passing(error):
-                    logger.warning("a heartbeat of %s was refused: %s", self.agent_id, error)
+                    self.log.warn("had a heartbeat refused: %s", error)
             else:
                 due = beat.next_heartbeat_at.ToNanoseconds() - beat.server_timestamp.ToNanoseconds()
                 self.interval = max(1.0, due / 1e9)
@@ -93,7 +94,11 @@ class Membership:
             elif self.present:
                 await self._beat(agents_pb2.AGENT_STATUS_DRAINING)
         except OpenIntentError as error:
-            logger.warning("%s could not tell the server that it leaves: %s", self.agent_id, error)
+            self.log.warn("could not tell the server that it leaves: %s", error)
+
+    async def _persist(self, method: Method[Any, Answer], request: Any) -> Answer:
+        """Makes a call however long the server is away, and says so meanwhile."""
+        return await self.connection.run(self.calls.call_for_ever(method, request, self.log.failed))
 
     async def _beat(self, status: agents_pb2.AgentStatus) -> agents_pb2.HeartbeatResponse:
         request = agents_pb2.HeartbeatRequest(agent_id=self.agent_id, status=status)
@@ -110,8 +115,7 @@ class Membership:
                 max_attempts=_MAX_ATTEMPTS,
             )
             try:
-                made = await self.connection.run(self.calls.call_for_ever(methods.CREATE_SUBSCRIPTION, request))
-                return made.id
+                return (await self._persist(methods.CREATE_SUBSCRIPTION, request)).id
             except AlreadyExistsError:
                 found = await self._find()
             if found is not None and found.active:
@@ -122,7 +126,7 @@ class Membership:
     async def _find(self) -> subscriptions_pb2.Subscription | None:
         request = subscriptions_pb2.ListSubscriptionsRequest(subscriber_id=self.agent_id)
         while True:
-            page = await self.connection.run(self.calls.call_for_ever(methods.LIST_SUBSCRIPTIONS, request))
+            page = await self._persist(methods.LIST_SUBSCRIPTIONS, request)
             found = next((s for s in page.subscriptions if s.name == SUBSCRIPTION), None)
             if found is not None or not page.next_cursor:
                 return found
@@ -131,7 +135,7 @@ class Membership:
     async def _forget(self, subscription_id: str) -> None:
         request = subscriptions_pb2.DeleteSubscriptionRequest(subscription_id=subscription_id)
         try:
-            await self.connection.run(self.calls.call_for_ever(methods.DELETE_SUBSCRIPTION, request))
+            await self._persist(methods.DELETE_SUBSCRIPTION, request)
         except OpenIntentError as error:
             if error.code != "NOT_FOUND":
                 raise
@@ -142,7 +146,7 @@ class Membership:
         cursor: str | None = None
         while True:
             request = messages_pb2.GetInboxRequest(agent_id=self.agent_id, limit=_PAGE, cursor=cursor)
-            page = await self.connection.run(self.calls.call_for_ever(methods.GET_INBOX, request))
+            page = await self._persist(methods.GET_INBOX, request)
             for item in page.items:
                 if item.message.message_type == messages_pb2.MESSAGE_TYPE_REQUEST and not item.read:
                     yield item

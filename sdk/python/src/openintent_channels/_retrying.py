@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ._advice import NOT_GRPC
 from .errors import AbortedError, OpenIntentError, UnavailableError
 
 FIRST_WAIT = 0.1
@@ -18,7 +19,9 @@ _NOT_CONNECTED = "failed to connect to all addresses"
 
 def is_passing(error: OpenIntentError) -> bool:
     """Whether the same call may fare better in a moment."""
-    return isinstance(error, UnavailableError) or isinstance(error, AbortedError) and not error.reason
+    if isinstance(error, UnavailableError):
+        return error.reason != NOT_GRPC
+    return isinstance(error, AbortedError) and not error.reason
 
 
 def never_began(error: OpenIntentError) -> bool:
@@ -56,11 +59,12 @@ class Deadline:
 
     clock: Callable[[], float]
     at: float | None
+    seconds: float | None
 
     @classmethod
     def within(cls, clock: Callable[[], float], seconds: float | None) -> Deadline:
         """Returns the deadline that many seconds from now."""
-        return cls(clock, None if seconds is None else clock() + seconds)
+        return cls(clock, None if seconds is None else clock() + seconds, seconds)
 
     @property
     def remaining(self) -> float | None:

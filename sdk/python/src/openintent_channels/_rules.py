@@ -18,7 +18,9 @@ class Rules:
     """What a client does, whichever way it is carried out."""
 
     def __init__(self, settings: Settings, patience: float | None, tracer_provider: Any) -> None:
-        self.calls = Calls(sender=settings.sender, patience=PATIENCE if patience is None else patience)
+        self.calls = Calls(
+            sender=settings.sender, address=settings.target, patience=PATIENCE if patience is None else patience
+        )
         self.tracing = Tracing(tracer_provider)
         self.messages = Messages(self.calls, self.tracing)
         self.asking = Asking(self.calls, self.tracing)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _methods as methods
 from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
 from ._handling import Handling
-from ._membership import Membership, ends_agent, logger
+from ._membership import Membership, ends_agent
 from ._received import Received
 from ._work import Work
 from .errors import OpenIntentError
+
+T = TypeVar("T")
 
 _POSITION = "openintent-position"
 _ENDED = ("SUBSCRIPTION_ENDED", "SUBSCRIPTION_NOT_FOUND")
@@ -33,6 +35,7 @@ class Runtime:
         self._membership = membership
         self._connection = membership.connection
         self._calls = membership.calls
+        self._log = membership.log
         self._handling = handling
         # How many deliveries may be unacknowledged: those being handled, and more that wait for a place or for their
         # acknowledgement. A quarter of them is acknowledged without delay, so that the stream goes on meanwhile.
@@ -51,16 +54,27 @@ class Runtime:
 
     async def start(self) -> None:
         """Registers, subscribes, and returns once the server has agreed to deliver."""
-        await self._membership.register()
-        subscription = await self._membership.subscribe()
+        subscription = await self._or_gives_up(self._join())
         parts: list[Coroutine[Any, Any, None]] = [
             self._begin_for_ever(),
             self._receive_for_ever(subscription),
             self._membership.beat_for_ever(),
             self._acknowledge_for_ever(),
         ]
-        self._tasks = [asyncio.ensure_future(part) for part in parts]
+        self._tasks = [asyncio.ensure_future(self._or_gives_up(part)) for part in parts]
         await self._until(self._receiving)
+
+    async def _join(self) -> str:
+        await self._membership.register()
+        return await self._membership.subscribe()
+
+    async def _or_gives_up(self, part: Coroutine[Any, Any, T]) -> T:
+        """Does a part of the agent's work. An error of it ends the agent, which says so at once."""
+        try:
+            return await part
+        except Exception as error:
+            self._log.gives_up(error)
+            raise
 
     async def until_left(self) -> None:
         """Waits until somebody asks the agent to leave, or a failure ends it."""
@@ -80,22 +94,26 @@ class Runtime:
         """Takes nothing new, lets the running handlers finish within the agreed time, and tells the server what is done."""
         receiving, acknowledging = self._tasks[:3], self._tasks[3:]
         await _end(*receiving)
+        self._log.leaving(len(self._running))
         departed = asyncio.ensure_future(self._membership.depart(False))
         if self._running:
-            await asyncio.wait(self._running, timeout=self._drain_seconds)
+            _, running = await asyncio.wait(self._running, timeout=self._drain_seconds)
+            if running:
+                self._log.left_before(len(running))
         await _end(*self._running)
         await _end(*acknowledging)
         try:
             await asyncio.wait_for(self._farewell(departed), _FAREWELL_SECONDS)
         except asyncio.TimeoutError:
-            logger.warning("%s left before the server had heard of everything it did", self._membership.agent_id)
+            self._log.warn("left before the server had heard of everything it did")
         self._handling.close()
+        self._log.left()
 
     async def _farewell(self, departed: asyncio.Future[None]) -> None:
         try:
             await self._acknowledge()
         except OpenIntentError as error:
-            logger.warning("%s could not acknowledge its last deliveries: %s", self._membership.agent_id, error)
+            self._log.warn("could not acknowledge its last deliveries: %s", error)
         await departed
         if self._deregister:
             await self._membership.depart(True)
@@ -124,28 +142,28 @@ class Runtime:
                     waits.succeeded()
                     self._receiving.set()
                 while (delivery := await self._connection.perform(Receive(stream))) is not None:
-                    if delivery.standing_by:
-                        continue
-                    if delivery.number == 0:
-                        await self._take_over()
-                    else:
+                    if delivery.number:
                         self._accept(delivery)
+                    else:
+                        await self._announced(delivery.standing_by)
+                self._log.lost("the server ended the stream")
                 wait = waits.after()
             except OpenIntentError as error:
                 if ends_agent(error):
                     raise
+                self._log.lost(error)
                 wait = waits.after(error)
                 if error.reason in _ENDED:
-                    await self._membership.register()
-                    subscription = await self._membership.subscribe()
-                else:
-                    logger.info("%s lost its stream and opens another: %s", self._membership.agent_id, error)
+                    subscription = await self._join()
             finally:
                 stream.cancel()
             await self._connection.perform(Pause(wait))
 
-    async def _take_over(self) -> None:
-        """Takes up what waits in the inbox, since this process has become the one that receives for the agent."""
+    async def _announced(self, stands_by: bool) -> None:
+        """Takes up what waits in the inbox when this process has become the one that receives for the agent."""
+        self._log.connected(stands_by)
+        if stands_by:
+            return
         self._membership.took_over = True
         async for item in self._membership.waiting_requests():
             self._take(Received(item.message, item.intent_id, item.channel_name, None, 1), None)
@@ -167,7 +185,10 @@ class Runtime:
     def _take(self, received: Received, numbered: tuple[str, int] | None) -> None:
         wire = received.wire
         own = wire.sender == self._membership.agent_id or wire.message_type == messages_pb2.MESSAGE_TYPE_RESPONSE
-        if own or not self._handling.handles(received.channel_name):
+        if own:
+            self._work.pass_over(numbered)
+        elif not self._handling.handles(received.channel_name):
+            self._log.unhandled(received.channel_name, self._handling.channels)
             self._work.pass_over(numbered)
         elif self._work.admit(wire.id, numbered):
             self._queue.put_nowait(received)
@@ -187,7 +208,7 @@ class Runtime:
         try:
             await self._handling.handle(received)
         except OpenIntentError as error:
-            logger.warning("the answer to %s could not be stored: %s", message_id, error)
+            self._log.answer_refused(received.channel_name, message_id, error)
             self._work.drop(message_id)
         except BaseException:
             self._work.drop(message_id)
@@ -234,7 +255,7 @@ class Runtime:
             except OpenIntentError as error:
                 if error.code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
                     raise
-                logger.warning("deliveries %s could not be acknowledged: %s", numbers, error)
+                self._log.warn("could not acknowledge the deliveries %s: %s", numbers, error)
 
 
 async def _end(*tasks: asyncio.Future[None]) -> None:

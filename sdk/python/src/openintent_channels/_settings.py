@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_DEFAULT_SERVER = "127.0.0.1:50051"
+from ._addresses import read_address
+
+DEFAULT_SERVER = "127.0.0.1:50051"
+
+DEVELOPMENT_KEY = "dev-key-001"
+"""The key of a server that was started without keys. Such a server listens on its own machine alone, so this key is sent
+nowhere else."""
 
 # The settings of a connection. gRPC's own pauses between attempts to connect grow to two minutes; ours stay below the waits
 # between the attempts of a call. A ping tells a dead connection from a quiet one; the server allows one every 10 seconds.
@@ -55,18 +61,18 @@ def resolve(
     tls: bool | None,
 ) -> Settings:
     """Resolves the settings. `server` is `host:port`; with `https://` before it TLS is on, with `http://` it is off, unless
-    `tls` says otherwise. Empty text in the environment counts as unset."""
-    server = server or environment.get("OPENINTENT_SERVER") or _DEFAULT_SERVER
-    scheme, separator, rest = server.partition("://")
-    if separator and scheme in ("http", "https"):
-        server = rest.rstrip("/")
-        if tls is None:
-            tls = scheme == "https"
+    `tls` says otherwise. A server on this machine gets the development key when no other is given. Empty text in the
+    environment counts as unset. Raises InvalidArgumentError for an address that is none."""
+    setting = "server" if server else "OPENINTENT_SERVER"
+    address = read_address(setting, server or environment.get("OPENINTENT_SERVER") or DEFAULT_SERVER)
+    if tls is None:
+        tls = address.tls
     if tls is None:
         tls = environment.get("OPENINTENT_TLS", "").lower() in ("1", "true", "yes")
+    default_key = DEVELOPMENT_KEY if address.is_loopback else None
     return Settings(
-        target=server,
+        target=address.target,
         tls=tls,
-        api_key=api_key or environment.get("OPENINTENT_API_KEY") or None,
+        api_key=api_key or environment.get("OPENINTENT_API_KEY") or default_key,
         agent_id=agent_id or environment.get("OPENINTENT_AGENT_ID") or None,
     )

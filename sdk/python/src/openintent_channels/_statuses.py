@@ -9,13 +9,14 @@ from google.protobuf import any_pb2
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
-from .errors import BY_CODE, BY_REASON, OpenIntentError, Violation
+from .errors import BY_CODE, BY_REASON, OpenIntentError, UnavailableError, Violation
 
 _DETAILS = "grpc-status-details-bin"
 
 
 def error_of(code: grpc.StatusCode, text: str | None, trailers: Iterable[tuple[str, str | bytes]] | None) -> OpenIntentError:
-    """Returns the error for a status. It leaves empty what the details do not say, or say in a form that is unknown here."""
+    """Returns the error for a status. It leaves empty what the details do not say, or say in a form that is unknown here. A
+    time that ran out without a word of the server means that it was silent, which is as good as away."""
     reason, metadata, violations, retry_after = "", {}, [], None
     for detail in _details(trailers):
         info, fields, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
@@ -26,6 +27,8 @@ def error_of(code: grpc.StatusCode, text: str | None, trailers: Iterable[tuple[s
         elif detail.Unpack(retry):
             retry_after = retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
     name = code.name
+    if name == "DEADLINE_EXCEEDED" and not reason:
+        return UnavailableError("The server did not answer in time.", code="UNAVAILABLE")
     kind = BY_REASON.get(reason) or BY_CODE.get(name, OpenIntentError)
     return kind(
         text or name, code=name, reason=reason, metadata=metadata, violations=violations, retry_after=retry_after

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
+from ._agent_log import AgentLog
+from ._console import console
 from ._handlers import Handler, handlers_of, on_message
 from ._handling import Answers, Handling
 from ._membership import Membership
@@ -47,9 +49,11 @@ class _Run:
 
     def __get__(self, instance: AgentBase | None, owner: type[AgentBase]) -> Callable[..., None]:
         def run(*, server: str | None = None, api_key: str | None = None, tls: bool | None = None) -> None:
-            """Runs the agent until SIGINT or SIGTERM, or until `leave`. Raises the error that ended it."""
+            """Runs the agent until SIGINT or SIGTERM, or until `leave`. Raises the error that ended it. What it logs from
+            INFO on goes to standard error, unless the program has set up logging."""
             agent = owner() if instance is None else instance
-            asyncio.run(agent._serve_with_signals(server, api_key, tls))
+            with console():
+                asyncio.run(agent._serve_with_signals(server, api_key, tls))
 
         return run
 
@@ -72,7 +76,7 @@ class AgentBase:
 
     @property
     def channels(self) -> AsyncChannels:
-        """The channels, by name; the same as `client.channels`."""
+        """The channels, as handles; the same as `client.channels`."""
         return self.client.channels
 
     async def serve(
@@ -116,11 +120,12 @@ class AgentBase:
             tracer_provider=options.tracer_provider,
         )
         connection, rules = client._connection, client._rules
+        log = AgentLog(options.agent_id, rules.calls.address, rules.calls.clock)
         membership = Membership(
-            connection, rules.calls, options.agent_id, options.role, options.name, options.capabilities,
+            connection, rules.calls, log, options.agent_id, options.role, options.name, options.capabilities,
             registers=options.register or options.role is not None,
         )
-        answers = Answers(connection, rules.calls, rules.tracing)
+        answers = Answers(connection, rules.calls, rules.tracing, log)
         handling = Handling(handlers, answers, rules.tracing, options.concurrency)
         self._client, self._runtime = client, Runtime(membership, handling, options.concurrency, options.drain_seconds)
         try:

@@ -19,9 +19,10 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
     """A client of an OpenIntent server, for the event loop in which it is first used.
 
     `server` is `host:port`, `https://host:port` for TLS; without it OPENINTENT_SERVER, or 127.0.0.1:50051. `api_key` and
-    `agent_id` (the agent that the client acts as) default to OPENINTENT_API_KEY and OPENINTENT_AGENT_ID. `retry_patience` is
-    how many seconds a call without a deadline of its own is tried for while the server is away; 30 when absent. The client
-    connects at the first call. Every method raises the errors of `openintent_channels.errors`.
+    `agent_id` (the agent that the client acts as) default to OPENINTENT_API_KEY and OPENINTENT_AGENT_ID. Without a key, a
+    server on this machine gets the development key. `retry_patience` is how many seconds a call without a deadline of its
+    own is tried for while the server is away, until it raises UnavailableError; 30 when absent. The client connects at the
+    first call. Every method raises the errors of `openintent_channels.errors`.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
 
 
 class AsyncChannels:
-    """Channels by name, as handles."""
+    """Channels as handles, by name or by id."""
 
     def __init__(self, client: AsyncOpenIntentClient) -> None:
         self._client = client
@@ -89,6 +90,10 @@ class AsyncChannels:
         client = self._client
         steps = client._rules.channels.open(name, intent_id, members, member_policy, options)
         return AsyncChannelHandle(client, await client._connection.run(steps))
+
+    async def get(self, channel_id: str) -> AsyncChannelHandle:
+        """Reads the channel with this id and returns its handle."""
+        return AsyncChannelHandle(self._client, await self._client.get_channel(channel_id))
 
 
 class AsyncIntents:

@@ -71,11 +71,12 @@ class ResourceExhaustedError(OpenIntentError):
 
 
 class UnavailableError(OpenIntentError):
-    """The server cannot be reached or cannot answer now, and did not in the time that the call had."""
+    """The server could not be reached, was silent, or could not serve now, until the call's deadline passed. The text names
+    its address. The call may have taken effect all the same."""
 
 
 class MessageTimeoutError(OpenIntentError, TimeoutError):
-    """The time ran out: no response came, or no answer from the server. `message_id` is the request's, None if unknown."""
+    """The server says that no response came in time. `message_id` is the request's."""
 
 
 class ChannelClosedError(FailedPreconditionError):
@@ -138,7 +139,6 @@ BY_CODE: Mapping[str, type[OpenIntentError]] = {
     "ABORTED": AbortedError,
     "RESOURCE_EXHAUSTED": ResourceExhaustedError,
     "UNAVAILABLE": UnavailableError,
-    "DEADLINE_EXCEEDED": MessageTimeoutError,
 }
 """Which error a canonical code becomes when its reason has none of its own."""
 

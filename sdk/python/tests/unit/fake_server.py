@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from openintent_channels import _methods as methods
+from openintent_channels._agent_log import AgentLog
 from openintent_channels._calls import Calls
 from openintent_channels._effects import Accepted, Effect, Invoke, Open, Pause, Receive, Steps
 from openintent_channels._generated import agents_pb2, messages_pb2, subscriptions_pb2
@@ -20,6 +22,19 @@ from openintent_channels.errors import OpenIntentError
 
 _LONG = 10.0
 REQUEST = messages_pb2.MESSAGE_TYPE_REQUEST
+
+
+def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Runs a test in an event loop of its own, for a minute at most."""
+
+    @wraps(test)
+    def run(*arguments: Any, **named: Any) -> None:
+        async def bounded() -> None:
+            await asyncio.wait_for(test(*arguments, **named), 60)
+
+        asyncio.run(bounded())
+
+    return run
 
 
 class _Stream:
@@ -42,8 +57,13 @@ class FakeServer:
         self.subscriptions = 0
         self.stands_by = False
         self.status = agents_pb2.AGENT_STATUS_ACTIVE
+        self.now = 0.0
         self._happened = asyncio.Condition()
         self._beats = asyncio.Semaphore(0)
+
+    def clock(self) -> float:
+        """The clock of the agent's log, which moves only when a test moves it."""
+        return self.now
 
     async def run(self, steps: Steps[Any]) -> Any:
         value, error = None, None
@@ -64,7 +84,11 @@ class FakeServer:
                 await (self._beats.acquire() if seconds >= _LONG else asyncio.sleep(0))
             case Open():
                 self.streams.append(_Stream())
-                if not self.stands_by:
+                if self.failing.get("StreamDeliveries"):
+                    self.deliver(self.failing["StreamDeliveries"].pop(0))
+                elif self.stands_by:
+                    self.deliver(subscriptions_pb2.SubscriptionDelivery(subscription_id="sub_1", standing_by=True))
+                else:
                     self.take_over()
                 await self._tell("StreamDeliveries", effect.request)
                 return self.streams[-1]
@@ -159,11 +183,18 @@ def delivery(number: int, wire: messages_pb2.Message | None = None) -> subscript
     return made
 
 
-def runtime(server: FakeServer, *functions: Callable[..., Any], concurrency: int = 4, drain_seconds: float = 20) -> Runtime:
-    """Makes the runtime of an agent whose handlers take all channels."""
+def runtime(
+    server: FakeServer,
+    *functions: Callable[..., Any],
+    concurrency: int = 4,
+    drain_seconds: float = 20,
+    channels: Sequence[str | None] = (None,),
+) -> Runtime:
+    """Makes the runtime of an agent whose handlers take the messages of each of the channels; with None as one, of all."""
     connection: Any = server
     calls, tracing = Calls(sender="me", dice=lambda: 0.0), Tracing()
-    membership = Membership(connection, calls, "me", "role", None, (), registers=True)
-    handlers = [Handler.of(None, function) for function in functions]
-    handling = Handling(handlers, Answers(connection, calls, tracing), tracing, concurrency)
+    log = AgentLog("me", "host:9", server.clock)
+    membership = Membership(connection, calls, log, "me", "role", None, (), registers=True)
+    handlers = [Handler.of(channel, function) for channel in channels for function in functions]
+    handling = Handling(handlers, Answers(connection, calls, tracing, log), tracing, concurrency)
     return Runtime(membership, handling, concurrency, drain_seconds)

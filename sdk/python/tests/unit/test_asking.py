@@ -60,13 +60,37 @@ def test_two_questions_have_two_keys() -> None:
     assert [invoked.request.idempotency_key for invoked in player.invoked] == ["key-0", "key-1"]
 
 
-def test_a_server_that_stays_away_is_a_timeout_which_names_the_request() -> None:
+def test_a_server_that_stays_away_is_no_timeout_of_the_question() -> None:
+    player = Player.of(*[away()] * 50)
+    with pytest.raises(UnavailableError, match="127.0.0.1:50051 was not available within 2 s; .*: away") as raised:
+        ask(player, timeout=2)
+    assert (raised.value.code, raised.value.message_id) == ("UNAVAILABLE", None)
+    assert player.now < 2
+
+
+def test_the_error_names_the_question_that_the_server_stored_before_it_went_away() -> None:
     player = Player.of(away("SERVER_STOPPING", metadata={"message_id": "msg_1"}), *[away()] * 50)
-    with pytest.raises(MessageTimeoutError) as raised:
+    with pytest.raises(UnavailableError) as raised:
         ask(player, timeout=2)
     assert raised.value.message_id == "msg_1"
-    assert isinstance(raised.value.__cause__, UnavailableError)
-    assert player.now < 2
+
+
+def test_a_wait_that_the_server_says_ran_out_is_a_timeout() -> None:
+    late = MessageTimeoutError("late", code="DEADLINE_EXCEEDED", reason="MESSAGE_TIMEOUT")
+    player = Player.of(away("SERVER_STOPPING", metadata={"message_id": "msg_1"}), late)
+    with pytest.raises(MessageTimeoutError) as raised:
+        ask(player)
+    assert raised.value is late
+    assert late.message_id == "msg_1"
+
+
+def test_a_resumed_question_that_cannot_be_waited_for_is_named() -> None:
+    for outcomes in [away()] * 50, [responses(), *[away()] * 50]:
+        player = Player.of(*outcomes)
+        with pytest.raises(UnavailableError, match="127.0.0.1:50051 was not available") as raised:
+            player.play(asking(player).resume("c", "msg_1", 2))
+        assert raised.value.message_id == "msg_1"
+        assert player.now < 2 + GRACE
 
 
 def test_a_refusal_is_not_asked_again() -> None:

@@ -65,6 +65,45 @@ def test_when_two_open_at_once_the_second_gets_the_channel_of_the_first() -> Non
     assert open_channel(Player.of(listed(), TAKEN, listed(wire("first")))).id == "chan_first"
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        lambda rules, intents: rules.create("i", "talk", [], "intent", None, None),
+        lambda rules, intents: rules.open("talk", "i", [], "intent", None),
+        lambda rules, intents: rules.list("i"),
+        lambda rules, intents: rules.get("c"),
+        lambda rules, intents: rules.close("c"),
+        lambda rules, intents: intents.create("t", None, None, None, None, None, [], None),
+        lambda rules, intents: intents.get("i"),
+        lambda rules, intents: intents.set_status("i", "active", None),
+    ],
+)
+def test_a_server_that_stays_away_is_named_when_the_deadline_passes(steps: Any) -> None:
+    refused = UnavailableError("failed to connect to all addresses; last error: refused", code="UNAVAILABLE")
+    player = Player.of(*[refused] * 50)
+    calls = player.calls(address="host:9")
+    with pytest.raises(UnavailableError, match="The server at host:9 was not available within 30 s; .*: refused"):
+        player.play(steps(Channels(calls), Intents(calls)))
+    assert 20 < player.now < 30
+
+
+def test_opening_has_one_deadline_for_all_its_calls() -> None:
+    player = Player(iter([]))
+    player.outcomes = iter([player.takes(20, listed()), player.takes(5, TAKEN), *[away()] * 50])
+    with pytest.raises(UnavailableError, match="within 30 s"):
+        open_channel(player)
+    assert [invoked.timeout for invoked in player.invoked[:3]] == [30, 10, 5]
+    assert player.now < 30
+
+
+def test_setting_a_status_has_one_deadline_for_all_its_calls() -> None:
+    player = Player(iter([]))
+    player.outcomes = iter([player.takes(20, intent(3)), player.takes(5, MISMATCH), *[away()] * 50])
+    with pytest.raises(UnavailableError, match="within 30 s"):
+        set_status(player)
+    assert player.now < 30
+
+
 def test_unknown_words_are_refused_before_the_wire() -> None:
     player = Player.of()
     with pytest.raises(InvalidArgumentError, match="options.audti: there is no such option"):

@@ -65,7 +65,14 @@ def test_without_details_the_code_decides(given: list[tuple[str, str | bytes]] |
     assert (error.reason, error.message, error.message_id) == ("", "NOT_FOUND", None)
 
 
-def test_a_timeout_is_a_timeout_error() -> None:
-    error = error_of(grpc.StatusCode.DEADLINE_EXCEEDED, "late", None)
+def test_a_timeout_that_the_server_reports_is_a_timeout_error() -> None:
+    error = error_of(grpc.StatusCode.DEADLINE_EXCEEDED, "late", trailers(info("MESSAGE_TIMEOUT", message_id="msg_1")))
     assert isinstance(error, TimeoutError)
     assert isinstance(error, errors.MessageTimeoutError)
+    assert error.message_id == "msg_1"
+
+
+def test_silence_is_as_if_the_server_were_away() -> None:
+    error = error_of(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded", None)
+    assert type(error) is errors.UnavailableError
+    assert (error.code, error.message) == ("UNAVAILABLE", "The server did not answer in time.")

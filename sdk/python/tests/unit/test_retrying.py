@@ -36,6 +36,7 @@ def test_waits_are_short_again_after_a_success() -> None:
     [
         (away(), True),
         (away("SERVER_STOPPING"), True),
+        (away("NOT_GRPC"), False),
         (AbortedError("lost a race"), True),
         (AbortedError("stale", reason="VERSION_MISMATCH"), False),
         (MessageTimeoutError("late"), False),
@@ -63,6 +64,7 @@ def test_what_certainly_had_no_effect(error: OpenIntentError, surely: bool) -> N
 def test_a_deadline_counts_down_and_never_below_zero() -> None:
     now = [10.0]
     deadline = Deadline.within(lambda: now[0], 5)
+    assert deadline.seconds == 5
     assert deadline.remaining == 5
     assert deadline.allows(4.9)
     assert not deadline.allows(5)
@@ -87,20 +89,43 @@ def test_a_call_that_failed_for_good_is_not_made_again() -> None:
 
 def test_patience_bounds_a_call() -> None:
     player = Player.of(*[away()] * 100)
-    with pytest.raises(UnavailableError):
-        player.play(player.calls(patience=2).call(GET_CHANNEL, GET_CHANNEL.asked()))
+    with pytest.raises(UnavailableError, match="The server at host:9 was not available within 2 s; .*: away"):
+        player.play(player.calls(patience=2, address="host:9").call(GET_CHANNEL, GET_CHANNEL.asked()))
     assert sum(player.pauses) < 2
     assert player.pauses == [0.1, 0.2, 0.4, 0.8]
 
 
 def test_an_effect_that_may_not_happen_twice_is_not_repeated_blindly() -> None:
     player = Player.of(away())
-    with pytest.raises(UnavailableError):
-        player.play(player.calls().call(CREATE_INTENT, CREATE_INTENT.asked(), retried=never_began))
+    with pytest.raises(UnavailableError, match="No answer came from the server at host:9, so the call may or may not"):
+        player.play(player.calls(address="host:9").call(CREATE_INTENT, CREATE_INTENT.asked(), retried=never_began))
     assert len(player.invoked) == 1
 
 
 def test_a_call_for_ever_outlasts_silence() -> None:
-    player = Player.of(*[away()] * 50, MessageTimeoutError("silent", code="DEADLINE_EXCEEDED"), "answer")
-    assert player.play(player.calls().call_for_ever(GET_CHANNEL, GET_CHANNEL.asked())) == "answer"
+    player = Player.of(*[away()] * 50, away("NOT_GRPC"), "answer")
+    calls, told = player.calls(), list[OpenIntentError]()
+    assert player.play(calls.call_for_ever(GET_CHANNEL, GET_CHANNEL.asked(), told.append)) == "answer"
     assert sum(player.pauses) > 200
+    assert len(told) == 51
+
+
+def test_what_does_not_speak_grpc_is_not_called_again() -> None:
+    player = Player.of(away("NOT_GRPC"))
+    with pytest.raises(UnavailableError):
+        player.play(player.calls().call(GET_CHANNEL, GET_CHANNEL.asked()))
+    assert player.pauses == []
+
+
+def test_the_last_failure_says_why_the_server_was_not_available() -> None:
+    player = Player.of(*[away("WRITE_QUEUE_FULL", metadata={"message_id": "m"}, retry_after=20)] * 3)
+    with pytest.raises(UnavailableError) as raised:
+        player.play(player.calls().call(GET_CHANNEL, GET_CHANNEL.asked()))
+    assert (raised.value.reason, raised.value.message_id, raised.value.retry_after) == ("WRITE_QUEUE_FULL", "m", 20)
+    assert isinstance(raised.value.__cause__, UnavailableError)
+
+
+def test_lost_races_until_the_deadline_are_a_server_that_was_not_available() -> None:
+    player = Player.of(*[AbortedError("lost a race")] * 50)
+    with pytest.raises(UnavailableError, match="lost a race"):
+        player.play(player.calls().call(GET_CHANNEL, GET_CHANNEL.asked()))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
-from functools import wraps
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,22 +19,10 @@ from openintent_channels.errors import (
     PermissionDeniedError,
     ResourceExhaustedError,
 )
-from unit.fake_server import FakeServer, delivery, message, runtime
+from unit.fake_server import FakeServer, delivery, in_loop, message, runtime
 from unit.playing import away
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def in_loop(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
-    @wraps(test)
-    def run() -> None:
-        async def bounded() -> None:
-            await asyncio.wait_for(test(), 60)
-
-        asyncio.run(bounded())
-
-    del run.__wrapped__  # pytest looks for the parameters of what is wrapped
-    return run
 
 
 async def echo(message: AgentMessage) -> dict[str, Any]:

@@ -1,17 +1,21 @@
 """Arguments go first, then the environment, then the defaults."""
 
+from typing import Any
+
 import pytest
 
+from openintent_channels import Agent, AsyncOpenIntentClient, InvalidArgumentError, OpenIntentClient
 from openintent_channels._settings import resolve
 
 ENVIRONMENT = {
     "OPENINTENT_SERVER": "env:1", "OPENINTENT_API_KEY": "env-key", "OPENINTENT_AGENT_ID": "env-agent", "OPENINTENT_TLS": "1",
 }
+DEVELOPMENT = (("x-api-key", "dev-key-001"),)
 
 
 def test_the_defaults() -> None:
     settings = resolve({}, None, None, None, None)
-    assert (settings.target, settings.tls, settings.metadata) == ("127.0.0.1:50051", False, ())
+    assert (settings.target, settings.tls, settings.metadata) == ("127.0.0.1:50051", False, DEVELOPMENT)
     assert settings.sender == "operator"
 
 
@@ -29,13 +33,64 @@ def test_arguments_go_first() -> None:
 
 @pytest.mark.parametrize(
     ("server", "target", "tls"),
-    [("https://host:9", "host:9", True), ("http://host:9/", "host:9", False), ("dns:///host:9", "dns:///host:9", True)],
+    [
+        ("https://host:9", "host:9", True),
+        ("http://host:9/", "host:9", False),
+        ("host:65535", "host:65535", True),
+        ("[::1]:9", "[::1]:9", True),
+    ],
 )
-def test_schemes(server: str, target: str, tls: bool) -> None:
+def test_addresses(server: str, target: str, tls: bool) -> None:
     settings = resolve(ENVIRONMENT, server, None, None, None)
     assert (settings.target, settings.tls) == (target, tls)
 
 
+NO_ADDRESSES = [
+    "host", "host:", ":9", "host:port", "host:0", "host:65536", "host:-1", "host:٣", "host:9/v1", "user@host:9", "a b:9",
+    "::1:9", "[::1]", "[host]:9", "dns:///host:9", "ftp://host:9", "https://host", "http://", "host:9\n",
+]
+
+
+@pytest.mark.parametrize("server", NO_ADDRESSES)
+def test_what_is_no_address_is_refused_with_the_name_of_its_setting(server: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^server: it must be host:port, .* not ") as raised:
+        resolve({}, server, None, None, None)
+    assert raised.value.violations[0].field == "server"
+    with pytest.raises(InvalidArgumentError, match="^OPENINTENT_SERVER: it must be host:port, "):
+        resolve({"OPENINTENT_SERVER": server}, None, None, None, None)
+
+
+@pytest.mark.parametrize("client", [OpenIntentClient, AsyncOpenIntentClient])
+def test_a_client_is_not_made_for_what_is_no_address(client: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="^server: "):
+        client("127.0.0.1")
+
+
+@pytest.mark.parametrize("server", ["localhost:9", "127.8.0.1:9", "[::1]:9", "https://127.0.0.1:9"])
+def test_a_server_on_this_machine_gets_the_development_key_when_no_other_is_given(server: str) -> None:
+    assert resolve({"OPENINTENT_API_KEY": ""}, server, None, None, None).metadata == DEVELOPMENT
+    assert resolve(ENVIRONMENT, server, None, None, None).api_key == "env-key"
+    assert resolve({}, server, "given", None, None).api_key == "given"
+
+
+@pytest.mark.parametrize("server", ["host:9", "10.0.0.1:9", "[2001:db8::1]:9", "localhost.example:9", "0.0.0.0:9"])
+def test_the_development_key_is_sent_nowhere_else(server: str) -> None:
+    assert resolve({}, server, None, None, None).metadata == ()
+
+
 def test_empty_is_unset() -> None:
     settings = resolve(dict.fromkeys(ENVIRONMENT, ""), None, None, None, None)
-    assert (settings.target, settings.tls, settings.metadata) == ("127.0.0.1:50051", False, ())
+    assert (settings.target, settings.tls, settings.metadata) == ("127.0.0.1:50051", False, DEVELOPMENT)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **said: OpenIntentClient("host:9", **said),
+        lambda **said: AsyncOpenIntentClient("host:9", **said),
+        lambda **said: Agent("me", **said),
+    ],
+)
+def test_unknown_settings_are_refused(make: Any) -> None:
+    with pytest.raises(TypeError, match="agent"):
+        make(agent="me")

@@ -1,0 +1,38 @@
+"""What a person can do about a failure that comes from how a client is set up."""
+
+from __future__ import annotations
+
+from ._settings import DEFAULT_SERVER, DEVELOPMENT_KEY, Settings
+from .errors import OpenIntentError, UnavailableError
+
+NOT_GRPC = "NOT_GRPC"
+"""The reason of the error for an address at which something answers that does not speak gRPC."""
+
+# The words with which gRPC says what it met: a server of HTTP/1 in the first case, one of HTTP/2 in the second.
+_HTTP1_ANSWER = "Trying to connect an http1.x server"
+_HTTP2_ANSWER = "Received http2 header with status: 404"
+
+_HOW_TO_GIVE_A_KEY = "Set OPENINTENT_API_KEY, or give the client an api_key."
+
+
+def advised(error: OpenIntentError, settings: Settings) -> OpenIntentError:
+    """Returns an error that says what to change in the settings when the failure comes from them, and else the same one."""
+    if not error.reason and (_HTTP1_ANSWER in error.message or error.message.startswith(_HTTP2_ANSWER)):
+        return UnavailableError(
+            f"{settings.target} does not speak gRPC; it looks like the REST address. "
+            f"Give the gRPC address ({DEFAULT_SERVER} by default).",
+            code="UNAVAILABLE", reason=NOT_GRPC,
+        )
+    if error.reason == "API_KEY_MISSING":
+        return _told(error, f"The server at {settings.target} needs an API key. {_HOW_TO_GIVE_A_KEY}")
+    if error.reason == "API_KEY_UNKNOWN" and settings.api_key == DEVELOPMENT_KEY:
+        return _told(
+            error,
+            f"The server at {settings.target} does not know {DEVELOPMENT_KEY}, the key for a server on this machine when no "
+            f"other is given. {_HOW_TO_GIVE_A_KEY}",
+        )
+    return error
+
+
+def _told(error: OpenIntentError, text: str) -> OpenIntentError:
+    return type(error)(text, code=error.code, reason=error.reason, metadata=error.metadata, violations=error.violations)

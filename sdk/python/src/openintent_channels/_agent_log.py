@@ -1,0 +1,139 @@
+"""What an agent says in its log. The events and their words are the same in all languages; sdk/README.md has their table."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Iterable
+
+from ._following import Memory
+from .errors import OpenIntentError
+
+logger = logging.getLogger("openintent_channels")
+
+_STILL_FAILING_SECONDS = 60.0
+_REMEMBERED_CHANNELS = 10_000
+
+
+class AgentLog:
+    """The log of one run of an agent. It remembers what it has said, so that a server that stays away fills no disk."""
+
+    def __init__(self, agent_id: str, address: str, clock: Callable[[], float]) -> None:
+        self._agent_id = agent_id
+        self._address = address
+        self._clock = clock
+        self._connected = self._was_connected = self._gave_up = False
+        self._failing_since: float | None = None
+        self._said_failing = 0.0
+        self._unhandled = Memory(_REMEMBERED_CHANNELS)
+
+    def connected(self, stands_by: bool) -> None:
+        """The server has said whether this process receives. It says so for each stream, and whenever that changes."""
+        again = " again" if self._was_connected and not self._connected else ""
+        if stands_by:
+            self._say(
+                logging.INFO, f"is connected to %s{again} and stands by: another process receives for it", self._address
+            )
+        elif self._connected:
+            self._say(logging.INFO, "takes over: it receives from now on")
+        else:
+            self._say(logging.INFO, f"is connected to %s{again} and receives", self._address)
+        self._connected = self._was_connected = True
+        self._failing_since = None
+
+    def lost(self, error: object) -> None:
+        """A stream has ended, or was not even begun."""
+        if not self._connected:
+            self.failed(error)
+            return
+        self._connected = False
+        self._say(logging.INFO, "lost its connection to %s and connects again: %s", self._address, error)
+
+    def failed(self, error: object) -> None:
+        """An attempt to reach the server has failed. While the agent is connected, its stream tells more."""
+        if self._connected:
+            return
+        now = self._clock()
+        if self._failing_since is None:
+            self._failing_since = self._said_failing = now
+            self._say(logging.WARNING, "cannot reach the server at %s and keeps trying: %s", self._address, error)
+        elif now - self._said_failing >= _STILL_FAILING_SECONDS:
+            self._said_failing = now
+            lasting = _duration(now - self._failing_since)
+            self._say(
+                logging.WARNING, "has not reached the server at %s for %s and keeps trying: %s",
+                self._address, lasting, error,
+            )
+
+    def gives_up(self, error: BaseException) -> None:
+        """An error ends the agent. Others that end it at the same time say nothing more."""
+        if not self._gave_up:
+            self._gave_up = True
+            self._say(logging.ERROR, "gives up: %s", error)
+
+    def leaving(self, running: int) -> None:
+        """The agent takes nothing new, and waits for its handlers."""
+        if not self._gave_up:
+            self._say(logging.INFO, "is leaving and waits for %d running handlers", running)
+
+    def left_before(self, running: int) -> None:
+        """Handlers have taken longer than the agent waits for them."""
+        self._say(logging.WARNING, "left before %d of its handlers ended", running)
+
+    def left(self) -> None:
+        """The agent is gone."""
+        if not self._gave_up:
+            self._say(logging.INFO, "has left")
+
+    def warn(self, text: str, *values: object) -> None:
+        """Something else went wrong that the agent goes on after."""
+        self._say(logging.WARNING, text, *values)
+
+    def unhandled(self, channel: str, handled: Iterable[str]) -> None:
+        """A message has come on a channel without a handler. Each channel's name is said once."""
+        if not self._unhandled.add(channel):
+            return
+        names = ", ".join(_quoted(name) for name in handled)
+        has = f"it has handlers for {names}" if names else "it has no handlers at all"
+        self._say(logging.WARNING, "has no handler for channel %s; %s", _quoted(channel), has)
+
+    def handler_failed(self, channel: str, message_id: str, error: BaseException) -> None:
+        """A handler has failed, or has returned what cannot be an answer."""
+        logger.error(
+            "agent %s: the handler for channel %s failed on message %s: %s",
+            self._agent_id, _quoted(channel), message_id, _in_a_line(error), exc_info=error,
+        )
+
+    def too_late(self, channel: str, message_id: str, error: OpenIntentError) -> None:
+        """An answer has come when nobody waited for it any longer."""
+        logger.warning(
+            "agent %s: the answer to message %s on channel %s came too late: %s",
+            self._agent_id, message_id, _quoted(channel), error,
+        )
+
+    def answer_refused(self, channel: str, message_id: str, error: OpenIntentError) -> None:
+        """The server has refused an answer for another reason."""
+        logger.warning(
+            "agent %s: the answer to message %s on channel %s was refused: %s",
+            self._agent_id, message_id, _quoted(channel), error,
+        )
+
+    def _say(self, level: int, text: str, *values: object) -> None:
+        logger.log(level, "agent %s " + text, self._agent_id, *values)
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _in_a_line(error: BaseException) -> str:
+    return traceback.format_exception_only(type(error), error)[-1].strip()
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes}m{rest}s"
+    return f"{minutes}m{rest}s"
