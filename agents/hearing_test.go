@@ -12,6 +12,7 @@ import (
 	"openintent/database"
 	"openintent/database/databasetest"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -103,12 +104,12 @@ func TestAHeartbeatRevives(t *testing.T) {
 		require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_DEAD, dead.GetStatus())
 
 		_, err = h.beat("b")
-		requireFault(t, err, fault.NotFound, "AGENT_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "AGENT_NOT_FOUND")
 		_, err = h.Heartbeat(as("b"), &openintentv1.HeartbeatRequest{AgentId: "a"})
-		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+		faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 		without := asCaller(caller.Caller{Agent: "a", KeyID: "key-a", KeyAgents: []string{"a"}, KeyRoles: []string{"y"}})
 		_, err = h.Heartbeat(without, &openintentv1.HeartbeatRequest{AgentId: "a"})
-		requireFault(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
+		faulttest.Require(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
 		require.Equal(t, dead, h.get(t, "a"))
 
 		answer, err := h.beat("a")
@@ -124,7 +125,7 @@ func TestAHeartbeatRevives(t *testing.T) {
 		_, err = h.setStatus("a", StatusDeregistered)
 		require.NoError(t, err)
 		_, err = h.beat("a")
-		requireFault(t, err, fault.Gone, "AGENT_GONE")
+		faulttest.Require(t, err, fault.Gone, "AGENT_GONE")
 	})
 }
 

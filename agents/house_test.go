@@ -11,7 +11,6 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/database/databasetest"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -125,14 +124,6 @@ func (h *house) presence(t *testing.T, agent string) (p Presence, found bool) {
 	})
 	require.NoError(t, err)
 	return p, found
-}
-
-func requireFault(t *testing.T, err error, kind fault.Kind, reason string) {
-	t.Helper()
-	require.Error(t, err)
-	refusal := fault.From(err)
-	require.Equal(t, reason, refusal.Reason, "%v", err)
-	require.Equal(t, kind, refusal.Kind)
 }
 
 func pointer[T any](value T) *T { return &value }

@@ -13,6 +13,7 @@ import (
 	"openintent/database"
 	"openintent/database/databasetest"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -45,7 +46,7 @@ func TestEveryPairOfStatuses(t *testing.T) {
 					require.Equal(t, to, h.status(t, agent))
 					require.Equal(t, before.GetVersion()+1, after.GetVersion())
 				default:
-					requireFault(t, err, fault.Invalid, "INVALID_TRANSITION")
+					faulttest.Require(t, err, fault.Invalid, "INVALID_TRANSITION")
 					require.Equal(t, before, h.get(t, agent))
 				}
 			}
@@ -65,14 +66,14 @@ func TestStatusBelongsToTheOwner(t *testing.T) {
 		}
 		for _, ctx := range strangers {
 			_, err := h.UpdateAgentStatus(ctx, draining)
-			requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+			faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 			_, err = h.Heartbeat(ctx, &openintentv1.HeartbeatRequest{AgentId: "a"})
-			requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+			faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 			_, err = h.DeregisterAgent(ctx, &openintentv1.DeregisterAgentRequest{AgentId: "a"})
-			requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+			faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 		}
 		_, err := h.UpdateAgentStatus(context.Background(), draining)
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 
 		_, err = h.UpdateAgentStatus(asCaller(caller.Caller{Agent: "b", KeyAgents: []string{"b", "a"}}), draining)
 		require.NoError(t, err, "the key is bound to a, too")
@@ -85,14 +86,14 @@ func TestUnknownAgents(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for _, agent := range []string{"nobody", "operator", "a\x00", "a\xff", ""} {
 			_, err := h.GetAgent(asOperator(), &openintentv1.GetAgentRequest{AgentId: agent})
-			requireFault(t, err, fault.NotFound, "AGENT_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "AGENT_NOT_FOUND")
 			_, err = h.DeregisterAgent(asOperator(), &openintentv1.DeregisterAgentRequest{AgentId: agent})
-			requireFault(t, err, fault.NotFound, "AGENT_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "AGENT_NOT_FOUND")
 			_, err = h.Heartbeat(asOperator(), &openintentv1.HeartbeatRequest{AgentId: agent})
-			requireFault(t, err, fault.NotFound, "AGENT_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "AGENT_NOT_FOUND")
 		}
 		_, err := h.GetAgent(context.Background(), &openintentv1.GetAgentRequest{AgentId: "nobody"})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 	})
 }
 
@@ -107,7 +108,7 @@ func TestStatusChecksTheVersionIfGiven(t *testing.T) {
 		}
 		require.NoError(t, change(1, StatusUnhealthy))
 		err := change(1, StatusDraining)
-		requireFault(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
+		faulttest.Require(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
 		require.Equal(t, "2", fault.From(err).Metadata["current_version"])
 		require.NoError(t, change(2, StatusDraining))
 	})
@@ -132,7 +133,7 @@ func TestOfTwoChangesOfOneVersionOneWins(t *testing.T) {
 				won++
 				continue
 			}
-			requireFault(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
+			faulttest.Require(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
 		}
 		require.Equal(t, 1, won)
 		require.EqualValues(t, 2, h.get(t, "a").GetVersion())
@@ -173,7 +174,7 @@ func TestHeartbeat(t *testing.T) {
 				AgentId: agent, Status: c.reported, CurrentLoad: pointer(int32(3)),
 			})
 			if c.gone {
-				requireFault(t, err, fault.Gone, "AGENT_GONE")
+				faulttest.Require(t, err, fault.Gone, "AGENT_GONE")
 				require.Equal(t, before, h.get(t, agent))
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -98,8 +99,8 @@ func TestListAgents(t *testing.T) {
 		require.Len(t, names(as("a"), &openintentv1.ListAgentsRequest{MinAvailableCapacity: pointer(int32(0))}), 3)
 
 		_, err = h.ListAgents(context.Background(), &openintentv1.ListAgentsRequest{})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.ListAgents(as("a"), &openintentv1.ListAgentsRequest{RoleId: pointer("\x00")})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 	})
 }

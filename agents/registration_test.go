@@ -11,6 +11,7 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -146,7 +147,7 @@ func TestRegistrationRefusals(t *testing.T) {
 					h.RegisterAgent, h.UpsertAgent,
 				} {
 					_, err := call(c.ctx, c.req)
-					requireFault(t, err, c.kind, c.reason)
+					faulttest.Require(t, err, c.kind, c.reason)
 					if c.field != "" {
 						require.Equal(t, c.field, fault.From(err).Fields[0].Path)
 					}
@@ -167,21 +168,21 @@ func TestAKeyMayRegisterOnlyItsAgentsAndRoles(t *testing.T) {
 		_, err := h.RegisterAgent(ctx, registering("b"))
 		require.NoError(t, err, "the key is bound to b, too")
 		_, err = h.RegisterAgent(ctx, registering("c"))
-		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+		faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 
 		_, err = h.RegisterAgent(ctx, &openintentv1.RegisterAgentRequest{RoleId: pointer("writer")})
-		requireFault(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
+		faulttest.Require(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
 		_, err = h.RegisterAgent(ctx, &openintentv1.RegisterAgentRequest{RoleId: pointer("reader")})
 		require.NoError(t, err)
 		_, err = h.UpsertAgent(ctx, &openintentv1.RegisterAgentRequest{RoleId: pointer("writer")})
-		requireFault(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
+		faulttest.Require(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
 		require.Equal(t, "reader", h.get(t, "a").GetRoleId())
 
 		unbound := asCaller(caller.Caller{Agent: "d", KeyID: "k2"})
 		_, err = h.RegisterAgent(unbound, &openintentv1.RegisterAgentRequest{RoleId: pointer("writer")})
-		requireFault(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
+		faulttest.Require(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
 		_, err = h.UpsertAgent(unbound, &openintentv1.RegisterAgentRequest{RoleId: pointer("writer")})
-		requireFault(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
+		faulttest.Require(t, err, fault.Denied, "ROLE_NOT_ALLOWED")
 		_, err = h.RegisterAgent(unbound, registering("d"))
 		require.NoError(t, err, "a key without a list of roles may register without a role")
 		_, err = h.UpsertAgent(asOperator(), &openintentv1.RegisterAgentRequest{AgentId: pointer("d"), RoleId: pointer("writer")})
@@ -190,7 +191,7 @@ func TestAKeyMayRegisterOnlyItsAgentsAndRoles(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "writer", h.get(t, "d").GetRoleId(), "an agent that names no role keeps the one it holds")
 		_, err = h.UpsertAgent(unbound, registering("a"))
-		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+		faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 	})
 }
 
@@ -205,7 +206,7 @@ func TestRegisteringAgain(t *testing.T) {
 				h.clock.Advance(second)
 				again, err := h.RegisterAgent(as(agent), &openintentv1.RegisterAgentRequest{RoleId: pointer("new")})
 				if present[status] {
-					requireFault(t, err, fault.AlreadyExists, "AGENT_EXISTS")
+					faulttest.Require(t, err, fault.AlreadyExists, "AGENT_EXISTS")
 					require.Equal(t, status, h.status(t, agent))
 					return
 				}
@@ -254,7 +255,7 @@ func TestUpsertUpdatesWhatIsGiven(t *testing.T) {
 		_, err = h.UpsertAgent(as("worker"), &openintentv1.RegisterAgentRequest{
 			HeartbeatConfig: &openintentv1.HeartbeatConfig{DeadAfterSeconds: pointer(int32(179))},
 		})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 	})
 }
 

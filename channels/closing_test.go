@@ -10,6 +10,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 )
@@ -64,7 +65,7 @@ func TestATimeToLiveEndsOnEveryPathAtTheDeadline(t *testing.T) {
 		require.Equal(t, channel.String(), h.list(t, intentID, ptr(closed))[0].String())
 		require.Nil(t, findByName(), "a reader finds no open channel, and changes nothing")
 		_, err = h.addMembers(as("alice"), id, "carol")
-		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+		faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 		require.True(t, h.stored(t, id).ClosedAt.IsZero())
 
 		h.clock.Advance(time.Hour)

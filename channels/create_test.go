@@ -13,6 +13,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 )
@@ -79,7 +80,7 @@ func TestCreateRefusesBadInput(t *testing.T) {
 			for _, req := range requests {
 				req.IntentId = intentID
 				_, err := h.channels.CreateChannel(as("alice"), req)
-				requireBadField(t, err, field)
+				faulttest.RequireBadField(t, err, field)
 			}
 		}
 		for _, taskID := range []string{elsewhere, "task_unknown", "task_\x00"} {
@@ -107,25 +108,25 @@ func TestCreateNeedsAccess(t *testing.T) {
 		audited := &optionsMessage{Audit: ptr(true)}
 
 		_, err := h.channels.CreateChannel(as("stranger"), &createRequest{IntentId: intentID, Name: "n"})
-		metadata := requireFault(t, err, fault.Denied, "FORBIDDEN")
+		metadata := faulttest.Require(t, err, fault.Denied, "FORBIDDEN").Metadata
 		require.Equal(t, map[string]string{
 			"required_permission": "read", "current_permission": "none",
 			"access_request_url": "/v1/intents/" + intentID + "/access-requests",
 		}, metadata)
 		_, err = h.channels.CreateChannel(as("reader"), &createRequest{IntentId: intentID, Name: "n", Options: audited})
-		metadata = requireFault(t, err, fault.Denied, "FORBIDDEN")
+		metadata = faulttest.Require(t, err, fault.Denied, "FORBIDDEN").Metadata
 		require.Equal(t, "write", metadata["required_permission"])
 		require.Equal(t, "read", metadata["current_permission"])
 		_, err = h.channels.CreateChannel(as("reader"), &createRequest{IntentId: intentID, Name: "n", CreatedBy: ptr("writer")})
-		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 		_, err = h.channels.CreateChannel(asOperator(), &createRequest{IntentId: intentID, Name: "n", CreatedBy: ptr("stranger")})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.channels.CreateChannel(asOperator(), &createRequest{IntentId: intentID, Name: "n", CreatedBy: ptr("system")})
-		requireBadField(t, err, "created_by")
+		faulttest.RequireBadField(t, err, "created_by")
 		_, err = h.channels.CreateChannel(context.Background(), &createRequest{IntentId: intentID, Name: "n"})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.channels.CreateChannel(as("alice"), &createRequest{IntentId: "00000000-0000-4000-8000-000000000000", Name: "n"})
-		requireFault(t, err, fault.NotFound, "INTENT_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "INTENT_NOT_FOUND")
 		require.Empty(t, h.list(t, intentID, nil))
 
 		h.create(t, "reader", &createRequest{IntentId: intentID, Name: "by a reader", CreatedBy: ptr("reader")})
@@ -147,11 +148,11 @@ func TestCreateOnEndedIntentAndTask(t *testing.T) {
 		require.Equal(t, taskID, scoped.GetTaskId())
 		h.cancelTask(t, taskID)
 		_, err := h.channels.CreateChannel(as("alice"), &createRequest{IntentId: intentID, Name: "late", TaskId: &taskID})
-		requireFault(t, err, fault.Conflict, "TASK_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "TASK_ENDED")
 
 		require.NoError(t, h.setIntentStatus(t, intentID, openintentv1.IntentStatus_INTENT_STATUS_ABANDONED))
 		_, err = h.channels.CreateChannel(as("alice"), &createRequest{IntentId: intentID, Name: "late"})
-		requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 	})
 }
 
@@ -161,7 +162,7 @@ func TestNamesAreUniqueAmongOpenChannels(t *testing.T) {
 		first := h.create(t, "alice", &createRequest{IntentId: intentID, Name: "n"})
 		_, err := h.channels.CreateChannel(as("bob"), &createRequest{IntentId: intentID, Name: "n"})
 		require.ErrorIs(t, err, ErrNameTaken)
-		metadata := requireFault(t, err, fault.AlreadyExists, "CHANNEL_NAME_TAKEN")
+		metadata := faulttest.Require(t, err, fault.AlreadyExists, "CHANNEL_NAME_TAKEN").Metadata
 		require.Equal(t, first.GetId(), metadata["channel_id"])
 
 		h.create(t, "alice", &createRequest{IntentId: intentID, Name: "N"})
@@ -180,7 +181,7 @@ func TestNamesAreUniqueAmongOpenChannels(t *testing.T) {
 		deadline := third.GetCreatedAt().AsTime().Add(10 * time.Second)
 		h.clock.Set(deadline.Add(-time.Microsecond))
 		_, err = h.channels.CreateChannel(as("bob"), &createRequest{IntentId: intentID, Name: "n"})
-		requireFault(t, err, fault.AlreadyExists, "CHANNEL_NAME_TAKEN")
+		faulttest.Require(t, err, fault.AlreadyExists, "CHANNEL_NAME_TAKEN")
 		h.clock.Set(deadline)
 		h.create(t, "bob", &createRequest{IntentId: intentID, Name: "n"})
 		require.Equal(t, deadline, h.stored(t, third.GetId()).ClosedAt, "creating the next channel closed the third for good")
@@ -210,7 +211,7 @@ func TestOneOfManyCreationsOfANameWins(t *testing.T) {
 				require.Equal(t, fmt.Sprintf("agent-%d", i), channels[0].GetCreatedBy())
 				continue
 			}
-			metadata := requireFault(t, err, fault.AlreadyExists, "CHANNEL_NAME_TAKEN")
+			metadata := faulttest.Require(t, err, fault.AlreadyExists, "CHANNEL_NAME_TAKEN").Metadata
 			require.Equal(t, channels[0].GetId(), metadata["channel_id"])
 		}
 		require.Equal(t, 1, winners)
@@ -245,10 +246,10 @@ func TestImplicitCreation(t *testing.T) {
 				return err
 			})
 		}
-		requireFault(t, implicitly("n"), fault.AlreadyExists, "CHANNEL_NAME_TAKEN")
-		requireBadField(t, implicitly("a/b"), "name")
+		faulttest.Require(t, implicitly("n"), fault.AlreadyExists, "CHANNEL_NAME_TAKEN")
+		faulttest.RequireBadField(t, implicitly("a/b"), "name")
 		require.NoError(t, h.setIntentStatus(t, intentID, openintentv1.IntentStatus_INTENT_STATUS_COMPLETED))
-		requireFault(t, implicitly("m"), fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, implicitly("m"), fault.Conflict, "INTENT_ENDED")
 	})
 }
 

@@ -15,7 +15,6 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/database/databasetest"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 	"openintent/tasks"
@@ -125,27 +124,6 @@ func asOperator() context.Context {
 }
 
 func ptr[T any](v T) *T { return &v }
-
-// requireFault checks the kind and reason of a refusal and returns its metadata.
-func requireFault(t require.TestingT, err error, kind fault.Kind, reason string) map[string]string {
-	require.Error(t, err)
-	f := fault.From(err)
-	require.Equal(t, reason, f.Reason, "%v", err)
-	require.Equal(t, kind, f.Kind)
-	require.NotEmpty(t, f.Message)
-	if kind == fault.Conflict || kind == fault.AlreadyExists {
-		require.NotContains(t, f.Message, "lease")
-	}
-	return f.Metadata
-}
-
-// requireBadField checks that exactly the given field was refused.
-func requireBadField(t require.TestingT, err error, field string) {
-	requireFault(t, err, fault.Invalid, "INVALID_FIELD")
-	f := fault.From(err)
-	require.Len(t, f.Fields, 1)
-	require.Equal(t, field, f.Fields[0].Path)
-}
 
 // intent makes an active intent without access control.
 func (h *house) intent(t require.TestingT, creator string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/pages"
 )
@@ -47,7 +48,7 @@ func TestAForeignCursorIsRefused(t *testing.T) {
 		intentID := h.intent(t, "alice")
 		for _, cursor := range []string{"x", pages.Cursor("tasks", int64(1)), pages.Cursor("channels", int64(1))} {
 			_, err := h.channels.ListChannels(as("alice"), &openintentv1.ListChannelsRequest{IntentId: intentID, Cursor: &cursor})
-			requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 		}
 	})
 }

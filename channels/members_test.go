@@ -10,6 +10,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	"openintent/intents"
 )
 
@@ -35,16 +36,16 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		require.Empty(t, h.takeChanges(), "nothing changed")
 
 		_, err := h.addMembers(as("alice"), id, "fine", "a/b")
-		requireBadField(t, err, "members[1]")
+		faulttest.RequireBadField(t, err, "members[1]")
 		many := make([]string, 37)
 		for i := range many {
 			many[i] = fmt.Sprintf("agent-%d", i)
 		}
 		_, err = h.addMembers(as("alice"), id, many...)
-		requireBadField(t, err, "members")
+		faulttest.RequireBadField(t, err, "members")
 		require.Len(t, members(h.addMembers(as("alice"), id, append(many[:36:36], "a", "b", "c", "d")...)), 40, "exactly the bound is allowed")
 		_, err = h.addMembers(as("alice"), id, many[36])
-		requireBadField(t, err, "members")
+		faulttest.RequireBadField(t, err, "members")
 	})
 }
 
@@ -178,9 +179,9 @@ func listing(t *testing.T, h *house, agent string, expected ...int64) {
 func TestMembersOfUnknownChannels(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		_, err := h.addMembers(as("alice"), "chan_01ARZ3NDEKTSV4RRFFQ69G5FAV", "bob")
-		requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 		_, err = h.removeMember(t.Context(), "chan_01ARZ3NDEKTSV4RRFFQ69G5FAV", "bob")
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 )
@@ -113,7 +114,7 @@ func TestUpdateRefusesBadMasks(t *testing.T) {
 		} {
 			c.channel.Id = id
 			_, err := h.update(as("alice"), c.channel, c.paths...)
-			requireBadField(t, err, c.field)
+			faulttest.RequireBadField(t, err, c.field)
 		}
 		require.Equal(t, before, h.get(t, id).String())
 	})
@@ -161,7 +162,7 @@ func TestAFloorHookThatFailsUndoesTheChange(t *testing.T) {
 			return fault.New(fault.Unavailable, "STOP", "The test stops here.")
 		})
 		_, err := h.update(as("alice"), &channelMessage{Id: id, Options: &optionsMessage{MaxMessages: ptr(int64(1))}}, "options.max_messages")
-		requireFault(t, err, fault.Unavailable, "STOP")
+		faulttest.Require(t, err, fault.Unavailable, "STOP")
 		require.EqualValues(t, 1000, h.get(t, id).GetOptions().GetMaxMessages())
 	})
 }
@@ -180,10 +181,10 @@ func TestWhoManagesAChannel(t *testing.T) {
 		}
 		refused := func(agent string, level string) {
 			for name, call := range calls {
-				metadata := requireFault(t, call(agent), fault.Denied, "FORBIDDEN")
+				metadata := faulttest.Require(t, call(agent), fault.Denied, "FORBIDDEN").Metadata
 				require.Equal(t, level, metadata["current_permission"], name)
 			}
-			requireFault(t, h.deleteChannel(as(agent), id), fault.Denied, "FORBIDDEN")
+			faulttest.Require(t, h.deleteChannel(as(agent), id), fault.Denied, "FORBIDDEN")
 		}
 		// Without a list everybody may write, but that does not extend to managing channels, and neither does creating the intent.
 		refused("member", "write")
@@ -220,7 +221,7 @@ func TestAuditNeedsWriteAccess(t *testing.T) {
 		h.closeAccess(t, intentID)
 		id := h.create(t, "reader", &createRequest{IntentId: intentID, Name: "n"}).GetId()
 		_, err := h.update(as("reader"), &channelMessage{Id: id, Options: &optionsMessage{Audit: ptr(true)}}, "options.audit")
-		metadata := requireFault(t, err, fault.Denied, "FORBIDDEN")
+		metadata := faulttest.Require(t, err, fault.Denied, "FORBIDDEN").Metadata
 		require.Equal(t, "write", metadata["required_permission"])
 		_, err = h.update(as("reader"), &channelMessage{Id: id, Options: &optionsMessage{Audit: ptr(false)}}, "options.audit")
 		require.NoError(t, err)
@@ -240,9 +241,9 @@ func TestAuditNeedsWriteAccessThatSomebodyGave(t *testing.T) {
 			_, err := h.update(as("stranger"), &channelMessage{Id: id, Options: audited}, "options.audit")
 			return err
 		}
-		requireFault(t, audit(), fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, audit(), fault.Denied, "FORBIDDEN")
 		_, err := h.channels.CreateChannel(as("stranger"), &createRequest{IntentId: intentID, Name: "m", Options: audited})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		require.Len(t, h.list(t, intentID, nil), 1)
 		_, err = h.intents.AssignAgent(as("alice"), &openintentv1.AssignAgentRequest{IntentId: intentID, AgentId: "stranger"})
 		require.NoError(t, err)
@@ -286,14 +287,14 @@ func TestClosedChannelsTakeNoChangeButClosingAndDeletion(t *testing.T) {
 				} {
 					_, err := h.update(as("alice"), change, path)
 					require.ErrorIs(t, err, ErrChannelClosed, path)
-					requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+					faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 				}
 				_, err := h.update(as("alice"), &channelMessage{Id: id, Status: closed}, "status", "members")
-				requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+				faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 				_, err = h.addMembers(as("alice"), id, "carol")
-				requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+				faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 				_, err = h.removeMember(as("alice"), id, "bob")
-				requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+				faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 
 				h.clock.Advance(time.Hour)
 				for range 2 {
@@ -328,7 +329,7 @@ func TestDeletedChannelsAreAbsent(t *testing.T) {
 
 		_, err := h.channels.GetChannel(as("alice"), &openintentv1.GetChannelRequest{ChannelId: id})
 		require.ErrorIs(t, err, ErrChannelNotFound)
-		requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 		_, err = h.closeChannel(as("alice"), id)
 		require.ErrorIs(t, err, ErrChannelNotFound)
 		_, err = h.addMembers(as("alice"), id, "carol")
@@ -377,11 +378,11 @@ func TestReadingNeedsAccessToTheIntent(t *testing.T) {
 		require.Equal(t, []string{channel.GetId()}, ids(listed.GetChannels()))
 
 		_, err = h.channels.GetChannel(as("stranger"), get)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.channels.ListChannels(as("stranger"), list)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.channels.ListChannels(as("alice"), &openintentv1.ListChannelsRequest{IntentId: "none\x00"})
-		requireFault(t, err, fault.NotFound, "INTENT_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "INTENT_NOT_FOUND")
 		for _, id := range []string{"", "chan_", "none", "chan_01HXYZ", "chan_01HXYZ\x00", "chan_01ARZ3NDEKTSV4RRFFQ69G5FAV"} {
 			_, err = h.channels.GetChannel(as("alice"), &openintentv1.GetChannelRequest{ChannelId: id})
 			require.ErrorIs(t, err, ErrChannelNotFound, "%q", id)

@@ -14,6 +14,7 @@ import (
 	"openintent/database"
 	"openintent/database/databasetest"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -41,7 +42,7 @@ func TestAnIntentBeginsWithoutAList(t *testing.T) {
 		_, err = h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment"})
 		require.NoError(t, err, "without a list everyone has write access")
 		_, err = h.setStatus("bob", id, StatusBlocked)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 	})
 }
 
@@ -86,7 +87,7 @@ func TestOpennessGivesNoAdmin(t *testing.T) {
 				return err
 			},
 		} {
-			requireFault(t, attack(as("mallory")), fault.Denied, "FORBIDDEN")
+			faulttest.Require(t, attack(as("mallory")), fault.Denied, "FORBIDDEN")
 			require.Len(t, h.log(t, id), len(before), what)
 		}
 	})
@@ -102,7 +103,7 @@ func TestAnAssignedAgentHasAdminWithoutAList(t *testing.T) {
 		require.NoError(t, err)
 		h.grant(t, id, "eve", PermissionRead, time.Time{})
 		_, err = h.setStatus("bob", id, StatusActive)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{IntentId: id, EventType: "task.completed"})
 		require.NoError(t, err, "the agent keeps write access, which somebody gave")
 	})
@@ -143,7 +144,7 @@ func TestAnIntentCanBeginWithAList(t *testing.T) {
 			id := h.createIntent(t, "ann", &openintentv1.CreateIntentRequest{Title: "T", DefaultPolicy: &number}).GetId()
 			require.Equal(t, policy == PolicyOpen, h.mayRead("bob", id))
 			_, err := h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment"})
-			requireFault(t, err, fault.Denied, "FORBIDDEN")
+			faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 			list, err := h.GetAccessControl(as("ann"), &openintentv1.GetAccessControlRequest{IntentId: id})
 			require.NoError(t, err)
 			require.Equal(t, number, list.GetDefaultPolicy())
@@ -171,7 +172,7 @@ func TestTheFirstEntryBeginsAnOpenList(t *testing.T) {
 		require.Len(t, list.GetEntries(), 1)
 		require.Equal(t, entry.String(), list.GetEntries()[0].String())
 		_, err = h.setStatus("bob", id, StatusBlocked)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		events := h.log(t, id)
 		require.Len(t, events, 3)
 		require.Equal(t, "access_revoked", events[1].GetEventType(), "write access for everyone is over")
@@ -203,7 +204,7 @@ func TestSetAccessControlReplacesTheList(t *testing.T) {
 		_, err = h.SetAccessControl(as("bob"), &openintentv1.SetAccessControlRequest{
 			IntentId: id, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
 		})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		types := h.eventTypes(t, id)
 		require.Equal(t, []string{"access_revoked", "access_revoked", "access_granted", "access_granted"}, types[len(types)-4:])
 		require.Greater(t, h.head(t, id).Epoch, before.Epoch)
@@ -244,12 +245,12 @@ func TestRevokingCountsAtOnce(t *testing.T) {
 		require.True(t, h.mayRead("bob", id))
 		request := &openintentv1.DeleteAccessEntryRequest{IntentId: id, EntryId: entry.GetId()}
 		_, err := h.DeleteAccessEntry(as("bob"), request)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.DeleteAccessEntry(as("ann"), request)
 		require.NoError(t, err)
 		require.False(t, h.mayRead("bob", id))
 		_, err = h.DeleteAccessEntry(as("ann"), request)
-		requireFault(t, err, fault.NotFound, "ACCESS_ENTRY_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "ACCESS_ENTRY_NOT_FOUND")
 	})
 }
 
@@ -282,7 +283,7 @@ func TestEntriesThatCannotBe(t *testing.T) {
 				IntentId: id, DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_OPEN,
 				Entries: []*openintentv1.AccessEntryInput{entryFor("eve", PermissionRead), entry},
 			})
-			refusal := requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			refusal := faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 			require.Contains(t, refusal.Fields[0].Path, "entries[1].")
 		}
 		require.Len(t, h.log(t, id), 1)

@@ -9,6 +9,7 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 var noon = time.Date(2026, 2, 13, 12, 0, 0, 0, time.UTC)
@@ -172,7 +173,7 @@ func TestRequireNamesBothLevels(t *testing.T) {
 	rules := Rules{intentID: "i1", policy: PolicyOpen}
 	bob := caller.Caller{Agent: "bob"}
 	require.NoError(t, rules.Require(bob, "bob", PermissionRead, noon))
-	refusal := requireFault(t, rules.Require(bob, "bob", PermissionWrite, noon), fault.Denied, "FORBIDDEN")
+	refusal := faulttest.Require(t, rules.Require(bob, "bob", PermissionWrite, noon), fault.Denied, "FORBIDDEN")
 	require.Equal(t, map[string]string{
 		"required_permission": "write",
 		"current_permission":  "read",
@@ -184,7 +185,7 @@ func TestRequireGivenAsksForWhatSomebodyGave(t *testing.T) {
 	rules := Rules{intentID: "i1", creator: "ann", assigned: map[string]struct{}{"eve": {}}}
 	bob := caller.Caller{Agent: "bob"}
 	require.NoError(t, rules.Require(bob, "bob", PermissionWrite, noon), "the intent is open")
-	refusal := requireFault(t, rules.RequireGiven(bob, "bob", PermissionWrite, noon), fault.Denied, "FORBIDDEN")
+	refusal := faulttest.Require(t, rules.RequireGiven(bob, "bob", PermissionWrite, noon), fault.Denied, "FORBIDDEN")
 	require.Equal(t, "write", refusal.Metadata["required_permission"])
 	require.Equal(t, "none", refusal.Metadata["current_permission"])
 	for _, agent := range []string{"ann", "eve"} {
@@ -196,7 +197,7 @@ func TestOperatorActingForAnAgentHasThatAgentsLevel(t *testing.T) {
 	rules := Rules{policy: PolicyClosed}
 	operator := caller.Caller{Agent: caller.Operator, IsOperator: true}
 	require.NoError(t, rules.Require(operator, caller.Operator, PermissionAdmin, noon))
-	requireFault(t, rules.Require(operator, "bob", PermissionRead, noon), fault.Denied, "FORBIDDEN")
+	faulttest.Require(t, rules.Require(operator, "bob", PermissionRead, noon), fault.Denied, "FORBIDDEN")
 }
 
 // TestNextChangeIsTheNextTimeAnAnswerChanges checks that no answer changes for anybody between now and NextChange.

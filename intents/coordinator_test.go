@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -48,9 +49,9 @@ func TestACoordinatorHasAdminAccess(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, made.String(), found.String())
 		_, err = h.GetCoordinator(as("eve"), &openintentv1.GetCoordinatorRequest{CoordinatorId: made.GetId()})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.GetCoordinator(as("eve"), &openintentv1.GetCoordinatorRequest{CoordinatorId: "none"})
-		requireFault(t, err, fault.NotFound, "COORDINATOR_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "COORDINATOR_NOT_FOUND")
 	})
 }
 
@@ -61,13 +62,13 @@ func TestACoordinatorIsMadeByAGrantedAdminOnly(t *testing.T) {
 			_, err := h.CreateCoordinator(as(agent), &openintentv1.CreateCoordinatorRequest{IntentId: &id})
 			return err
 		}
-		refusal := requireFault(t, create("bob"), fault.Denied, "FORBIDDEN")
+		refusal := faulttest.Require(t, create("bob"), fault.Denied, "FORBIDDEN")
 		require.Equal(t, "admin", refusal.Metadata["required_permission"])
 		h.closeList(t, id, entryFor("bob", PermissionAdmin), entryFor("eve", PermissionWrite))
-		requireFault(t, create("eve"), fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, create("eve"), fault.Denied, "FORBIDDEN")
 		require.NoError(t, create("bob"))
-		requireFault(t, create("ann"), fault.AlreadyExists, "COORDINATOR_EXISTS")
-		requireFault(t, create("eve"), fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, create("ann"), fault.AlreadyExists, "COORDINATOR_EXISTS")
+		faulttest.Require(t, create("eve"), fault.Denied, "FORBIDDEN")
 	})
 }
 
@@ -86,11 +87,11 @@ func TestCreateCoordinatorRefuses(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				_, err := h.CreateCoordinator(as("ann"), req)
-				requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+				faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 			})
 		}
 		_, err := h.CreateCoordinator(asOperator(), &openintentv1.CreateCoordinatorRequest{IntentId: &id})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD") // the operator is no agent
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD") // the operator is no agent
 		made, err := h.CreateCoordinator(asOperator(), &openintentv1.CreateCoordinatorRequest{IntentId: &id, CoordinatorId: pointer("bob")})
 		require.NoError(t, err)
 		require.Equal(t, "bob", made.GetAgentId())
@@ -110,7 +111,7 @@ func TestASilentCoordinatorComesBackWithAHeartbeat(t *testing.T) {
 		require.Equal(t, openintentv1.CoordinatorStatus_COORDINATOR_STATUS_UNRESPONSIVE, h.coordinatorStatus(t, made.GetId()))
 
 		_, err := h.beat("eve", made.GetId())
-		requireFault(t, err, fault.Denied, "NOT_COORDINATOR")
+		faulttest.Require(t, err, fault.Denied, "NOT_COORDINATOR")
 		epoch := h.head(t, id).Epoch
 		answer, err := h.beat("bob", made.GetId())
 		require.NoError(t, err)
@@ -136,7 +137,7 @@ func TestASilentCoordinatorCanBeReplaced(t *testing.T) {
 		successor := h.coordinate(t, id, "eve")
 		require.Equal(t, openintentv1.CoordinatorStatus_COORDINATOR_STATUS_FAILED_OVER, h.coordinatorStatus(t, former.GetId()))
 		_, err := h.beat("bob", former.GetId())
-		requireFault(t, err, fault.Conflict, "COORDINATOR_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "COORDINATOR_ENDED")
 		require.False(t, h.mayRead("bob", id))
 		require.True(t, h.mayRead("eve", id))
 		listed, err := h.ListCoordinators(as("eve"), &openintentv1.ListCoordinatorsRequest{IntentId: id})
@@ -168,9 +169,9 @@ func TestAnExpiredCoordinatorIsOver(t *testing.T) {
 		require.False(t, h.mayRead("bob", id))
 		require.Equal(t, openintentv1.CoordinatorStatus_COORDINATOR_STATUS_COMPLETED, h.coordinatorStatus(t, made.GetId()))
 		_, err = h.beat("bob", made.GetId())
-		requireFault(t, err, fault.Conflict, "COORDINATOR_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "COORDINATOR_ENDED")
 		_, err = h.RemoveCoordinator(as("ann"), &openintentv1.RemoveCoordinatorRequest{IntentId: id})
-		requireFault(t, err, fault.NotFound, "COORDINATOR_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "COORDINATOR_NOT_FOUND")
 		h.coordinate(t, id, "eve")
 	})
 }
@@ -182,9 +183,9 @@ func TestRemoveCoordinator(t *testing.T) {
 			_, err := h.RemoveCoordinator(as(agent), &openintentv1.RemoveCoordinatorRequest{IntentId: id})
 			return err
 		}
-		requireFault(t, remove("ann"), fault.NotFound, "COORDINATOR_NOT_FOUND")
+		faulttest.Require(t, remove("ann"), fault.NotFound, "COORDINATOR_NOT_FOUND")
 		first := h.coordinate(t, id, "bob")
-		requireFault(t, remove("eve"), fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, remove("eve"), fault.Denied, "FORBIDDEN")
 		require.NoError(t, remove("bob"))
 		require.Equal(t, openintentv1.CoordinatorStatus_COORDINATOR_STATUS_COMPLETED, h.coordinatorStatus(t, first.GetId()))
 		h.coordinate(t, id, "bob")

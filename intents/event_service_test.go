@@ -12,6 +12,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -114,7 +115,7 @@ func TestAppendEventRefuses(t *testing.T) {
 					c.req.EventType = "comment"
 				}
 				_, err := h.AppendEvent(as(c.agent), c.req)
-				requireFault(t, err, c.kind, c.reason)
+				faulttest.Require(t, err, c.kind, c.reason)
 			})
 		}
 		_, err := h.AppendEvent(as("bob"), &openintentv1.AppendEventRequest{
@@ -199,13 +200,13 @@ func TestEventsNeedReadAccess(t *testing.T) {
 		event := h.log(t, closed)[0]
 		h.closeList(t, closed)
 		_, err := h.ListEvents(as("bob"), &openintentv1.ListEventsRequest{IntentId: closed})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.GetEvent(as("bob"), &openintentv1.GetEventRequest{IntentId: closed, EventId: event.GetId()})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.VerifyEvents(as("bob"), &openintentv1.VerifyEventsRequest{IntentId: closed})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.GetEvent(as("bob"), &openintentv1.GetEventRequest{IntentId: open, EventId: event.GetId()})
-		requireFault(t, err, fault.NotFound, "EVENT_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "EVENT_NOT_FOUND")
 	})
 }
 
@@ -325,7 +326,7 @@ func TestACallerVerifiesOneLogAtATime(t *testing.T) {
 	end, err := running.begin(ann)
 	require.NoError(t, err)
 	_, err = running.begin(ann)
-	requireFault(t, err, fault.Quota, "VERIFICATION_RUNNING")
+	faulttest.Require(t, err, fault.Quota, "VERIFICATION_RUNNING")
 	_, err = running.begin(bob)
 	require.NoError(t, err)
 	end()

@@ -11,7 +11,6 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/database/databasetest"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -142,17 +141,6 @@ func (h *house) head(t *testing.T, intentID string) Head {
 // inWrite runs a transaction of the server itself, without a caller.
 func (h *house) inWrite(fn func(tx *database.Tx) error) error {
 	return h.db.Write(context.Background(), fn)
-}
-
-// requireFault checks that an error is a refusal of that kind and reason, with a sentence that any client may see.
-func requireFault(t *testing.T, err error, kind fault.Kind, reason string) fault.Fault {
-	t.Helper()
-	var refusal *fault.Fault
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, kind, refusal.Kind, "%v", err)
-	require.Equal(t, reason, refusal.Reason, "%v", err)
-	require.NotContains(t, refusal.Message, "lease")
-	return *refusal
 }
 
 func object(t *testing.T, members map[string]any) *structpb.Struct {

@@ -13,15 +13,16 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
 func TestHandlersRefuseCallsWithoutACaller(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		_, err := h.CreateIntent(context.Background(), &openintentv1.CreateIntentRequest{Title: "T"})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.GetIntent(context.Background(), &openintentv1.GetIntentRequest{IntentId: "none"})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 	})
 }
 
@@ -89,7 +90,7 @@ func TestCreateIntentRefuses(t *testing.T) {
 					c.req.Title = "T"
 				}
 				_, err := h.CreateIntent(as("bob"), c.req)
-				refusal := requireFault(t, err, c.kind, c.reason)
+				refusal := faulttest.Require(t, err, c.kind, c.reason)
 				if strings.HasPrefix(name, "an unknown") {
 					require.Contains(t, []string{"parent_intent_id", "depends_on[0]"}, refusal.Fields[0].Path)
 				}
@@ -98,7 +99,7 @@ func TestCreateIntentRefuses(t *testing.T) {
 		_, err := h.CreateIntent(as("bob"), &openintentv1.CreateIntentRequest{Title: "T", DependsOn: []string{closed.GetId()}})
 		require.NoError(t, err, "reading is enough to depend on an intent")
 		_, err = h.CreateIntent(as("eve"), &openintentv1.CreateIntentRequest{Title: "T", DependsOn: []string{closed.GetId()}})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 	})
 }
 
@@ -109,7 +110,7 @@ func TestTheOperatorCreatesForAnAgent(t *testing.T) {
 		require.Equal(t, "bob", intent.GetCreatedBy())
 		require.Equal(t, "bob", h.log(t, intent.GetId())[0].GetActor())
 		_, err = h.CreateIntent(asOperator(), &openintentv1.CreateIntentRequest{Title: "T", CreatedBy: pointer("system")})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 		own, err := h.CreateIntent(asOperator(), &openintentv1.CreateIntentRequest{Title: "T"})
 		require.NoError(t, err)
 		require.Equal(t, "operator", own.GetCreatedBy())
@@ -121,9 +122,9 @@ func TestAbsentAndForbiddenIntentsAreToldApart(t *testing.T) {
 		intent := h.newIntent(t)
 		h.closeList(t, intent.GetId())
 		_, err := h.GetIntent(as("bob"), &openintentv1.GetIntentRequest{IntentId: "none"})
-		requireFault(t, err, fault.NotFound, "INTENT_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "INTENT_NOT_FOUND")
 		_, err = h.GetIntent(as("bob"), &openintentv1.GetIntentRequest{IntentId: intent.GetId()})
-		refusal := requireFault(t, err, fault.Denied, "FORBIDDEN")
+		refusal := faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		require.Equal(t, "none", refusal.Metadata["current_permission"])
 	})
 }
@@ -211,14 +212,14 @@ func TestPatchIntentStateRefuses(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				c.req.IntentId = id
 				_, err := h.PatchIntentState(as("ann"), c.req)
-				requireFault(t, err, c.kind, c.reason)
+				faulttest.Require(t, err, c.kind, c.reason)
 			})
 		}
 		h.closeList(t, id, entryFor("bob", PermissionRead))
 		_, err := h.PatchIntentState(as("bob"), &openintentv1.PatchIntentStateRequest{
 			IntentId: id, ExpectedVersion: version, Patches: []*openintentv1.StatePatch{set},
 		})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		found, err := h.GetIntent(as("ann"), &openintentv1.GetIntentRequest{IntentId: id})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, found.GetVersion())
@@ -325,9 +326,9 @@ func TestAPageOfIntentsEndsBeforeItGrowsTooLarge(t *testing.T) {
 		require.EqualValues(t, 4, rest.GetTotal())
 		require.Nil(t, rest.NextCursor)
 		_, err = h.ListIntents(as("ann"), &openintentv1.ListIntentsRequest{Cursor: response.NextCursor, Offset: pointer(int32(1))})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 		_, err = h.ListIntents(as("ann"), &openintentv1.ListIntentsRequest{Cursor: pointer("x")})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 	})
 }
 
@@ -340,10 +341,10 @@ func TestAssignments(t *testing.T) {
 			return h.AssignAgent(as(agent), &openintentv1.AssignAgentRequest{IntentId: id, AgentId: assigned, Role: role})
 		}
 		_, err := assign("bob", "bob", nil)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		for _, name := range []string{"operator", "system", "*", "role:x", "a/b", "a\n", ""} {
 			_, err := assign("ann", name, nil)
-			requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 		}
 		first, err := assign("ann", "bob", nil)
 		require.NoError(t, err)
@@ -369,15 +370,15 @@ func TestAssignments(t *testing.T) {
 
 		unassign := &openintentv1.UnassignAgentRequest{IntentId: id, AgentId: "bob"}
 		_, err = h.UnassignAgent(as("bob"), unassign)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.UnassignAgent(as("ann"), unassign)
 		require.NoError(t, err)
 		_, err = h.UnassignAgent(as("ann"), unassign)
-		requireFault(t, err, fault.NotFound, "ASSIGNMENT_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "ASSIGNMENT_NOT_FOUND")
 		_, err = h.UnassignAgent(as("ann"), &openintentv1.UnassignAgentRequest{IntentId: id, AgentId: "b\x00"})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 		_, err = h.ListAssignments(as("bob"), &openintentv1.ListAssignmentsRequest{IntentId: id})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 
 		types := h.eventTypes(t, id)
 		require.Equal(t, []string{"agent_assigned", "agent_assigned", "agent_assigned", "comment", "agent_unassigned"},

@@ -11,6 +11,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -61,7 +62,7 @@ func TestAccessFollowsTheClockOnALogAhead(t *testing.T) {
 			IntentId: id, PrincipalId: "eve", Permission: openintentv1.Permission_PERMISSION_READ,
 			ExpiresAt: timestamp(h.clock.Now()),
 		})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 	})
 }
 

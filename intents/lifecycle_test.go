@@ -10,6 +10,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -33,12 +34,12 @@ func TestTransitions(t *testing.T) {
 				require.NoError(t, err, "%s to %s", from, to)
 				continue
 			}
-			requireFault(t, err, fault.Invalid, "INVALID_TRANSITION")
+			faulttest.Require(t, err, fault.Invalid, "INVALID_TRANSITION")
 		}
 	}
 	require.NoError(t, StatusDraft.mayBecome(StatusBlocked, true))
 	require.NoError(t, StatusActive.mayBecome(StatusAbandoned, true))
-	requireFault(t, StatusActive.mayBecome(StatusCompleted, true), fault.Invalid, "UNMET_DEPENDENCIES")
+	faulttest.Require(t, StatusActive.mayBecome(StatusCompleted, true), fault.Invalid, "UNMET_DEPENDENCIES")
 }
 
 func TestTransitionsThroughTheService(t *testing.T) {
@@ -62,7 +63,7 @@ func TestTransitionsThroughTheService(t *testing.T) {
 				require.Equal(t, from, before.Status)
 				changed, err := h.setStatus("ann", intent.GetId(), to)
 				if from.mayBecome(to, false) != nil {
-					requireFault(t, err, fault.Invalid, "INVALID_TRANSITION")
+					faulttest.Require(t, err, fault.Invalid, "INVALID_TRANSITION")
 					require.Equal(t, before.LastPosition, h.head(t, intent.GetId()).LastPosition)
 					continue
 				}
@@ -108,10 +109,10 @@ func TestStatusNeedsTheCurrentVersion(t *testing.T) {
 			IntentId: intent.GetId(), Status: openintentv1.IntentStatus_INTENT_STATUS_COMPLETED,
 		}
 		_, err := h.SetIntentStatus(as("ann"), request)
-		requireFault(t, err, fault.Invalid, "EXPECTED_VERSION_REQUIRED")
+		faulttest.Require(t, err, fault.Invalid, "EXPECTED_VERSION_REQUIRED")
 		request.ExpectedVersion = pointer(int64(7))
 		_, err = h.SetIntentStatus(as("ann"), request)
-		refusal := requireFault(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
+		refusal := faulttest.Require(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
 		require.Equal(t, "1", refusal.Metadata["current_version"])
 	})
 }
@@ -136,7 +137,7 @@ func TestOfRacingStatusChangesOneWins(t *testing.T) {
 			if err := <-outcomes; err == nil {
 				won++
 			} else {
-				requireFault(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
+				faulttest.Require(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
 			}
 		}
 		require.Equal(t, 1, won)
@@ -156,11 +157,11 @@ func TestCompletionWaitsForDependenciesAndParts(t *testing.T) {
 		})
 		require.Equal(t, whole.GetId(), part.GetParentIntentId())
 		_, err := h.setStatus("ann", whole.GetId(), StatusCompleted)
-		requireFault(t, err, fault.Invalid, "UNMET_DEPENDENCIES")
+		faulttest.Require(t, err, fault.Invalid, "UNMET_DEPENDENCIES")
 		_, err = h.setStatus("ann", dependency.GetId(), StatusCompleted)
 		require.NoError(t, err)
 		_, err = h.setStatus("ann", whole.GetId(), StatusCompleted)
-		requireFault(t, err, fault.Invalid, "UNMET_DEPENDENCIES")
+		faulttest.Require(t, err, fault.Invalid, "UNMET_DEPENDENCIES")
 		_, err = h.setStatus("ann", part.GetId(), StatusCompleted)
 		require.NoError(t, err)
 		_, err = h.setStatus("ann", whole.GetId(), StatusCompleted)
@@ -172,7 +173,7 @@ func TestADraftIsBlockedOnlyByUnmetDependencies(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		blocked := openintentv1.IntentStatus_INTENT_STATUS_BLOCKED
 		_, err := h.CreateIntent(as("ann"), &openintentv1.CreateIntentRequest{Title: "T", Status: &blocked})
-		requireFault(t, err, fault.Invalid, "INVALID_TRANSITION")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_TRANSITION")
 		dependency := h.newIntent(t)
 		request := &openintentv1.CreateIntentRequest{Title: "T", Status: &blocked, DependsOn: []string{dependency.GetId()}}
 		require.Equal(t, blocked, h.createIntent(t, "ann", request).GetStatus())
@@ -181,7 +182,7 @@ func TestADraftIsBlockedOnlyByUnmetDependencies(t *testing.T) {
 		_, err = h.setStatus("ann", dependency.GetId(), StatusCompleted)
 		require.NoError(t, err)
 		_, err = h.setStatus("ann", waiting.GetId(), StatusBlocked)
-		requireFault(t, err, fault.Invalid, "INVALID_TRANSITION")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_TRANSITION")
 	})
 }
 
@@ -247,16 +248,16 @@ func TestAnEndedIntentTakesNoMoreChanges(t *testing.T) {
 		_, err = h.PatchIntentState(as("ann"), &openintentv1.PatchIntentStateRequest{
 			IntentId: id, ExpectedVersion: pointer(int64(2)), State: object(t, map[string]any{"a": 1}),
 		})
-		requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 		_, err = h.AssignAgent(as("ann"), &openintentv1.AssignAgentRequest{IntentId: id, AgentId: "eve"})
-		requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 		_, err = h.UnassignAgent(as("ann"), &openintentv1.UnassignAgentRequest{IntentId: id, AgentId: "bob"})
-		requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 		_, err = h.CreateCoordinator(as("ann"), &openintentv1.CreateCoordinatorRequest{IntentId: &id})
-		requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 
 		_, err = h.CreateIntent(as("ann"), &openintentv1.CreateIntentRequest{Title: "part", ParentIntentId: &id})
-		requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 
 		_, err = h.AppendEvent(as("ann"), &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment"})
 		require.NoError(t, err)
@@ -290,9 +291,9 @@ func TestOfACompletedIntentEveryPartIsCompleted(t *testing.T) {
 				case err == nil:
 					succeeded++
 				case head.Ended():
-					requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+					faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 				default:
-					requireFault(t, err, fault.Invalid, "UNMET_DEPENDENCIES")
+					faulttest.Require(t, err, fault.Invalid, "UNMET_DEPENDENCIES")
 				}
 			}
 			if head.Ended() {

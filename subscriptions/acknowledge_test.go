@@ -10,6 +10,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -59,7 +60,7 @@ func TestAcknowledgingRefusesWhatWasNotDelivered(t *testing.T) {
 		channel := h.open(t, h.intent(t), "talk")
 		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
 		_, err := h.tryAcknowledge(sub, 1)
-		requireFault(t, err, fault.Invalid, "NOT_DELIVERED")
+		faulttest.Require(t, err, fault.Invalid, "NOT_DELIVERED")
 		for _, text := range []string{"one", "two", "three"} {
 			h.send(t, "ann", channel, "bob", text)
 		}
@@ -71,7 +72,7 @@ func TestAcknowledgingRefusesWhatWasNotDelivered(t *testing.T) {
 			func() error { _, err := h.tryAcknowledge(sub, 0, 1, 3); return err },
 			func() error { _, err := h.tryAcknowledge(sub, 1, 4); return err },
 		} {
-			requireFault(t, attempt(), fault.Invalid, "NOT_DELIVERED")
+			faulttest.Require(t, attempt(), fault.Invalid, "NOT_DELIVERED")
 			require.Equal(t, int64(2), h.get(t, sub).GetOutstandingCount(), "nothing was acknowledged")
 		}
 		h.acknowledge(t, sub, 1)
@@ -113,7 +114,7 @@ func TestDeadLetters(t *testing.T) {
 		require.Equal(t, "2:two", describe(page.GetDeadLetters()[0].GetDelivery()))
 
 		_, err = h.redrive(sub, 1, 3)
-		requireFault(t, err, fault.Invalid, "NOT_A_DEAD_LETTER")
+		faulttest.Require(t, err, fault.Invalid, "NOT_A_DEAD_LETTER")
 		require.Len(t, h.deadLetters(t, sub), 2, "nothing was redriven")
 		state, err = h.redrive(sub, 1)
 		require.NoError(t, err)
@@ -160,7 +161,7 @@ func TestAcknowledgingAroundDeadLetters(t *testing.T) {
 func TestAcknowledgingNothingIsASlip(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		_, err := h.tryAcknowledge(h.subscribe(t, "bob", &createInput{}), 0)
-		requireBadField(t, err, "numbers")
+		faulttest.RequireBadField(t, err, "numbers")
 	})
 }
 
@@ -327,16 +328,16 @@ func TestEndedSubscriptionsDeliverNothing(t *testing.T) {
 		h.deregister(t, "bob")
 		require.False(t, h.get(t, sub).GetActive())
 		_, err := h.tryFetch(as("bob"), sub, 1)
-		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
 		_, err = h.redrive(sub, 1)
-		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
 		h.sweep(t)
 		require.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"), "the dead letter can still be read")
 		require.Zero(t, h.rows(t, "subscription_positions", "1 = 1"))
 		require.Len(t, h.deadLetters(t, sub), 1)
 		h.register(t, "bob", "")
 		_, err = h.tryFetch(as("bob"), sub, 1)
-		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
 		h.subscribe(t, "bob", &createInput{})
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -56,9 +57,9 @@ func TestCreateShowsASecretOnce(t *testing.T) {
 		require.Nil(t, listed.GetSubscriptions()[0].Secret)
 		require.Equal(t, "https://hooks.example.com/in", listed.GetSubscriptions()[0].GetWebhookUrl())
 		_, err = h.tryFetch(as("bob"), made, 10)
-		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_POSTED")
+		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_POSTED")
 		_, err = h.tryStream(as("bob"), t, made, nil)
-		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_POSTED")
+		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_POSTED")
 	})
 }
 
@@ -76,29 +77,29 @@ func TestCreateRefuses(t *testing.T) {
 			"correlation_id": {CorrelationId: ptr("\xff")},
 		} {
 			_, err := h.subscriptions.CreateSubscription(as("bob"), req)
-			requireBadField(t, err, field)
+			faulttest.RequireBadField(t, err, field)
 		}
 		for _, name := range []string{"", "a/b", "a\nb", strings.Repeat("ä", 129), "a\xff"} {
 			_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{Name: &name})
-			requireBadField(t, err, "name")
+			faulttest.RequireBadField(t, err, "name")
 		}
 		_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{SubscriberId: ptr("eve")})
-		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 		_, err = h.subscriptions.CreateSubscription(asOperator(), &createInput{SubscriberId: ptr(caller.System)})
-		requireBadField(t, err, "subscriber_id")
+		faulttest.RequireBadField(t, err, "subscriber_id")
 		_, err = h.subscriptions.CreateSubscription(as("bob"), &createInput{IntentId: ptr("none")})
-		requireFault(t, err, fault.NotFound, "INTENT_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "INTENT_NOT_FOUND")
 		_, err = h.subscriptions.CreateSubscription(as("bob"), &createInput{ChannelId: ptr("none")})
-		requireFault(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 
 		h.closeChannel(t, channel)
 		_, err = h.subscriptions.CreateSubscription(as("bob"), &createInput{ChannelId: &channel})
-		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+		faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 		h.admit(t, intent, "ann")
 		_, err = h.subscriptions.CreateSubscription(as("bob"), &createInput{IntentId: &intent})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 		_, err = h.subscriptions.CreateSubscription(asOperator(), &createInput{IntentId: &intent, SubscriberId: ptr("bob")})
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 	})
 }
 
@@ -106,7 +107,7 @@ func TestNamesAreAnAgentsOwn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		first := h.subscribe(t, "bob", &createInput{Name: ptr("mine")})
 		_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{Name: ptr("mine")})
-		requireFault(t, err, fault.AlreadyExists, "SUBSCRIPTION_NAME_TAKEN")
+		faulttest.Require(t, err, fault.AlreadyExists, "SUBSCRIPTION_NAME_TAKEN")
 		h.subscribe(t, "ann", &createInput{Name: ptr("mine")})
 
 		answer, err := h.subscriptions.DeleteSubscription(as("bob"),
@@ -114,7 +115,7 @@ func TestNamesAreAnAgentsOwn(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "deleted", answer.GetStatus())
 		_, err = h.subscriptions.GetSubscription(as("bob"), &openintentv1.GetSubscriptionRequest{SubscriptionId: first.GetId()})
-		requireFault(t, err, fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
 		h.subscribe(t, "bob", &createInput{Name: ptr("mine")})
 	})
 }
@@ -126,7 +127,7 @@ func TestAnAgentsSubscriptionsAreBounded(t *testing.T) {
 			last = h.subscribe(t, "bob", &createInput{})
 		}
 		_, err := h.subscriptions.CreateSubscription(as("bob"), &createInput{})
-		requireFault(t, err, fault.Quota, "TOO_MANY_SUBSCRIPTIONS")
+		faulttest.Require(t, err, fault.Quota, "TOO_MANY_SUBSCRIPTIONS")
 		require.Equal(t, maxSubscriptions, h.rows(t, "subscriptions", "1 = 1"), "the subscription was not created")
 		h.subscribe(t, "ann", &createInput{})
 		_, err = h.subscriptions.ownLog(context.Background(), "bob")
@@ -173,14 +174,14 @@ func TestSubscriptionsAreTheirAgents(t *testing.T) {
 				return err
 			},
 		} {
-			requireFault(t, call(), fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
+			faulttest.Require(t, call(), fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
 		}
 		require.Equal(t, []string{"bob a", "bob b"}, h.listed(t, "bob", &openintentv1.ListSubscriptionsRequest{}))
 		require.Equal(t, []string{"bob a"}, h.listed(t, "bob", &openintentv1.ListSubscriptionsRequest{IntentId: &intent}))
 		require.Equal(t, []string{"ann c", "bob a", "bob b"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{}))
 		require.Equal(t, []string{"ann c"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{SubscriberId: ptr("ann")}))
 		_, err := h.subscriptions.ListSubscriptions(as("eve"), &openintentv1.ListSubscriptionsRequest{SubscriberId: ptr("bob")})
-		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -124,7 +125,7 @@ func TestRepeatsAfterUnknownOutcomesAreHarmless(t *testing.T) {
 		require.Error(t, err)
 		h.faults.set(nil, nil)
 		_, err = h.tryFetch(as("bob"), sub, 1)
-		requireFault(t, err, fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
 		h.sweep(t)
 		require.Zero(t, h.rows(t, "subscriptions", "1 = 1"))
 		require.Zero(t, h.rows(t, "subscription_deliveries", "1 = 1"))

@@ -7,6 +7,7 @@ import (
 
 	"openintent/database/databasetest"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 )
 
 // If a stream of an agent's own log has delivered what the database has lost, it ends with an error, and a cursor from that
@@ -28,10 +29,10 @@ func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
 		requireNext(t, live, "2 lost")
 		past.PutBack(t)
 		h.send(t, "ann", talk, "bob", "another")
-		requireFault(t, live.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+		faulttest.Require(t, live.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
 		beyond := int64(2)
 		_, err := h.tryFollow(as("bob"), t, "bob", &beyond)
-		requireFault(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
+		faulttest.Require(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
 
 		again := h.follow(t, "bob", nil)
 		requireNext(t, again, "2 caught up")
@@ -54,7 +55,7 @@ func TestALostOwnLogEndsItsStreams(t *testing.T) {
 		h.send(t, "ann", talk, "bob", "to bob")
 		h.send(t, "ann", talk, "carol", "to carol")
 		requireNext(t, other, "1 to carol")
-		requireFault(t, lost.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+		faulttest.Require(t, lost.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
 	})
 }
 

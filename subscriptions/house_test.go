@@ -18,7 +18,6 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/database/databasetest"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 	"openintent/messaging"
@@ -178,23 +177,6 @@ func (h *house) in(wait time.Duration) *timestamppb.Timestamp {
 }
 
 func ptr[T any](v T) *T { return &v }
-
-// requireFault checks the kind and reason of a refusal.
-func requireFault(t require.TestingT, err error, kind fault.Kind, reason string) {
-	require.Error(t, err)
-	f := fault.From(err)
-	require.Equal(t, reason, f.Reason, "%v", err)
-	require.Equal(t, kind, f.Kind)
-	require.NotContains(t, f.Message, "lease")
-}
-
-// requireBadField checks that exactly the given field was refused.
-func requireBadField(t require.TestingT, err error, field string) {
-	requireFault(t, err, fault.Invalid, "INVALID_FIELD")
-	f := fault.From(err)
-	require.Len(t, f.Fields, 1)
-	require.Equal(t, field, f.Fields[0].Path)
-}
 
 // eventually waits until other goroutines make a condition true.
 func eventually(t require.TestingT, condition func() bool, message string) {

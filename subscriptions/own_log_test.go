@@ -12,6 +12,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
 )
@@ -109,11 +110,11 @@ func TestAgentScopeFiltersForEachStream(t *testing.T) {
 func TestAgentScopeRefuses(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		_, err := h.tryFollow(as("eve"), t, "bob", nil)
-		requireFault(t, err, fault.Denied, "NOT_AGENT_OWNER")
+		faulttest.Require(t, err, fault.Denied, "NOT_AGENT_OWNER")
 		_, err = h.tryFollow(asOperator(), t, "role:smith", nil)
-		requireBadField(t, err, "agent_id")
+		faulttest.RequireBadField(t, err, "agent_id")
 		_, err = h.tryFollow(as("bob"), t, "bob", ptr(int64(1)))
-		requireFault(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
+		faulttest.Require(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
 		_, err = h.tryFollow(asOperator(), t, "bob", nil)
 		require.NoError(t, err)
 		bound := caller.NewContext(context.Background(), caller.Caller{Agent: "ann", KeyAgents: []string{"ann", "bob"}})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"openintent/fault/faulttest"
 	"openintent/messaging/reading"
 
 	"github.com/stretchr/testify/assert"
@@ -143,7 +144,7 @@ func TestAPoisonedChannelHoldsUpNoOther(t *testing.T) {
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "the failure was not stored")
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts >= 0") == 2 }, "the success was not stored")
 		_, err := h.tryAcknowledge(sub, 0, 2)
-		requireFault(t, err, fault.Invalid, "NOT_DELIVERED")
+		faulttest.Require(t, err, fault.Invalid, "NOT_DELIVERED")
 
 		h.clock.Advance(2 * time.Second)
 		assert.Equal(t, []string{"beside", "behind"}, endpoint.await(t, 2), "what was given up no longer blocks the next one")

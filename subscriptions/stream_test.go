@@ -12,6 +12,7 @@ import (
 	"openintent/database"
 	"openintent/database/databasetest"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
 )
@@ -42,7 +43,7 @@ func TestStreamDeliversAndTakesAcknowledgements(t *testing.T) {
 		require.Equal(t, "4:four", describe(s.next(t)))
 
 		_, err = h.tryStream(as("bob"), t, sub, &openintentv1.StreamDeliveriesRequest{AcknowledgedThrough: ptr(int64(9))})
-		requireFault(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
+		faulttest.Require(t, err, fault.Conflict, "CURSOR_BEYOND_LOG")
 	})
 }
 
@@ -95,7 +96,7 @@ func TestFurtherStreamsStandBy(t *testing.T) {
 		require.Equal(t, "1:one", describe(first.next(t)))
 		second := h.stream(t, sub, nil)
 		_, err := h.tryFetch(as("bob"), sub, 1)
-		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
+		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
 		h.send(t, "ann", channel, "bob", "two")
 		require.Equal(t, "2:two", describe(first.next(t)))
 		first.cancel()
@@ -156,7 +157,7 @@ func TestOnSQLiteTheNextProcessNeedNotWaitForADeadConsumer(t *testing.T) {
 	}))
 	h.send(t, "ann", channel, "bob", "one")
 	_, err := h.tryFetch(as("bob"), sub, 1)
-	requireFault(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
+	faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
 	h.subscriptions.Stop()
 	h.messaging.Stop()
 	require.NoError(t, h.db.Close())
@@ -205,7 +206,7 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 			require.NoError(t, h.subscriptions.renew(context.Background()))
 		}
 		_, err := h.tryFetch(as("bob"), sub, 1)
-		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
+		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
 
 		h.send(t, "ann", channel, "bob", "two") // nobody receives it, so the stream hangs in Send
 		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 1 }, "")
@@ -245,7 +246,7 @@ func TestStreamsEnd(t *testing.T) {
 		_, err := h.subscriptions.DeleteSubscription(as("bob"),
 			&openintentv1.DeleteSubscriptionRequest{SubscriptionId: deleted.GetId()})
 		require.NoError(t, err)
-		requireFault(t, s.end(t), fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
+		faulttest.Require(t, s.end(t), fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
 
 		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
 		s = h.stream(t, sub, nil)
@@ -253,21 +254,21 @@ func TestStreamsEnd(t *testing.T) {
 		require.Equal(t, "1:last", describe(s.next(t)))
 		h.closeChannel(t, channel)
 		h.acknowledge(t, sub, 1)
-		requireFault(t, s.end(t), fault.Conflict, "CHANNEL_CLOSED")
+		faulttest.Require(t, s.end(t), fault.Conflict, "CHANNEL_CLOSED")
 		_, err = h.tryFetch(as("bob"), sub, 1)
-		requireFault(t, err, fault.Conflict, "CHANNEL_CLOSED")
+		faulttest.Require(t, err, fault.Conflict, "CHANNEL_CLOSED")
 
 		sub = h.subscribe(t, "bob", &createInput{IntentId: &intent})
 		s = h.stream(t, sub, nil)
 		h.admit(t, intent, "ann")
-		requireFault(t, s.end(t), fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, s.end(t), fault.Denied, "FORBIDDEN")
 
 		wide := h.subscribe(t, "bob", &createInput{})
 		s = h.stream(t, wide, nil)
 		h.deregister(t, "bob")
-		requireFault(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
+		faulttest.Require(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
 		_, err = h.tryStream(as("bob"), t, wide, nil)
-		requireFault(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
 	})
 }
 
@@ -276,7 +277,7 @@ func TestStreamsEndWhenTheSubscriptionExpires(t *testing.T) {
 		sub := h.subscribe(t, "bob", &createInput{ExpiresAt: h.in(time.Minute)})
 		s := h.stream(t, sub, nil)
 		h.clock.Advance(time.Minute)
-		requireFault(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
+		faulttest.Require(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
 	}, restless)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"openintent/caller"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -50,7 +51,7 @@ func (h *house) requireAllowed(t *testing.T, allowed bool, err error) {
 		require.NoError(t, err)
 		return
 	}
-	requireFault(t, err, fault.Denied, "FORBIDDEN")
+	faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 }
 
 func TestAnAssignedTaskIsItsAgentsToChange(t *testing.T) {
@@ -70,8 +71,8 @@ func TestAnAssignedTaskIsItsAgentsToChange(t *testing.T) {
 				return err
 			},
 		} {
-			requireFault(t, call(as("writer")), fault.Denied, "TASK_NOT_ASSIGNED")
-			requireFault(t, call(as("reader")), fault.Denied, "FORBIDDEN")
+			faulttest.Require(t, call(as("writer")), fault.Denied, "TASK_NOT_ASSIGNED")
+			faulttest.Require(t, call(as("reader")), fault.Denied, "FORBIDDEN")
 		}
 		require.Equal(t, StatusRunning, h.status(t, id))
 		for _, ctx := range []context.Context{as("worker"), as("boss"), as("creator"), asOperator()} {
@@ -85,7 +86,7 @@ func TestAnAssignedTaskIsItsAgentsToChange(t *testing.T) {
 		require.NoError(t, err)
 		h.restrict(t, map[string]openintentv1.Permission{"worker": mayRead, "writer": mayWrite})
 		_, err = h.set(as("worker"), t, id, StatusReady)
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 	})
 }
 
@@ -104,9 +105,9 @@ func TestClaims(t *testing.T) {
 		require.Equal(t, StatusClaimed, statusOf(claimed.GetStatus()))
 
 		_, err = claim(as("worker"), claimed.GetId(), "")
-		requireFault(t, err, fault.Conflict, "TASK_NOT_READY")
+		faulttest.Require(t, err, fault.Conflict, "TASK_NOT_READY")
 		_, err = claim(as("worker"), h.newTask(t), "other")
-		requireFault(t, err, fault.Denied, "SENDER_MISMATCH")
+		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 
 		named, err := claim(asOperator(), h.newTask(t), "other")
 		require.NoError(t, err)
@@ -114,7 +115,7 @@ func TestClaims(t *testing.T) {
 		events := h.events(t, named.GetId())
 		require.Equal(t, "other", events[len(events)-1].GetActor())
 		_, err = claim(asOperator(), h.newTask(t), "role:x")
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 		own, err := claim(asOperator(), h.newTask(t), "")
 		require.NoError(t, err)
 		require.Equal(t, caller.Operator, own.GetAssignedAgent())
@@ -124,13 +125,13 @@ func TestClaims(t *testing.T) {
 		reserved, err := h.CreateTask(as("creator"), req)
 		require.NoError(t, err)
 		_, err = claim(as("creator"), reserved.GetId(), "")
-		requireFault(t, err, fault.Denied, "TASK_NOT_ASSIGNED")
+		faulttest.Require(t, err, fault.Denied, "TASK_NOT_ASSIGNED")
 		_, err = claim(as("worker"), reserved.GetId(), "")
 		require.NoError(t, err)
 
 		h.restrict(t, map[string]openintentv1.Permission{"worker": mayWrite, "reader": mayRead})
 		_, err = claim(asOperator(), h.newTask(t), "reader")
-		requireFault(t, err, fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 	})
 }
 
@@ -151,7 +152,7 @@ func TestAssignmentByUpdate(t *testing.T) {
 		require.Equal(t, "worker", h.get(t, id).GetAssignedAgent())
 		require.NoError(t, assign(as("worker"), "", "helper"))
 		require.Equal(t, "helper", h.get(t, id).GetAssignedAgent())
-		requireFault(t, assign(as("helper"), "", "system"), fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, assign(as("helper"), "", "system"), fault.Invalid, "INVALID_FIELD")
 
 		started := h.newTask(t)
 		task, err := h.set(as("worker"), t, started, StatusRunning)
@@ -169,19 +170,19 @@ func TestAFreeTaskIsNotAStrangersToDisposeOf(t *testing.T) {
 			before := h.get(t, id)
 			for _, status := range []Status{StatusCancelled, StatusSkipped} {
 				_, err := h.set(as("stranger"), t, id, status)
-				requireFault(t, err, fault.Denied, "FORBIDDEN")
+				faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 			}
 			_, err = h.UpdateTask(as("stranger"), &openintentv1.UpdateTaskRequest{
 				TaskId: id, ExpectedVersion: pointer(before.GetVersion()), AssignedAgent: pointer("nobody"),
 			})
-			requireFault(t, err, fault.Denied, "FORBIDDEN")
+			faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 			require.Equal(t, before.String(), h.get(t, id).String())
 		}
 		own := h.newTask(t)
 		_, err = h.set(as("stranger"), t, own, StatusRunning)
 		require.NoError(t, err)
 		_, err = h.set(as("another"), t, own, StatusCancelled)
-		requireFault(t, err, fault.Denied, "TASK_NOT_ASSIGNED")
+		faulttest.Require(t, err, fault.Denied, "TASK_NOT_ASSIGNED")
 		_, err = h.set(as("stranger"), t, own, StatusCancelled)
 		require.NoError(t, err, "it has the task")
 

@@ -13,6 +13,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -172,7 +173,7 @@ func TestCreationRefusals(t *testing.T) {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				_, err := h.CreateTask(c.ctx, c.req)
-				requireFault(t, err, c.kind, c.reason)
+				faulttest.Require(t, err, c.kind, c.reason)
 				if c.field != "" {
 					require.Equal(t, c.field, fault.From(err).Fields[0].Path)
 				}
@@ -214,7 +215,7 @@ func TestTasksAreListedOldestFirst(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, none.GetTasks())
 		_, err = h.ListTasks(as("a"), &openintentv1.ListTasksRequest{IntentId: "nothing"})
-		requireFault(t, err, fault.NotFound, "INTENT_NOT_FOUND")
+		faulttest.Require(t, err, fault.NotFound, "INTENT_NOT_FOUND")
 	})
 }
 
@@ -222,12 +223,12 @@ func TestUnknownTasks(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for _, id := range []string{"", "task_", "task_\x00", "\xff", newID(), ulid.Make().String(), "task_01"} {
 			_, err := h.GetTask(as("a"), &openintentv1.GetTaskRequest{TaskId: id})
-			requireFault(t, err, fault.NotFound, "TASK_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "TASK_NOT_FOUND")
 			_, err = h.ClaimTask(as("a"), &openintentv1.ClaimTaskRequest{TaskId: id})
-			requireFault(t, err, fault.NotFound, "TASK_NOT_FOUND")
+			faulttest.Require(t, err, fault.NotFound, "TASK_NOT_FOUND")
 		}
 		_, err := h.GetTask(context.Background(), &openintentv1.GetTaskRequest{TaskId: newID()})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 	})
 }
 
@@ -247,10 +248,10 @@ func TestFind(t *testing.T) {
 			require.True(t, ended)
 			for _, id := range []string{"", "\x00", "nothing", newID()} {
 				_, err = h.Find(tx, here, id)
-				requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+				faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 			}
 			_, err = h.Find(tx, there, open.GetId())
-			requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 			require.Equal(t, "task_id", fault.From(err).Fields[0].Path)
 			return nil
 		})

@@ -10,7 +10,6 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/database/databasetest"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 )
@@ -174,15 +173,6 @@ func (h *house) eventTypes(t *testing.T, taskID string) []string {
 		types = append(types, event.GetEventType())
 	}
 	return types
-}
-
-func requireFault(t *testing.T, err error, kind fault.Kind, reason string) {
-	t.Helper()
-	require.Error(t, err)
-	refusal := fault.From(err)
-	require.Equal(t, reason, refusal.Reason, "%v", err)
-	require.Equal(t, kind, refusal.Kind)
-	require.NotContains(t, refusal.Message, "lease", "existing clients would mistake such a conflict for one over a scope")
 }
 
 func pointer[T any](value T) *T { return &value }

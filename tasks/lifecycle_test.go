@@ -14,6 +14,7 @@ import (
 
 	"openintent/database"
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 )
@@ -54,7 +55,7 @@ func TestEveryPairOfStatuses(t *testing.T) {
 					if from == StatusPending && to == StatusReady {
 						reason = "UNMET_DEPENDENCIES"
 					}
-					requireFault(t, err, fault.Invalid, reason)
+					faulttest.Require(t, err, fault.Invalid, reason)
 					require.True(t, proto.Equal(before, h.get(t, before.GetId())), "%s to %s", from, to)
 					require.Len(t, h.events(t, before.GetId()), logged)
 					continue
@@ -83,7 +84,7 @@ func TestATaskFailedForGoodIsFinal(t *testing.T) {
 		require.NotNil(t, task.CompletedAt)
 		for _, to := range all {
 			_, err := h.set(as("worker"), t, task.GetId(), to)
-			requireFault(t, err, fault.Invalid, "INVALID_TRANSITION")
+			faulttest.Require(t, err, fault.Invalid, "INVALID_TRANSITION")
 		}
 	})
 }
@@ -141,16 +142,16 @@ func TestUpdateNeedsTheVersion(t *testing.T) {
 			})
 			return err
 		}
-		requireFault(t, update(nil), fault.PreconditionRequired, "EXPECTED_VERSION_REQUIRED")
+		faulttest.Require(t, update(nil), fault.PreconditionRequired, "EXPECTED_VERSION_REQUIRED")
 		require.NoError(t, update(pointer(int64(1))))
 		err := update(pointer(int64(1)))
-		requireFault(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
+		faulttest.Require(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
 		require.Equal(t, "2", fault.From(err).Metadata["current_version"])
 
 		_, err = h.UpdateTask(as("worker"), &openintentv1.UpdateTaskRequest{
 			TaskId: task.GetId(), ExpectedVersion: pointer(int64(2)),
 		})
-		requireFault(t, err, fault.Invalid, "NOTHING_TO_CHANGE")
+		faulttest.Require(t, err, fault.Invalid, "NOTHING_TO_CHANGE")
 	})
 }
 
@@ -193,7 +194,7 @@ func TestUpdateChangesWhatIsGiven(t *testing.T) {
 		_, err = h.UpdateTask(as("worker"), &openintentv1.UpdateTaskRequest{
 			TaskId: task.GetId(), ExpectedVersion: pointer(done.GetVersion()), Output: object(t, nil),
 		})
-		requireFault(t, err, fault.Conflict, "TASK_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "TASK_ENDED")
 	})
 }
 
@@ -215,7 +216,7 @@ func TestErrorsAreTextsOrObjects(t *testing.T) {
 		}
 		for _, value := range refused {
 			_, err := h.FailTask(as("worker"), &openintentv1.FailTaskRequest{TaskId: task.GetId(), Error: value})
-			requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 		}
 		failed, err := h.FailTask(as("worker"), &openintentv1.FailTaskRequest{
 			TaskId: task.GetId(), Error: structpb.NewNullValue(),
@@ -327,7 +328,7 @@ func TestOfManyClaimsOneWins(t *testing.T) {
 		require.NotEqual(t, -1, winner, "%v", errs)
 		for i, err := range errs {
 			if i != winner {
-				requireFault(t, err, fault.Conflict, "TASK_NOT_READY")
+				faulttest.Require(t, err, fault.Conflict, "TASK_NOT_READY")
 			}
 		}
 		require.Equal(t, agents[winner], h.get(t, task.GetId()).GetAssignedAgent())
@@ -375,7 +376,7 @@ func TestAfterTheIntentEnded(t *testing.T) {
 		follower := h.create(t, task.GetId())
 		h.endIntent(t)
 		_, err := h.CreateTask(as("worker"), h.creating())
-		requireFault(t, err, fault.Conflict, "INTENT_ENDED")
+		faulttest.Require(t, err, fault.Conflict, "INTENT_ENDED")
 		_, err = h.CompleteTask(as("worker"), &openintentv1.CompleteTaskRequest{TaskId: task.GetId()})
 		require.NoError(t, err)
 		require.Equal(t, StatusReady, h.status(t, follower.GetId()))
@@ -389,14 +390,14 @@ func TestNobodyCalls(t *testing.T) {
 		_, err := h.UpdateTask(nobody, &openintentv1.UpdateTaskRequest{
 			TaskId: id, ExpectedVersion: pointer(int64(1)), Output: object(t, nil),
 		})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.ClaimTask(nobody, &openintentv1.ClaimTaskRequest{TaskId: id})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.CompleteTask(nobody, &openintentv1.CompleteTaskRequest{TaskId: id})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.FailTask(nobody, &openintentv1.FailTaskRequest{TaskId: id})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.ListTasks(nobody, &openintentv1.ListTasksRequest{IntentId: h.intent.GetId()})
-		requireFault(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 	})
 }

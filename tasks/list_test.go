@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -46,7 +47,7 @@ func TestTasksComeInPages(t *testing.T) {
 			}
 		}
 		_, err := h.ListTasks(as("a"), &openintentv1.ListTasksRequest{IntentId: h.intent.GetId(), Cursor: pointer("x")})
-		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 	})
 }
 

@@ -14,6 +14,7 @@ func Require(t require.TestingT, err error, kind fault.Kind, reason string) faul
 	require.Equal(t, reason, refusal.Reason, "%v", err)
 	require.Equal(t, kind, refusal.Kind)
 	require.NotEmpty(t, refusal.Message)
+	require.NotContains(t, refusal.Message, "lease", "the published client takes such a conflict for one over a scope")
 	return *refusal
 }
 
