@@ -2,6 +2,7 @@ import { installedTracing, OpenIntentClient, type ClientOptions } from "../grpc/
 import { GrpcAgentServer } from "../grpc/agent-server.js";
 import { linkedAbort, sleep, systemClock } from "../clock.js";
 import { badField } from "../errors.js";
+import { refuseUnknown, type Names } from "../options.js";
 import { noTracing, type Tracing } from "../tracing.js";
 import { loadWorkflow } from "../workflow.js";
 import { Answering } from "./answering.js";
@@ -31,6 +32,22 @@ export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
   agentServer?: AgentServer;
 }
 
+const agentNames: Names<AgentOptions> = {
+  id: true,
+  role: true,
+  name: true,
+  server: true,
+  apiKey: true,
+  tls: true,
+  register: true,
+  concurrency: true,
+  drainSeconds: true,
+  tracing: true,
+  onError: true,
+  clock: false,
+  agentServer: false,
+};
+
 /** The signals of the process that end an agent when `run` was given no signal. */
 const endings = ["SIGINT", "SIGTERM"] as const;
 
@@ -53,6 +70,7 @@ export class Agent {
   #receiving = new Promise<void>((resolve) => (this.#receives = resolve));
 
   constructor(options: AgentOptions) {
+    refuseUnknown("Agent", options, agentNames);
     if (!options.id) {
       throw badField("id", "must name the agent");
     }
@@ -66,7 +84,8 @@ export class Agent {
     this.id = options.id;
     this.#options = options;
     this.#tracing = options.tracing ?? installedTracing() ?? noTracing;
-    this.client = new OpenIntentClient({ ...options, agentId: options.id, tracing: this.#tracing });
+    const { server, tls, apiKey, clock } = options;
+    this.client = new OpenIntentClient({ server, tls, apiKey, clock, agentId: options.id, tracing: this.#tracing });
     this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options);
   }
 

@@ -1,6 +1,7 @@
 import { linkedAbort, sleep, type Clock } from "../clock.js";
 import { OpenIntentError } from "../errors.js";
-import { backoff, defaultPatience, ranOut } from "../retry.js";
+import { backoff, defaultPatience } from "../retry.js";
+import { noAnswer } from "../server-away.js";
 import type { Attempt } from "../transport.js";
 
 /** Codes that waiting does not change: an error with one ends the agent. */
@@ -16,7 +17,7 @@ export async function persist<T>(clock: Clock, signal: AbortSignal, call: (attem
   for (let failures = 1; ; failures++) {
     signal.throwIfAborted();
     const linked = linkedAbort(signal);
-    const stop = clock.after(defaultPatience, () => linked.abort(ranOut()));
+    const stop = clock.after(defaultPatience, () => linked.abort(noAnswer()));
     try {
       return await call({ signal: linked.signal, timeoutMs: defaultPatience });
     } catch (error) {

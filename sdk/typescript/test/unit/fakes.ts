@@ -1,3 +1,4 @@
+import { grpcAddress } from "../../src/address.js";
 import { Client } from "../../src/client.js";
 import type { Clock } from "../../src/clock.js";
 import { connectionLost } from "../../src/errors.js";
@@ -62,9 +63,12 @@ export function fakeTransport(methods: Partial<Transport>): Transport {
   }) as Transport;
 }
 
+/** What errors of fake clients call their server. */
+export const serverName = "127.0.0.1:50051";
+
 class FakeClient extends Client {
   constructor(transport: Transport, clock: Clock, agentId: string | undefined) {
-    super(transport, settle({ clock, agentId }));
+    super(transport, settle({ clock, agentId }, grpcAddress(serverName, false)));
   }
 }
 
