@@ -49,15 +49,24 @@ export function checkTimeout(timeout: number | undefined): void {
   }
 }
 
-/** How long to wait before the next attempt at a call; undefined when the deadline leaves no time for one. */
-function pause(clock: Clock, failures: number, failure: OpenIntentError, deadline: number): number | undefined {
+/**
+ * How long to wait before the next attempt at a call; undefined when the deadline leaves no time for one. The last one may
+ * be cut short, so a call that must not be made twice goes without it.
+ */
+function pause(
+  clock: Clock,
+  failures: number,
+  failure: OpenIntentError,
+  deadline: number,
+  repeatable: boolean,
+): number | undefined {
   const wait = backoff(clock, failures, failure);
   const left = deadline - clock.now();
   if (wait < left) {
     return wait;
   }
   const lastChance = left - firstWait;
-  return lastChance > failure.retryDelayMs ? lastChance : undefined;
+  return repeatable && lastChance > failure.retryDelayMs ? lastChance : undefined;
 }
 
 /**
@@ -74,6 +83,7 @@ export async function withRetry<T>(
   checkTimeout(options.timeout);
   const seconds = options.timeout ?? defaultPatience / 1000;
   const deadline = clock.now() + seconds * 1000;
+  const repeatable = options.repeatable ?? true;
   let messageId: string | null = null;
   let last: OpenIntentError | null = null;
   let done = false;
@@ -87,10 +97,10 @@ export async function withRetry<T>(
       messageId = error.messageId ?? messageId;
       last = saysMore(last, error);
       done ||= mayBeDone(error);
-      if (done && options.repeatable === false) {
+      if (done && !repeatable) {
         throw perhapsDone(server, error);
       }
-      const wait = pause(clock, failures, error, deadline);
+      const wait = pause(clock, failures, error, deadline, repeatable);
       if (wait === undefined) {
         throw stillAway(server, seconds, last, messageId);
       }

@@ -6,6 +6,7 @@ import { refuseUnknown, type Names } from "../options.js";
 import { noTracing, type Tracing } from "../tracing.js";
 import { loadWorkflow } from "../workflow.js";
 import { Answering } from "./answering.js";
+import { AgentLog, type Logger } from "./log.js";
 import { Handlers, type Handler } from "./message.js";
 import { persist } from "./persisting.js";
 import { Presence } from "./presence.js";
@@ -26,8 +27,8 @@ export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
   concurrency?: number;
   /** How long leaving waits for running handlers, in seconds; 10 unless given. */
   drainSeconds?: number;
-  /** Is told of errors that nobody else hears of; writes them to the console unless given. */
-  onError?: (error: unknown, received?: Received) => void;
+  /** Takes what the agent says about its connection and its handlers; `console` unless given. */
+  logger?: Logger;
   /** For tests: the server. */
   agentServer?: AgentServer;
 }
@@ -43,7 +44,7 @@ const agentNames: Names<AgentOptions> = {
   concurrency: true,
   drainSeconds: true,
   tracing: true,
-  onError: true,
+  logger: true,
   clock: false,
   agentServer: false,
 };
@@ -173,7 +174,7 @@ export class Agent {
     await this.#running?.ended;
     if (options.deregister) {
       const signal = options.signal ?? new AbortController().signal;
-      await persist(this.#clock, signal, (attempt) => this.#server.deregister(attempt));
+      await persist(this.#clock, signal, (attempt) => this.#server.deregister(attempt), () => {});
     }
   }
 
@@ -182,18 +183,18 @@ export class Agent {
   }
 
   async #run(leaving: AbortSignal): Promise<void> {
-    const { register = true, role, concurrency = 16, drainSeconds = 10 } = this.#options;
+    const { register = true, role, concurrency = 16, drainSeconds = 10, logger = console } = this.#options;
     const end = new AbortController();
     const stopping = linkedAbort(leaving);
-    const failed = (error: unknown, received?: Received): void => this.#failed(error, received);
-    const presence = register || role !== undefined ? new Presence(this.#server, this.#clock) : null;
-    const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, failed);
+    const log = new AgentLog(this.id, this.client.connection.server, logger, this.#clock);
+    const presence = register || role !== undefined ? new Presence(this.#server, this.#clock, log) : null;
+    const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, log);
     const handle = (received: Received): Promise<void> => answering.handle(received);
     const receivingOptions = {
       agentId: this.id,
       concurrency,
       handle,
-      failed,
+      log,
       accepted: () => this.#receives(),
       tookOver: () => presence?.tookOver(),
     };
@@ -209,25 +210,26 @@ export class Agent {
       }
     } catch (error) {
       if (!leaving.aborted) {
+        log.givesUp(error);
         throw error;
       }
     } finally {
+      if (leaving.aborted) {
+        log.leaving(receiving.running);
+      }
       const patience = sleep(this.#clock, drainSeconds * 1000, end.signal).catch(() => {});
       const finished = Promise.all([presence?.drain(), receiving.finished()]);
       await Promise.race([finished, patience]);
+      if (receiving.running > 0) {
+        log.leftBefore(receiving.running);
+      }
       end.abort(new Error("The agent has ended."));
       stopping.release();
       this.client.connection.rest();
+      if (leaving.aborted) {
+        log.left();
+      }
     }
-  }
-
-  #failed(error: unknown, received?: Received): void {
-    if (this.#options.onError) {
-      this.#options.onError(error, received);
-      return;
-    }
-    const about = received === undefined ? "" : `, message ${received.message.id}`;
-    console.error(`openintent agent ${this.id}${about}:`, error);
   }
 }
 

@@ -12,8 +12,13 @@ export function isFinal(error: unknown): boolean {
   return !(error instanceof OpenIntentError) || final.has(error.code);
 }
 
-/** Makes a call again and again, until it succeeds, fails for good, or the signal aborts. */
-export async function persist<T>(clock: Clock, signal: AbortSignal, call: (attempt: Attempt) => Promise<T>): Promise<T> {
+/** Makes a call again and again, until it succeeds, fails for good, or the signal aborts. `failed` hears of the failures. */
+export async function persist<T>(
+  clock: Clock,
+  signal: AbortSignal,
+  call: (attempt: Attempt) => Promise<T>,
+  failed: (error: unknown) => void,
+): Promise<T> {
   for (let failures = 1; ; failures++) {
     signal.throwIfAborted();
     const linked = linkedAbort(signal);
@@ -25,6 +30,7 @@ export async function persist<T>(clock: Clock, signal: AbortSignal, call: (attem
       if (isFinal(error)) {
         throw error;
       }
+      failed(error);
       await sleep(clock, backoff(clock, failures, error as OpenIntentError), signal);
     } finally {
       stop();

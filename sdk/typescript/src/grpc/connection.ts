@@ -30,14 +30,17 @@ export class GrpcConnection {
   readonly intents: ServiceClient<typeof IntentService>;
   readonly messages: ServiceClient<typeof MessageService>;
   readonly subscriptions: ServiceClient<typeof SubscriptionService>;
+  /** What errors and log lines call the server. */
+  readonly server: string;
   readonly #sessions: Sessions;
   #closed = false;
   readonly #headers: Record<string, string>;
 
   constructor(
     private readonly url: string,
-    private readonly settings: Settings,
+    settings: Settings,
   ) {
+    this.server = settings.server;
     this.#sessions = new Sessions(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin });
     this.#headers = identity(settings);
     const transport = createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions });
@@ -77,7 +80,7 @@ export class GrpcConnection {
         return notConnected(thrown.rawMessage.trim(), thrown);
       }
       if (isRestAnswer(thrown) || (this.#sessions.metAnother(thrown) && (await isRestFace(this.url, signal)))) {
-        return wrongFace(this.settings.server, "gRPC", defaultAddresses.grpc);
+        return wrongFace(this.server, "gRPC", defaultAddresses.grpc);
       }
     }
     return grpcError(thrown, signal);

@@ -67,7 +67,7 @@ export function fetchError(thrown: unknown, signal: AbortSignal, server: string)
   }
   // Node.js says in the cause what went wrong; browsers do not say it.
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
-  const { code, message, data } = cause as { code?: unknown; message?: unknown; data?: unknown };
+  const { code, message, data } = Object(cause) as { code?: unknown; message?: unknown; data?: unknown };
   if (isHttp2(data)) {
     return wrongFace(server, "REST", defaultAddresses.rest);
   }

@@ -1,4 +1,5 @@
 import { grpcAddress } from "../../src/address.js";
+import type { Logger } from "../../src/agent/log.js";
 import { Client } from "../../src/client.js";
 import type { Clock } from "../../src/clock.js";
 import { connectionLost } from "../../src/errors.js";
@@ -46,6 +47,21 @@ export class FakeClock implements Clock {
         this.#pump();
       }
     });
+  }
+}
+
+/** A logger that keeps what it is told: the level and the first line of each text, and all of the text aside. */
+export class RecordingLogger implements Logger {
+  readonly lines: string[] = [];
+  readonly texts: string[] = [];
+  debug = (text: string): void => this.#keep("debug", text);
+  info = (text: string): void => this.#keep("info", text);
+  warn = (text: string): void => this.#keep("warn", text);
+  error = (text: string): void => this.#keep("error", text);
+
+  #keep(level: string, text: string): void {
+    this.lines.push(`${level} ${text.split("\n")[0]}`);
+    this.texts.push(text);
   }
 }
 

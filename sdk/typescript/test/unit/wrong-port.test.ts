@@ -60,8 +60,8 @@ test("a server that nobody started is away, over gRPC and over REST", { timeout:
   const [grpc, rest] = [new OpenIntentClient({ server }), new RestClient({ url: `http://${server}` })];
   for (const client of [grpc, rest]) {
     const name = client === grpc ? server : `http://${server}`;
-    const message = new RegExp(`^The server at ${name} could not be reached within 1 s: .*ECONNREFUSED`);
-    const options = { timeout: 1 };
+    const message = new RegExp(`^The server at ${name} could not be reached within 2 s: .*ECONNREFUSED`);
+    const options = { timeout: 2 };
     const calls = [
       client.getChannel("c", options),
       client.intents.create("t", options),
