@@ -113,7 +113,7 @@ export class Asking {
     const retrying = { signal, timeout: window, waits: true, traceparent: trace?.traceparent };
     return this.retried(retrying, (attempt, perhapsAsked) => {
       if (!perhapsAsked) {
-        asked = { ...request, timeoutSeconds: window - (clock.now() - begun) / 1000 };
+        asked = { ...request, timeoutSeconds: Math.max(window - (clock.now() - begun) / 1000, shortestWindow) };
       }
       return ask.call(this.transport, asked, attempt);
     });

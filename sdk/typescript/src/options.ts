@@ -17,7 +17,8 @@ export function refuseUnknown<T extends object>(taker: string, options: T, names
   if (typeof options !== "object" || options === null) {
     throw refused("options", `The options of ${taker} must be an object`);
   }
-  const stranger = Object.keys(options).find((name) => !Object.hasOwn(names, name));
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const [stranger] = given.map(([name]) => name).filter((name) => !Object.hasOwn(names, name));
   if (stranger !== undefined) {
     const known = (Object.keys(names) as (keyof T & string)[]).filter((name) => names[name]);
     const near = nearest(stranger, known);

@@ -7,7 +7,7 @@ import { noTracing, type Tracing } from "./tracing.js";
 
 /** How a client connects. What is not given is taken from the environment. */
 export interface ConnectOptions {
-  /** The API key (`OPENINTENT_API_KEY`); `dev-key-001` unless given, for a server on this machine. An empty one stands for none. */
+  /** The API key (`OPENINTENT_API_KEY`); for a server on this machine `dev-key-001` unless given. An empty one stands for none. */
   apiKey?: string;
   /** The agent that this client acts as (`OPENINTENT_AGENT_ID`); none: a bound key's own agent, or the operator. */
   agentId?: string;

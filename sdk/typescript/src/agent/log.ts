@@ -17,7 +17,7 @@ const silence = 60_000;
 /** How many channels without a handler are remembered, so that each is named once. */
 const remembered = 1_000;
 
-/** What one run of an agent says in its log. README.md has the table of these events, the same for all languages. */
+/** What one run of an agent says in its log. The agents of all languages say the same. */
 export class AgentLog {
   readonly #unhandled = new RecentIds(remembered);
   /** Whether the server has said if this process receives or stands by, on the connection that is open. */

@@ -62,10 +62,11 @@ test("a question waits for what is left of its time while no attempt can have ar
   );
 });
 
-test("a question to a server that is away until the deadline is an UnavailableError, and names the request if it is known", async () => {
-  const away = [errorFrom({ code: "UNAVAILABLE", reason: "DATABASE_UNAVAILABLE", message: "", metadata: { message_id: "msg_q" } })];
+test("a question to a server that is away is an UnavailableError, which names the request if it is known", async () => {
+  const metadata = { message_id: "msg_q" };
+  const named = [errorFrom({ code: "UNAVAILABLE", reason: "DATABASE_UNAVAILABLE", message: "", metadata })];
   const fail = async (): Promise<never> => {
-    throw away.shift() ?? lost();
+    throw named.shift() ?? lost();
   };
   const client = fakeClient({ ask: fail, askAll: fail, awaitResponses: fail });
   await assert.rejects(client.ask("chan_1", "data", {}), { constructor: UnavailableError, messageId: "msg_q" });

@@ -19,7 +19,8 @@ test("open gets the open channel of the name, not a closed one or another", asyn
 });
 
 test("a channel is got by its id, as a handle", async () => {
-  const client = fakeClient({ getChannel: async (id) => channel("talk", { id }), closeChannel: async (id) => channel("talk", { id }) });
+  const find = async (id: string): Promise<Channel> => channel("talk", { id });
+  const client = fakeClient({ getChannel: find, closeChannel: find });
   const handle = await client.channels.get("chan_7");
   assert.ok(handle instanceof ChannelHandle);
   assert.equal((await handle.close()).id, "chan_7");

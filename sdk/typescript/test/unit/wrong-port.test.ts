@@ -25,7 +25,8 @@ test("a client of gRPC says at once that it met the REST port, and ends nothing 
   });
   const server = await listening(rest);
   const client = new OpenIntentClient({ server });
-  const sentence = `${server} does not speak gRPC; it looks like the REST address. Give the gRPC address (127.0.0.1:50051 by default).`;
+  const right = "Give the gRPC address (127.0.0.1:50051 by default).";
+  const sentence = `${server} does not speak gRPC; it looks like the REST address. ${right}`;
   const calls = [client.getChannel("c"), client.intents.create("t"), client.follow("c").next()];
   await Promise.all(calls.map((call) => assert.rejects(call, wrongPort(sentence))));
   client.close();
@@ -46,7 +47,8 @@ test("a client of REST says at once that it met the gRPC port", { timeout: 20_00
   const grpc = createServer((socket) => socket.on("error", () => {}).end(settings));
   const url = `http://${await listening(grpc)}`;
   const client = new RestClient({ url });
-  const sentence = `${url} does not speak REST; it looks like the gRPC address. Give the REST address (http://127.0.0.1:8000 by default).`;
+  const right = "Give the REST address (http://127.0.0.1:8000 by default).";
+  const sentence = `${url} does not speak REST; it looks like the gRPC address. ${right}`;
   const calls = [client.getChannel("c"), client.intents.create("t"), client.follow("c").next()];
   await Promise.all(calls.map((call) => assert.rejects(call, wrongPort(sentence))));
   grpc.close();
