@@ -96,7 +96,7 @@ export async function withRetry<T>(
       }
       messageId = error.messageId ?? messageId;
       last = saysMore(last, error);
-      done ||= mayBeDone(error);
+      done ||= mayBeDone(error, options.waits ?? false);
       if (done && !repeatable) {
         throw perhapsDone(server, error);
       }

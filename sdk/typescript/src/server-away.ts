@@ -30,10 +30,10 @@ export function saysMore(earlier: OpenIntentError | null, later: OpenIntentError
 
 /**
  * Whether the server may have done what a failed attempt asked for. It has not when it refused the attempt and says why,
- * unless it says that it does not know.
+ * unless it says that it does not know. A call that waits it may also refuse afterwards, in the middle of the wait.
  */
-export function mayBeDone(failure: OpenIntentError): boolean {
-  return !unsent.has(failure) && (failure.reason === "" || failure.reason === "OUTCOME_UNKNOWN");
+export function mayBeDone(failure: OpenIntentError, waits: boolean): boolean {
+  return !unsent.has(failure) && (waits || failure.reason === "" || failure.reason === "OUTCOME_UNKNOWN");
 }
 
 /** The error of a call whose deadline passed while the server was away. `last` is how its last attempt failed. */

@@ -39,7 +39,9 @@ test("every attempt at an ask is the same question", async () => {
 test("a question waits for what is left of its time while no attempt can have arrived, and then stays the same", async () => {
   const clock = new FakeClock();
   const asked: [number, number][] = [];
-  const failures = [notConnected("no"), notConnected("no"), lost(), notConnected("no")];
+  // A server that stops ends waits for the responses to what it has stored.
+  const stopping = errorFrom({ code: "UNAVAILABLE", reason: "SERVER_STOPPING", message: "" });
+  const failures = [notConnected("no"), notConnected("no"), stopping, notConnected("no")];
   const client = fakeClient(
     {
       async ask({ timeoutSeconds }) {
