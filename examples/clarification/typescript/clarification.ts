@@ -1,4 +1,5 @@
 // The clarification of RFC-0021: a research agent asks a data agent which schema a dataset has.
+import { Console } from "node:console";
 import { Agent, OpenIntentClient } from "@openintent/channels";
 
 interface Question {
@@ -9,7 +10,8 @@ interface Answer {
   confidence: number;
 }
 
-const agent = new Agent({ id: "data-agent" });
+// What the agent says about its connection goes to the standard error.
+const agent = new Agent({ id: "data-agent", logger: new Console(process.stderr) });
 agent.onMessage<Question>("data-clarification", (message): Answer | null => {
   if (message.messageType !== "request") {
     return null;

@@ -1,9 +1,10 @@
 import { badField, errorFrom, OpenIntentError, RemoteError } from "./errors.js";
 import { toJsonObject } from "./json.js";
-import { newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
+import { refuseUnknown, type Names } from "./options.js";
+import { callNames, newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
 import { inSpan, traced, type Span, type Trace } from "./tracing.js";
-import type { AskRequest, Transport } from "./transport.js";
+import type { AskAllRequest, AskRequest, Attempt, Transport } from "./transport.js";
 import type { JsonObject, Message } from "./types.js";
 
 /** How a question is asked. `timeout` is how long to wait for answers, in seconds: 30 unless given, 600 at most. */
@@ -19,6 +20,9 @@ export interface AskAllOptions extends AskOptions {
   minResponses?: number;
 }
 
+const askNames: Names<AskOptions> = { ...callNames, metadata: true, sender: true };
+const askAllNames: Names<AskAllOptions> = { ...askNames, minResponses: true };
+
 const defaultWindow = 30;
 /** The longest that the server waits in one call, in seconds. */
 const longestWait = 600;
@@ -26,6 +30,8 @@ const longestWait = 600;
 const shortestWindow = 0.001;
 /** How much longer than its window to wait for responses, in seconds: the server ends the window by its own clock. */
 const beyondWindow = 1;
+/** How long to look for the reason why a question has no response, in seconds. */
+const lastLook = 5;
 
 /** Asking, over any transport. */
 export class Asking {
@@ -35,20 +41,20 @@ export class Asking {
   ) {}
 
   async ask(channelId: string, to: string, payload: object, options: AskOptions): Promise<Message> {
+    refuseUnknown("ask", options, askNames);
     const window = options.timeout ?? defaultWindow;
     return inSpan(this.span(channelId, to), async (trace) => {
       const request = questionOf(channelId, to, payload, window, options, trace);
-      const retrying = { ...options, timeout: window, waits: true, traceparent: trace?.traceparent };
-      return answerOf(await this.retried(retrying, (attempt) => this.transport.ask(request, attempt)));
+      return answerOf(await this.asked(request, options, trace, this.transport.ask));
     });
   }
 
   async askAll(channelId: string, to: string, payload: object, options: AskAllOptions): Promise<Message[]> {
+    refuseUnknown("askAll", options, askAllNames);
     const window = options.timeout ?? defaultWindow;
     return inSpan(this.span(channelId, to), (trace) => {
       const request = { ...questionOf(channelId, to, payload, window, options, trace), ...enough(options) };
-      const retrying = { ...options, timeout: window, waits: true, traceparent: trace?.traceparent };
-      return this.retried(retrying, (attempt) => this.transport.askAll(request, attempt));
+      return this.asked(request, options, trace, this.transport.askAll);
     });
   }
 
@@ -57,6 +63,7 @@ export class Asking {
    * window. The first response names the request, as its correlation.
    */
   async *askAllIter(channelId: string, to: string, payload: object, options: AskAllOptions): AsyncGenerator<Message, void> {
+    refuseUnknown("askAllIter", options, askAllNames);
     const { clock } = this.settings;
     const window = options.timeout ?? defaultWindow;
     const deadline = clock.now() + (window + beyondWindow) * 1000;
@@ -69,8 +76,7 @@ export class Asking {
         ...enough(options),
         minResponses: 1,
       };
-      const retrying: RetryOptions = { ...options, timeout: window, waits: true, traceparent: span.trace?.traceparent };
-      let responses = await span.run(() => this.retried(retrying, (attempt) => this.transport.askAll(request, attempt)));
+      let responses = await span.run(() => this.asked(request, options, span.trace, this.transport.askAll));
       for (let given = 0; responses.length > given;) {
         for (const response of responses.slice(given)) {
           yield response;
@@ -79,6 +85,7 @@ export class Asking {
           }
         }
         const messageId = responses[0]!.correlationId!;
+        const retrying = { signal: options.signal, traceparent: span.trace?.traceparent };
         responses = await this.await(channelId, messageId, deadline, given + 1, retrying);
       }
     } catch (error) {
@@ -89,15 +96,39 @@ export class Asking {
     }
   }
 
+  /**
+   * Asks until the deadline. Every attempt asks the same question. While none can have arrived, it waits only for what is
+   * left of the time, so that the server's wait ends at the deadline.
+   */
+  private asked<T>(
+    request: AskAllRequest,
+    { signal }: AskOptions,
+    trace: Trace | null,
+    ask: (this: Transport, request: AskAllRequest, attempt: Attempt) => Promise<T>,
+  ): Promise<T> {
+    const { clock } = this.settings;
+    const window = request.timeoutSeconds;
+    const begun = clock.now();
+    let asked = request;
+    const retrying = { signal, timeout: window, waits: true, traceparent: trace?.traceparent };
+    return this.retried(retrying, (attempt, perhapsAsked) => {
+      if (!perhapsAsked) {
+        asked = { ...request, timeoutSeconds: Math.max(window - (clock.now() - begun) / 1000, shortestWindow) };
+      }
+      return ask.call(this.transport, asked, attempt);
+    });
+  }
+
   /** Waits for the first response to an earlier request of the caller's. */
   async resumeAsk(channelId: string, messageId: string, options: CallOptions): Promise<Message> {
+    refuseUnknown("resumeAsk", options, callNames);
     const window = options.timeout ?? defaultWindow;
     const deadline = this.settings.clock.now() + window * 1000;
-    const responses = await this.await(channelId, messageId, deadline, 1, { ...options, timeout: window });
+    const responses = await this.await(channelId, messageId, deadline, 1, { signal: options.signal });
     if (responses[0] !== undefined) {
       return answerOf(responses[0]);
     }
-    throw await this.whyUnanswered(channelId, messageId, options);
+    throw await this.whyUnanswered(channelId, messageId, options).catch((error: unknown) => naming(error, messageId));
   }
 
   /**
@@ -130,7 +161,7 @@ export class Asking {
 
   /** The error for a question that has no response: its time ran out, or its channel closed before that. */
   private async whyUnanswered(channelId: string, messageId: string, options: CallOptions): Promise<Error> {
-    const look = { signal: options.signal };
+    const look = { signal: options.signal, timeout: lastLook };
     const channel = await this.retried(look, (attempt) => this.transport.getChannel(channelId, attempt));
     const known = { metadata: { message_id: messageId } };
     if (channel.status === "closed") {
@@ -151,7 +182,7 @@ export class Asking {
   }
 
   private retried<T>(options: RetryOptions, call: Parameters<typeof withRetry<T>>[2]): Promise<T> {
-    return withRetry(this.settings.clock, options, call);
+    return withRetry(this.settings, options, call);
   }
 }
 

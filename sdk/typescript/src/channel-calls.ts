@@ -1,7 +1,8 @@
 import { Asking, metadataOf, type AskAllOptions, type AskOptions } from "./asking.js";
 import { Following, type FollowOptions } from "./following.js";
 import { toJsonObject } from "./json.js";
-import { newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
+import { refuseUnknown, type Names } from "./options.js";
+import { callNames, newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
 import { inSpan, traced, type Trace } from "./tracing.js";
 import type { Attempt, ReplyRequest, SendRequest, Transport } from "./transport.js";
@@ -25,11 +26,24 @@ export interface SendOptions extends CallOptions {
   idempotencyKey?: string;
 }
 
+const sendNames: Names<SendOptions> = {
+  ...callNames,
+  to: true,
+  messageType: true,
+  expiresAt: true,
+  metadata: true,
+  sender: true,
+  correlationId: true,
+  idempotencyKey: true,
+};
+
 export interface ReplyOptions extends CallOptions {
   metadata?: object;
   sender?: string;
   idempotencyKey?: string;
 }
+
+const replyNames: Names<ReplyOptions> = { ...callNames, metadata: true, sender: true, idempotencyKey: true };
 
 export interface ListOptions extends CallOptions {
   /** Only messages after the one with this id. Without it, the newest are returned. */
@@ -43,6 +57,15 @@ export interface ListOptions extends CallOptions {
   correlationId?: string;
 }
 
+const listNames: Names<ListOptions> = {
+  ...callNames,
+  since: true,
+  to: true,
+  limit: true,
+  messageType: true,
+  correlationId: true,
+};
+
 /** What a client can do on a channel whose id it knows. The client inherits it, and its handles call it. */
 export class ChannelCalls {
   readonly #asking: Asking;
@@ -54,17 +77,20 @@ export class ChannelCalls {
     this.#asking = new Asking(transport, settings);
   }
 
-  getChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
+  async getChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
+    refuseUnknown("getChannel", options, callNames);
     return this.#retried(options, (attempt) => this.transport.getChannel(channelId, attempt));
   }
 
   /** Closes a channel; closing a closed one is not an error. */
-  closeChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
+  async closeChannel(channelId: string, options: CallOptions = {}): Promise<Channel> {
+    refuseUnknown("closeChannel", options, callNames);
     return this.#retried(options, (attempt) => this.transport.closeChannel(channelId, attempt));
   }
 
   /** Sends a message and returns once it is stored. */
-  sendMessage(channelId: string, payload: object, options: SendOptions = {}): Promise<Message> {
+  async sendMessage(channelId: string, payload: object, options: SendOptions = {}): Promise<Message> {
+    refuseUnknown("send", options, sendNames);
     const { to, sender, correlationId, expiresAt } = options;
     return this.#sending("openintent.send", channelId, options, (trace) => {
       const request: SendRequest = {
@@ -83,7 +109,8 @@ export class ChannelCalls {
   }
 
   /** Answers a request. @throws MessageExpiredError when it is too late. */
-  replyTo(channelId: string, messageId: string, payload: object, options: ReplyOptions = {}): Promise<Message> {
+  async replyTo(channelId: string, messageId: string, payload: object, options: ReplyOptions = {}): Promise<Message> {
+    refuseUnknown("replyTo", options, replyNames);
     return this.#sending("openintent.reply", channelId, options, (trace) => {
       const request: ReplyRequest = {
         channelId,
@@ -98,19 +125,22 @@ export class ChannelCalls {
   }
 
   /** One page of the messages that the client's agent may see, in the order they were sent. */
-  listMessages<T = JsonObject>(channelId: string, options: ListOptions = {}): Promise<Message<T>[]> {
+  async listMessages<T = JsonObject>(channelId: string, options: ListOptions = {}): Promise<Message<T>[]> {
+    refuseUnknown("listMessages", options, listNames);
     const { signal, timeout, ...selection } = options;
     const call = (attempt: Attempt): Promise<Message[]> => this.transport.listMessages({ channelId, ...selection }, attempt);
     return this.#retried({ signal, timeout }, call) as Promise<Message<T>[]>;
   }
 
-  getMessage<T = JsonObject>(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message<T>> {
+  async getMessage<T = JsonObject>(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message<T>> {
+    refuseUnknown("getMessage", options, callNames);
     const call = (attempt: Attempt): Promise<Message> => this.transport.getMessage(channelId, messageId, attempt);
     return this.#retried(options, call) as Promise<Message<T>>;
   }
 
   /** Marks a message as read; repetitions are harmless. */
-  markRead(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message> {
+  async markRead(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message> {
+    refuseUnknown("markRead", options, callNames);
     return this.#retried(options, (attempt) => this.transport.markRead(channelId, messageId, attempt));
   }
 
@@ -176,6 +206,6 @@ export class ChannelCalls {
   }
 
   #retried<T>(options: RetryOptions, call: (attempt: Attempt) => Promise<T>): Promise<T> {
-    return withRetry(this.settings.clock, options, call);
+    return withRetry(this.settings, options, call);
   }
 }

@@ -1,7 +1,8 @@
 import type { ChannelCalls } from "./channel-calls.js";
 import { AlreadyExistsError, ChannelNameTakenError } from "./errors.js";
 import { ChannelHandle } from "./handle.js";
-import { withRetry, type CallOptions } from "./retry.js";
+import { refuseUnknown, type Names } from "./options.js";
+import { callNames, withRetry, type CallOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
 import type { Attempt, CreateChannelRequest, Transport } from "./transport.js";
 import type { Channel, ChannelOptions, MemberPolicy } from "./types.js";
@@ -16,10 +17,19 @@ export interface CreateChannelOptions extends CallOptions {
   taskId?: string;
 }
 
+const createNames: Names<CreateChannelOptions> = {
+  ...callNames,
+  members: true,
+  memberPolicy: true,
+  options: true,
+  taskId: true,
+};
+const settingNames: Names<ChannelOptions> = { audit: true, ttlSeconds: true, maxMessages: true, history: true };
+
 /** How often `open` tries, when others create and close channels of the same name meanwhile. */
 const openAttempts = 5;
 
-/** The channels of intents, by name. */
+/** The channels of intents, by name or by id. */
 export class ChannelDirectory {
   readonly #client: ChannelCalls;
   readonly #transport: Transport;
@@ -36,44 +46,38 @@ export class ChannelDirectory {
    * at once, both get the same channel.
    */
   async open(name: string, intentId: string, options: CreateChannelOptions = {}): Promise<ChannelHandle> {
-    const { signal, timeout } = options;
-    const deadline = timeout === undefined ? undefined : this.#settings.clock.now() + timeout * 1000;
-    const remaining = (): CallOptions => ({
-      signal,
-      timeout: deadline === undefined ? undefined : Math.max(0.001, (deadline - this.#settings.clock.now()) / 1000),
-    });
-    for (let tries = 1; ; tries++) {
-      const found = await withRetry(this.#settings.clock, remaining(), (attempt) => this.#find(name, intentId, attempt));
-      if (found) {
-        return new ChannelHandle(this.#client, found);
-      }
-      try {
-        return new ChannelHandle(this.#client, await this.create(intentId, name, { ...options, ...remaining() }));
-      } catch (error) {
-        if (!(error instanceof ChannelNameTakenError) || tries === openAttempts) {
-          throw error;
+    const request = requestOf("channels.open", intentId, name, options);
+    return withRetry(this.#settings, options, async (attempt) => {
+      for (let tries = 1; ; tries++) {
+        const found = await this.#find(name, intentId, attempt);
+        if (found) {
+          return new ChannelHandle(this.#client, found);
+        }
+        try {
+          return new ChannelHandle(this.#client, await this.#transport.createChannel(request, attempt));
+        } catch (error) {
+          if (!(error instanceof ChannelNameTakenError) || tries === openAttempts) {
+            throw error;
+          }
         }
       }
-    }
+    });
+  }
+
+  /** Gets a channel by its id, to talk on it. @throws ChannelNotFoundError */
+  async get(channelId: string, options: CallOptions = {}): Promise<ChannelHandle> {
+    return new ChannelHandle(this.#client, await this.#client.getChannel(channelId, options));
   }
 
   /** Creates a channel. When the answer to an attempt was lost, it looks whether the channel is there now. */
-  create(intentId: string, name: string, options: CreateChannelOptions): Promise<Channel> {
-    const { signal, timeout, members = [], memberPolicy = "intent", options: settings = {}, taskId } = options;
-    const request: CreateChannelRequest = {
-      intentId,
-      name,
-      members,
-      memberPolicy,
-      options: settings,
-      ...(taskId && { taskId }),
-    };
-    return withRetry(this.#settings.clock, { signal, timeout }, async (attempt, before) => {
+  async create(intentId: string, name: string, options: CreateChannelOptions): Promise<Channel> {
+    const request = requestOf("createChannel", intentId, name, options);
+    return withRetry(this.#settings, options, async (attempt, perhapsMade) => {
       try {
         return await this.#transport.createChannel(request, attempt);
       } catch (error) {
         const made =
-          error instanceof AlreadyExistsError && before > 0 ? await this.#find(name, intentId, attempt) : undefined;
+          error instanceof AlreadyExistsError && perhapsMade ? await this.#find(name, intentId, attempt) : undefined;
         if (made !== undefined && this.#isMadeFrom(made, request)) {
           return made;
         }
@@ -100,4 +104,11 @@ export class ChannelDirectory {
       asked.every(([name, value]) => value === undefined || channel.options[name] === value)
     );
   }
+}
+
+function requestOf(call: string, intentId: string, name: string, options: CreateChannelOptions): CreateChannelRequest {
+  refuseUnknown(call, options, createNames);
+  const { members = [], memberPolicy = "intent", options: settings = {}, taskId } = options;
+  refuseUnknown("The channel", settings, settingNames);
+  return { intentId, name, members, memberPolicy, options: settings, ...(taskId && { taskId }) };
 }

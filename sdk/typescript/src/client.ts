@@ -2,7 +2,8 @@ import { ChannelCalls } from "./channel-calls.js";
 import { ChannelDirectory, type CreateChannelOptions } from "./channels.js";
 import { ChannelHandle } from "./handle.js";
 import { IntentDirectory } from "./intents.js";
-import { withRetry, type CallOptions } from "./retry.js";
+import { refuseUnknown } from "./options.js";
+import { callNames, withRetry, type CallOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
 import type { Transport } from "./transport.js";
 import type { Channel } from "./types.js";
@@ -15,7 +16,7 @@ import type { Channel } from "./types.js";
  * the same idempotency key, until its deadline. Everything else that goes wrong is an OpenIntentError.
  */
 export class Client extends ChannelCalls {
-  /** The channels of intents, by name. */
+  /** The channels of intents, by name or by id. */
   readonly channels: ChannelDirectory;
   /** The few calls on intents that conversations need. */
   readonly intents: IntentDirectory;
@@ -35,8 +36,9 @@ export class Client extends ChannelCalls {
   }
 
   /** The intent's channels, open ones first. */
-  listChannels(intentId: string, options: CallOptions = {}): Promise<Channel[]> {
-    return withRetry(this.settings.clock, options, (attempt) => this.transport.listChannels(intentId, attempt));
+  async listChannels(intentId: string, options: CallOptions = {}): Promise<Channel[]> {
+    refuseUnknown("listChannels", options, callNames);
+    return withRetry(this.settings, options, (attempt) => this.transport.listChannels(intentId, attempt));
   }
 
   /** A handle of a channel that is known already, as from `listChannels`. */

@@ -75,7 +75,7 @@ export class AbortedError extends OpenIntentError {}
 export class ResourceExhaustedError extends OpenIntentError {}
 export class UnavailableError extends OpenIntentError {}
 
-/** A wait or a deadline ran out, on the server (`messageId` names the request, which has expired) or in this client. */
+/** The wait for responses ran out (`messageId` names the request), or the time to follow a channel. */
 export class MessageTimeoutError extends OpenIntentError {}
 
 /** The channel is closed and takes no more messages. */
@@ -164,11 +164,15 @@ export function errorFrom(failure: Failure): OpenIntentError {
   return new known(failure);
 }
 
+/** The reason of the error for an address where a server's other face listens: trying again does not help. */
+export const wrongPort = "WRONG_PORT";
+
 /** Whether trying again may help and, under the same idempotency key, does no harm. */
 export function isRetryable(error: unknown): error is OpenIntentError {
-  return (
-    error instanceof OpenIntentError && (error.code === "UNAVAILABLE" || (error.code === "ABORTED" && error.reason === ""))
-  );
+  if (!(error instanceof OpenIntentError)) {
+    return false;
+  }
+  return error.code === "UNAVAILABLE" ? error.reason !== wrongPort : error.code === "ABORTED" && error.reason === "";
 }
 
 /** The error for an argument that is refused before anything is sent. */

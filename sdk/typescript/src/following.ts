@@ -1,7 +1,9 @@
 import { linkedAbort, sleep } from "./clock.js";
-import { ChannelClosedError, connectionLost, isRetryable } from "./errors.js";
+import { ChannelClosedError, connectionLost, errorFrom, isRetryable, type OpenIntentError } from "./errors.js";
 import { RecentIds } from "./recent.js";
-import { backoff, checkTimeout, ranOut, type CallOptions } from "./retry.js";
+import { refuseUnknown, type Names } from "./options.js";
+import { backoff, callNames, checkTimeout, type CallOptions } from "./retry.js";
+import { stillAway } from "./server-away.js";
 import type { Settings } from "./settings.js";
 import type { Followed, Transport } from "./transport.js";
 import type { ChannelMessage } from "./types.js";
@@ -13,6 +15,8 @@ export interface FollowOptions extends CallOptions {
   /** Whether the client's own messages come too; true unless given. Without an agent, these are the operator's. */
   includeOwn?: boolean;
 }
+
+const followNames: Names<FollowOptions> = { ...callNames, after: true, includeOwn: true };
 
 /** How many ids are remembered, to recognize repetitions where positions do not show them. */
 const remembered = 10_000;
@@ -31,11 +35,14 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
   readonly #seen = new RecentIds(remembered);
   readonly #source: AsyncGenerator<ChannelMessage<T>, void>;
   #position: number | undefined;
+  /** Why the last connection was lost, until another one brings something. */
+  #failure: OpenIntentError | null = null;
   #first: Promise<IteratorResult<ChannelMessage<T>, void>> | null = null;
   #accept: () => void = () => {};
   readonly #accepted = new Promise<void>((resolve) => (this.#accept = resolve));
 
   constructor(transport: Transport, settings: Settings, channelId: string, options: FollowOptions) {
+    refuseUnknown("messages", options, followNames);
     checkTimeout(options.timeout);
     this.#transport = transport;
     this.#settings = settings;
@@ -88,12 +95,13 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     const { clock } = this.#settings;
     const whole = linkedAbort(this.#options.signal, this.#left.signal);
     const { timeout } = this.#options;
-    const stop = timeout === undefined ? () => {} : clock.after(timeout * 1000, () => whole.abort(ranOut()));
+    const stop = timeout === undefined ? () => {} : clock.after(timeout * 1000, () => whole.abort(this.#ranOut(timeout)));
     try {
       for (let failures = 0; ;) {
         try {
           for await (const followed of this.#connection(whole.signal)) {
             failures = 0;
+            this.#failure = null;
             if (this.#isNew(followed)) {
               yield followed.message as ChannelMessage<T>;
             }
@@ -103,6 +111,7 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
           if (!isRetryable(error)) {
             throw error;
           }
+          this.#failure = error;
           await sleep(clock, backoff(clock, ++failures, error), whole.signal);
         }
       }
@@ -116,12 +125,20 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     }
   }
 
+  /** The error for a following whose time is over: the server is away, or it just took so long. */
+  #ranOut(seconds: number): OpenIntentError {
+    return this.#failure === null
+      ? errorFrom({ code: "DEADLINE_EXCEEDED", message: "The time to follow the channel ran out." })
+      : stillAway(this.#settings.server, seconds, this.#failure, null);
+  }
+
   /** One connection: yields what comes until it is lost. It ends only by throwing why. */
   async *#connection(signal: AbortSignal): AsyncGenerator<Followed, void> {
     const connection = linkedAbort(signal);
     try {
       const accepted = (position: number): void => {
         this.#position ??= position;
+        this.#failure = null;
         this.#accept();
       };
       const attempt = { signal: connection.signal, accepted };

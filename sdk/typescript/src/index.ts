@@ -5,6 +5,6 @@
 export * from "./exports.js";
 export { OpenIntentClient, type ClientOptions } from "./grpc/client.js";
 export { Agent, type AgentOptions } from "./agent/agent.js";
+export type { Logger } from "./agent/log.js";
 export type { Handler, ReceivedMessage } from "./agent/message.js";
-export type { Received } from "./agent/server.js";
 export { loadWorkflow, type Workflow, type WorkflowChannel, type WorkflowHandler } from "./workflow.js";

@@ -1,6 +1,7 @@
 import { AbortedError } from "./errors.js";
 import { toJsonObject } from "./json.js";
-import { withRetry, type CallOptions } from "./retry.js";
+import { refuseUnknown, type Names } from "./options.js";
+import { callNames, withRetry, type CallOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
 import type { Transport } from "./transport.js";
 import type { AccessPolicy, Intent, IntentStatus } from "./types.js";
@@ -18,6 +19,17 @@ export interface CreateIntentOptions extends CallOptions {
   defaultPolicy?: AccessPolicy;
 }
 
+const createNames: Names<CreateIntentOptions> = {
+  ...callNames,
+  description: true,
+  status: true,
+  constraints: true,
+  state: true,
+  parentIntentId: true,
+  dependsOn: true,
+  defaultPolicy: true,
+};
+
 /** How often setting a status is tried, when others change the intent meanwhile. */
 const statusAttempts = 10;
 
@@ -31,8 +43,9 @@ export class IntentDirectory {
     this.#settings = settings;
   }
 
-  /** Creates an intent. It is not tried again when its answer is lost, since that could create two. */
-  create(title: string, options: CreateIntentOptions = {}): Promise<Intent> {
+  /** Creates an intent. When its answer is lost, the call is not made again, since that could create two. */
+  async create(title: string, options: CreateIntentOptions = {}): Promise<Intent> {
+    refuseUnknown("intents.create", options, createNames);
     const { signal, timeout, constraints, state, ...plain } = options;
     const request = {
       title,
@@ -40,13 +53,14 @@ export class IntentDirectory {
       ...(constraints !== undefined && { constraints: toJsonObject(constraints, "constraints") }),
       ...(state !== undefined && { state: toJsonObject(state, "state") }),
     };
-    return withRetry(this.#settings.clock, { signal, timeout, repeatable: false }, (attempt) =>
+    return withRetry(this.#settings, { signal, timeout, repeatable: false }, (attempt) =>
       this.#transport.createIntent(request, attempt),
     );
   }
 
-  get(intentId: string, options: CallOptions = {}): Promise<Intent> {
-    return withRetry(this.#settings.clock, options, (attempt) => this.#transport.getIntent(intentId, attempt));
+  async get(intentId: string, options: CallOptions = {}): Promise<Intent> {
+    refuseUnknown("intents.get", options, callNames);
+    return withRetry(this.#settings, options, (attempt) => this.#transport.getIntent(intentId, attempt));
   }
 
   /**
@@ -54,11 +68,12 @@ export class IntentDirectory {
    *
    * @throws InvalidArgumentError when it cannot go from its status to that one
    */
-  setStatus(intentId: string, status: IntentStatus, options: CallOptions = {}): Promise<Intent> {
-    return withRetry(this.#settings.clock, options, async (attempt, before) => {
+  async setStatus(intentId: string, status: IntentStatus, options: CallOptions = {}): Promise<Intent> {
+    refuseUnknown("intents.setStatus", options, callNames);
+    return withRetry(this.#settings, options, async (attempt, perhapsSet) => {
       for (let tries = 1; ; tries++) {
         const intent = await this.#transport.getIntent(intentId, attempt);
-        if (before > 0 && intent.status === status) {
+        if (perhapsSet && intent.status === status) {
           return intent; // An earlier attempt did it, and its answer was lost.
         }
         try {

@@ -1,9 +1,11 @@
 /**
  * The client over REST and server-sent events, for browsers and whatever else has `fetch`. It depends on nothing else.
  */
+import { restAddress } from "./address.js";
 import { Client } from "./client.js";
+import { refuseUnknown, type Names } from "./options.js";
 import { RestTransport, type Fetch } from "./rest/transport.js";
-import { restUrl, settle, type ConnectOptions } from "./settings.js";
+import { connectNames, settle, type ConnectOptions } from "./settings.js";
 
 export * from "./exports.js";
 export type { Fetch } from "./rest/transport.js";
@@ -16,11 +18,15 @@ export interface RestClientOptions extends ConnectOptions {
   fetch?: Fetch;
 }
 
+const clientNames: Names<RestClientOptions> = { url: true, ...connectNames, fetch: true };
+
 /** A client over REST, with the same methods as the one over gRPC. */
 export class OpenIntentClient extends Client {
   constructor(options: RestClientOptions = {}) {
-    const settings = settle(options);
+    refuseUnknown("OpenIntentClient", options, clientNames);
+    const address = restAddress(options.url);
+    const settings = settle(options, address);
     const fetch: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
-    super(new RestTransport(restUrl(options.url), settings, fetch), settings);
+    super(new RestTransport(address.url, settings, fetch), settings);
   }
 }

@@ -1,5 +1,8 @@
 import { linkedAbort, sleep, type Clock } from "./clock.js";
-import { errorFrom, isRetryable, type OpenIntentError } from "./errors.js";
+import { badField, isRetryable, type OpenIntentError } from "./errors.js";
+import type { Names } from "./options.js";
+import { mayBeDone, noAnswer, perhapsDone, saysMore, stillAway } from "./server-away.js";
+import type { Settings } from "./settings.js";
 import type { Attempt } from "./transport.js";
 
 /** How long to try a call that has no deadline of its own, in milliseconds. */
@@ -29,49 +32,77 @@ export interface CallOptions {
   timeout?: number;
 }
 
+export const callNames: Names<CallOptions> = { signal: true, timeout: true };
+
 export interface RetryOptions extends CallOptions {
   traceparent?: string | undefined;
   /** Whether the server itself waits up to the deadline, so that its answer may come a little after. */
   waits?: boolean;
-  /** False for calls whose repetition would do something twice. */
+  /** False for a call that is not made again once it may have been carried out, since that would do it twice. */
   repeatable?: boolean;
 }
 
 /** Refuses timeouts that make no deadline. */
 export function checkTimeout(timeout: number | undefined): void {
   if (timeout !== undefined && !(timeout > 0 && timeout <= longestTimeout)) {
-    throw errorFrom({
-      code: "INVALID_ARGUMENT",
-      reason: "INVALID_FIELD",
-      message: "timeout must be a number of seconds above 0.",
-      violations: [{ field: "timeout", description: "must be a number of seconds above 0" }],
-    });
+    throw badField("timeout", "must be a number of seconds above 0");
   }
 }
 
 /**
- * Makes a call and, as long as trying again may help, makes it again until the deadline. Each attempt gets the number of
- * attempts before it.
+ * How long to wait before the next attempt at a call; undefined when the deadline leaves no time for one. The last one may
+ * be cut short, so a call that must not be made twice goes without it.
+ */
+function pause(
+  clock: Clock,
+  failures: number,
+  failure: OpenIntentError,
+  deadline: number,
+  repeatable: boolean,
+): number | undefined {
+  const wait = backoff(clock, failures, failure);
+  const left = deadline - clock.now();
+  if (wait < left) {
+    return wait;
+  }
+  const lastChance = left - firstWait;
+  return repeatable && lastChance > failure.retryDelayMs ? lastChance : undefined;
+}
+
+/**
+ * Makes a call and, as long as trying again may help, makes it again until the deadline. Each attempt learns whether an
+ * earlier one may have been carried out.
  *
- * @throws MessageTimeoutError when the deadline ran out; the last failure when the call had no deadline.
+ * @throws UnavailableError when the server was away until the deadline
  */
 export async function withRetry<T>(
-  clock: Clock,
+  { clock, server }: Pick<Settings, "clock" | "server">,
   options: RetryOptions,
-  call: (attempt: Attempt, before: number) => Promise<T>,
+  call: (attempt: Attempt, perhapsDoneBefore: boolean) => Promise<T>,
 ): Promise<T> {
   checkTimeout(options.timeout);
-  const deadline = clock.now() + (options.timeout === undefined ? defaultPatience : options.timeout * 1000);
-  for (let before = 0; ; before++) {
+  const seconds = options.timeout ?? defaultPatience / 1000;
+  const deadline = clock.now() + seconds * 1000;
+  const repeatable = options.repeatable ?? true;
+  let messageId: string | null = null;
+  let last: OpenIntentError | null = null;
+  let done = false;
+  for (let failures = 1; ; failures++) {
     try {
-      return await once(clock, options, deadline + (options.waits ? grace : 0), (attempt) => call(attempt, before));
+      return await once(clock, options, deadline + (options.waits ? grace : 0), (attempt) => call(attempt, done));
     } catch (error) {
-      if (!isRetryable(error) || options.repeatable === false) {
+      if (!isRetryable(error)) {
         throw error;
       }
-      const wait = backoff(clock, before + 1, error);
-      if (clock.now() + wait >= deadline) {
-        throw options.timeout === undefined ? error : ranOut(error);
+      messageId = error.messageId ?? messageId;
+      last = saysMore(last, error);
+      done ||= mayBeDone(error, options.waits ?? false);
+      if (done && !repeatable) {
+        throw perhapsDone(server, error);
+      }
+      const wait = pause(clock, failures, error, deadline, repeatable);
+      if (wait === undefined) {
+        throw stillAway(server, seconds, last, messageId);
       }
       await sleep(clock, wait, options.signal);
     }
@@ -88,7 +119,7 @@ async function once<T>(
   options.signal?.throwIfAborted();
   const timeoutMs = Math.max(1, Math.ceil(end - clock.now()));
   const linked = linkedAbort(options.signal);
-  const stop = clock.after(timeoutMs, () => linked.abort(ranOut()));
+  const stop = clock.after(timeoutMs, () => linked.abort(noAnswer()));
   try {
     return await call({
       signal: linked.signal,
@@ -99,15 +130,6 @@ async function once<T>(
     stop();
     linked.release();
   }
-}
-
-/** The error for a deadline that ran out on this side. */
-export function ranOut(last?: OpenIntentError): OpenIntentError {
-  return errorFrom({
-    code: "DEADLINE_EXCEEDED",
-    message: last ? `The time ran out; the last attempt failed: ${last.message}` : "The time ran out.",
-    ...(last && { metadata: last.metadata, cause: last }),
-  });
 }
 
 /** A new idempotency key. */

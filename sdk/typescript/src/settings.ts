@@ -1,10 +1,13 @@
-import { badField } from "./errors.js";
+import type { Address } from "./address.js";
 import { systemClock, type Clock } from "./clock.js";
+import { environment } from "./environment.js";
+import { keyFor } from "./key.js";
+import type { Names } from "./options.js";
 import { noTracing, type Tracing } from "./tracing.js";
 
 /** How a client connects. What is not given is taken from the environment. */
 export interface ConnectOptions {
-  /** The API key (`OPENINTENT_API_KEY`). */
+  /** The API key (`OPENINTENT_API_KEY`); for a server on this machine `dev-key-001` unless given. An empty one stands for none. */
   apiKey?: string;
   /** The agent that this client acts as (`OPENINTENT_AGENT_ID`); none: a bound key's own agent, or the operator. */
   agentId?: string;
@@ -14,23 +17,22 @@ export interface ConnectOptions {
   clock?: Clock;
 }
 
+export const connectNames: Names<ConnectOptions> = { apiKey: true, agentId: true, tracing: true, clock: false };
+
 /** The settings that every client has. */
 export interface Settings {
+  /** What errors call the server. */
+  readonly server: string;
   readonly apiKey: string | undefined;
   readonly agentId: string | undefined;
   readonly tracing: Tracing;
   readonly clock: Clock;
 }
 
-/** A variable of the process's environment; undefined in browsers, and when it is empty. */
-export function environment(name: string): string | undefined {
-  const process = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process;
-  return process?.env?.[name] || undefined;
-}
-
-export function settle(options: ConnectOptions): Settings {
+export function settle(options: ConnectOptions, server: Address): Settings {
   return {
-    apiKey: options.apiKey ?? environment("OPENINTENT_API_KEY"),
+    server: server.name,
+    apiKey: keyFor(options.apiKey, server),
     agentId: options.agentId ?? environment("OPENINTENT_AGENT_ID"),
     tracing: options.tracing ?? noTracing,
     clock: options.clock ?? systemClock,
@@ -43,23 +45,4 @@ export function identity(settings: Settings): Record<string, string> {
     ...(settings.apiKey !== undefined && { "x-api-key": settings.apiKey }),
     ...(settings.agentId !== undefined && { "x-agent-id": settings.agentId }),
   };
-}
-
-/** The URL of a gRPC server given as `host:port`, `http://host:port` or `https://host:port`. */
-export function grpcUrl(server: string | undefined, tls: boolean | undefined): string {
-  const given = server ?? environment("OPENINTENT_SERVER") ?? "127.0.0.1:50051";
-  const encrypted = tls ?? ["1", "true"].includes(environment("OPENINTENT_TLS") ?? "");
-  const text = /^https?:\/\//.test(given) ? given : `${encrypted ? "https" : "http"}://${given}`;
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw badField("server", `must be host:port, and ${JSON.stringify(given)} is not`);
-  }
-  return url.origin;
-}
-
-/** The base URL of a REST server, without a slash at its end. */
-export function restUrl(url: string | undefined): string {
-  return (url ?? environment("OPENINTENT_URL") ?? "http://127.0.0.1:8000").replace(/\/+$/, "");
 }

@@ -2,9 +2,11 @@ import { installedTracing, OpenIntentClient, type ClientOptions } from "../grpc/
 import { GrpcAgentServer } from "../grpc/agent-server.js";
 import { linkedAbort, sleep, systemClock } from "../clock.js";
 import { badField } from "../errors.js";
+import { refuseUnknown, type Names } from "../options.js";
 import { noTracing, type Tracing } from "../tracing.js";
 import { loadWorkflow } from "../workflow.js";
 import { Answering } from "./answering.js";
+import { AgentLog, type Logger } from "./log.js";
 import { Handlers, type Handler } from "./message.js";
 import { persist } from "./persisting.js";
 import { Presence } from "./presence.js";
@@ -25,11 +27,27 @@ export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
   concurrency?: number;
   /** How long leaving waits for running handlers, in seconds; 10 unless given. */
   drainSeconds?: number;
-  /** Is told of errors that nobody else hears of; writes them to the console unless given. */
-  onError?: (error: unknown, received?: Received) => void;
+  /** Takes what the agent says about its connection and its handlers; `console` unless given. */
+  logger?: Logger;
   /** For tests: the server. */
   agentServer?: AgentServer;
 }
+
+const agentNames: Names<AgentOptions> = {
+  id: true,
+  role: true,
+  name: true,
+  server: true,
+  apiKey: true,
+  tls: true,
+  register: true,
+  concurrency: true,
+  drainSeconds: true,
+  tracing: true,
+  logger: true,
+  clock: false,
+  agentServer: false,
+};
 
 /** The signals of the process that end an agent when `run` was given no signal. */
 const endings = ["SIGINT", "SIGTERM"] as const;
@@ -53,6 +71,7 @@ export class Agent {
   #receiving = new Promise<void>((resolve) => (this.#receives = resolve));
 
   constructor(options: AgentOptions) {
+    refuseUnknown("Agent", options, agentNames);
     if (!options.id) {
       throw badField("id", "must name the agent");
     }
@@ -66,7 +85,8 @@ export class Agent {
     this.id = options.id;
     this.#options = options;
     this.#tracing = options.tracing ?? installedTracing() ?? noTracing;
-    this.client = new OpenIntentClient({ ...options, agentId: options.id, tracing: this.#tracing });
+    const { server, tls, apiKey, clock } = options;
+    this.client = new OpenIntentClient({ server, tls, apiKey, clock, agentId: options.id, tracing: this.#tracing });
     this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options);
   }
 
@@ -154,7 +174,7 @@ export class Agent {
     await this.#running?.ended;
     if (options.deregister) {
       const signal = options.signal ?? new AbortController().signal;
-      await persist(this.#clock, signal, (attempt) => this.#server.deregister(attempt));
+      await persist(this.#clock, signal, (attempt) => this.#server.deregister(attempt), () => {});
     }
   }
 
@@ -163,18 +183,18 @@ export class Agent {
   }
 
   async #run(leaving: AbortSignal): Promise<void> {
-    const { register = true, role, concurrency = 16, drainSeconds = 10 } = this.#options;
+    const { register = true, role, concurrency = 16, drainSeconds = 10, logger = console } = this.#options;
     const end = new AbortController();
     const stopping = linkedAbort(leaving);
-    const failed = (error: unknown, received?: Received): void => this.#failed(error, received);
-    const presence = register || role !== undefined ? new Presence(this.#server, this.#clock) : null;
-    const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, failed);
+    const log = new AgentLog(this.id, this.client.connection.server, logger, this.#clock);
+    const presence = register || role !== undefined ? new Presence(this.#server, this.#clock, log) : null;
+    const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, log);
     const handle = (received: Received): Promise<void> => answering.handle(received);
     const receivingOptions = {
       agentId: this.id,
       concurrency,
       handle,
-      failed,
+      log,
       accepted: () => this.#receives(),
       tookOver: () => presence?.tookOver(),
     };
@@ -190,25 +210,26 @@ export class Agent {
       }
     } catch (error) {
       if (!leaving.aborted) {
+        log.givesUp(error);
         throw error;
       }
     } finally {
+      if (leaving.aborted) {
+        log.leaving(receiving.running);
+      }
       const patience = sleep(this.#clock, drainSeconds * 1000, end.signal).catch(() => {});
       const finished = Promise.all([presence?.drain(), receiving.finished()]);
       await Promise.race([finished, patience]);
+      if (receiving.running > 0) {
+        log.leftBefore(receiving.running);
+      }
       end.abort(new Error("The agent has ended."));
       stopping.release();
       this.client.connection.rest();
+      if (leaving.aborted) {
+        log.left();
+      }
     }
-  }
-
-  #failed(error: unknown, received?: Received): void {
-    if (this.#options.onError) {
-      this.#options.onError(error, received);
-      return;
-    }
-    const about = received === undefined ? "" : `, message ${received.message.id}`;
-    console.error(`openintent agent ${this.id}${about}:`, error);
   }
 }
 

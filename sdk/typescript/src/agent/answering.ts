@@ -1,8 +1,9 @@
 import type { Client } from "../client.js";
-import { AlreadyExistsError, isRetryable, OpenIntentError } from "../errors.js";
+import { AlreadyExistsError, FailedPreconditionError, isRetryable, NotFoundError, OpenIntentError } from "../errors.js";
 import { toJsonObject } from "../json.js";
 import { inSpan, type Tracing } from "../tracing.js";
 import type { JsonObject, Message } from "../types.js";
+import type { AgentLog } from "./log.js";
 import type { Handlers, ReceivedMessage } from "./message.js";
 import type { Received } from "./server.js";
 
@@ -17,7 +18,7 @@ export class Answering {
     private readonly tracing: Tracing,
     /** Ends the sending of answers when the agent waits no longer. */
     private readonly signal: AbortSignal,
-    private readonly failed: (error: unknown, received: Received) => void,
+    private readonly log: AgentLog,
   ) {}
 
   /**
@@ -56,25 +57,39 @@ export class Answering {
     }
   }
 
-  /** Runs the handlers in turn. The first result or failure answers; later failures are only reported. */
+  /** Runs the handlers in turn. The first result or failure answers; the log has every failure. */
   async #run(received: Received, replies: Replies): Promise<Outcome> {
     const message = this.#offer(received, replies);
+    const handlers = this.handlers.for(received.channelName);
+    if (handlers.length === 0) {
+      this.log.unhandled(received, this.handlers.channels);
+    }
     let outcome: Outcome = null;
-    for (const handler of this.handlers.for(received.channelName)) {
+    for (const handler of handlers) {
       try {
         const result = await handler(message);
         if (result !== null && result !== undefined && outcome === null) {
           outcome = { answer: toJsonObject(result, "the handler's result") };
         }
       } catch (error) {
-        if (outcome === null && received.message.messageType === "request") {
-          outcome = failureOf(error);
-        } else {
-          this.failed(error, received);
+        if (isLate(error) && replies.failedWith(error)) {
+          this.log.answeredLate(received, error); // Nothing answers this request any more.
+          continue;
         }
+        this.log.handlerFailed(received, error);
+        outcome ??= failureOf(error);
       }
     }
     return outcome;
+  }
+
+  /** Says why the server has not stored an answer. */
+  #unanswered(received: Received, error: unknown): void {
+    if (isLate(error)) {
+      this.log.answeredLate(received, error);
+    } else {
+      this.log.answerRefused(received, error);
+    }
   }
 
   #offer({ message, intentId, channelName, position, attempt }: Received, replies: Replies): ReceivedMessage {
@@ -97,21 +112,27 @@ export class Answering {
       if (!(error instanceof OpenIntentError)) {
         throw error;
       }
-      this.failed(error, received);
+      this.#unanswered(received, error);
       if (["INVALID_ARGUMENT", "RESOURCE_EXHAUSTED"].includes(error.code)) {
         const { answer, metadata } = failureOf(error);
         await replies.answer(answer, metadata).catch((again: unknown) => {
           this.signal.throwIfAborted();
-          this.failed(again, received);
+          this.#unanswered(received, again);
         });
       }
     }
   }
 }
 
+/** Whether the server refuses an answer because the request, its channel or its intent has ended, or is gone. */
+function isLate(error: unknown): boolean {
+  return error instanceof FailedPreconditionError || error instanceof NotFoundError;
+}
+
 /** The answers to one request. Their keys follow from its id, so each is stored once, even after a crash. */
 class Replies {
   #further = 0;
+  readonly #failures = new Set<unknown>();
 
   constructor(
     private readonly client: Client,
@@ -129,6 +150,11 @@ class Replies {
     return this.#send(`sdk-reply-${this.request.id}-${++this.#further}`, payload, metadata);
   }
 
+  /** Whether an answer failed with this error. */
+  failedWith(error: unknown): boolean {
+    return this.#failures.has(error);
+  }
+
   /** Sends an answer, however long that takes. Returns null when another was sent in its place before a crash. */
   async #send(idempotencyKey: string, payload: object, metadata: object | undefined): Promise<Message | null> {
     const { id, channelId } = this.request;
@@ -141,6 +167,7 @@ class Replies {
           return null;
         }
         if (!isRetryable(error)) {
+          this.#failures.add(error);
           throw error;
         }
       }

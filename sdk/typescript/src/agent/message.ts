@@ -45,6 +45,11 @@ export class Handlers {
     const named = this.#named.filter(({ channel }) => channel === channelName).map(({ handler }) => handler);
     return named.length > 0 ? named : this.#others;
   }
+
+  /** The names of the channels that have handlers of their own. */
+  get channels(): readonly string[] {
+    return [...new Set(this.#named.map(({ channel }) => channel))];
+  }
 }
 
 /** Whether the handlers of this agent get a message: they do not get responses or the agent's own messages. */

@@ -1,5 +1,7 @@
 import { sleep, type Clock } from "../clock.js";
 import { FailedPreconditionError, NotFoundError } from "../errors.js";
+import type { Attempt } from "../transport.js";
+import type { AgentLog } from "./log.js";
 import { persist } from "./persisting.js";
 import type { AgentServer } from "./server.js";
 
@@ -14,6 +16,7 @@ export class Presence {
   constructor(
     private readonly server: AgentServer,
     private readonly clock: Clock,
+    private readonly log: AgentLog,
   ) {}
 
   /** Says that this process became the one that receives for the agent. */
@@ -23,7 +26,8 @@ export class Presence {
 
   /** Registers the agent, however long that takes. */
   async register(signal: AbortSignal): Promise<void> {
-    this.#interval = await persist(this.clock, signal, (attempt) => this.server.register(attempt));
+    const failed = (error: unknown): void => this.log.unreachable(error);
+    this.#interval = await persist(this.clock, signal, (attempt) => this.server.register(attempt), failed);
   }
 
   /**
@@ -32,25 +36,28 @@ export class Presence {
    * took over from said so.
    */
   async keep(signal: AbortSignal): Promise<void> {
+    const failed = (error: unknown): void => this.log.heartbeatFailed(error);
     for (;;) {
       await sleep(this.clock, this.#interval, signal);
-      this.#interval = await persist(this.clock, signal, async (attempt) => {
-        try {
-          const { interval, draining } = await this.server.heartbeat("active", attempt);
-          if (!draining || !this.#tookOver) {
-            this.#tookOver = false;
-            return interval;
-          }
-          const registered = await this.server.register(attempt);
-          this.#tookOver = false;
-          return registered;
-        } catch (error) {
-          if (error instanceof FailedPreconditionError || error instanceof NotFoundError) {
-            return this.server.register(attempt);
-          }
-          throw error;
-        }
-      });
+      this.#interval = await persist(this.clock, signal, (attempt) => this.#beat(attempt), failed);
+    }
+  }
+
+  async #beat(attempt: Attempt): Promise<number> {
+    try {
+      const { interval, draining } = await this.server.heartbeat("active", attempt);
+      if (!draining || !this.#tookOver) {
+        this.#tookOver = false;
+        return interval;
+      }
+      const registered = await this.server.register(attempt);
+      this.#tookOver = false;
+      return registered;
+    } catch (error) {
+      if (error instanceof FailedPreconditionError || error instanceof NotFoundError) {
+        return this.server.register(attempt);
+      }
+      throw error;
     }
   }
 

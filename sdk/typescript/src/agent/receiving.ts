@@ -2,7 +2,9 @@ import { linkedAbort, sleep, type Clock } from "../clock.js";
 import { FailedPreconditionError, isRetryable, NotFoundError } from "../errors.js";
 import { RecentIds } from "../recent.js";
 import { backoff } from "../retry.js";
+import type { Attempt } from "../transport.js";
 import { Acknowledging } from "./acknowledging.js";
+import type { AgentLog } from "./log.js";
 import { isForHandlers } from "./message.js";
 import { isFinal, persist } from "./persisting.js";
 import type { AgentServer, AgentSubscription, Delivery, Received } from "./server.js";
@@ -19,7 +21,7 @@ export interface ReceivingOptions {
   concurrency: number;
   /** Handles one message; when it throws, the message comes again. */
   handle(received: Received): Promise<void>;
-  failed(error: unknown): void;
+  log: AgentLog;
   /** Called whenever the server has agreed to deliver. */
   accepted(): void;
   /** Called whenever this process became the one that receives. */
@@ -60,6 +62,11 @@ export class Receiving {
     }
   }
 
+  /** How many messages are being handled. */
+  get running(): number {
+    return this.#workers.running;
+  }
+
   /** Returns once every message that was begun is handled and acknowledged. */
   async finished(): Promise<void> {
     await this.#workers.idle();
@@ -68,7 +75,7 @@ export class Receiving {
 
   /** Creates the subscription, or finds it. One that has ended is replaced. */
   #subscription(signal: AbortSignal): Promise<AgentSubscription> {
-    return persist(this.clock, signal, async (attempt) => {
+    const subscribe = async (attempt: Attempt): Promise<AgentSubscription> => {
       for (;;) {
         const made = (await this.server.createSubscription(attempt)) ?? (await this.server.findSubscription(attempt));
         if (made?.active) {
@@ -78,7 +85,8 @@ export class Receiving {
           await this.server.deleteSubscription(made.id, attempt);
         }
       }
-    });
+    };
+    return persist(this.clock, signal, subscribe, (error) => this.options.log.unreachable(error));
   }
 
   /** Receives over a subscription until it ends, and reconnects as often as it must. */
@@ -89,7 +97,7 @@ export class Receiving {
       subscription.id,
       this.#outstanding / 4,
       this.end,
-      this.options.failed,
+      (error) => this.options.log.notAcknowledged(error),
     );
     this.#acknowledging = acknowledging;
     for (let failures = 0; ;) {
@@ -97,9 +105,9 @@ export class Receiving {
         for await (const delivery of this.#deliveries(subscription.id, signal)) {
           failures = 0;
           if (delivery.standingBy) {
-            continue;
-          }
-          if (delivery.number === 0) {
+            this.options.log.standsBy();
+          } else if (delivery.number === 0) {
+            this.options.log.receives();
             await this.#takeOver(subscription, signal);
           } else {
             this.#take(delivery, acknowledging);
@@ -107,11 +115,13 @@ export class Receiving {
         }
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof NotFoundError || isEnded(error)) {
-          return;
-        }
-        if (isFinal(error) || error instanceof FailedPreconditionError) {
+        const ended = error instanceof NotFoundError || isEnded(error);
+        if (!ended && (isFinal(error) || error instanceof FailedPreconditionError)) {
           throw error;
+        }
+        this.options.log.disconnected(error);
+        if (ended) {
+          return;
         }
         await sleep(this.clock, backoff(this.clock, ++failures, isRetryable(error) ? error : undefined), signal);
       }
@@ -148,14 +158,15 @@ export class Receiving {
       await this.#takeInbox(signal, () => true);
     } catch (error) {
       if (!signal.aborted) {
-        this.options.failed(error);
+        this.options.log.inboxUnread(error);
       }
     }
   }
 
   async #takeInbox(signal: AbortSignal, wanted: (received: Received) => boolean): Promise<void> {
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-      const page = await persist(this.clock, signal, (attempt) => this.server.inbox(cursor, attempt));
+      const failed = (error: unknown): void => this.options.log.inboxUnread(error);
+      const page = await persist(this.clock, signal, (attempt) => this.server.inbox(cursor, attempt), failed);
       for (const received of page.requests.filter(wanted)) {
         await this.#workers.room(this.options.concurrency);
         signal.throwIfAborted();
@@ -190,7 +201,7 @@ export class Receiving {
         deliveries.forEach(({ acknowledging, number }) => acknowledging.done(number));
       } catch (error) {
         if (!this.end.aborted) {
-          this.options.failed(error); // It stays unacknowledged, and comes again.
+          this.options.log.brokeOff(received, error); // It stays unacknowledged.
         }
       } finally {
         this.#underWay.delete(id);

@@ -7,6 +7,11 @@ export class Workers {
 
   constructor(private readonly concurrency: number) {}
 
+  /** How many jobs run now. */
+  get running(): number {
+    return this.#running;
+  }
+
   /** Adds a job. What it throws is its own concern. */
   add(job: () => Promise<void>): void {
     if (!this.#stopped) {

@@ -1,14 +1,23 @@
-import { createClient, type CallOptions as ConnectCallOptions, type Client as ServiceClient } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import {
+  ConnectError,
+  createClient,
+  type CallOptions as ConnectCallOptions,
+  type Client as ServiceClient,
+} from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { defaultAddresses } from "../address.js";
 import { AgentService } from "../generated/openintent/v1/agents_pb.js";
 import { ChannelService } from "../generated/openintent/v1/channels_pb.js";
 import { IntentService } from "../generated/openintent/v1/intents_pb.js";
 import { MessageService } from "../generated/openintent/v1/messages_pb.js";
 import { SubscriptionService } from "../generated/openintent/v1/subscriptions_pb.js";
 import { clientClosed, connectionLost } from "../errors.js";
+import { notConnected, wrongFace } from "../server-away.js";
 import { identity, type Settings } from "../settings.js";
 import type { Attempt } from "../transport.js";
 import { grpcError } from "./failure.js";
+import { isRestAnswer, isRestFace } from "./rest-face.js";
+import { Sessions } from "./sessions.js";
 
 /** How long a connection may be quiet before a ping asks whether it lives, in milliseconds; the server allows 10 s. */
 const quietFor = 20_000;
@@ -21,12 +30,18 @@ export class GrpcConnection {
   readonly intents: ServiceClient<typeof IntentService>;
   readonly messages: ServiceClient<typeof MessageService>;
   readonly subscriptions: ServiceClient<typeof SubscriptionService>;
-  readonly #sessions: Http2SessionManager;
+  /** What errors and log lines call the server. */
+  readonly server: string;
+  readonly #sessions: Sessions;
   #closed = false;
   readonly #headers: Record<string, string>;
 
-  constructor(url: string, settings: Settings) {
-    this.#sessions = new Http2SessionManager(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin });
+  constructor(
+    private readonly url: string,
+    settings: Settings,
+  ) {
+    this.server = settings.server;
+    this.#sessions = new Sessions(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin });
     this.#headers = identity(settings);
     const transport = createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions });
     this.agents = createClient(AgentService, transport);
@@ -42,8 +57,7 @@ export class GrpcConnection {
     try {
       return await make(this.options(attempt));
     } catch (thrown) {
-      this.#mustBeOpen();
-      throw grpcError(thrown, attempt.signal);
+      throw await this.#explained(thrown, attempt.signal);
     }
   }
 
@@ -53,10 +67,23 @@ export class GrpcConnection {
     try {
       yield* open(this.options(attempt));
     } catch (thrown) {
-      this.#mustBeOpen();
-      throw grpcError(thrown, attempt.signal);
+      throw await this.#explained(thrown, attempt.signal);
     }
     throw connectionLost("The stream ended without a reason.");
+  }
+
+  /** Turns what a call threw into this package's error, which says so when this is not the port for gRPC. */
+  async #explained(thrown: unknown, signal: AbortSignal): Promise<unknown> {
+    this.#mustBeOpen();
+    if (!signal.aborted && thrown instanceof ConnectError) {
+      if (this.#sessions.gotNone(thrown)) {
+        return notConnected(thrown.rawMessage.trim(), thrown);
+      }
+      if (isRestAnswer(thrown) || (this.#sessions.metAnother(thrown) && (await isRestFace(this.url, signal)))) {
+        return wrongFace(this.server, "gRPC", defaultAddresses.grpc);
+      }
+    }
+    return grpcError(thrown, signal);
   }
 
   private options(attempt: Attempt): ConnectCallOptions {

@@ -1,6 +1,8 @@
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { Code as ConnectCode, ConnectError } from "@connectrpc/connect";
 import { connectionLost, errorFrom, OpenIntentError, type Code, type Violation } from "../errors.js";
+import { missingKey } from "../key.js";
+import { noAnswer } from "../server-away.js";
 
 const codes: Readonly<Record<ConnectCode, Code>> = {
   [ConnectCode.Canceled]: "CANCELLED",
@@ -34,8 +36,11 @@ export function grpcError(thrown: unknown, signal: AbortSignal): unknown {
   if (thrown instanceof OpenIntentError || !(thrown instanceof ConnectError)) {
     return thrown;
   }
-  if (thrown.code === ConnectCode.DeadlineExceeded || thrown.metadata.has("grpc-status")) {
+  if (thrown.metadata.has("grpc-status")) {
     return statusError(thrown);
+  }
+  if (thrown.code === ConnectCode.DeadlineExceeded) {
+    return noAnswer(thrown);
   }
   if (thrown.code === ConnectCode.Internal && /cannot (en|de)code/.test(thrown.rawMessage)) {
     return errorFrom({ code: "INTERNAL", message: thrown.rawMessage, cause: thrown });
@@ -63,10 +68,13 @@ function statusError(thrown: ConnectError): OpenIntentError {
         retryDelayMs = readRetryInfo(detail.value);
     }
   }
+  if (thrown.code === ConnectCode.DeadlineExceeded && reason === "") {
+    return noAnswer(thrown); // The call's own deadline, which the server keeps too.
+  }
   return errorFrom({
     code: codes[thrown.code],
     reason,
-    message: thrown.rawMessage,
+    message: reason === "API_KEY_MISSING" ? missingKey(thrown.rawMessage) : thrown.rawMessage,
     metadata,
     violations,
     retryDelayMs,

@@ -1,5 +1,6 @@
-import { linkedAbort, type Clock } from "../clock.js";
+import { linkedAbort } from "../clock.js";
 import { connectionLost, errorFrom } from "../errors.js";
+import type { Settings } from "../settings.js";
 import type { Followed, FollowAttempt } from "../transport.js";
 import { toMessage } from "./convert.js";
 import { EventReader, type StreamEvent } from "./events.js";
@@ -13,7 +14,7 @@ const longestSilence = 45_000;
  * returns its answer, whose body is read. A silent stream is given up.
  */
 export async function* readStream(
-  clock: Clock,
+  { clock, server }: Pick<Settings, "clock" | "server">,
   attempt: FollowAttempt,
   open: (signal: AbortSignal) => Promise<Response>,
 ): AsyncGenerator<Followed, void> {
@@ -48,7 +49,7 @@ export async function* readStream(
       }
     }
   } catch (thrown) {
-    throw fetchError(thrown, linked.signal);
+    throw fetchError(thrown, linked.signal, server);
   } finally {
     stop();
     linked.abort();

@@ -169,7 +169,7 @@ export class RestTransport implements Transport {
     const open = linkedAbort(attempt.signal, this.#closed.signal);
     try {
       const whole = { ...attempt, signal: open.signal };
-      yield* readStream(this.settings.clock, whole, (signal) => this.#request({ ...attempt, signal }, call));
+      yield* readStream(this.settings, whole, (signal) => this.#request({ ...attempt, signal }, call));
     } finally {
       open.release();
     }
@@ -191,7 +191,7 @@ export class RestTransport implements Transport {
       const response = await this.#request({ ...attempt, signal: open.signal }, call);
       return { body: await response.json(), next: nextCursor(response) };
     } catch (thrown) {
-      throw fetchError(thrown, open.signal);
+      throw fetchError(thrown, open.signal, this.settings.server);
     } finally {
       open.release();
     }

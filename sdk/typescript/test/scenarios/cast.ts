@@ -1,3 +1,4 @@
+import { RecordingLogger } from "../unit/fakes.js";
 import { Agent } from "../../src/index.js";
 import type { ReceivedMessage } from "../../src/agent/message.js";
 import type { AgentFile, HandlerFile } from "./scenario.js";
@@ -33,7 +34,7 @@ export class Cast {
       id: this.names.own(id),
       ...(role !== undefined && { role: this.names.own(role) }),
       ...(concurrency !== undefined && { concurrency }),
-      onError: () => {},
+      logger: new RecordingLogger(),
     });
     for (const handler of handlers) {
       const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(id, agent, handler, message);

@@ -1,39 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent } from "../../src/agent/agent.js";
+import { AgentLog } from "../../src/agent/log.js";
 import { Presence } from "../../src/agent/presence.js";
-import type { AgentServer } from "../../src/agent/server.js";
 import { errorFrom, InvalidArgumentError, UnauthenticatedError } from "../../src/errors.js";
-import { FakeClock, lost } from "./fakes.js";
+import { fakeServer } from "./fake-agent-server.js";
+import { FakeClock, lost, RecordingLogger } from "./fakes.js";
 
+const logger = new RecordingLogger();
+const log = new AgentLog("me", "here", logger, new FakeClock());
 const gone = errorFrom({ code: "FAILED_PRECONDITION", reason: "AGENT_GONE", message: "gone" });
-
-/** A server that records what it is told, and delivers nothing. */
-function fakeServer(methods: Partial<AgentServer>, told: string[] = []): AgentServer {
-  return {
-    async register() {
-      told.push("register");
-      return 30_000;
-    },
-    async heartbeat(status) {
-      told.push(status);
-      return { interval: 30_000, draining: false };
-    },
-    async deregister() {
-      told.push("deregister");
-    },
-    createSubscription: async () => ({ id: "sub_1", createdAt: new Date(0), active: true }),
-    findSubscription: async () => undefined,
-    deleteSubscription: async () => {},
-    async *deliveries(_id, _max, accepted, { signal }) {
-      accepted();
-      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-    },
-    acknowledge: async () => {},
-    inbox: async () => ({ requests: [], nextCursor: undefined }),
-    ...methods,
-  };
-}
 
 test("heartbeats come at the interval that the server names; an agent that is gone registers again", async () => {
   const clock = new FakeClock();
@@ -57,7 +33,7 @@ test("heartbeats come at the interval that the server names; an agent that is go
     },
     told,
   );
-  const presence = new Presence(server, clock);
+  const presence = new Presence(server, clock, log);
   await presence.register(leaving.signal);
   await assert.rejects(presence.keep(leaving.signal));
   assert.deepEqual(told, ["register", "beat at 30", "beat at 40", "beat at 40", "beat at 60", "register", "beat at 90"]);
@@ -77,7 +53,7 @@ test("a process that takes over from one that left makes the agent active; it le
     },
     told,
   );
-  const presence = new Presence(server, new FakeClock());
+  const presence = new Presence(server, new FakeClock(), log);
   await presence.register(leaving.signal);
   presence.tookOver();
   await assert.rejects(presence.keep(leaving.signal));
@@ -86,7 +62,7 @@ test("a process that takes over from one that left makes the agent active; it le
 
 test("a run registers, tells that it is draining when it leaves, and deregisters only when asked", async () => {
   const told: string[] = [];
-  const agent = new Agent({ id: "me", agentServer: fakeServer({}, told) });
+  const agent = new Agent({ id: "me", agentServer: fakeServer({}, told), logger });
   const running = agent.run({ signal: new AbortController().signal });
   await agent.started();
   await assert.rejects(agent.run(), /is running already/);
@@ -98,7 +74,7 @@ test("a run registers, tells that it is draining when it leaves, and deregisters
 test("an agent without a role need not be registered; one with a role always is", async () => {
   const run = async (role?: string): Promise<string[]> => {
     const told: string[] = [];
-    const agent = new Agent({ id: "me", register: false, ...(role && { role }), agentServer: fakeServer({}, told) });
+    const agent = new Agent({ id: "me", register: false, ...(role && { role }), agentServer: fakeServer({}, told), logger });
     const leaving = new AbortController();
     const running = agent.run({ signal: leaving.signal });
     await agent.started();
@@ -117,7 +93,7 @@ test("a refusal that waiting cannot mend ends the run, and the wait for its star
       throw refused;
     },
   });
-  const agent = new Agent({ id: "me", agentServer: server });
+  const agent = new Agent({ id: "me", agentServer: server, logger });
   const running = agent.run({ signal: new AbortController().signal });
   await assert.rejects(agent.started(), UnauthenticatedError);
   await assert.rejects(running, UnauthenticatedError);

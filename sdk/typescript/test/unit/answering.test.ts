@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Answering } from "../../src/agent/answering.js";
+import { AgentLog } from "../../src/agent/log.js";
 import { Handlers, type Handler, type ReceivedMessage } from "../../src/agent/message.js";
 import type { Received } from "../../src/agent/server.js";
-import { errorFrom } from "../../src/errors.js";
+import { errorFrom, type Code } from "../../src/errors.js";
 import { noTracing } from "../../src/tracing.js";
 import type { ReplyRequest } from "../../src/transport.js";
 import type { MessageType } from "../../src/types.js";
-import { fakeClient, lost, message } from "./fakes.js";
+import { fakeClient, FakeClock, lost, message, RecordingLogger } from "./fakes.js";
 
 interface Told {
   replies: ReplyRequest[];
   read: string[];
-  failures: unknown[];
+  /** What the agent's log says, without what all its lines begin with. */
+  log: string[];
+  texts: string[];
 }
 
 /** Handles one message on the channel `c` and returns what was answered. `refuse` may throw in place of a reply. */
@@ -21,7 +24,8 @@ async function handle(
   messageType: MessageType = "request",
   refuse: (count: number) => void = () => {},
 ): Promise<Told> {
-  const told: Told = { replies: [], read: [], failures: [] };
+  const logger = new RecordingLogger();
+  const told: Told = { replies: [], read: [], log: [], texts: logger.texts };
   const client = fakeClient({
     async replyMessage(request) {
       told.replies.push(request);
@@ -43,12 +47,14 @@ async function handle(
     attempt: 1,
   };
   const signal = new AbortController().signal;
-  await new Answering(client, all, noTracing, signal, (error) => told.failures.push(error)).handle(received);
+  const log = new AgentLog("me", "here", logger, new FakeClock());
+  await new Answering(client, all, noTracing, signal, log).handle(received);
+  told.log = logger.lines.map((line) => line.replace(" agent me", ""));
   return told;
 }
 
 test("the first result that is not null answers, under a key that follows from the request", async () => {
-  const { replies, failures } = await handle([
+  const { replies, log } = await handle([
     ["c", () => null],
     ["c", async () => ({ answer: 1 })],
     ["c", () => ({ answer: 2 })],
@@ -59,7 +65,7 @@ test("the first result that is not null answers, under a key that follows from t
     replies.map(({ payload, idempotencyKey }) => [payload, idempotencyKey]),
     [[{ answer: 1 }, "sdk-reply-msg_q"]],
   );
-  assert.deepEqual(failures, []);
+  assert.deepEqual(log, []);
 });
 
 test("handlers without a channel take what no other handler takes; null and undefined send no answer", async () => {
@@ -72,8 +78,8 @@ test("handlers without a channel take what no other handler takes; null and unde
 });
 
 test("a request that the handlers do not answer is marked as read, so that the inbox does not bring it again", async () => {
-  const { read, failures } = await handle([["c", () => null]]);
-  assert.deepEqual([read, failures], [["msg_q"], []]);
+  const { read, log } = await handle([["c", () => null]]);
+  assert.deepEqual([read, log], [["msg_q"], []]);
   assert.deepEqual((await handle([["c", () => ({ answer: 1 })]])).read, []);
   assert.deepEqual((await handle([["other", () => null]])).read, [], "it has not been handled");
   assert.deepEqual((await handle([["c", () => null]], "notify")).read, []);
@@ -85,18 +91,45 @@ test("a result for a message that is not a request is ignored", async () => {
   }
 });
 
-test("a failure answers a request, and is reported for any other message", async () => {
+test("a failure answers a request, and stands in the log with its stack, for every kind of message", async () => {
   class TableMissing extends Error {}
   const fail = (): never => {
-    throw new TableMissing("no such table");
+    throw new TableMissing("no such table", { cause: new Error("no such schema") });
   };
-  const { replies, failures } = await handle([["c", fail]]);
+  const line = 'error: the handler for channel "c" failed on message msg_q: no such table';
+  const { replies, log, texts } = await handle([["c", fail]]);
   assert.deepEqual(replies[0]?.payload, { error: { type: "TableMissing", message: "no such table" } });
   assert.deepEqual(replies[0]?.metadata, { openintent_error: true });
-  assert.deepEqual(failures, []);
+  assert.deepEqual(log, [line]);
+  assert.match(texts[0]!, /\n +at fail .*answering\.test\.js[^]*no such schema/);
   const notified = await handle([["c", fail]], "notify");
   assert.equal(notified.replies.length, 0);
-  assert.equal(notified.failures.length, 1);
+  assert.deepEqual(notified.log, [line]);
+});
+
+test("the log names a channel without a handler once, with those that have one", async () => {
+  const unhandled = async (...names: string[]): Promise<string[]> =>
+    (await handle(names.map((name) => [name, () => null]))).log;
+  assert.deepEqual(await unhandled(), ['warn has no handler for channel "c"; it has no handlers at all']);
+  const line = 'warn has no handler for channel "c"; it has handlers for "a", "b"';
+  assert.deepEqual(await unhandled("a", "b", "a"), [line]);
+  assert.deepEqual(await unhandled("a", "c"), []);
+
+  const logger = new RecordingLogger();
+  const answering = new Answering(
+    fakeClient({}),
+    new Handlers(),
+    noTracing,
+    new AbortController().signal,
+    new AgentLog("me", "here", logger, new FakeClock()),
+  );
+  for (const channelName of ["c", "c", "d", "c"]) {
+    await answering.handle({ message: message("m"), intentId: "i", channelName, position: 1, attempt: 1 });
+  }
+  assert.deepEqual(
+    logger.lines,
+    ["c", "d"].map((name) => `warn agent me has no handler for channel "${name}"; it has no handlers at all`),
+  );
 });
 
 test("whatever is thrown, the asker hears of it", async () => {
@@ -113,9 +146,9 @@ test("whatever is thrown, the asker hears of it", async () => {
     [new Error("a\0b\ud800c"), "Error", "a\ufffdb\ufffdc"],
     [new Error("x".repeat(100_000)), "Error", "x".repeat(8_192)],
   ] as const) {
-    const { replies, failures } = await handle([["c", () => Promise.reject(thrown)]]);
+    const { replies, log } = await handle([["c", () => Promise.reject(thrown)]]);
     assert.deepEqual(replies[0]?.payload, { error: { type, message: text } });
-    assert.deepEqual(failures, []);
+    assert.match(log.join(), /^error: the handler for channel "c" failed on message msg_q: /);
   }
 });
 
@@ -136,10 +169,10 @@ test("a reply is sent again until it is stored; a different one under its key co
   const answered = await handle([["c", () => ({ n: 1 })]], "request", () => {
     throw reused;
   });
-  assert.deepEqual(answered.failures, []);
+  assert.deepEqual(answered.log, []);
 });
 
-test("the asker is told when the server refuses an answer; one that comes too late is dropped", async () => {
+test("the asker is told when the server refuses an answer", async () => {
   const large = errorFrom({ code: "RESOURCE_EXHAUSTED", reason: "PAYLOAD_TOO_LARGE", message: "too large" });
   const refused = await handle([["c", () => ({ n: 1 })]], "request", (count) => {
     if (count === 1) {
@@ -147,11 +180,29 @@ test("the asker is told when the server refuses an answer; one that comes too la
     }
   });
   assert.deepEqual(refused.replies[1]?.payload, { error: { type: "ResourceExhaustedError", message: "too large" } });
-  const late = await handle([["c", () => ({ n: 1 })]], "request", () => {
-    throw errorFrom({ code: "FAILED_PRECONDITION", reason: "MESSAGE_EXPIRED", message: "" });
-  });
-  assert.equal(late.replies.length, 1);
-  assert.equal(late.failures.length, 1);
+  assert.deepEqual(refused.log, ['warn: the answer to message msg_q on channel "c" was refused: too large']);
+});
+
+test("an answer that comes too late is dropped, and one line says so", async () => {
+  const line = 'warn: the answer to message msg_q on channel "c" came too late: It is late.';
+  const refusals: [Code, string][] = [
+    ["FAILED_PRECONDITION", "MESSAGE_EXPIRED"],
+    ["FAILED_PRECONDITION", "CHANNEL_CLOSED"],
+    ["FAILED_PRECONDITION", "INTENT_ENDED"],
+    ["NOT_FOUND", "MESSAGE_NOT_FOUND"],
+  ];
+  for (const [code, reason] of refusals) {
+    const refuse = (): never => {
+      throw errorFrom({ code, reason, message: "It is\nlate." });
+    };
+    const late = await handle([["c", () => ({ n: 1 })]], "request", refuse);
+    assert.equal(late.replies.length, 1);
+    assert.deepEqual([late.log, late.texts.length], [[line], 1]);
+    const early: Handler = async (received: ReceivedMessage) => void (await received.reply({ n: 1 }));
+    const further = await handle([["c", early]], "request", refuse);
+    assert.equal(further.replies.length, 1);
+    assert.deepEqual([further.log, further.texts], [[line], [line.replace("warn", "agent me")]]);
+  }
 });
 
 test("early and further answers have keys of their own, the same at each repetition", async () => {

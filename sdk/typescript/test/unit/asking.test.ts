@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ChannelClosedError, errorFrom, MessageTimeoutError, RemoteError } from "../../src/errors.js";
+import { ChannelClosedError, errorFrom, MessageTimeoutError, RemoteError, UnavailableError } from "../../src/errors.js";
+import { notConnected } from "../../src/server-away.js";
 import type { AskRequest } from "../../src/transport.js";
 import { channel, fakeClient, FakeClock, lost, message } from "./fakes.js";
 
@@ -33,6 +34,46 @@ test("every attempt at an ask is the same question", async () => {
       timeoutSeconds: 7,
     },
   );
+});
+
+test("a question waits for what is left of its time while no attempt can have arrived, and then stays the same", async () => {
+  const clock = new FakeClock();
+  const asked: [number, number][] = [];
+  // A server that stops ends waits for the responses to what it has stored.
+  const stopping = errorFrom({ code: "UNAVAILABLE", reason: "SERVER_STOPPING", message: "" });
+  const failures = [notConnected("no"), notConnected("no"), stopping, notConnected("no")];
+  const client = fakeClient(
+    {
+      async ask({ timeoutSeconds }) {
+        asked.push([timeoutSeconds, clock.time]);
+        throw failures.shift() ?? errorFrom({ code: "DEADLINE_EXCEEDED", reason: "MESSAGE_TIMEOUT", message: "" });
+      },
+    },
+    clock,
+  );
+  await assert.rejects(client.ask("chan_1", "data", {}, { timeout: 7 }), MessageTimeoutError);
+  assert.deepEqual(
+    asked.map(([seconds, at]) => [Math.round(seconds * 1000), at]),
+    [
+      [7000, 0],
+      [6925, 75],
+      [6775, 225],
+      [6775, 525],
+      [6775, 1125],
+    ],
+  );
+});
+
+test("a question to a server that is away is an UnavailableError, which names the request if it is known", async () => {
+  const metadata = { message_id: "msg_q" };
+  const named = [errorFrom({ code: "UNAVAILABLE", reason: "DATABASE_UNAVAILABLE", message: "", metadata })];
+  const fail = async (): Promise<never> => {
+    throw named.shift() ?? lost();
+  };
+  const client = fakeClient({ ask: fail, askAll: fail, awaitResponses: fail });
+  await assert.rejects(client.ask("chan_1", "data", {}), { constructor: UnavailableError, messageId: "msg_q" });
+  await assert.rejects(client.askAll("chan_1", "data", {}), { constructor: UnavailableError, messageId: null });
+  await assert.rejects(client.resumeAsk("chan_1", "msg_q"), { constructor: UnavailableError, messageId: "msg_q" });
 });
 
 test("a failed handler's answer is a RemoteError of ask, and a response like others of ask_all", async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ChannelNameTakenError, errorFrom } from "../../src/errors.js";
+import { ChannelNameTakenError, errorFrom, UnavailableError } from "../../src/errors.js";
+import { ChannelHandle } from "../../src/handle.js";
 import type { Channel } from "../../src/types.js";
-import { channel, fakeClient, lost } from "./fakes.js";
+import { channel, fakeClient, FakeClock, lost } from "./fakes.js";
 
 const taken = errorFrom({ code: "ALREADY_EXISTS", reason: "CHANNEL_NAME_TAKEN", message: "taken" });
 
@@ -15,6 +16,32 @@ test("open gets the open channel of the name, not a closed one or another", asyn
     ],
   });
   assert.equal((await client.channels.open("talk", "intent")).id, "chan_2");
+});
+
+test("a channel is got by its id, as a handle", async () => {
+  const find = async (id: string): Promise<Channel> => channel("talk", { id });
+  const client = fakeClient({ getChannel: find, closeChannel: find });
+  const handle = await client.channels.get("chan_7");
+  assert.ok(handle instanceof ChannelHandle);
+  assert.equal((await handle.close()).id, "chan_7");
+});
+
+test("open and create keep their deadline while the server is away, whatever they do", async () => {
+  for (const timeout of [undefined, 3]) {
+    const clock = new FakeClock();
+    const away = async (): Promise<never> => {
+      throw lost();
+    };
+    const nothing = async (): Promise<Channel[]> => [];
+    for (const client of [
+      fakeClient({ listChannels: away }, clock),
+      fakeClient({ listChannels: nothing, createChannel: away }, clock),
+    ]) {
+      const begun = clock.time;
+      await assert.rejects(client.channels.open("talk", "intent", { timeout }), UnavailableError);
+      assert.ok(clock.time - begun <= 1_000 * (timeout ?? 30), String(clock.time - begun));
+    }
+  }
 });
 
 test("two callers that open at once both get the same channel", async () => {

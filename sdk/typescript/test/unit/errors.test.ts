@@ -110,3 +110,13 @@ test("a problem document is read as the same error", () => {
   assert.ok(errors.isRetryable(problemError(502, null, null)), "what a proxy says is tried again");
   assert.ok(errors.isRetryable(problemError(409, { code: "ABORTED", reason: "ABORTED" }, null)));
 });
+
+test("a deadline that passed without a reason is a server that did not answer, not a wait for responses that ran out", () => {
+  const said = new ConnectError("The call's deadline passed.", Code.DeadlineExceeded, { "grpc-status": "4" });
+  const own = new ConnectError("the operation timed out", Code.DeadlineExceeded);
+  const problem = { code: "DEADLINE_EXCEEDED", reason: "DEADLINE_EXCEEDED", detail: "It passed." };
+  const problems = [problem, null].map((body) => problemError(408, body, null));
+  for (const error of [grpcError(said, signal), grpcError(own, signal), ...problems]) {
+    assert.ok(error instanceof errors.UnavailableError && errors.isRetryable(error));
+  }
+});

@@ -52,7 +52,7 @@ async function read(text: string, silent = false): Promise<{ came: Followed[]; b
     return new Response(body.pipeThrough(new TransformStream(), { signal }));
   };
   try {
-    for await (const followed of readStream(new FakeClock(), attempt, open)) {
+    for await (const followed of readStream({ clock: new FakeClock(), server: "here" }, attempt, open)) {
       came.push(followed);
     }
     throw new Error("a stream ends only by throwing");

@@ -1,3 +1,5 @@
+import { grpcAddress } from "../../src/address.js";
+import type { Logger } from "../../src/agent/log.js";
 import { Client } from "../../src/client.js";
 import type { Clock } from "../../src/clock.js";
 import { connectionLost } from "../../src/errors.js";
@@ -48,6 +50,21 @@ export class FakeClock implements Clock {
   }
 }
 
+/** A logger that keeps what it is told: the level and the first line of each text, and all of the text aside. */
+export class RecordingLogger implements Logger {
+  readonly lines: string[] = [];
+  readonly texts: string[] = [];
+  debug = (text: string): void => this.#keep("debug", text);
+  info = (text: string): void => this.#keep("info", text);
+  warn = (text: string): void => this.#keep("warn", text);
+  error = (text: string): void => this.#keep("error", text);
+
+  #keep(level: string, text: string): void {
+    this.lines.push(`${level} ${text.split("\n")[0]}`);
+    this.texts.push(text);
+  }
+}
+
 /** A transport on which only the given methods may be called. */
 export function fakeTransport(methods: Partial<Transport>): Transport {
   return new Proxy(methods, {
@@ -62,9 +79,12 @@ export function fakeTransport(methods: Partial<Transport>): Transport {
   }) as Transport;
 }
 
+/** What errors of fake clients call their server. */
+export const serverName = "127.0.0.1:50051";
+
 class FakeClient extends Client {
   constructor(transport: Transport, clock: Clock, agentId: string | undefined) {
-    super(transport, settle({ clock, agentId }));
+    super(transport, settle({ clock, agentId }, grpcAddress(serverName, false)));
   }
 }
 

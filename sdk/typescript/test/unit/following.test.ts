@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorFrom, PermissionDeniedError } from "../../src/errors.js";
+import { errorFrom, PermissionDeniedError, UnavailableError } from "../../src/errors.js";
 import type { Client } from "../../src/client.js";
 import type { Followed, FollowAttempt } from "../../src/transport.js";
-import { fakeClient, FakeClock, followed, lost } from "./fakes.js";
+import { fakeClient, FakeClock, followed, lost, serverName } from "./fakes.js";
 
 const closed = errorFrom({ code: "FAILED_PRECONDITION", reason: "CHANNEL_CLOSED", message: "closed" });
 
@@ -104,4 +104,16 @@ test("a timeout bounds the whole following", async () => {
     code: "DEADLINE_EXCEEDED",
   });
   assert.equal(clock.time, 60_000);
+});
+
+test("a timeout that passes while the server is away says so", async () => {
+  const client = fakeClient({
+    async *follow() {
+      throw lost();
+    },
+  });
+  await assert.rejects(ids(client.follow("chan_1", { timeout: 60 })), {
+    constructor: UnavailableError,
+    message: `The server at ${serverName} did not answer within 60 s: lost`,
+  });
 });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AgentLog } from "../../src/agent/log.js";
 import { Receiving } from "../../src/agent/receiving.js";
 import type { AgentServer, Delivery, Heartbeat, InboxPage, Received } from "../../src/agent/server.js";
 import { errorFrom } from "../../src/errors.js";
 import type { Attempt } from "../../src/transport.js";
 import type { Message } from "../../src/types.js";
 import { Gate } from "../scenarios/waiting.js";
-import { FakeClock, lost, message } from "./fakes.js";
+import { FakeClock, lost, message, RecordingLogger } from "./fakes.js";
 
 function received(id: string, fields: Partial<Message> = {}): Received {
   const whole = message(id, { messageType: "request", sender: "asker", to: "me", ...fields });
@@ -85,17 +86,18 @@ async function play(
   server: FakeServer,
   handle: (received: Received) => Promise<void>,
   concurrency = 16,
-): Promise<{ failures: unknown[] }> {
-  const failures: unknown[] = [];
+): Promise<{ log: string[] }> {
+  const logger = new RecordingLogger();
+  const clock = new FakeClock();
   const options = {
     agentId: "me",
     concurrency,
     handle,
-    failed: (error: unknown) => failures.push(error),
+    log: new AgentLog("me", "here", logger, clock),
     accepted: () => {},
     tookOver: () => {},
   };
-  const receiving = new Receiving(server, new FakeClock(), options, new AbortController().signal);
+  const receiving = new Receiving(server, clock, options, new AbortController().signal);
   try {
     await receiving.run(server.leaving.signal);
   } catch (error) {
@@ -104,7 +106,7 @@ async function play(
     }
   }
   await receiving.finished();
-  return { failures };
+  return { log: logger.lines };
 }
 
 test("each message is handled once, and every delivery of it acknowledged", async () => {
@@ -151,12 +153,15 @@ test("messages start in order, a bounded number at once, and are acknowledged on
 
 test("a message that could not be handled is reported, stays unacknowledged, and is handled when it comes again", async () => {
   const server = new FakeServer([[delivery(1, "a"), delivery(2, "b")], []]);
-  const { failures } = await play(server, async ({ message }) => {
+  const { log } = await play(server, async ({ message }) => {
     if (message.id === "a") {
       throw new Error("no answer stored");
     }
   });
-  assert.equal(failures.length, 1);
+  assert.deepEqual(log, [
+    "info agent me is connected to here and receives",
+    "warn agent me could not finish message a, which will come again: no answer stored",
+  ]);
   assert.deepEqual(server.acknowledged, [2]);
 });
 

@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorFrom, MessageTimeoutError, UnavailableError, type Failure } from "../../src/errors.js";
-import { backoff, newKey, withRetry } from "../../src/retry.js";
-import { fakeClient, FakeClock, lost, message } from "./fakes.js";
+import { errorFrom, UnavailableError, type Failure, type OpenIntentError } from "../../src/errors.js";
+import { backoff, newKey, withRetry, type RetryOptions } from "../../src/retry.js";
+import { notConnected } from "../../src/server-away.js";
+import type { Attempt } from "../../src/transport.js";
+import { fakeClient, FakeClock, lost, message, serverName } from "./fakes.js";
+
+/** Makes a call to a server of that name, on a clock. */
+function retried<T>(
+  clock: FakeClock,
+  options: RetryOptions,
+  call: (attempt: Attempt, perhapsDone: boolean) => Promise<T>,
+): Promise<T> {
+  return withRetry({ clock, server: serverName }, options, call);
+}
 
 const failure = (fields: Partial<Failure>): Error => errorFrom({ code: "UNAVAILABLE", message: "no", ...fields });
 
@@ -24,13 +35,13 @@ test("waits double from 100 ms to 5 s, each between half and the whole", () => {
 test("a call is tried again after UNAVAILABLE, and after ABORTED without a reason", async () => {
   const failures = [failure({}), failure({ reason: "WRITE_QUEUE_FULL", retryDelayMs: 900 }), failure({ code: "ABORTED" })];
   const clock = new FakeClock();
-  const given = await withRetry(clock, {}, async (_, before) => {
-    if (failures[before]) {
-      throw failures[before];
+  await retried(clock, {}, async () => {
+    const next = failures.shift();
+    if (next) {
+      throw next;
     }
-    return before;
   });
-  assert.equal(given, 3);
+  assert.equal(failures.length, 0);
   assert.deepEqual(clock.waits, [75, 900, 300]);
 });
 
@@ -42,7 +53,7 @@ test("other failures are thrown at once", async () => {
   ] as const) {
     let calls = 0;
     await assert.rejects(
-      withRetry(new FakeClock(), {}, async () => {
+      retried(new FakeClock(), {}, async () => {
         calls++;
         throw failure(fields);
       }),
@@ -52,19 +63,37 @@ test("other failures are thrown at once", async () => {
   }
 });
 
-test("the last failure is thrown after 30 seconds without a deadline, and MessageTimeoutError with one", async () => {
-  const clock = new FakeClock();
-  const fail = async (): Promise<never> => {
-    throw failure({ reason: "DATABASE_UNAVAILABLE", metadata: { message_id: "msg_1" } });
-  };
-  await assert.rejects(withRetry(clock, {}, fail), (error) => error instanceof UnavailableError);
-  assert.ok(clock.time > 25_000 && clock.time <= 30_000, String(clock.time));
-  const begun = clock.time;
-  await assert.rejects(
-    withRetry(clock, { timeout: 2 }, fail),
-    (error) => error instanceof MessageTimeoutError && error.messageId === "msg_1",
-  );
-  assert.ok(clock.time - begun <= 2_000);
+test("a server that is away until the deadline, 30 seconds by default, is an UnavailableError that names it", async () => {
+  for (const [timeout, seconds] of [
+    [undefined, 30],
+    [2, 2],
+  ] as const) {
+    const clock = new FakeClock();
+    let last = 0;
+    const fail = async (): Promise<never> => {
+      last = clock.time;
+      throw notConnected("connect ECONNREFUSED");
+    };
+    const message = `The server at ${serverName} could not be reached within ${seconds} s: connect ECONNREFUSED`;
+    await assert.rejects(retried(clock, { timeout }, fail), { constructor: UnavailableError, message });
+    assert.equal(Math.round(last), seconds * 1000 - 100, "the last attempt is made just before the deadline");
+  }
+});
+
+test("what the server said last, and the message that it named once, stay in the error", async () => {
+  const failures = [
+    failure({ reason: "DATABASE_UNAVAILABLE", metadata: { message_id: "msg_1" } }),
+    failure({ reason: "SERVER_STOPPING", message: "It stops.", retryDelayMs: 1500 }),
+  ];
+  const call = retried(new FakeClock(), { timeout: 1 }, async () => {
+    throw failures.shift() ?? new Error("one attempt too many");
+  });
+  await assert.rejects(call, {
+    constructor: UnavailableError,
+    reason: "SERVER_STOPPING",
+    messageId: "msg_1",
+    message: `The server at ${serverName} was unavailable for 1 s: It stops.`,
+  });
 });
 
 test("an attempt that hangs ends at the deadline, and a little later when the server itself waits", async () => {
@@ -75,20 +104,41 @@ test("an attempt that hangs ends at the deadline, and a little later when the se
     const clock = new FakeClock();
     const hang = (signal: AbortSignal): Promise<never> =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-    const call = withRetry(clock, { timeout: 3, waits }, ({ signal, timeoutMs }) => {
+    const call = retried(clock, { timeout: 3, waits }, ({ signal, timeoutMs }) => {
       assert.equal(timeoutMs, expected);
       return hang(signal);
     });
-    await assert.rejects(call, (error) => error instanceof MessageTimeoutError);
+    const message = `The server at ${serverName} did not answer within 3 s: No answer came in time.`;
+    await assert.rejects(call, { constructor: UnavailableError, message });
     assert.equal(clock.time, expected);
   }
+});
+
+test("an attempt learns whether an earlier one may have been carried out", async () => {
+  const failures: [Error, boolean][] = [
+    [notConnected("no"), false],
+    [failure({ reason: "WRITE_QUEUE_FULL" }), false],
+    [failure({ reason: "OUTCOME_UNKNOWN" }), true],
+    [notConnected("no"), true],
+  ];
+  const learnt: boolean[] = [];
+  const expected = [false, ...failures.map(([, perhapsDone]) => perhapsDone)];
+  await retried(new FakeClock(), {}, async (_, perhapsDone) => {
+    learnt.push(perhapsDone);
+    const [next] = failures.shift() ?? [];
+    if (next) {
+      throw next;
+    }
+  });
+  assert.deepEqual(learnt, expected);
 });
 
 test("a signal gives up a call with its reason, also between attempts", async () => {
   const controller = new AbortController();
   const reason = new Error("enough");
-  const call = withRetry(new FakeClock(), { signal: controller.signal }, async (_, before) => {
-    if (before === 1) {
+  let calls = 0;
+  const call = retried(new FakeClock(), { signal: controller.signal }, async () => {
+    if (++calls === 2) {
       controller.abort(reason);
     }
     throw lost();
@@ -99,7 +149,7 @@ test("a signal gives up a call with its reason, also between attempts", async ()
 test("an impossible timeout is refused", async () => {
   for (const timeout of [0, -1, NaN, Infinity]) {
     await assert.rejects(
-      withRetry(new FakeClock(), { timeout }, async () => 1),
+      retried(new FakeClock(), { timeout }, async () => 1),
       { code: "INVALID_ARGUMENT" },
     );
   }
@@ -123,14 +173,16 @@ test("every attempt at a send carries the same key, and each send a different on
   assert.match(newKey(), /^sdk-[0-9a-f]{32}$/);
 });
 
-test("creating an intent is not repeated", async () => {
-  let calls = 0;
+test("creating an intent is repeated until it may have been carried out", async () => {
+  const failures: Error[] = [notConnected("no"), failure({ reason: "SERVER_STOPPING" }), lost()];
   const client = fakeClient({
     async createIntent() {
-      calls++;
-      throw lost();
+      throw failures.shift() ?? new Error("one attempt too many");
     },
   });
-  await assert.rejects(client.intents.create("t"), { code: "UNAVAILABLE" });
-  assert.equal(calls, 1);
+  await assert.rejects(
+    client.intents.create("t"),
+    (error: OpenIntentError) => error instanceof UnavailableError && error.message.includes(serverName),
+  );
+  assert.equal(failures.length, 0);
 });

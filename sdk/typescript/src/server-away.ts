@@ -1,0 +1,67 @@
+import { connectionLost, errorFrom, wrongPort, type OpenIntentError } from "./errors.js";
+
+// One rule for a server that is away: a call is made again until its deadline. Then it fails with an UnavailableError that
+// names the server's address.
+
+/** Failures of attempts that certainly did not reach a server. */
+const unsent = new WeakSet<object>();
+
+/** The failure of an attempt that got no connection: the server knows nothing of it. */
+export function notConnected(message: string, cause?: unknown): OpenIntentError {
+  const failure = connectionLost(message, cause);
+  unsent.add(failure);
+  return failure;
+}
+
+/** Failures of attempts that ran out of time. */
+const cutShort = new WeakSet<object>();
+
+/** The failure of an attempt that the server did not answer in time. */
+export function noAnswer(cause?: unknown): OpenIntentError {
+  const failure = connectionLost("No answer came in time.", cause);
+  cutShort.add(failure);
+  return failure;
+}
+
+/** Of two failures of a call, the one that says more: the later, unless it only says that time ran out. */
+export function saysMore(earlier: OpenIntentError | null, later: OpenIntentError): OpenIntentError {
+  return earlier !== null && cutShort.has(later) ? earlier : later;
+}
+
+/**
+ * Whether the server may have done what a failed attempt asked for. It has not when it refused the attempt and says why,
+ * unless it says that it does not know. A call that waits it may also refuse afterwards, in the middle of the wait.
+ */
+export function mayBeDone(failure: OpenIntentError, waits: boolean): boolean {
+  return !unsent.has(failure) && (waits || failure.reason === "" || failure.reason === "OUTCOME_UNKNOWN");
+}
+
+/** The error of a call whose deadline passed while the server was away. `last` is how its last attempt failed. */
+export function stillAway(server: string, seconds: number, last: OpenIntentError, messageId: string | null): OpenIntentError {
+  const time = `${Math.round(seconds * 1000) / 1000} s`;
+  const unreachable = unsent.has(last) ? `could not be reached within ${time}` : `did not answer within ${time}`;
+  return unavailable(server, last.reason === "" ? unreachable : `was unavailable for ${time}`, last, messageId);
+}
+
+/** The error of a call that must not be made twice, and that may have been carried out although it failed. */
+export function perhapsDone(server: string, last: OpenIntentError): OpenIntentError {
+  return unavailable(server, "did not say whether it carried out the call, which was not made again", last, last.messageId);
+}
+
+/** The error for an address where REST answers a client of gRPC, or the other way round. */
+export function wrongFace(server: string, wanted: "gRPC" | "REST", right: string): OpenIntentError {
+  const there = wanted === "gRPC" ? "REST" : "gRPC";
+  const wrong = `${server} does not speak ${wanted}; it looks like the ${there} address.`;
+  const message = `${wrong} Give the ${wanted} address (${right} by default).`;
+  return errorFrom({ code: "UNAVAILABLE", reason: wrongPort, message });
+}
+
+function unavailable(server: string, what: string, last: OpenIntentError, messageId: string | null): OpenIntentError {
+  if (last.code !== "UNAVAILABLE") {
+    return last;
+  }
+  const { reason, violations, retryDelayMs } = last;
+  const message = `The server at ${server} ${what}: ${last.message}`;
+  const metadata = { ...last.metadata, ...(messageId !== null && { message_id: messageId }) };
+  return errorFrom({ code: "UNAVAILABLE", reason, message, metadata, violations, retryDelayMs, cause: last });
+}
