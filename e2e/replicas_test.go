@@ -159,7 +159,8 @@ func startAnswering(t *testing.T, h *harness.Server, p place) (end func()) {
 				if question.GetMessageType() != openintentv1.MessageType_MESSAGE_TYPE_REQUEST {
 					continue
 				}
-				_, err = answerer.Messages.ReplyMessage(ctx, &openintentv1.ReplyMessageRequest{
+				// The asker may have the answer, and end the answering, before the answerer hears that it is stored.
+				_, err = answerer.Messages.ReplyMessage(context.WithoutCancel(ctx), &openintentv1.ReplyMessageRequest{
 					ChannelId: channel, MessageId: question.GetId(), Payload: question.GetPayload(),
 				})
 				if err != nil {
