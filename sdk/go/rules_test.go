@@ -250,7 +250,7 @@ func TestHandlersAreChosenByChannelAndTheFirstResultOrFailureAnswers(t *testing.
 		}
 	}
 	client := newClient(nil, Options{})
-	a := client.Agent(AgentOptions{ID: "agent"})
+	a := client.Agent(AgentOptions{ID: "agent", Log: slog.New(slog.DiscardHandler)})
 	a.OnMessage("", answering("any", map[string]any{"by": "any"}, nil))
 	a.OnMessage("sums", answering("nil", map[string]any(nil), nil))
 	a.OnMessage("sums", answering("first", map[string]any{"by": "first"}, nil))
