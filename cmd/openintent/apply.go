@@ -28,6 +28,7 @@ func (c *applyCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return c.failure(err, to)
 	}
+	warnOf(file, to)
 	client, err := c.dial(to)
 	if err != nil {
 		return err
@@ -41,6 +42,18 @@ func (c *applyCommand) Run(ctx context.Context, to terminal) error {
 		return printed
 	}
 	return c.failure(err, to)
+}
+
+// warnOf warns of what is no mistake, and probably not what the file is meant to say.
+func warnOf(file *workflows.File, to terminal) {
+	for _, key := range file.Unknown {
+		at := workflows.Problem{File: file.Name, Position: key.At, Text: fmt.Sprintf(
+			"%q is no key of a workflow file%s", key.Name, suggestion(key.Name, workflows.Keys()))}
+		to.warn("%s", at.Error())
+	}
+	if len(file.Channels) == 0 {
+		to.warn("%s has no channels, so there is nothing to make but its intent", file.Name)
+	}
 }
 
 func (c *applyCommand) print(result *workflows.Result, to terminal) error {
