@@ -16,7 +16,7 @@ import (
 type applyCommand struct {
 	connection
 	File   string `arg:"" help:"The workflow file (YAML)."`
-	Intent string `placeholder:"ID" help:"Intent whose channels are set (else the one in the file, or the one that an earlier run made, or a new one)."`
+	Intent string `complete:"intents" placeholder:"ID" help:"Intent whose channels are set (else the one in the file, or the one that an earlier run made, or a new one)."`
 	DryRun bool   `help:"Print what would change, and change nothing."`
 	JSON   bool   `name:"json" help:"Print what was done as one JSON object."`
 }

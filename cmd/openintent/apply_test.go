@@ -79,6 +79,7 @@ func TestApplyFailsWithTheCodeOfTheCause(t *testing.T) {
 		alice.does(t, "intents", "status", intent, "abandoned")
 		require.Contains(t, alice.refused(t, exitConflict, "apply", workflow, "--intent", intent), "it has ended and takes no channels")
 		require.Contains(t, alice.refused(t, exitUsage, "apply", filepath.Join(t.TempDir(), "missing.yaml")), "cannot be read")
+		t.Setenv("OPENINTENT_PATIENCE", "100ms")
 		require.NoError(t, alice.server.Stop())
 		alice.refused(t, exitUnavailable, "apply", workflow, "--intent", intent)
 	})

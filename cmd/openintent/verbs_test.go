@@ -171,13 +171,14 @@ created  TIME by alice`, masked(alice.does(t, "channels", "show", "team")))
 
 func TestIntentsAgentsAndEvents(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, bob shell) {
-		_, err := alice.server.As("bob").Agents.RegisterAgent(t.Context(), registration("bob", "data"))
-		require.NoError(t, err)
+		operator := shell{server: alice.server}
+		require.Contains(t, operator.does(t, "agents", "register", "bob", "--role", "data", "--capability", "sql", "--capability", "csv"),
+			"role          data\n")
 		require.Equal(t, "INTENT STATUS CREATED BY CREATED TITLE\nintent-1 active alice TIME Research",
 			squeezed(masked(alice.does(t, "intents"))))
-		require.Equal(t, "AGENT ROLE STATUS HEARTBEAT CAPABILITIES\nbob data active TIME",
+		require.Equal(t, "AGENT ROLE STATUS HEARTBEAT CAPABILITIES\nbob data active TIME sql, csv",
 			squeezed(masked(alice.does(t, "agents", "--role", "data"))))
-		require.Contains(t, bob.does(t, "agents", "show", "bob"), "role        data\n")
+		require.Contains(t, bob.does(t, "agents", "show", "bob"), "role          data\n")
 		id := idForm.FindString(alice.does(t, "intents"))
 		require.Contains(t, alice.does(t, "intents", "status", id, "completed", "--reason", "done"), "status   completed")
 		require.Contains(t, alice.does(t, "intents", "show", id), "title    Research")

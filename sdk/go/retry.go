@@ -45,7 +45,13 @@ func retryable(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	return e.Code == "UNAVAILABLE" && e.Reason != reasonNotGRPC || e.Code == "ABORTED" && e.Reason == ""
+	switch e.Code {
+	case "UNAVAILABLE":
+		return e.Reason != reasonNotGRPC && e.Reason != reasonNoTLS
+	case "ABORTED":
+		return e.Reason == ""
+	}
+	return false
 }
 
 // pause waits, or returns the context's error.
