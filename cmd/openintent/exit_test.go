@@ -46,7 +46,7 @@ func TestExitCodesOfRefusals(t *testing.T) {
 			{exitNotFound, `no channel "none" [CHANNEL_NOT_FOUND]`, []string{"messages", "none"}},
 			{exitNotFound, "[CHANNEL_NOT_FOUND]", []string{"channels", "show", "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS"}},
 			{exitNotFound, "[INTENT_NOT_FOUND]", []string{"intents", "show", "908dffff-d872-4f18-8eb7-7b918ea4c9b5"}},
-			{exitNotFound, "waits in the inbox of alice", []string{"reply", "msg_01M7YCHKJSE27KAQBVEVPX64D7", "{}"}},
+			{exitNotFound, "waits in the agent's inbox", []string{"reply", "msg_01M7YCHKJSE27KAQBVEVPX64D7", "{}"}},
 			{exitRefused, "[TARGET_NOT_A_MEMBER]", []string{"notify", "private", "bob", "{}"}},
 			{exitRefused, "[API_KEY_UNKNOWN]", []string{"intents", "--api-key", "other"}},
 			{exitUnavailable, "The server at 127.0.0.1:1 could not be reached within 100ms", []string{"intents", "--server", "127.0.0.1:1"}},

@@ -210,6 +210,28 @@ func TestJSONIsTheRESTForm(t *testing.T) {
 	})
 }
 
+// A key that is bound to one agent names it for all commands.
+func TestTheKeysOwnAgentIsTheDefault(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, _ shell) {
+		owner := func(arguments ...string) string {
+			did := at(t, "", append(arguments, "--server", alice.server.GRPCAddress(), "--api-key", harness.BoundKey)...)
+			require.Equal(t, exitOK, did.exit, did.stderr)
+			return did.stdout
+		}
+		for range 2 {
+			alice.does(t, "notify", "data", harness.BoundAgent, "{}")
+		}
+		request := alice.does(t, "ask", "data", harness.BoundAgent, "{}", "--no-wait")
+		require.Equal(t, 4, rows(owner("inbox", "--mark-read")), "a heading and three rows")
+		_, message, _ := strings.Cut(request, "/")
+		owner("reply", message, "{}")
+		require.Equal(t, 1, rows(owner("inbox")))
+		require.Contains(t, owner("agents", "register"), harness.BoundAgent)
+		owner("notify", "data", "alice", "--text", "mine")
+		require.Contains(t, alice.does(t, "messages", "data"), harness.BoundAgent)
+	})
+}
+
 func TestInboxMarksRead(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, bob shell) {
 		for range 3 {
