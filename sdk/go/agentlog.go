@@ -143,10 +143,10 @@ func (l *agentLog) noHandler(channel string, handled []string) {
 }
 
 // handlerFailed tells that a handler failed, with the stack when it panicked.
-func (l *agentLog) handlerFailed(message *Message, err error) {
+func (l *agentLog) handlerFailed(message *Message, err error, stack []byte) {
 	facts := factsOf(message, err)
-	if panic, ok := err.(panicked); ok {
-		facts = append(facts, "stack", string(panic.stack))
+	if stack != nil {
+		facts = append(facts, "stack", string(stack))
 	}
 	l.say(slog.LevelError, fmt.Sprintf(": the handler for channel %q failed on message %s: %s", message.ChannelName, message.ID, textOf(err)),
 		facts...)

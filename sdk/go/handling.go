@@ -120,9 +120,9 @@ func (r *receiver) call(ctx context.Context, message *Message) (answer any, fail
 		r.log.noHandler(message.ChannelName, r.agent.channels())
 	}
 	for _, handle := range handlers {
-		result, err := protected(ctx, handle, message)
+		result, stack, err := protected(ctx, handle, message)
 		if err != nil && r.life.Err() == nil { // an agent that has left cancels its handlers itself
-			r.log.handlerFailed(message, err)
+			r.log.handlerFailed(message, err, stack)
 		}
 		switch {
 		case answer != nil || failure != nil:
@@ -136,20 +136,19 @@ func (r *receiver) call(ctx context.Context, message *Message) (answer any, fail
 }
 
 // panicked is the failure of a handler that panicked.
-type panicked struct {
-	value any
-	stack []byte
-}
+type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprint(p.value) }
 
-func protected(ctx context.Context, handle Handler, message *Message) (answer any, err error) {
+// protected calls a handler. When it panics, that is its failure, and the stack says where.
+func protected(ctx context.Context, handle Handler, message *Message) (answer any, stack []byte, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			answer, err = nil, panicked{value, debug.Stack()}
+			answer, stack, err = nil, debug.Stack(), panicked{value}
 		}
 	}()
-	return handle(ctx, message)
+	answer, err = handle(ctx, message)
+	return answer, nil, err
 }
 
 // isNil reports whether a result is empty: nil, or a nil map or pointer.
@@ -186,7 +185,7 @@ func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bo
 	reply.IdempotencyKey = message.replyKey()
 	err := r.reply(ctx, message, reply)
 	if errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrResourceExhausted) {
-		r.log.handlerFailed(message, err)
+		r.log.handlerFailed(message, err, nil)
 		failure := failureOf(err)
 		failure.IdempotencyKey = reply.IdempotencyKey
 		err = r.reply(ctx, message, failure)

@@ -228,7 +228,7 @@ func TestAFailureIsSentWithItsNameAndText(t *testing.T) {
 	for kind, err := range map[string]error{
 		"Error":      errors.New("text"),
 		"tableError": tableError{errors.New("text")},
-		"Panic":      panicked{value: "text"},
+		"Panic":      panicked{"text"},
 	} {
 		reply := failureOf(err)
 		require.Equal(t, map[string]any{"error": map[string]any{"type": kind, "message": "text"}}, reply.Payload)
