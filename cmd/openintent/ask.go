@@ -23,7 +23,7 @@ type askCommand struct {
 	createFlag
 	factFlags
 	expiryFlag
-	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m. Then the question expires; with --resume it stays open."`
+	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m (30s). Then the question expires; with --resume it stays open."`
 	All          bool          `help:"Print all answers as they arrive, until the time is over."`
 	MinResponses int           `placeholder:"N" help:"With --all, stop after this many answers."`
 	NoWait       bool          `help:"Print the question's reference, CHANNEL/MESSAGE, and do not wait."`

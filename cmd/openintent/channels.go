@@ -78,11 +78,11 @@ type channelCreateCommand struct {
 	Name string `arg:"" help:"The channel's name, unique among the intent's open channels."`
 	intentFlag
 	Member      []string      `complete:"agents" short:"m" placeholder:"AGENT" help:"Member to list; may be repeated. Means --policy=explicit unless --policy is given."`
-	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (everyone who has access to the intent) or explicit (the members)."`
+	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (everyone who has access to the intent) or explicit (the members) (intent)."`
 	Audit       bool          `help:"Copy every message to the intent's event log."`
 	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close the channel when nothing has been sent for this long."`
 	MaxMessages int64         `placeholder:"N" help:"How many messages the channel keeps (1000)."`
-	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added)."`
+	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added) (all)."`
 	Task        string        `placeholder:"ID" help:"Task of the intent; the channel closes when it ends."`
 }
 

@@ -23,7 +23,7 @@ type intentListCommand struct {
 	connection
 	output
 	Status string `enum:",draft,active,blocked,completed,abandoned,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Only intents with this status: draft, active, blocked, completed, abandoned or suspended_awaiting_input."`
-	Limit  int    `default:"50" placeholder:"N" help:"At most this many."`
+	Limit  int    `default:"50" placeholder:"N" help:"At most this many (50)."`
 }
 
 // Run prints a table.
