@@ -6,6 +6,7 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
@@ -13,11 +14,11 @@ import (
 
 // GetInbox returns what waits for an agent now.
 func (s *Service) GetInbox(ctx context.Context, req *openintentv1.GetInboxRequest) (*openintentv1.Inbox, error) {
-	c, err := speaker(ctx, req.GetAgentId())
+	c, agent, err := speaker(ctx, req.GetAgentId())
 	if err != nil {
 		return nil, err
 	}
-	q := inboxQuery{by: c, agent: req.GetAgentId(), limit: orDefault(int(req.GetLimit()), inboxPage)}
+	q := inboxQuery{by: c, agent: agent, limit: orDefault(int(req.GetLimit()), inboxPage)}
 	if q.after, err = inboxPlaceFrom(req.GetCursor()); err != nil {
 		return nil, err
 	}
@@ -40,16 +41,22 @@ func (s *Service) recordItems(agent string, items []inboxItem) {
 	s.offers.record(agent, s.db.Now(), messages...)
 }
 
-// speaker returns the caller, who must be allowed to speak for the agent.
-func speaker(ctx context.Context, agent string) (caller.Caller, error) {
-	c, err := caller.Known(ctx)
-	if err == nil {
-		err = c.CheckOwns(agent)
+// speaker returns the caller, who must be allowed to speak for the agent, and the agent: the caller itself when none is
+// named.
+func speaker(ctx context.Context, named string) (c caller.Caller, agent string, err error) {
+	if c, err = caller.Known(ctx); err != nil {
+		return c, "", err
 	}
-	if err == nil {
-		err = caller.CheckText("agent_id", agent)
+	switch {
+	case named == "" && c.IsOperator:
+		return c, "", fault.BadField("agent_id", "must name the agent whose inbox it is: the operator acts for all")
+	case named == "":
+		return c, c.Agent, nil
 	}
-	return c, err
+	if err = c.CheckOwns(named); err == nil {
+		err = caller.CheckText("agent_id", named)
+	}
+	return c, named, err
 }
 
 // awaitInbox reads a page of an inbox. While the page is empty, it reads again until the wait is over: whenever it is woken

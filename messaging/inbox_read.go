@@ -19,11 +19,11 @@ import (
 func (s *Service) MarkInboxRead(
 	ctx context.Context, req *openintentv1.MarkInboxReadRequest,
 ) (*openintentv1.MarkInboxReadResponse, error) {
-	c, err := speaker(ctx, req.GetAgentId())
+	c, agent, err := speaker(ctx, req.GetAgentId())
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.markInboxRead(ctx, c, req.GetAgentId(), firstOfEach(req.GetMessageIds()))
+	items, err := s.markInboxRead(ctx, c, agent, firstOfEach(req.GetMessageIds()))
 	if err != nil {
 		return nil, err
 	}

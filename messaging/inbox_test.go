@@ -164,6 +164,14 @@ func TestInboxIsItsOwners(t *testing.T) {
 		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 		_, err = h.tryInbox(asOperator(), &inboxRequest{AgentId: "b\x00"})
 		faulttest.RequireBadField(t, err, "agent_id")
+
+		_, err = h.tryInbox(asOperator(), &inboxRequest{})
+		faulttest.RequireBadField(t, err, "agent_id")
+		page, err := h.tryInbox(as("b"), &inboxRequest{})
+		require.NoError(t, err, "the caller need not name itself")
+		require.Equal(t, []string{asked.GetId()}, idsIn(page))
+		_, err = h.markInbox(as("b"), "", asked.GetId())
+		require.NoError(t, err)
 	})
 }
 

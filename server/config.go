@@ -80,6 +80,13 @@ func DefaultConfig() Config {
 	}
 }
 
+// SettingError refuses to start a server because a setting makes no sense. Its text names settings by their environment
+// variables.
+type SettingError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e *SettingError) Unwrap() error { return e.error }
+
 // validate refuses settings that make no sense, with a sentence for the operator.
 func (c Config) validate() error {
 	for _, bound := range []struct {

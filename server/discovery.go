@@ -70,6 +70,7 @@ func openDocuments(version string) (map[string]http.Handler, error) {
 		"/.well-known/openintent-compat.json": compatibility,
 		"/openapi.json":                       document{"application/json", api},
 		"/docs":                               document{"text/html; charset=utf-8", docsPage},
+		"/":                                   elsewhere("docs"),
 	}, nil
 }
 
@@ -87,6 +88,19 @@ var docsPage []byte
 type document struct {
 	contentType string
 	text        []byte
+}
+
+// elsewhere leads GET and HEAD to another path, seen from the own one.
+type elsewhere string
+
+func (e elsewhere) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		refuseMethod(w, http.MethodGet, http.MethodHead)
+		return
+	}
+	w.Header().Set("Location", string(e))
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusFound)
 }
 
 func jsonDocument(value any) (document, error) {

@@ -39,6 +39,16 @@ func TestServerConfigNeedsAKey(t *testing.T) {
 	require.Equal(t, `{"protocol_version":"0.1","suspension":{"default_retry_policy":null}}`, got.body)
 }
 
+func TestTheRootLeadsToTheDocuments(t *testing.T) {
+	r := newREST(t)
+	for _, method := range []string{"GET", "HEAD"} {
+		got := r.call(t, method, "/", "", "X-API-Key", "")
+		require.Equal(t, 302, got.status)
+		require.Equal(t, "docs", got.header.Get("Location"))
+	}
+	problemOf(t, r.call(t, "POST", "/", ""), 405)
+}
+
 func TestDocsLoadNothingFromElsewhere(t *testing.T) {
 	r := newREST(t)
 	got := r.call(t, "GET", "/docs", "", "X-API-Key", "")

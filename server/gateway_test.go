@@ -171,7 +171,7 @@ func TestVerifyIsNoEventID(t *testing.T) {
 
 func TestUnknownRoutesAndMethods(t *testing.T) {
 	r := newREST(t)
-	for _, path := range []string{"/", "/nothing", "/v1", "/v1/", "/v1/nothing", "/api/v2/intents", "/v1/intents/", "/v1/channels/c/",
+	for _, path := range []string{"//", "/nothing", "/v1", "/v1/", "/v1/nothing", "/api/v2/intents", "/v1/intents/", "/v1/channels/c/",
 		"/v1/subscribe/channels/", "/v1/subscribe/channels/c/d", "/v1/subscribe/portfolios/p", "/v1/portfolios/p/subscribe",
 		"/v1/intents//subscribe", "/v1/subscribe/subscriptions/", "/v1/subscribe/channels/c/subscribe", "/v1/subscribe"} {
 		problem := problemOf(t, r.call(t, "GET", path, ""), 404)

@@ -122,6 +122,21 @@ func TestErrorsOfServices(t *testing.T) {
 	require.Contains(t, f.log.String(), "dial 10.0.0.1")
 }
 
+// A stream that has brought everything of a channel ends as it is meant to.
+func TestTheNormalEndOfAStreamIsNoFailureInTheLog(t *testing.T) {
+	f := newFace(t, slog.LevelInfo)
+	f.service.subscribe = func(*openintentv1.SubscribeRequest, grpc.ServerStreamingServer[openintentv1.SubscribeResponse]) error {
+		return fault.New(fault.Conflict, "CHANNEL_CLOSED", "The channel is closed.")
+	}
+	stream, err := f.messages.Subscribe(as(t, "x-api-key", "open"), &openintentv1.SubscribeRequest{
+		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: "c"},
+	})
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	require.Equal(t, "CHANNEL_CLOSED", reasonOfError(t, err), "the client is told as before")
+	require.NotContains(t, f.log.String(), "CHANNEL_CLOSED")
+}
+
 func TestPanicsBecomeInternalErrors(t *testing.T) {
 	f := newFace(t, slog.LevelInfo)
 	f.service.send = func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"openintent/channels"
 )
 
 // maxRequestIDBytes bounds a request id that a client sent along.
@@ -57,6 +59,9 @@ func (o *observer) end(call *call, err error) error {
 	took := time.Since(call.began)
 	o.metrics.end(call, outcome.Code(), took)
 	level := levelOf(outcome)
+	if call.streaming && reasonOf(outcome) == channels.ErrChannelClosed.Reason {
+		level = slog.LevelDebug // the stream has brought everything: that is how it is meant to end
+	}
 	logged := o.logger.Enabled(call.ctx, level)
 	if err == nil && !logged {
 		return nil

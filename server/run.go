@@ -31,25 +31,25 @@ type Addresses struct {
 // means that a port or a room failed. A stop that had to cut calls off is logged and is not an error.
 func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err := cfg.validate(); err != nil {
-		return err
+		return &SettingError{err}
 	}
 	logger, err := newLogger(cfg)
 	if err != nil {
-		return err
+		return &SettingError{err}
 	}
 	hangups := catchHangups()
 	defer hangups.end()
 	keys, development, err := cfg.keys()
 	if err != nil {
-		return err
+		return &SettingError{err}
 	}
 	encryption, err := cfg.tls()
 	if err != nil {
-		return err
+		return &SettingError{err}
 	}
 	sender, err := cfg.webhooks()
 	if err != nil {
-		return err
+		return &SettingError{err}
 	}
 	db, err := database.Open(ctx, database.Config{
 		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, Hooks: cfg.Hooks,
@@ -72,6 +72,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return err
 	}
+	warnOfReaders(keys, logger)
 	hangups.reload(cfg, keys, logger)
 	failed := s.serve(httpListener, grpcListener)
 	if development {

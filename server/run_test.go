@@ -238,12 +238,27 @@ func TestHangupReadsTheKeyFileAgain(t *testing.T) {
 	code, _ := get(t, client, "http://"+server.HTTP+"/v1/intents")
 	require.Equal(t, http.StatusOK, code)
 
+	require.NotContains(t, cfg.Log.(*lockedBuffer).String(), "other users may read")
 	writeKeyFile(t, cfg.APIKeysFile, "- another")
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 	for began := time.Now(); code != http.StatusUnauthorized; {
 		require.Less(t, time.Since(began), patience)
 		code, _ = get(t, client, "http://"+server.HTTP+"/v1/intents")
 	}
+}
+
+func TestAKeyFileThatOthersMayReadIsWarnedOf(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.APIKeysFile = writeKeyFile(t, "", "- "+DevelopmentKey)
+	require.NoError(t, os.Chmod(cfg.APIKeysFile, 0o640))
+	server := start(t, cfg)
+	defer server.stop(t)
+	warned := func() int {
+		return strings.Count(cfg.Log.(*lockedBuffer).String(), "other users may read the key file; prevent that with: chmod 600 "+cfg.APIKeysFile)
+	}
+	require.Equal(t, 1, warned())
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	require.Eventually(t, func() bool { return warned() == 2 }, patience, time.Millisecond)
 }
 
 // stubbornServices have one call that does not end by itself, and record when they are stopped.

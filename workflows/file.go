@@ -41,6 +41,14 @@ type File struct {
 	Title, Description string
 	// Channels are in the order of the file.
 	Channels []Channel
+	// Unknown are the keys at the top of the file that are no part of the format, in the order of the file.
+	Unknown []Key
+}
+
+// Key is a key at the top of a file.
+type Key struct {
+	At   Position
+	Name string
 }
 
 // Channel is one channel as a file describes it, with defaults for the settings that the file leaves out.
@@ -105,6 +113,9 @@ func (r *reader) file(text []byte) *File {
 	top := make(map[string]entry)
 	for _, e := range r.entries(root, "a workflow file", anyKeys) {
 		top[e.name] = e
+		if !ofFormat(e.name) && e.value.Anchor == "" { // what has an anchor is there to be referred to
+			file.Unknown = append(file.Unknown, Key{e.at, e.name})
+		}
 	}
 	if resolved(root).Kind != yaml.MappingNode {
 		return nil

@@ -81,7 +81,8 @@ func TestParseTakes(t *testing.T) {
 		"an agent without a channel": {"version: '1.0'\nagents: {a: {on_message: [{handler: h, channel: null}]}}\n", File{}},
 		"a description":              {"version: '1.0'\nintent: {title: T, description: D}\n", File{Title: "T", Workflow: "T", Description: "D"}},
 		"a document's marks":         {"---\nversion: '1.0'\n...\n", File{}},
-		"one value of an extra kind": {"version: '1.0'\nx: !secret y\n", File{}},
+		"one value of an extra kind": {"version: '1.0'\nx: !secret y\n", File{Unknown: []Key{{Position{2, 1}, "x"}}}},
+		"keys of its own":            {"version: '1.0'\nx-all: 1\n.all: 1\n_all: 1\nall: &all {}\nchanels: {}\n", File{Unknown: []Key{{Position{6, 1}, "chanels"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := Parse("w.yaml", []byte(c.text))

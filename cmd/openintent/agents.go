@@ -10,10 +10,11 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// agentsCommand shows the registered agents.
+// agentsCommand holds the verbs that work on agents.
 type agentsCommand struct {
-	List agentListCommand `cmd:"" default:"withargs" help:"List the registered agents: the active ones unless asked otherwise."`
-	Show agentShowCommand `cmd:"" help:"Show an agent."`
+	List     agentListCommand     `cmd:"" default:"withargs" help:"List the registered agents: the active ones unless asked otherwise."`
+	Register agentRegisterCommand `cmd:"" help:"Register an agent, with a role and capabilities, or change what it has registered."`
+	Show     agentShowCommand     `cmd:"" help:"Show an agent."`
 }
 
 // agentListCommand lists agents.
@@ -56,11 +57,48 @@ func (c *agentListCommand) Run(ctx context.Context, to terminal) error {
 	})
 }
 
+// agentRegisterCommand registers an agent.
+type agentRegisterCommand struct {
+	connection
+	output
+	ID         string   `complete:"agents" arg:"" optional:"" name:"agent-id" help:"The agent's id (else the agent that the command acts as)."`
+	Role       string   `placeholder:"ROLE" help:"The role that it takes; the key must allow it."`
+	Capability []string `placeholder:"NAME" help:"What it can do; may be repeated."`
+	Name       string   `placeholder:"TEXT" help:"A name for people."`
+}
+
+// Help says what the record is good for.
+func (agentRegisterCommand) Help() string {
+	return `What is sent to role:ROLE reaches every agent that is registered with the role. An agent that sends no heartbeats
+counts as dead after some minutes, and keeps its role only if it registers again. Agents of the SDKs do both by themselves.
+
+  openintent agents register data-agent --role data --capability sql --capability schemas`
+}
+
+// Run prints the record.
+func (c *agentRegisterCommand) Run(ctx context.Context, to terminal) error {
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	if c.ID == "" {
+		c.ID = client.AgentID()
+	}
+	registered, err := called(client.Raw().Agents.UpsertAgent(ctx, &openintentv1.RegisterAgentRequest{
+		AgentId: present(c.ID), RoleId: present(c.Role), Name: present(c.Name), Capabilities: c.Capability,
+	}))
+	if err != nil {
+		return err
+	}
+	return show(c.output, to, registered, agentFields)
+}
+
 // agentShowCommand shows an agent.
 type agentShowCommand struct {
 	connection
 	output
-	ID string `arg:"" name:"agent-id" help:"The agent's id."`
+	ID string `complete:"agents" arg:"" name:"agent-id" help:"The agent's id."`
 }
 
 // Run prints its fields.

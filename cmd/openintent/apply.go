@@ -16,7 +16,7 @@ import (
 type applyCommand struct {
 	connection
 	File   string `arg:"" help:"The workflow file (YAML)."`
-	Intent string `placeholder:"ID" help:"Intent whose channels are set (else the one in the file, or the one that an earlier run made, or a new one)."`
+	Intent string `complete:"intents" placeholder:"ID" help:"Intent whose channels are set (else the one in the file, or the one that an earlier run made, or a new one)."`
 	DryRun bool   `help:"Print what would change, and change nothing."`
 	JSON   bool   `name:"json" help:"Print what was done as one JSON object."`
 }
@@ -28,6 +28,7 @@ func (c *applyCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return c.failure(err, to)
 	}
+	warnOf(file, to)
 	client, err := c.dial(to)
 	if err != nil {
 		return err
@@ -41,6 +42,18 @@ func (c *applyCommand) Run(ctx context.Context, to terminal) error {
 		return printed
 	}
 	return c.failure(err, to)
+}
+
+// warnOf warns of what is no mistake, and probably not what the file is meant to say.
+func warnOf(file *workflows.File, to terminal) {
+	for _, key := range file.Unknown {
+		at := workflows.Problem{File: file.Name, Position: key.At, Text: fmt.Sprintf(
+			"%q is no key of a workflow file%s", key.Name, suggestion(key.Name, workflows.Keys()))}
+		to.warn("%s", at.Error())
+	}
+	if len(file.Channels) == 0 {
+		to.warn("%s has no channels, so there is nothing to make but its intent", file.Name)
+	}
 }
 
 func (c *applyCommand) print(result *workflows.Result, to terminal) error {

@@ -79,7 +79,21 @@ func TestApplyFailsWithTheCodeOfTheCause(t *testing.T) {
 		alice.does(t, "intents", "status", intent, "abandoned")
 		require.Contains(t, alice.refused(t, exitConflict, "apply", workflow, "--intent", intent), "it has ended and takes no channels")
 		require.Contains(t, alice.refused(t, exitUsage, "apply", filepath.Join(t.TempDir(), "missing.yaml")), "cannot be read")
+		t.Setenv("OPENINTENT_PATIENCE", "100ms")
 		require.NoError(t, alice.server.Stop())
 		alice.refused(t, exitUnavailable, "apply", workflow, "--intent", intent)
+	})
+}
+
+func TestApplyWarnsOfWhatIsProbablyNotMeant(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, _ shell) {
+		misspelt := file(t, "version: '1.0'\nintent: {title: T}\nshared: &all {audit: true}\nchanels:\n  data: *all\ncolour: red\nllm: {}\n")
+		did := alice.run(t.Context(), "apply", misspelt)
+		require.Equal(t, exitOK, did.exit)
+		require.Equal(t, "openintent: warning: "+misspelt+`:4:1: "chanels" is no key of a workflow file, did you mean "channels"?`+"\n"+
+			"openintent: warning: "+misspelt+`:6:1: "colour" is no key of a workflow file`+"\n"+
+			"openintent: warning: "+misspelt+" has no channels, so there is nothing to make but its intent\n", did.stderr)
+		require.Equal(t, "+ intent intent-1 (T)\n", masked(did.stdout))
+		require.Empty(t, alice.run(t.Context(), "apply", rfcWorkflow).stderr)
 	})
 }

@@ -9,18 +9,21 @@ import (
 	openintent "openintent/sdk/go"
 )
 
+// leastPatience is how long a question may look for its channel, even if it waits for its answer less than that.
+const leastPatience = 2 * time.Second
+
 // askCommand asks a question and prints the answer.
 type askCommand struct {
 	connection
 	output
-	Channel string `arg:"" optional:"" help:"Channel: its id (chan_...), or its name on the intent that --intent names."`
-	To      string `arg:"" optional:"" help:"Agent, or role:ROLE."`
+	Channel string `complete:"channels" arg:"" optional:"" help:"Channel: its id (chan_...), or its name on the intent that --intent names."`
+	To      string `complete:"agents" arg:"" optional:"" help:"Agent, or role:ROLE."`
 	payloadFlags
 	intentFlag
 	createFlag
 	factFlags
 	expiryFlag
-	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m. Then the question expires; with --resume it stays open."`
+	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m (30s). Then the question expires; with --resume it stays open."`
 	All          bool          `help:"Print all answers as they arrive, until the time is over."`
 	MinResponses int           `placeholder:"N" help:"With --all, stop after this many answers."`
 	NoWait       bool          `help:"Print the question's reference, CHANNEL/MESSAGE, and do not wait."`
@@ -42,6 +45,7 @@ func (c *askCommand) Run(ctx context.Context, to terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	c.Patience = min(c.Patience, max(c.Timeout, leastPatience))
 	client, err := c.dial(to)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -13,14 +14,14 @@ type candidate struct{ text, help string }
 
 // candidates returns the completions of the last word, based on the program's own description of its commands. parted
 // is true for shells that split "--name=value" into three words; they expect a completion of the value alone.
-func candidates(program *kong.Node, words []string, parted bool) []candidate {
+func candidates(ctx context.Context, program *kong.Node, words []string, parted bool) []candidate {
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	if parted {
 		words = joined(words)
 	}
-	at := place{node: program}
+	at := place{ctx: ctx, node: program, given: make(map[string]string)}
 	last := len(words) - 1
 	for _, word := range words[:last] {
 		at.pass(word)
@@ -30,10 +31,10 @@ func candidates(program *kong.Node, words []string, parted bool) []candidate {
 	name, value, assigned := strings.Cut(word, "=")
 	switch {
 	case at.awaits != nil:
-		found = values(at.awaits.Value)
+		found = at.values(at.awaits.Value)
 	case !at.positionalOnly && strings.HasPrefix(word, "--") && assigned:
 		if flag := at.flag(name); flag != nil {
-			found, word = values(flag.Value), value
+			found, word = at.values(flag.Value), value
 			if !parted {
 				before = name + "="
 			}
@@ -68,7 +69,10 @@ func joined(words []string) (whole []string) {
 
 // place is the state after some words of a command line have been read.
 type place struct {
+	ctx  context.Context
 	node *kong.Node
+	// given has the values of the flags that were given.
+	given map[string]string
 	// passed is how many positional arguments of the node were given.
 	passed int
 	// awaits is the flag whose value comes next.
@@ -80,23 +84,27 @@ type place struct {
 func (p *place) pass(word string) {
 	switch {
 	case p.awaits != nil:
+		p.given[p.awaits.Name] = word
 		p.awaits = nil
 	case p.positionalOnly:
 		p.passed++
 	case word == "--":
 		p.positionalOnly = true
 	case strings.HasPrefix(word, "-") && word != "-":
-		if flag := p.flag(word); flag != nil && !flag.IsBool() {
+		name, value, assigned := strings.Cut(word, "=")
+		if flag := p.flag(name); flag != nil && assigned {
+			p.given[flag.Name] = value
+		} else if flag != nil && !flag.IsBool() {
 			p.awaits = flag
 		}
 	default:
-		for _, child := range p.node.Children {
-			if child.Name == word && p.passed == 0 {
-				p.node = child
-				return
-			}
+		child := childOf(p.node, word)
+		switch {
+		case child == nil || p.passed > 0:
+			p.passed++
+		case child.Name != "help" || p.node.Type != kong.ApplicationNode: // the words after help are those without it
+			p.node = child
 		}
-		p.passed++
 	}
 }
 
@@ -136,14 +144,19 @@ func (p *place) arguments() (found []candidate) {
 		}
 	}
 	if p.passed < len(p.node.Positional) {
-		found = append(found, values(p.node.Positional[p.passed])...)
+		found = append(found, p.values(p.node.Positional[p.passed])...)
+	} else if last := len(p.node.Positional) - 1; last >= 0 && p.node.Positional[last].IsCumulative() {
+		found = append(found, p.values(p.node.Positional[last])...)
 	}
 	return found
 }
 
 // values returns the values that a flag or argument may have, as far as they are known.
-func values(of *kong.Value) (found []candidate) {
-	if of.Tag.Get("complete") == "contexts" {
+func (p *place) values(of *kong.Value) (found []candidate) {
+	switch kind := of.Tag.Get("complete"); kind {
+	case "agents", "channels", "intents":
+		return p.names(kind)
+	case "contexts":
 		// Completion must not print complaints about the file.
 		read, _ := readConfiguration(terminal{stderr: io.Discard})
 		for _, name := range read.names() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -8,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
 )
 
 func TestCandidates(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv("OPENINTENT_CONFIG", file(t, "contexts: {local: {server: 'a:1'}, prod: {server: 'b:1'}}"))
+	t.Setenv("OPENINTENT_SERVER", "127.0.0.1:1")
 	for _, test := range []struct {
 		line string // its words; the last one is completed
 		want []string
@@ -36,6 +40,8 @@ func TestCandidates(t *testing.T) {
 		{"completion ", []string{"bash", "zsh", "fish"}},
 		{"serve --log-f", []string{"--log-format"}},
 		{"dance ", nil},
+		{"help channels c", []string{"create", "close"}},
+		{"hel", []string{"help"}},
 	} {
 		did := at(t, "", append([]string{"complete", "fish", "--"}, strings.Split(test.line, " ")...)...)
 		require.Equal(t, exitOK, did.exit, did.stderr)
@@ -51,6 +57,44 @@ func TestCandidates(t *testing.T) {
 	require.Contains(t, all, "serve\n")
 	require.NotContains(t, all, "complete\n", "what only the scripts use is not offered")
 	require.Contains(t, at(t, "", "complete", "zsh", "--", "cont").stdout, "context:Store")
+}
+
+func TestNamesAreCompleted(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, _ shell) {
+		intent := os.Getenv("OPENINTENT_INTENT_ID")
+		operator := shell{server: alice.server}
+		operator.does(t, "agents", "register", "data-agent", "--role", "data")
+		operator.does(t, "agents", "register", "auditor")
+		operator.does(t, "agents", "register", "$(reboot)")
+		other := alice.does(t, "intents", "create", "Other", "--status", "active")
+		alice.does(t, "channels", "create", "votes", "--intent", other)
+		alice.does(t, "channels", "create", "two words")
+		for _, test := range []struct {
+			line string
+			want []string
+		}{
+			{"ask ", []string{"data"}},
+			{"notify d", []string{"data"}},
+			{"ask --intent " + other + " ", []string{"votes"}},
+			{"messages --intent=" + other + " ", []string{"votes"}},
+			{"ask data ", []string{"auditor", "data-agent"}},
+			{"ask data d", []string{"data-agent"}},
+			{"channels add data auditor d", []string{"data-agent"}},
+			{"inbox --agent a", []string{"auditor"}},
+			{"inbox --agent=a", []string{"auditor"}},
+			{"agents show ", []string{"auditor", "data-agent"}},
+			{"intents show ", []string{intent, other}},
+			{"channels list --intent ", []string{intent, other}},
+		} {
+			line := []string{"--server", alice.server.GRPCAddress(), "--api-key", harness.Key}
+			line = append(strings.Split(test.line, " ")[:1], append(line, strings.Split(test.line, " ")[1:]...)...)
+			did := at(t, "", append([]string{"complete", "bash", "--"}, line...)...)
+			require.Equal(t, exitOK, did.exit, did.stderr)
+			require.ElementsMatch(t, test.want, strings.Fields(did.stdout), test.line)
+		}
+		require.Contains(t, at(t, "", "complete", "zsh", "--", "agents", "--server", alice.server.GRPCAddress(),
+			"--api-key", harness.Key, "show", "data").stdout, "data-agent:data\n", "with its role")
+	})
 }
 
 // This test calls the shell's own function, as a terminal would.

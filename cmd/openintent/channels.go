@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
-
 	openintentv1 "openintent/gen/openintent/v1"
 	openintent "openintent/sdk/go"
 )
@@ -79,12 +77,12 @@ type channelCreateCommand struct {
 	output
 	Name string `arg:"" help:"The channel's name, unique among the intent's open channels."`
 	intentFlag
-	Member      []string      `short:"m" placeholder:"AGENT" help:"Member to list; may be repeated. Means --policy=explicit unless --policy is given."`
-	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (everyone who has access to the intent) or explicit (the members)."`
+	Member      []string      `complete:"agents" short:"m" placeholder:"AGENT" help:"Member to list; may be repeated. Means --policy=explicit unless --policy is given."`
+	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (everyone who has access to the intent) or explicit (the members) (intent)."`
 	Audit       bool          `help:"Copy every message to the intent's event log."`
 	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close the channel when nothing has been sent for this long."`
 	MaxMessages int64         `placeholder:"N" help:"How many messages the channel keeps (1000)."`
-	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added)."`
+	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added) (all)."`
 	Task        string        `placeholder:"ID" help:"Task of the intent; the channel closes when it ends."`
 }
 
@@ -145,12 +143,10 @@ type channelCloseCommand struct {
 func (c *channelCloseCommand) Run(ctx context.Context, to terminal) error {
 	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
 		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
-			return called(client.Raw().Channels.UpdateChannel(ctx, &openintentv1.UpdateChannelRequest{
-				Channel: &openintentv1.Channel{
-					Id: channel.GetId(), Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED,
-				},
-				UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}},
-			}))
+			if _, err := client.CloseChannel(ctx, channel.GetId()); err != nil {
+				return nil, err
+			}
+			return called(client.Raw().Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: channel.GetId()}))
 		})
 }
 
@@ -159,7 +155,7 @@ type channelAddCommand struct {
 	connection
 	output
 	channelArgument
-	Members []string `arg:"" help:"Agents."`
+	Members []string `complete:"agents" arg:"" help:"Agents."`
 }
 
 // Run prints the channel with the new members.
@@ -177,7 +173,7 @@ type channelRemoveCommand struct {
 	connection
 	output
 	channelArgument
-	Members []string `arg:"" help:"Agents."`
+	Members []string `complete:"agents" arg:"" help:"Agents."`
 }
 
 // Run prints the channel without the removed members.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -65,9 +67,12 @@ type completeCommand struct {
 }
 
 // Run prints one candidate per line, in the form that the shell expects.
-func (c completeCommand) Run(parsed *kong.Context, to terminal) error {
-	for _, found := range candidates(parsed.Model.Node, c.Words, c.Shell == "bash") {
+func (c completeCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
+	for _, found := range candidates(ctx, parsed.Model.Node, c.Words, c.Shell == "bash") {
 		line := found.text
+		if c.Shell == "zsh" {
+			line = strings.ReplaceAll(line, ":", `\:`)
+		}
 		switch {
 		case c.Shell == "zsh" && found.help != "":
 			line += ":" + found.help

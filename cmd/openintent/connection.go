@@ -3,8 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"net"
-	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	openintent "openintent/sdk/go"
-	"openintent/server"
 )
 
 // connection holds the settings of a command's connection: the server, the key and the agent. Every command that
@@ -22,12 +19,13 @@ import (
 // the current context of the configuration file, the default. A context that is named on the command line precedes
 // the environment because the user named it on purpose.
 type connection struct {
-	Server  string `group:"Connection" placeholder:"HOST:PORT" help:"Server (gRPC), as host:port or https://host:port ($$OPENINTENT_SERVER, else 127.0.0.1:50051)."`
-	APIKey  string `group:"Connection" name:"api-key" placeholder:"KEY" help:"API key ($$OPENINTENT_API_KEY, else the development key for a server on this machine)."`
-	Agent   string `group:"Connection" placeholder:"ID" help:"Agent to act as ($$OPENINTENT_AGENT_ID, else the key's own agent or the operator)."`
-	TLS     bool   `group:"Connection" name:"tls" help:"Use TLS ($$OPENINTENT_TLS=1; an https:// server implies it)."`
-	CAFile  string `group:"Connection" name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these certificates (PEM) for the server, instead of the system's; implies TLS ($$OPENINTENT_CA_FILE)."`
-	Context string `complete:"contexts" group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
+	Server   string        `group:"Connection" placeholder:"HOST:PORT" help:"Server (gRPC), as host:port or https://host:port ($$OPENINTENT_SERVER, else 127.0.0.1:50051)."`
+	APIKey   string        `group:"Connection" name:"api-key" placeholder:"KEY" help:"API key ($$OPENINTENT_API_KEY, else the development key for a server on this machine)."`
+	Agent    string        `complete:"agents" group:"Connection" placeholder:"ID" help:"Agent to act as ($$OPENINTENT_AGENT_ID, else the key's own agent or the operator)."`
+	TLS      bool          `group:"Connection" name:"tls" help:"Use TLS ($$OPENINTENT_TLS=1; an https:// server implies it)."`
+	CAFile   string        `group:"Connection" name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these certificates (PEM) for the server, instead of the system's; implies TLS ($$OPENINTENT_CA_FILE)."`
+	Patience time.Duration `group:"Connection" env:"OPENINTENT_PATIENCE" default:"30s" placeholder:"DURATION" help:"How long to try again while the server is away (30s)."`
+	Context  string        `complete:"contexts" group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
 }
 
 // defaultServer is the address on which a server listens that was started without settings.
@@ -61,6 +59,13 @@ func (c connection) resolve(to terminal) (target, error) {
 	if address == "" {
 		address = defaultServer
 	}
+	setting := "the server of the context"
+	switch address {
+	case c.Server:
+		setting = "--server"
+	case variables.Server:
+		setting = "OPENINTENT_SERVER"
+	}
 	if saved.Server != address {
 		// A context's settings belong to its own server. Above all, its key goes nowhere else.
 		*saved = savedContext{}
@@ -71,7 +76,7 @@ func (c connection) resolve(to terminal) (target, error) {
 		caFile: firstOf(sources, func(s *savedContext) string { return s.CAFile }),
 	}
 	t.tls = t.caFile != "" || slices.ContainsFunc(sources, func(s *savedContext) bool { return s.TLS })
-	return t.at(address)
+	return t.at(setting, address)
 }
 
 func fromEnvironment() (*savedContext, error) {
@@ -98,35 +103,23 @@ func firstOf(sources []*savedContext, setting func(*savedContext) string) string
 	return ""
 }
 
-// at reads an address, which may be a URL. A server on this machine gets the development key when no other key was
-// given: servers without configured keys listen nowhere else.
-func (t target) at(address string) (target, error) {
-	switch scheme, rest, isURL := strings.Cut(address, "://"); {
-	case !isURL:
-		t.server = address
-	case scheme == "https":
-		t.server, t.tls = strings.TrimSuffix(rest, "/"), true
-	case scheme == "http":
-		t.server = strings.TrimSuffix(rest, "/")
-	default:
-		return target{}, usagef("the server %q must be host:port, http://host:port or https://host:port", address)
-	}
-	host, port, err := net.SplitHostPort(t.server)
-	if err != nil || host == "" || port == "" || strings.ContainsAny(t.server, "/?#@ ") {
-		return target{}, usagef("the server %q must be host:port, http://host:port or https://host:port", address)
+// at reads an address, which may be a URL; the setting is where it comes from. A server on this machine gets the
+// development key when no other key was given: servers without configured keys listen nowhere else.
+func (t target) at(setting, text string) (target, error) {
+	address, err := openintent.ParseAddress(setting, text)
+	if err != nil {
+		return target{}, err
 	}
 	if strings.ContainsFunc(t.key+t.agent, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return target{}, usagef("keys and agents that are sent with a call consist of printable ASCII characters")
 	}
-	if t.key == "" && isLoopback(host) {
-		t.key = server.DevelopmentKey
+	t.server = address.Target
+	t.tls = t.tls || address.Scheme == "https"
+	if t.key == "" {
+		t.key = address.DefaultKey()
 	}
 	return t, nil
 }
-
-// patience is how long commands retry while a server is unavailable, unless they wait for something else. A person
-// who types a command wants to learn soon that no server is there.
-const patience = 5 * time.Second
 
 // dial makes a command's client. It does not connect yet.
 func (c connection) dial(to terminal) (*openintent.Client, error) {
@@ -135,7 +128,7 @@ func (c connection) dial(to terminal) (*openintent.Client, error) {
 		return nil, err
 	}
 	options := openintent.Options{
-		Server: target.server, APIKey: target.key, AgentID: target.agent, RetryPatience: patience,
+		Server: target.server, APIKey: target.key, AgentID: target.agent, RetryPatience: c.Patience,
 	}
 	if target.tls {
 		options.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -155,8 +148,3 @@ func (c connection) dial(to terminal) (*openintent.Client, error) {
 
 // called converts the error of a generated client into the SDK's.
 func called[T any](answer T, err error) (T, error) { return answer, openintent.FromError(err) }
-
-func isLoopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
-}

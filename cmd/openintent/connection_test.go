@@ -38,6 +38,7 @@ func TestTLS(t *testing.T) {
 	stranger := at(t, "", append(intents, "https://"+h.GRPCAddress())...)
 	require.Equal(t, exitUnavailable, stranger.exit)
 	require.Contains(t, stranger.stderr, "certificate signed by unknown authority")
+	t.Setenv("OPENINTENT_PATIENCE", "100ms")
 	require.Equal(t, exitUnavailable, at(t, "", append(intents, h.GRPCAddress())...).exit, "in the clear")
 
 	require.Equal(t, outcome{}, at(t, "", "context", "set", "secure", "--server", "https://"+h.GRPCAddress(),

@@ -84,7 +84,7 @@ func (c contextSetCommand) Run(to terminal) error {
 	if saved.Server == "" {
 		saved.Server = defaultServer
 	}
-	if _, err := (target{}).at(saved.Server); err != nil {
+	if _, err := (target{}).at("--server", saved.Server); err != nil {
 		return err
 	}
 	if read.Contexts == nil {

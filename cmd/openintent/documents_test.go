@@ -68,3 +68,16 @@ func TestExitCodesAreDocumented(t *testing.T) {
 		require.Contains(t, documented, exit, code)
 	}
 }
+
+// Whoever reads the help learns what happens without a flag.
+func TestTheHelpNamesDefaults(t *testing.T) {
+	parser, err := kong.New(&commands{}, kong.Vars{"version": ""})
+	require.NoError(t, err)
+	for _, leaf := range parser.Model.Leaves(true) {
+		for _, flag := range (&place{node: leaf}).allFlags() {
+			if flag.Default != "" && flag.PlaceHolder != "" { // the parser shows the default of a flag without a placeholder
+				require.Contains(t, flag.Help, flag.Default, "%s --%s", leaf.Path(), flag.Name)
+			}
+		}
+	}
+}

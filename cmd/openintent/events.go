@@ -22,7 +22,7 @@ type eventListCommand struct {
 	intentFlag
 	Type  string `placeholder:"TYPE" help:"Only events of this type, such as status_changed."`
 	After *int64 `placeholder:"SEQUENCE" help:"Only events after this position in the log; --limit then counts from the oldest."`
-	Limit int    `default:"50" placeholder:"N" help:"At most this many events: the newest."`
+	Limit int    `default:"50" placeholder:"N" help:"At most this many events: the newest (50)."`
 }
 
 // Run prints a table.

@@ -105,9 +105,6 @@ func sentence(err error) string {
 	if reason == "" {
 		reason = refusal.Code
 	}
-	if reason == "UNAVAILABLE" {
-		text = "the server cannot be reached: " + text
-	}
 	if about := refusal.MessageID(); about != "" {
 		text += " (" + about + ")"
 	}

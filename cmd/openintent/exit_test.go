@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,8 @@ func TestExitCodesOfRefusals(t *testing.T) {
 		alice.does(t, "channels", "create", "closed")
 		alice.does(t, "channels", "close", "closed")
 		alice.does(t, "channels", "create", "private", "-m", "alice")
+		channel := idForm.FindString(alice.does(t, "channels"))
+		t.Setenv("OPENINTENT_PATIENCE", "100ms")
 		t.Setenv("OPENINTENT_SERVER", alice.server.GRPCAddress())
 		t.Setenv("OPENINTENT_API_KEY", harness.Key)
 		t.Setenv("OPENINTENT_AGENT_ID", "alice")
@@ -43,11 +46,17 @@ func TestExitCodesOfRefusals(t *testing.T) {
 			{exitNotFound, `no channel "none" [CHANNEL_NOT_FOUND]`, []string{"messages", "none"}},
 			{exitNotFound, "[CHANNEL_NOT_FOUND]", []string{"channels", "show", "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS"}},
 			{exitNotFound, "[INTENT_NOT_FOUND]", []string{"intents", "show", "908dffff-d872-4f18-8eb7-7b918ea4c9b5"}},
-			{exitNotFound, "waits in the inbox of alice", []string{"reply", "msg_01M7YCHKJSE27KAQBVEVPX64D7", "{}"}},
+			{exitNotFound, "waits in the agent's inbox", []string{"reply", "msg_01M7YCHKJSE27KAQBVEVPX64D7", "{}"}},
 			{exitRefused, "[TARGET_NOT_A_MEMBER]", []string{"notify", "private", "bob", "{}"}},
 			{exitRefused, "[API_KEY_UNKNOWN]", []string{"intents", "--api-key", "other"}},
-			{exitUnavailable, "cannot be reached", []string{"intents", "--server", "127.0.0.1:1"}},
-			{exitUnavailable, "cannot be reached", []string{"intents", "--tls"}},
+			{exitUnavailable, "The server at 127.0.0.1:1 could not be reached within 100ms", []string{"intents", "--server", "127.0.0.1:1"}},
+			{exitUnavailable, "could not be reached", []string{"intents", "create", "x", "--server", "127.0.0.1:1"}},
+			{exitUnavailable, "could not be reached", []string{"channels", "create", "x", "--server", "127.0.0.1:1"}},
+			{exitUnavailable, "could not be reached", []string{"notify", "x", "bob", "{}", "--create", "--server", "127.0.0.1:1"}},
+			{exitUnavailable, "could not be reached", []string{"ask", "data", "bob", "{}", "--timeout", "1m", "--server", "127.0.0.1:1"}},
+			{exitUnavailable, "could not be reached", []string{"ask", channel, "bob", "{}", "--server", "127.0.0.1:1"}},
+			{exitUnavailable, "does not speak gRPC", []string{"intents", "--server", strings.TrimPrefix(alice.server.BaseURL(), "http://")}},
+			{exitUnavailable, "[TLS_FAILED]", []string{"intents", "--tls"}},
 			{exitConflict, "[CHANNEL_CLOSED]", []string{"notify", "closed", "bob", "{}"}},
 			{exitConflict, "[CHANNEL_NAME_TAKEN]", []string{"channels", "create", "data"}},
 		} {

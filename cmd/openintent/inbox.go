@@ -31,11 +31,7 @@ func (c *inboxCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	agent, err := inboxOwner(client)
-	if err != nil {
-		return err
-	}
-	pages, err := c.read(ctx, client, agent)
+	pages, err := c.read(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -55,19 +51,19 @@ func (c *inboxCommand) Run(ctx context.Context, to terminal) error {
 	if !c.MarkRead {
 		return nil
 	}
-	return markRead(ctx, client, agent, pages)
+	return markRead(ctx, client, pages)
 }
 
 // read returns the pages of the inbox. It waits for the first one only.
-func (c *inboxCommand) read(ctx context.Context, client *openintent.Client, agent string) ([]*openintentv1.Inbox, error) {
-	first, err := c.first(ctx, client, agent)
+func (c *inboxCommand) read(ctx context.Context, client *openintent.Client) ([]*openintentv1.Inbox, error) {
+	first, err := c.first(ctx, client)
 	if err != nil {
 		return nil, err
 	}
 	pages, left := []*openintentv1.Inbox{first}, c.Limit-len(first.GetItems())
 	for page := first; page.NextCursor != nil && (c.Limit == 0 || left > 0); left -= len(page.GetItems()) {
 		page, err = called(client.Raw().Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{
-			AgentId: agent, Limit: c.size(left), Cursor: page.NextCursor,
+			AgentId: client.AgentID(), Limit: c.size(left), Cursor: page.NextCursor,
 		}))
 		if err != nil {
 			return nil, err
@@ -78,12 +74,14 @@ func (c *inboxCommand) read(ctx context.Context, client *openintent.Client, agen
 }
 
 // first returns the first page as soon as the page has an item or the time is over.
-func (c *inboxCommand) first(ctx context.Context, client *openintent.Client, agent string) (*openintentv1.Inbox, error) {
+func (c *inboxCommand) first(ctx context.Context, client *openintent.Client) (*openintentv1.Inbox, error) {
 	for deadline := time.Now().Add(c.Wait); ; {
 		seconds := max(0, min(time.Until(deadline), longestWait).Seconds())
-		page, err := called(client.Raw().Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{
-			AgentId: agent, Limit: c.size(c.Limit), WaitSeconds: &seconds,
-		}))
+		page, err := inboxOf(client, func(agent string) (*openintentv1.Inbox, error) {
+			return client.Raw().Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{
+				AgentId: agent, Limit: c.size(c.Limit), WaitSeconds: &seconds,
+			})
+		})
 		if err != nil || len(page.GetItems()) > 0 || !time.Now().Before(deadline) {
 			return page, err
 		}
@@ -111,9 +109,9 @@ func (c *inboxCommand) print(to terminal, items []*openintentv1.InboxItem) error
 }
 
 // markRead acknowledges what was printed, page by page: the server accepts no more than one page in one call.
-func markRead(ctx context.Context, client *openintent.Client, agent string, pages []*openintentv1.Inbox) error {
+func markRead(ctx context.Context, client *openintent.Client, pages []*openintentv1.Inbox) error {
 	for _, page := range pages {
-		request := &openintentv1.MarkInboxReadRequest{AgentId: agent}
+		request := &openintentv1.MarkInboxReadRequest{AgentId: client.AgentID()}
 		for _, item := range page.GetItems() {
 			if !item.GetRead() {
 				request.MessageIds = append(request.MessageIds, item.GetMessage().GetId())

@@ -23,7 +23,7 @@ type intentListCommand struct {
 	connection
 	output
 	Status string `enum:",draft,active,blocked,completed,abandoned,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Only intents with this status: draft, active, blocked, completed, abandoned or suspended_awaiting_input."`
-	Limit  int    `default:"50" placeholder:"N" help:"At most this many."`
+	Limit  int    `default:"50" placeholder:"N" help:"At most this many (50)."`
 }
 
 // Run prints a table.
@@ -58,7 +58,7 @@ type intentCreateCommand struct {
 	output
 	Title       string `arg:"" help:"What the agents work on."`
 	Description string `placeholder:"TEXT" help:"More about it."`
-	Parent      string `placeholder:"ID" help:"The intent that this one is a part of."`
+	Parent      string `complete:"intents" placeholder:"ID" help:"The intent that this one is a part of."`
 	Status      string `enum:",draft,active,blocked,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Its first status: draft, active, blocked or suspended_awaiting_input (draft)."`
 
 	DefaultPolicy string `enum:",open,closed" default:"" placeholder:"POLICY" help:"Give the intent an access list: open (everybody may read) or closed (only the creator, until others are let in)."`
@@ -95,7 +95,7 @@ func (c *intentCreateCommand) Run(ctx context.Context, to terminal) error {
 type intentShowCommand struct {
 	connection
 	output
-	ID string `arg:"" name:"intent" help:"The intent's id."`
+	ID string `complete:"intents" arg:"" name:"intent" help:"The intent's id."`
 }
 
 // Run prints its fields.
@@ -116,7 +116,7 @@ func (c *intentShowCommand) Run(ctx context.Context, to terminal) error {
 type intentStatusCommand struct {
 	connection
 	output
-	ID     string `arg:"" name:"intent" help:"The intent's id."`
+	ID     string `complete:"intents" arg:"" name:"intent" help:"The intent's id."`
 	Status string `arg:"" enum:"active,blocked,completed,abandoned,suspended_awaiting_input" help:"The new status: active, blocked, completed, abandoned or suspended_awaiting_input."`
 	Reason string `placeholder:"TEXT" help:"Why, for the event log."`
 }

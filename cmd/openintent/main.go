@@ -33,6 +33,9 @@ type commands struct {
 	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that lets a shell complete commands."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Print the candidates for the last word of a command line."`
 	Version    versionCommand    `cmd:"" group:"This program" help:"Print the version."`
+	Explain    helpCommand       `cmd:"" name:"help" group:"This program" help:"Show how the program, or one of its commands, is used."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // Help lists the exit codes, which all commands share.
@@ -41,7 +44,7 @@ func (commands) Help() string {
 
    0  done
    1  failed, for a reason that is not below
-   2  the command line was not understood, by the program or by the server
+   2  the command line or a setting was not understood, by the program or by the server
    3  the time ran out before an answer came
    4  what was named does not exist
    5  the key is unknown, or the agent may not do that
@@ -62,6 +65,9 @@ func main() {
 // run executes one command line. It prints an error as one line on stderr.
 func run(ctx context.Context, arguments []string, to terminal) int {
 	dropEmptySettings()
+	if len(arguments) == 0 {
+		arguments = []string{"--help"}
+	}
 	exited, code := false, exitOK
 	parser := kong.Must(&commands{},
 		kong.Name("openintent"),
@@ -69,6 +75,7 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		kong.Writers(to.stdout, to.stderr),
 		// Kong asks to exit for --help while it is still parsing.
 		kong.Exit(func(status int) { exited, code = true, status }),
+		kong.Vars{"version": "openintent " + currentVersion()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(to),
 	)
@@ -77,7 +84,7 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		return code
 	}
 	if err != nil {
-		to.complain(err)
+		to.complain(misunderstood(err, arguments))
 		return exitUsage
 	}
 	if err := parsed.Run(); err != nil {

@@ -22,7 +22,7 @@ func clearEnvironment(t *testing.T) {
 	for _, name := range []string{
 		"DATABASE_URL", "HTTP_ADDR", "GRPC_ADDR", "API_KEYS", "API_KEYS_FILE", "TLS_CERT", "TLS_KEY", "LOG_LEVEL",
 		"LOG_FORMAT", "MAX_PAYLOAD_BYTES", "MAX_NAME_LENGTH", "MAX_MEMBERS", "RETENTION", "STOP_TIMEOUT",
-		"SERVER", "API_KEY", "AGENT_ID", "TLS", "CA_FILE", "CONTEXT", "INTENT_ID",
+		"SERVER", "API_KEY", "AGENT_ID", "TLS", "CA_FILE", "CONTEXT", "INTENT_ID", "PATIENCE",
 	} {
 		t.Setenv("OPENINTENT_"+name, "")
 	}
@@ -67,11 +67,20 @@ func TestExitCodesAndOneLine(t *testing.T) {
 		stderr    string
 	}{
 		{"version", []string{"version"}, exitOK, "openintent ", ""},
+		{"version as a flag", []string{"--version"}, exitOK, "openintent ", ""},
+		{"nothing", nil, exitOK, "Run the server", ""},
 		{"help", []string{"--help"}, exitOK, "Run the server", ""},
+		{"help as a verb", []string{"help"}, exitOK, "Run the server", ""},
+		{"help of a verb", []string{"help", "channels", "create"}, exitOK, "Usage: openintent channels create <name>", ""},
+		{"help of an unknown verb", []string{"help", "channels", "creat"}, exitUsage, "", `no command "channels creat", did you mean "create"?`},
 		{"unknown verb", []string{"dance"}, exitUsage, "", "dance"},
+		{"misspelt verb", []string{"chanels"}, exitUsage, "", `did you mean "channels"?`},
+		{"misspelt verb below another", []string{"channels", "crate"}, exitUsage, "", `unexpected argument crate, did you mean "create"?`},
+		{"no such verb below another", []string{"agents", "dance"}, exitUsage, "", "agents takes list, register, show"},
+		{"too many arguments", []string{"channels", "show", "x", "show"}, exitUsage, "", "unexpected argument show\n"},
 		{"unknown flag", []string{"serve", "--colour"}, exitUsage, "", "--colour"},
-		{"refusal to start", []string{"serve", "--http-addr=0.0.0.0:0"}, exitFailed, "", "no API keys are configured"},
-		{"bad setting", []string{"serve", "--tls-cert=x.pem"}, exitFailed, "", "belong together"},
+		{"refusal to start", []string{"serve", "--http-addr=0.0.0.0:0"}, exitUsage, "", "no API keys are configured"},
+		{"bad setting", []string{"serve", "--tls-cert=x.pem"}, exitUsage, "", "--tls-cert and OPENINTENT_TLS_KEY belong together"},
 		{
 			"bad database", []string{"serve", "--database-url=mysql://u:secret@h/d"}, exitFailed, "", "database",
 		},

@@ -12,7 +12,7 @@ import (
 
 // intentFlag names the intent that a command works on.
 type intentFlag struct {
-	Intent string `env:"OPENINTENT_INTENT_ID" placeholder:"ID" help:"The intent."`
+	Intent string `complete:"intents" env:"OPENINTENT_INTENT_ID" placeholder:"ID" help:"The intent."`
 }
 
 func (i intentFlag) needed() (string, error) {
@@ -24,7 +24,7 @@ func (i intentFlag) needed() (string, error) {
 
 // channelArgument names a channel.
 type channelArgument struct {
-	Channel string `arg:"" help:"Channel: its id (chan_...), or its name on the intent that --intent names."`
+	Channel string `complete:"channels" arg:"" help:"Channel: its id (chan_...), or its name on the intent that --intent names."`
 	intentFlag
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	openintent "openintent/sdk/go"
@@ -48,13 +50,12 @@ func (c *replyCommand) Run(ctx context.Context, to terminal) error {
 
 // inInbox finds the channel of a request that waits in the agent's inbox.
 func inInbox(ctx context.Context, client *openintent.Client, message string) (string, error) {
-	agent, err := inboxOwner(client)
-	if err != nil {
-		return "", err
-	}
-	request := &openintentv1.GetInboxRequest{AgentId: agent}
+	request := &openintentv1.GetInboxRequest{}
 	for {
-		page, err := called(client.Raw().Messages.GetInbox(ctx, request))
+		page, err := inboxOf(client, func(agent string) (*openintentv1.Inbox, error) {
+			request.AgentId = agent
+			return client.Raw().Messages.GetInbox(ctx, request)
+		})
 		if err != nil {
 			return "", err
 		}
@@ -65,16 +66,19 @@ func inInbox(ctx context.Context, client *openintent.Client, message string) (st
 		}
 		if page.NextCursor == nil {
 			return "", exitError{exitNotFound, fmt.Errorf(
-				"no request %s waits in the inbox of %s; name its channel as well: CHANNEL/%s [MESSAGE_NOT_FOUND]", message, agent, message)}
+				"no request %s waits in the agent's inbox; name its channel as well: CHANNEL/%s [MESSAGE_NOT_FOUND]", message, message)}
 		}
 		request.Cursor = page.NextCursor
 	}
 }
 
-// inboxOwner returns the agent whose inbox the command means.
-func inboxOwner(client *openintent.Client) (string, error) {
-	if agent := client.AgentID(); agent != "" {
-		return agent, nil
+// inboxOf reads a page of the inbox of the agent that the command acts as. Without a named agent that is the key's own
+// agent; only a key without one needs a name.
+func inboxOf(client *openintent.Client, read func(agent string) (*openintentv1.Inbox, error)) (*openintentv1.Inbox, error) {
+	page, err := called(read(client.AgentID()))
+	var refused *openintent.Error
+	if errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v openintent.Violation) bool { return v.Field == "agent_id" }) {
+		return nil, usagef("name the owner of the inbox with --agent or OPENINTENT_AGENT_ID")
 	}
-	return "", usagef("name the owner of the inbox with --agent or OPENINTENT_AGENT_ID")
+	return page, err
 }

@@ -45,7 +45,7 @@ type notifyCommand struct {
 	connection
 	output
 	channelArgument
-	To string `arg:"" help:"Agent, role:ROLE, or * for everyone."`
+	To string `complete:"agents" arg:"" help:"Agent, role:ROLE, or * for everyone."`
 	payloadFlags
 	createFlag
 	factFlags

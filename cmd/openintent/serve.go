@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/alecthomas/kong"
+
 	"openintent/server"
 )
 
@@ -13,14 +15,15 @@ type serveCommand struct {
 }
 
 // Run serves. On a terminal, with the development key, it prints how to try the server.
-func (c *serveCommand) Run(ctx context.Context, to terminal) error {
+func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
 	server.ReserveHeap()
 	c.Log, c.Version = to.stderr, currentVersion()
-	return server.Run(ctx, c.Config, func(addresses server.Addresses) {
+	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
 		if addresses.DevelopmentKey && isTerminal(to.stdout) {
 			_, _ = fmt.Fprint(to.stdout, tryIt(c.Config, addresses))
 		}
 	})
+	return refusedSetting(err, parsed)
 }
 
 // tryIt returns the commands that a newcomer should type first.

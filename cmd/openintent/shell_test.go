@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
-	openintentv1 "openintent/gen/openintent/v1"
 )
 
 // shell runs commands against a server under test, as one agent.
@@ -152,9 +151,4 @@ func file(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
-}
-
-// registration returns the registration of an agent with a role.
-func registration(agent, role string) *openintentv1.RegisterAgentRequest {
-	return &openintentv1.RegisterAgentRequest{AgentId: &agent, RoleId: &role}
 }

@@ -171,13 +171,14 @@ created  TIME by alice`, masked(alice.does(t, "channels", "show", "team")))
 
 func TestIntentsAgentsAndEvents(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, bob shell) {
-		_, err := alice.server.As("bob").Agents.RegisterAgent(t.Context(), registration("bob", "data"))
-		require.NoError(t, err)
+		operator := shell{server: alice.server}
+		require.Contains(t, operator.does(t, "agents", "register", "bob", "--role", "data", "--capability", "sql", "--capability", "csv"),
+			"role          data\n")
 		require.Equal(t, "INTENT STATUS CREATED BY CREATED TITLE\nintent-1 active alice TIME Research",
 			squeezed(masked(alice.does(t, "intents"))))
-		require.Equal(t, "AGENT ROLE STATUS HEARTBEAT CAPABILITIES\nbob data active TIME",
+		require.Equal(t, "AGENT ROLE STATUS HEARTBEAT CAPABILITIES\nbob data active TIME sql, csv",
 			squeezed(masked(alice.does(t, "agents", "--role", "data"))))
-		require.Contains(t, bob.does(t, "agents", "show", "bob"), "role        data\n")
+		require.Contains(t, bob.does(t, "agents", "show", "bob"), "role          data\n")
 		id := idForm.FindString(alice.does(t, "intents"))
 		require.Contains(t, alice.does(t, "intents", "status", id, "completed", "--reason", "done"), "status   completed")
 		require.Contains(t, alice.does(t, "intents", "show", id), "title    Research")
@@ -206,6 +207,28 @@ func TestJSONIsTheRESTForm(t *testing.T) {
 			require.True(t, json.Valid([]byte(line)), line)
 			require.Equal(t, escaped(line), line, "nothing that a terminal could act upon")
 		}
+	})
+}
+
+// A key that is bound to one agent names it for all commands.
+func TestTheKeysOwnAgentIsTheDefault(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, _ shell) {
+		owner := func(arguments ...string) string {
+			did := at(t, "", append(arguments, "--server", alice.server.GRPCAddress(), "--api-key", harness.BoundKey)...)
+			require.Equal(t, exitOK, did.exit, did.stderr)
+			return did.stdout
+		}
+		for range 2 {
+			alice.does(t, "notify", "data", harness.BoundAgent, "{}")
+		}
+		request := alice.does(t, "ask", "data", harness.BoundAgent, "{}", "--no-wait")
+		require.Equal(t, 4, rows(owner("inbox", "--mark-read")), "a heading and three rows")
+		_, message, _ := strings.Cut(request, "/")
+		owner("reply", message, "{}")
+		require.Equal(t, 1, rows(owner("inbox")))
+		require.Contains(t, owner("agents", "register"), harness.BoundAgent)
+		owner("notify", "data", "alice", "--text", "mine")
+		require.Contains(t, alice.does(t, "messages", "data"), harness.BoundAgent)
 	})
 }
 

@@ -1,6 +1,7 @@
 package sdks_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,7 +32,10 @@ func TestTheFirstAskInGo(t *testing.T) {
 
 	run := harness.Command(".", "go", "run", file)
 	run.Env = append(os.Environ(), sdks.StartStage(t, database.SQLite).Environment()...)
-	output, err := run.CombinedOutput()
-	require.NoError(t, err, "%s", output)
+	var log bytes.Buffer
+	run.Stderr = &log
+	output, err := run.Output()
+	require.NoError(t, err, "%s", log.String())
 	require.Equal(t, string(said[1])+"\n", string(output))
+	require.Regexp(t, `(?s)agent data-agent is connected to \S+ and receives.*agent data-agent has left`, log.String())
 }

@@ -107,7 +107,7 @@ func TestWrongPathsAndMethods(t *testing.T) {
 	add(badField("message_id"), "GET /v1/channels/{room}/messages/%00")
 	add(badField("intent_id"), "GET /v1/intents/%FE%FF")
 	add(notFound("CHANNEL_NOT_FOUND"), "GET /v1/channels/a%2Fb")
-	add(unknownRoute, "GET /", "GET /v1", "GET /v1/", "GET /v2/intents", "GET /api", "GET /api/v1", "GET /api/v1/",
+	add(unknownRoute, "GET //", "GET /v1", "GET /v1/", "GET /v2/intents", "GET /api", "GET /api/v1", "GET /api/v1/",
 		"GET /api/v2/intents", "GET /v1/nothing", "GET /v1/intents/", "GET /v1//intents", "GET //v1/intents",
 		"GET /v1/intents/{intent}/", "GET /v1/channels/{room}/nothing", "GET /v1/../v1/intents", "GET /V1/intents",
 		"GET /v1/channels/{room}/messages/{request}/", "GET /favicon.ico",

@@ -88,7 +88,7 @@ func (a *acknowledger) run(ctx context.Context) {
 				return a.acknowledge(ctx, numbers)
 			})
 			if err != nil && ctx.Err() == nil {
-				a.receiver.log.Warn("an agent could not acknowledge its finished deliveries", "agent", a.receiver.agent.options.ID, "error", err)
+				a.receiver.log.warn("could not acknowledge what it has handled", err)
 			}
 		}
 		select {
@@ -106,7 +106,7 @@ func (a *acknowledger) acknowledge(ctx context.Context, numbers []int64) (*openi
 		SubscriptionId: a.receiver.subscriptionID(), Numbers: numbers,
 	})
 	if err != nil && !retryable(FromError(err)) {
-		a.receiver.log.Info("a delivery could not be acknowledged", "agent", a.receiver.agent.options.ID, "error", err)
+		a.receiver.log.warn("could not acknowledge what it has handled", err)
 		return nil, nil
 	}
 	return acknowledged, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -29,8 +30,8 @@ type AgentOptions struct {
 	Drain time.Duration
 	// Ready is called once Run receives: messages that are sent after that reach the agent.
 	Ready func()
-	// Log receives what no answer can report: failures of handlers for messages other than requests, and lost
-	// connections. When it is nil, slog.Default() is used.
+	// Log receives what the agent has to say: that it is connected, stands by, takes over or leaves, that the server
+	// is away, which channels have no handler, and which handlers failed. When it is nil, slog.Default() is used.
 	Log *slog.Logger
 }
 
@@ -80,6 +81,16 @@ func (a *Agent) Client() *Client { return a.client }
 // something other than nil, or fails, answers. Bind handlers before Run.
 func (a *Agent) OnMessage(channel string, handle Handler) {
 	a.handlers = append(a.handlers, boundHandler{channel, handle})
+}
+
+// channels returns the names of the channels that have a handler, in the order in which they were bound.
+func (a *Agent) channels() (names []string) {
+	for _, bound := range a.handlers {
+		if bound.channel != "" && !slices.Contains(names, bound.channel) {
+			names = append(names, bound.channel)
+		}
+	}
+	return names
 }
 
 // matching returns the handlers for a channel's messages.

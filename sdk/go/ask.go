@@ -2,9 +2,11 @@ package openintent
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -13,7 +15,7 @@ import (
 const (
 	// grace is how much longer than a question's timeout its calls may take, so that the server can report that the
 	// time ran out.
-	grace = 2 * time.Second
+	grace = 5 * time.Second
 	// margin is how much of a context's time is kept for that report at most; the question then waits that much less.
 	margin = 200 * time.Millisecond
 	// longestWindow is the longest time that the server waits in one call.
@@ -41,8 +43,21 @@ type Question struct {
 type asking struct {
 	payload, metadata *structpb.Struct
 	key               *string
-	seconds           float64
-	deadline          time.Time
+	patience          patience
+	// wait is how long the server waits. As long as no attempt can have stored the question, it is what is left of the
+	// time, unless the caller has given the key: the same key stands for the same question.
+	wait   time.Duration
+	shrink bool
+	attempt
+}
+
+// seconds returns how long the server has to wait in the next attempt.
+func (a *asking) seconds() *float64 {
+	if a.shrink && !a.sent() {
+		a.wait = max(time.Millisecond, min(a.wait, time.Until(a.patience.until)))
+	}
+	seconds := a.wait.Seconds()
+	return &seconds
 }
 
 // prepare makes the key and the deadline, once. The context that it returns ends a little after the deadline, but not
@@ -56,15 +71,40 @@ func (c *Client) prepare(ctx context.Context, q Question) (context.Context, cont
 	if wait == 0 {
 		wait = DefaultTimeout
 	}
-	if end, ok := ctx.Deadline(); ok {
-		remaining := time.Until(end)
-		wait = min(wait, remaining-min(margin, remaining/10))
-	}
+	p := waiting(ctx, wait)
 	a := &asking{
-		payload: payload, metadata: metadata, key: keyOf(q.IdempotencyKey), seconds: wait.Seconds(), deadline: time.Now().Add(wait),
+		payload: payload, metadata: metadata, key: keyOf(q.IdempotencyKey), patience: p, wait: p.until.Sub(p.begun),
+		shrink: q.IdempotencyKey == "",
 	}
-	ctx, cancel := context.WithDeadline(ctx, a.deadline.Add(grace))
+	ctx, cancel := context.WithDeadline(ctx, p.until.Add(grace))
 	return ctx, cancel, a, nil
+}
+
+// waiting returns the patience of a wait, which the context's deadline shortens.
+func waiting(ctx context.Context, wait time.Duration) patience {
+	p := patience{begun: time.Now()}
+	if end, ok := ctx.Deadline(); ok {
+		remaining := end.Sub(p.begun)
+		remaining -= min(margin, remaining/10)
+		p.bounded = remaining < wait
+		wait = min(wait, remaining)
+	}
+	p.until = p.begun.Add(wait)
+	return p
+}
+
+// asked asks until the deadline, with the same key in every attempt.
+func asked[T any](ctx context.Context, c *Client, a *asking, ask func(context.Context, grpc.CallOption) (T, error)) (T, error) {
+	known := ""
+	answer, err := attempted(ctx, c, a.patience, func(ctx context.Context) (T, error) {
+		answer, err := ask(ctx, a.option())
+		var e *Error
+		if errors.As(FromError(err), &e) && e.MessageID() != "" {
+			known = e.MessageID()
+		}
+		return answer, err
+	}, always)
+	return answer, about(err, known)
 }
 
 // Ask asks a question and returns the first response. When the response is a handler's failure, the error is a
@@ -78,10 +118,11 @@ func (c *Client) Ask(ctx context.Context, channelID string, q Question) (*Messag
 	ctx, metadata, end := c.spanned(ctx, "openintent.ask", a.metadata)
 	request := &openintentv1.AskRequest{
 		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: metadata,
-		TimeoutSeconds: &a.seconds, IdempotencyKey: a.key,
+		IdempotencyKey: a.key,
 	}
-	answer, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
-		return c.raw.Messages.Ask(ctx, request)
+	answer, err := asked(ctx, c, a, func(ctx context.Context, option grpc.CallOption) (*openintentv1.Message, error) {
+		request.TimeoutSeconds = a.seconds()
+		return c.raw.Messages.Ask(ctx, request, option)
 	})
 	response, err := c.firstOf(answer, err)
 	end(err)
@@ -123,10 +164,11 @@ func (c *Client) askAll(
 ) ([]*openintentv1.Message, error) {
 	request := &openintentv1.AskAllRequest{
 		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: a.metadata,
-		TimeoutSeconds: &a.seconds, MinResponses: countOf(enough), IdempotencyKey: a.key,
+		MinResponses: countOf(enough), IdempotencyKey: a.key,
 	}
-	answer, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.AskAllResponse, error) {
-		return c.raw.Messages.AskAll(ctx, request)
+	answer, err := asked(ctx, c, a, func(ctx context.Context, option grpc.CallOption) (*openintentv1.AskAllResponse, error) {
+		request.TimeoutSeconds = a.seconds()
+		return c.raw.Messages.AskAll(ctx, request, option)
 	})
 	return answer.GetResponses(), err
 }
@@ -169,7 +211,7 @@ func (c *Client) yieldResponses(
 				return nil
 			}
 		}
-		responses, err = c.await(ctx, channelID, responses[0].GetCorrelationId(), yielded+1, time.Until(a.deadline))
+		responses, err = c.await(ctx, channelID, responses[0].GetCorrelationId(), yielded+1, a.patience)
 	}
 }
 
@@ -179,22 +221,18 @@ func (c *Client) ResumeAsk(ctx context.Context, channelID, messageID string, wai
 	if wait == 0 {
 		wait = DefaultTimeout
 	}
-	if end, ok := ctx.Deadline(); ok {
-		remaining := time.Until(end)
-		wait = min(wait, remaining-min(margin, remaining/10))
-	}
-	deadline := time.Now().Add(wait)
-	ctx, cancel := context.WithDeadline(ctx, deadline.Add(grace))
+	p := waiting(ctx, wait)
+	ctx, cancel := context.WithDeadline(ctx, p.until.Add(grace))
 	defer cancel()
 	for {
-		begun, window := time.Now(), min(time.Until(deadline), longestWindow)
-		responses, err := c.await(ctx, channelID, messageID, 1, window)
+		begun, window := time.Now(), min(time.Until(p.until), longestWindow)
+		responses, err := c.await(ctx, channelID, messageID, 1, p)
 		switch {
 		case err != nil:
 			return nil, about(err, messageID)
 		case len(responses) > 0:
 			return c.firstOf(responses[0], nil)
-		case time.Since(begun) < window || time.Now().After(deadline): // the call ended early, because no response can come any more
+		case time.Since(begun) < window || time.Now().After(p.until): // the call ended early, because no response can come any more
 			return nil, about(c.whyUnanswered(ctx, channelID), messageID)
 		}
 	}
@@ -209,21 +247,20 @@ func (c *Client) whyUnanswered(ctx context.Context, channelID string) error {
 	case channel.Status == ChannelClosed:
 		return &Error{Code: "FAILED_PRECONDITION", Reason: reasonClosed, Message: "The channel closed before a response came."}
 	}
-	return timeout(&Error{Code: "DEADLINE_EXCEEDED", Message: "No response came before the time ran out."})
+	return timeout(&Error{Code: "DEADLINE_EXCEEDED", Reason: reasonTimeout, Message: "No response came before the time ran out."})
 }
 
-// await returns the responses to a request as soon as there are enough or, when the time is over, those that have
-// arrived.
+// await returns the responses to a request as soon as there are enough or, when the time is over or the longest wait of
+// one call, those that have arrived.
 func (c *Client) await(
-	ctx context.Context, channelID, messageID string, enough int, wait time.Duration,
+	ctx context.Context, channelID, messageID string, enough int, p patience,
 ) ([]*openintentv1.Message, error) {
-	deadline := time.Now().Add(wait)
-	answer, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.AwaitResponsesResponse, error) {
-		seconds := max(0, time.Until(deadline).Seconds())
+	answer, err := attempted(ctx, c, p, func(ctx context.Context) (*openintentv1.AwaitResponsesResponse, error) {
+		seconds := max(0, min(time.Until(p.until), longestWindow).Seconds())
 		return c.raw.Messages.AwaitResponses(ctx, &openintentv1.AwaitResponsesRequest{
 			ChannelId: channelID, MessageId: messageID, WaitSeconds: &seconds, MinResponses: countOf(enough),
 		})
-	})
+	}, always)
 	return answer.GetResponses(), err
 }
 

@@ -2,7 +2,6 @@ package openintent
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
@@ -24,11 +23,14 @@ const maxReceived = 512 << 20
 type Client struct {
 	connection *grpc.ClientConn
 	options    Options
-	raw        Raw
+	// The calls of raw are single attempts, and those of patient are made again while the server is away.
+	raw, patient Raw
 }
 
 // Raw holds the generated clients, for calls that this package does not offer itself. Their calls carry the client's
-// identity and are not retried; FromError turns their errors into this package's.
+// identity. While the server is away they are made again as this package's own are, except that the context alone
+// bounds a single attempt, and that a call that changes something is not made again once it may have taken effect.
+// Streams are single attempts. FromError turns errors into this package's.
 type Raw struct {
 	Intents       openintentv1.IntentServiceClient
 	Access        openintentv1.AccessServiceClient
@@ -43,7 +45,10 @@ type Raw struct {
 
 // Dial makes a client. It connects when it is first used, and reconnects whenever the connection is lost.
 func Dial(options Options) (*Client, error) {
-	options = options.completed()
+	options, err := options.completed()
+	if err != nil {
+		return nil, err
+	}
 	transport := insecure.NewCredentials()
 	if options.TLS != nil {
 		transport = credentials.NewTLS(options.TLS)
@@ -61,7 +66,7 @@ func Dial(options Options) (*Client, error) {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("the address %q of the server is not valid: %w", options.Server, err)
+		return nil, err
 	}
 	return newClient(connection, options), nil
 }
@@ -74,8 +79,14 @@ func newClient(connection *grpc.ClientConn, options Options) *Client {
 	if options.AgentID != "" {
 		pairs = append(pairs, "x-agent-id", options.AgentID)
 	}
-	calls := identified{connection, pairs}
-	return &Client{connection: connection, options: options, raw: Raw{
+	calls := identified{connection, pairs, options}
+	client := &Client{connection: connection, options: options, raw: rawOf(calls)}
+	client.patient = rawOf(patientCalls{calls, client})
+	return client
+}
+
+func rawOf(calls grpc.ClientConnInterface) Raw {
+	return Raw{
 		Intents:       openintentv1.NewIntentServiceClient(calls),
 		Access:        openintentv1.NewAccessServiceClient(calls),
 		Events:        openintentv1.NewEventServiceClient(calls),
@@ -85,7 +96,7 @@ func newClient(connection *grpc.ClientConn, options Options) *Client {
 		Channels:      openintentv1.NewChannelServiceClient(calls),
 		Messages:      openintentv1.NewMessageServiceClient(calls),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
-	}}
+	}
 }
 
 // As returns a client on the same connection that acts as another agent, or with "" as the key's own agent or the operator.
@@ -99,7 +110,7 @@ func (c *Client) As(agent string) *Client {
 func (c *Client) AgentID() string { return c.options.AgentID }
 
 // Raw returns the generated clients.
-func (c *Client) Raw() Raw { return c.raw }
+func (c *Client) Raw() Raw { return c.patient }
 
 // Close ends the connection, for this client and all clients that As made from it. Running and later calls fail with
 // context.Canceled; agents end.
@@ -110,15 +121,18 @@ func (c *Client) closed() bool { return c.connection.GetState() == connectivity.
 // identified adds a caller's metadata to each call.
 type identified struct {
 	grpc.ClientConnInterface
-	pairs []string
+	pairs   []string
+	options Options
 }
 
 func (c identified) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
-	return c.ClientConnInterface.Invoke(metadata.AppendToOutgoingContext(ctx, c.pairs...), method, args, reply, options...)
+	err := c.ClientConnInterface.Invoke(metadata.AppendToOutgoingContext(ctx, c.pairs...), method, args, reply, options...)
+	return c.options.advised(err)
 }
 
 func (c identified) NewStream(
 	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
-	return c.ClientConnInterface.NewStream(metadata.AppendToOutgoingContext(ctx, c.pairs...), description, method, options...)
+	stream, err := c.ClientConnInterface.NewStream(metadata.AppendToOutgoingContext(ctx, c.pairs...), description, method, options...)
+	return stream, c.options.advised(err)
 }

@@ -20,13 +20,14 @@
 //
 //   - Every send, reply and ask carries an idempotency key that is made once, so a retry after a lost answer makes no second
 //     message.
-//   - A call is repeated while the server is unavailable, until its context's deadline or, without one, for
-//     Options.RetryPatience. Following and receiving go on for as long as their context.
+//   - A call is repeated while the server is away, until its context's deadline or, without one, for
+//     Options.RetryPatience; then it is ErrUnavailable. Following and receiving go on for as long as their context.
+//   - An agent says in its log what happens to it.
 //   - A followed channel yields each message once, in its order. An agent's handlers get each message at least once.
 //
 // # Failure
 //
 // A refusal by the server is an *Error; errors.Is compares its reason and its code with the sentinels of this
-// package. A wait that ran out is a *MessageTimeoutError, and a failure of the other agent's handler is a
+// package. A question that nobody answered in time is a *MessageTimeoutError, and a failure of the other agent's handler is a
 // *RemoteError. A canceled context returns its own error.
 package openintent

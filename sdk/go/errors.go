@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -104,10 +105,21 @@ func (e *Error) Is(target error) bool {
 // Unwrap returns the connection's error from which this one was made.
 func (e *Error) Unwrap() error { return e.cause }
 
+// GRPCStatus lets status.FromError and status.Code find the code and the text.
+func (e *Error) GRPCStatus() *status.Status {
+	for code, name := range codesOf {
+		if name == e.Code {
+			return status.New(code, e.Message)
+		}
+	}
+	return status.New(codes.Unknown, e.Message)
+}
+
 // MessageID returns the id of the request that the error is about; "" when there is none.
 func (e *Error) MessageID() string { return e.Metadata[messageIDKey] }
 
-// MessageTimeoutError means that a wait ran out: the server's wait for an answer, or the call's own time.
+// MessageTimeoutError means that nobody answered a question in time. Only the server says so: when it does not, the
+// error is ErrUnavailable.
 type MessageTimeoutError struct {
 	Err *Error
 	// MessageID is the id of the unanswered request; "" when it is not known. ResumeAsk takes it.
@@ -156,7 +168,7 @@ func FromError(err error) error {
 	if answered.Code() == codes.Canceled {
 		return fmt.Errorf("%w: %s", context.Canceled, answered.Message())
 	}
-	e := &Error{Code: codesOf[answered.Code()], Message: answered.Message(), cause: err}
+	e := &Error{Code: codesOf[answered.Code()], Message: plain(answered.Message()), cause: err}
 	if errors.Is(err, context.DeadlineExceeded) {
 		e.Code = codesOf[codes.DeadlineExceeded]
 	}
@@ -172,18 +184,26 @@ func FromError(err error) error {
 			e.retryAfter = detail.GetRetryDelay().AsDuration()
 		}
 	}
-	if e.Code == codesOf[codes.DeadlineExceeded] {
+	switch {
+	case e.Reason == reasonKeyMissing:
+		e.Message += " " + howToGiveAKey
+	case e.Reason == reasonTimeout:
 		return timeout(e)
+	case e.Code == codesOf[codes.DeadlineExceeded]:
+		e.cause = errors.Join(context.DeadlineExceeded, err)
 	}
 	return e
 }
 
-// timeout makes a MessageTimeoutError. Those that the client makes itself get the server's reason.
-func timeout(e *Error) error {
-	if e.Reason == "" {
-		e.Reason = reasonTimeout
+// timeout makes a MessageTimeoutError.
+func timeout(e *Error) error { return &MessageTimeoutError{Err: e, MessageID: e.MessageID()} }
+
+// plain returns the text of a failed connection without what gRPC puts around it.
+func plain(text string) string {
+	if _, within, found := strings.Cut(text, `desc = "`); found {
+		text = strings.TrimPrefix(strings.TrimSuffix(within, `"`), "transport: ")
 	}
-	return &MessageTimeoutError{Err: e, MessageID: e.MessageID()}
+	return text
 }
 
 // about adds the request's id to an error that lacks it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 
@@ -100,9 +101,6 @@ func (r *receiver) handle(message *Message) bool {
 	switch {
 	case r.life.Err() != nil:
 		return false
-	case message.MessageType != Request && err != nil:
-		r.log.Error("a handler failed", "agent", r.agent.options.ID, "message", message.ID, "channel", message.ChannelName, "error", textOf(err))
-		return true
 	case message.MessageType != Request:
 		return true
 	case err != nil:
@@ -117,13 +115,17 @@ func (r *receiver) handle(message *Message) bool {
 // came first.
 func (r *receiver) call(ctx context.Context, message *Message) (answer any, failure error) {
 	message.further = new(atomic.Int64)
-	for _, handle := range r.agent.matching(message.ChannelName) {
-		result, err := protected(ctx, handle, message)
+	handlers := r.agent.matching(message.ChannelName)
+	if len(handlers) == 0 {
+		r.log.noHandler(message.ChannelName, r.agent.channels())
+	}
+	for _, handle := range handlers {
+		result, stack, err := protected(ctx, handle, message)
+		if err != nil && r.life.Err() == nil { // an agent that has left cancels its handlers itself
+			r.log.handlerFailed(message, err, stack)
+		}
 		switch {
 		case answer != nil || failure != nil:
-			if err != nil {
-				r.log.Error("a handler failed after another had answered", "agent", r.agent.options.ID, "message", message.ID, "error", textOf(err))
-			}
 		case err != nil:
 			failure = err
 		case !isNil(result):
@@ -138,13 +140,15 @@ type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprint(p.value) }
 
-func protected(ctx context.Context, handle Handler, message *Message) (answer any, err error) {
+// protected calls a handler. When it panics, that is its failure, and the stack says where.
+func protected(ctx context.Context, handle Handler, message *Message) (answer any, stack []byte, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			answer, err = nil, panicked{value}
+			answer, stack, err = nil, debug.Stack(), panicked{value}
 		}
 	}()
-	return handle(ctx, message)
+	answer, err = handle(ctx, message)
+	return answer, nil, err
 }
 
 // isNil reports whether a result is empty: nil, or a nil map or pointer.
@@ -170,7 +174,7 @@ func (r *receiver) noteRead(ctx context.Context, message *Message) bool {
 		return false
 	}
 	if err != nil {
-		r.log.Info("a request was not marked as read", "agent", r.agent.options.ID, "message", message.ID, "error", err)
+		r.log.warn("could not mark message "+message.ID+" as read", err)
 	}
 	return true
 }
@@ -181,6 +185,7 @@ func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bo
 	reply.IdempotencyKey = message.replyKey()
 	err := r.reply(ctx, message, reply)
 	if errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrResourceExhausted) {
+		r.log.handlerFailed(message, err, nil)
 		failure := failureOf(err)
 		failure.IdempotencyKey = reply.IdempotencyKey
 		err = r.reply(ctx, message, failure)
@@ -190,7 +195,7 @@ func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bo
 	case r.life.Err() != nil:
 		return false
 	default:
-		r.log.Warn("an answer was refused", "agent", r.agent.options.ID, "message", message.ID, "error", err)
+		r.log.notAnswered(message, err)
 	}
 	return true
 }
@@ -203,6 +208,11 @@ func (r *receiver) reply(ctx context.Context, message *Message, reply Reply) err
 			return err
 		}
 	}
+}
+
+// tooLate reports whether an answer was refused because its question, or the place for it, has ended.
+func tooLate(err error) bool {
+	return errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound)
 }
 
 // failureOf returns the response of a handler that failed.

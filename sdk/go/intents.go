@@ -77,21 +77,22 @@ func intentOf(i *openintentv1.Intent) *Intent {
 	}
 }
 
-// CreateIntent creates an intent. It waits for a connection, but it does not retry when its answer is lost, because
-// that could create a second intent.
+// CreateIntent creates an intent. It is not made again when its answer is lost, because that could create a second
+// intent.
 func (c *Client) CreateIntent(ctx context.Context, options IntentOptions) (*Intent, error) {
 	state, err := encode(options.State)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := c.bounded(ctx)
-	defer cancel()
-	created, err := c.raw.Intents.CreateIntent(ctx, &openintentv1.CreateIntentRequest{
+	request := &openintentv1.CreateIntentRequest{
 		Title: options.Title, Description: optional(options.Description), State: state,
 		Status: intentStatuses.number(options.Status), DefaultPolicy: accessPolicies.number(options.DefaultPolicy),
-	}, grpc.WaitForReady(true))
+	}
+	created, err := once(ctx, c, func(ctx context.Context, option grpc.CallOption) (*openintentv1.Intent, error) {
+		return c.raw.Intents.CreateIntent(ctx, request, option)
+	})
 	if err != nil {
-		return nil, FromError(err)
+		return nil, err
 	}
 	return intentOf(created), nil
 }

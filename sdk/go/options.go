@@ -3,7 +3,6 @@ package openintent
 import (
 	"crypto/tls"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -19,7 +18,8 @@ type Options struct {
 	// Server is the server's gRPC address, host:port; "https://host:port" connects with TLS, "http://host:port"
 	// without. When it is empty, OPENINTENT_SERVER is used or, without that, 127.0.0.1:50051.
 	Server string
-	// APIKey is the caller's key; OPENINTENT_API_KEY when it is empty.
+	// APIKey is the caller's key. When it is empty, OPENINTENT_API_KEY is used or, without that, DevelopmentKey for a
+	// server on this machine.
 	APIKey string
 	// AgentID is the agent that the client acts as. When it is empty, OPENINTENT_AGENT_ID is used. Without either,
 	// the client acts as the key's own agent or as the operator.
@@ -34,26 +34,27 @@ type Options struct {
 	Tracer Tracer
 }
 
-// completed fills empty options from the environment and the defaults.
-func (o Options) completed() Options {
-	o.Server = firstOf(o.Server, os.Getenv("OPENINTENT_SERVER"), defaultServer)
-	o.APIKey = firstOf(o.APIKey, os.Getenv("OPENINTENT_API_KEY"))
+// completed fills empty options from the environment and the defaults. It returns ErrInvalidArgument for a server that is
+// no address.
+func (o Options) completed() (Options, error) {
+	setting := "Options.Server"
+	if o.Server == "" {
+		o.Server, setting = firstOf(os.Getenv("OPENINTENT_SERVER"), defaultServer), "OPENINTENT_SERVER"
+	}
+	address, err := ParseAddress(setting, o.Server)
+	if err != nil {
+		return Options{}, err
+	}
+	o.Server = address.Target
+	o.APIKey = firstOf(o.APIKey, os.Getenv("OPENINTENT_API_KEY"), address.DefaultKey())
 	o.AgentID = firstOf(o.AgentID, os.Getenv("OPENINTENT_AGENT_ID"))
-	secure := os.Getenv("OPENINTENT_TLS") == "1"
-	if address, found := strings.CutPrefix(o.Server, "https://"); found {
-		o.Server, secure = address, true
-	}
-	if address, found := strings.CutPrefix(o.Server, "http://"); found {
-		o.Server, secure = address, false
-	}
-	o.Server = strings.TrimSuffix(o.Server, "/")
-	if o.TLS == nil && secure {
-		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.TLS == nil {
+		o.TLS = address.secured(os.Getenv("OPENINTENT_TLS") == "1")
 	}
 	if o.RetryPatience == 0 {
 		o.RetryPatience = defaultRetryPatience
 	}
-	return o
+	return o, nil
 }
 
 func firstOf(values ...string) string {

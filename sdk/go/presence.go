@@ -44,8 +44,8 @@ func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 		} else if err != nil && tookOver {
 			r.tookOver.Store(true)
 		}
-		if err != nil && ctx.Err() == nil {
-			r.log.Warn("an agent could not send its heartbeat", "agent", r.agent.options.ID, "error", err)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrUnavailable) { // the stream tells that the server is away
+			r.log.warn("could not send its heartbeat", err)
 		}
 	}
 }
@@ -62,8 +62,9 @@ func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatu
 func (r *receiver) sayFarewell(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewellPatience)
 	defer cancel()
-	if _, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_DRAINING); err != nil {
-		r.log.Warn("an agent could not report that it is draining", "agent", r.agent.options.ID, "error", err)
+	_, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_DRAINING)
+	if err != nil && r.life.Err() == nil && !errors.Is(err, ErrUnavailable) {
+		r.log.warn("could not report that it is draining", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package openintent
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +31,7 @@ const (
 type receiver struct {
 	agent  *Agent
 	client *Client
-	log    *slog.Logger
+	log    *agentLog
 
 	// life ends after the handlers do: streams, answers and acknowledgements continue while the agent drains.
 	life   context.Context
@@ -62,7 +61,7 @@ var takeOver = new(job)
 
 func newReceiver(a *Agent) *receiver {
 	return &receiver{
-		agent: a, client: a.client, log: a.options.Log,
+		agent: a, client: a.client, log: newAgentLog(a),
 		failed: make(chan error, 1), pending: make(chan *job, mostOutstanding),
 		slots: make(chan struct{}, a.options.Concurrency),
 		known: make(map[string]*job), handled: newRecent(handledMemory),
@@ -73,19 +72,30 @@ func newReceiver(a *Agent) *receiver {
 func (r *receiver) run(ctx context.Context) error {
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	var helping sync.WaitGroup
-	defer helping.Wait()
-	defer r.end()
+	err := ended(ctx, r.work(ctx, &helping))
+	if final(err) {
+		r.log.givesUp(err)
+	}
+	stillRunning := r.leave()
+	r.end()
+	helping.Wait()
+	r.log.left(stillRunning)
+	return err
+}
 
+// work begins everything that a run consists of, and hands messages to their handlers until the context ends or
+// something fails permanently.
+func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
 	interval := defaultHeartbeat
 	if !r.agent.options.WithoutRegistering {
 		var err error
 		if interval, err = r.register(ctx); err != nil {
-			return ended(ctx, err)
+			return err
 		}
 	}
 	stream, err := r.connect(ctx)
 	if err != nil {
-		return ended(ctx, err)
+		return err
 	}
 	r.done = newAcknowledger(r)
 	helping.Go(func() { r.done.run(r.life) })
@@ -96,9 +106,7 @@ func (r *receiver) run(ctx context.Context) error {
 	if r.agent.options.Ready != nil {
 		r.agent.options.Ready()
 	}
-	err = r.dispatch(ctx)
-	r.leave()
-	return ended(ctx, err)
+	return r.dispatch(ctx)
 }
 
 // ended returns nil when the context has ended, because that is how an agent is stopped, and the error otherwise.
@@ -121,9 +129,8 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 		if ctx.Err() != nil || final(err) || r.client.closed() {
 			return result, err
 		}
-		wait := waits.next(err)
-		r.log.Warn("an agent was refused and tries again", "agent", r.agent.options.ID, "error", err, "after", wait)
-		if err := pause(ctx, wait); err != nil {
+		r.log.failed(err)
+		if err := pause(ctx, waits.next(err)); err != nil {
 			return result, err
 		}
 	}
@@ -256,7 +263,7 @@ func (r *receiver) receive(stream deliveries) {
 			return
 		}
 		if !final(err) {
-			r.log.Info("an agent lost its stream and opens it again", "agent", r.agent.options.ID, "error", err)
+			r.log.lost(err)
 			if pause(r.life, waits.next(err)) != nil {
 				return
 			}
@@ -273,12 +280,13 @@ func (r *receiver) receive(stream deliveries) {
 }
 
 // take hands a delivery to the handlers, unless it is not for them or is a repetition. The number 0 means that this
-// process now handles the following deliveries, and the inbox.
+// process now handles the following deliveries, and the inbox, or that it stands by.
 func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
-	if delivery.GetStandingBy() {
-		return
-	}
 	if delivery.GetNumber() == 0 {
+		r.log.announced(delivery.GetStandingBy())
+		if delivery.GetStandingBy() {
+			return
+		}
 		r.tookOver.Store(true)
 		r.enqueue(takeOver)
 		return
@@ -343,9 +351,14 @@ func (r *receiver) finish(this *job, done bool) {
 	}
 }
 
-// leave waits for the running handlers, and until their answers and acknowledgements are sent.
-func (r *receiver) leave() {
-	if !r.agent.options.WithoutRegistering {
+// leave waits for the running handlers, and until their answers and acknowledgements are sent. It returns how many
+// handlers have taken longer.
+func (r *receiver) leave() (stillRunning int) {
+	r.log.leaving(len(r.slots))
+	if r.done == nil { // it has never been connected
+		return 0
+	}
+	if !r.agent.options.WithoutRegistering && !r.log.gaveUp {
 		r.working.Go(func() { r.sayFarewell(r.life) })
 	}
 	drained := make(chan struct{})
@@ -359,7 +372,6 @@ func (r *receiver) leave() {
 	case <-drained:
 		r.done.flush(farewellPatience)
 	case <-timer.C:
-		r.log.Warn("an agent leaves before all its handlers ended", "agent", r.agent.options.ID)
 	}
-	r.end()
+	return len(r.slots)
 }

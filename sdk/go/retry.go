@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"google.golang.org/grpc"
 )
 
 const (
@@ -44,7 +45,13 @@ func retryable(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	return e.Code == "UNAVAILABLE" || e.Code == "ABORTED" && e.Reason == ""
+	switch e.Code {
+	case "UNAVAILABLE":
+		return e.Reason != reasonNotGRPC && e.Reason != reasonNoTLS
+	case "ABORTED":
+		return e.Reason == ""
+	}
+	return false
 }
 
 // pause waits, or returns the context's error.
@@ -59,16 +66,35 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// repeated makes a call that only reads, or carries an idempotency key, until it succeeds or is refused. It stops at the context's
-// deadline or, without one, when the client's patience is over.
+// repeated makes a call that only reads, or carries an idempotency key, until it succeeds or is refused. It stops at the
+// context's deadline or, without one, when the client's patience is over.
 func repeated[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
-	patience := time.Now().Add(c.options.RetryPatience)
-	_, bounded := ctx.Deadline()
-	if !bounded { // this also bounds an attempt that gets no answer at all
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, patience)
-		defer cancel()
-	}
+	p := c.patienceFor(ctx)
+	ctx, cancel := context.WithDeadline(ctx, p.until) // this also bounds an attempt that gets no answer at all
+	defer cancel()
+	return attempted(ctx, c, p, call, always)
+}
+
+// once makes a call that must not happen twice: it is made again only while it has certainly taken no effect.
+func once[T any](ctx context.Context, c *Client, call func(context.Context, grpc.CallOption) (T, error)) (T, error) {
+	p := c.patienceFor(ctx)
+	ctx, cancel := context.WithDeadline(ctx, p.until)
+	defer cancel()
+	last := &attempt{}
+	return attempted(ctx, c, p, func(ctx context.Context) (T, error) {
+		*last = attempt{}
+		return call(ctx, last.option())
+	}, last.undone)
+}
+
+// always is for calls that may be made again after any passing failure.
+func always(error) bool { return true }
+
+// attempted makes a call until it succeeds or is refused, or its patience is over. After a passing failure it asks again
+// whether the call may be repeated. The context bounds the attempts themselves.
+func attempted[T any](
+	ctx context.Context, c *Client, p patience, call func(context.Context) (T, error), again func(error) bool,
+) (T, error) {
 	var none T
 	for waits := newWaits(); ; {
 		result, err := call(ctx)
@@ -78,28 +104,20 @@ func repeated[T any](ctx context.Context, c *Client, call func(context.Context) 
 		if canceled := ctx.Err(); errors.Is(canceled, context.Canceled) {
 			return none, canceled
 		}
-		if !retryable(err) {
+		switch {
+		case unanswered(err):
+			return none, c.away(p, err)
+		case !retryable(err):
 			return none, err
+		case !again(err):
+			return none, c.perhapsDone(err)
 		}
 		wait := waits.next(err)
-		if !bounded && time.Now().Add(wait).After(patience) {
-			return none, err
+		if time.Now().Add(wait).After(p.until) {
+			return none, c.away(p, err)
 		}
 		if stopped := pause(ctx, wait); errors.Is(stopped, context.Canceled) {
 			return none, stopped
-		} else if stopped != nil {
-			var e *Error
-			errors.As(err, &e)
-			return none, timeout(&Error{Code: "DEADLINE_EXCEEDED", Metadata: e.Metadata, cause: err,
-				Message: "The time ran out while the server was unavailable: " + e.Message})
 		}
 	}
-}
-
-// bounded returns a context with a deadline: a context without one gets the client's patience as its deadline.
-func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, c.options.RetryPatience)
 }

@@ -2030,7 +2030,7 @@ func (x *MessageDelivery) GetDeadLetterReason() string {
 // GetInboxRequest selects a page of an inbox.
 type GetInboxRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent: the caller itself, or any agent if the caller is the operator.
+	// The agent: the caller itself, or any agent if the caller is the operator. Empty: the caller itself; the operator must name an agent.
 	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	// Page size, 1 to 1,000; 100 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -2249,7 +2249,7 @@ func (x *InboxItem) GetRead() bool {
 // MarkInboxReadRequest names messages that an agent has read.
 type MarkInboxReadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent: the caller itself, or any agent if the caller is the operator.
+	// The agent: the caller itself, or any agent if the caller is the operator. Empty: the caller itself; the operator must name an agent.
 	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	// The messages, 1 to 1,000, of any channels.
 	MessageIds    []string `protobuf:"bytes,2,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`

@@ -1100,7 +1100,7 @@ export const MessageDeliverySchema: GenMessage<MessageDelivery> = /*@__PURE__*/
  */
 export type GetInboxRequest = Message$1<"openintent.v1.GetInboxRequest"> & {
   /**
-   * The agent: the caller itself, or any agent if the caller is the operator.
+   * The agent: the caller itself, or any agent if the caller is the operator. Empty: the caller itself; the operator must name an agent.
    *
    * @generated from field: string agent_id = 1;
    */
@@ -1226,7 +1226,7 @@ export const InboxItemSchema: GenMessage<InboxItem> = /*@__PURE__*/
  */
 export type MarkInboxReadRequest = Message$1<"openintent.v1.MarkInboxReadRequest"> & {
   /**
-   * The agent: the caller itself, or any agent if the caller is the operator.
+   * The agent: the caller itself, or any agent if the caller is the operator. Empty: the caller itself; the operator must name an agent.
    *
    * @generated from field: string agent_id = 1;
    */

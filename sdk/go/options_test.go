@@ -1,0 +1,61 @@
+package openintent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSettingsComeFromArgumentsThenTheEnvironment(t *testing.T) {
+	for _, name := range []string{"OPENINTENT_SERVER", "OPENINTENT_API_KEY", "OPENINTENT_AGENT_ID", "OPENINTENT_TLS"} {
+		t.Setenv(name, "")
+	}
+	completed := func(options Options) Options {
+		done, err := options.completed()
+		require.NoError(t, err)
+		return done
+	}
+	bare := completed(Options{})
+	require.Equal(t, Options{Server: "127.0.0.1:50051", APIKey: DevelopmentKey, RetryPatience: 30 * time.Second}, bare)
+
+	t.Setenv("OPENINTENT_SERVER", "https://example.org:443/")
+	require.Empty(t, completed(Options{}).APIKey, "the development key is for this machine only")
+	t.Setenv("OPENINTENT_API_KEY", "key")
+	t.Setenv("OPENINTENT_AGENT_ID", "agent")
+	found := completed(Options{})
+	require.Equal(t, "example.org:443", found.Server)
+	require.NotNil(t, found.TLS)
+	require.Equal(t, "key", found.APIKey)
+	require.Equal(t, "agent", found.AgentID)
+
+	given := completed(Options{Server: "127.0.0.1:1", APIKey: "mine", AgentID: "me"})
+	require.Equal(t, []string{"127.0.0.1:1", "mine", "me"}, []string{given.Server, given.APIKey, given.AgentID})
+	require.Nil(t, given.TLS)
+	t.Setenv("OPENINTENT_TLS", "1")
+	require.NotNil(t, completed(Options{Server: "127.0.0.1:1"}).TLS)
+	require.Nil(t, completed(Options{Server: "http://127.0.0.1:1"}).TLS)
+}
+
+func TestAnAddressIsCheckedWhenTheClientIsMade(t *testing.T) {
+	for _, wrong := range []string{
+		"127.0.0.1", "127.0.0.1:", ":50051", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:http", "ftp://127.0.0.1:1",
+		"http://127.0.0.1:1/v1", "::1:50051", "user@host:1", "a host:1", "://host:1", "127.0.0.1:-1",
+	} {
+		_, err := Dial(Options{Server: wrong})
+		require.ErrorIs(t, err, ErrInvalidArgument, wrong)
+		require.ErrorContains(t, err, "Options.Server must be host:port", wrong)
+	}
+	t.Setenv("OPENINTENT_SERVER", "nowhere")
+	_, err := Dial(Options{})
+	require.ErrorContains(t, err, `OPENINTENT_SERVER must be host:port, http://host:port or https://host:port, with a port from 1 to 65535, not "nowhere"`)
+	for right, loopback := range map[string]bool{
+		"localhost:1": true, "127.0.0.1:65535": true, "127.9.9.9:1": true, "[::1]:50051": true, "https://[::1]:50051/": true,
+		"example.org:443": false, "http://10.0.0.1:1": false, "[2001:db8::1]:1": false,
+	} {
+		address, err := ParseAddress("server", right)
+		require.NoError(t, err, right)
+		require.Equal(t, loopback, address.Loopback(), right)
+		require.Equal(t, loopback, address.DefaultKey() != "", right)
+	}
+}
