@@ -164,15 +164,17 @@ export function errorFrom(failure: Failure): OpenIntentError {
   return new known(failure);
 }
 
-/** The reason of the error for an address where a server's other face listens: trying again does not help. */
-export const wrongPort = "WRONG_PORT";
+/** The reasons of the errors for an address where a server's other face listens: trying again does not help. */
+export const wrongPort = { gRPC: "NOT_GRPC", REST: "NOT_REST" } as const;
+
+const wrongPorts: readonly string[] = Object.values(wrongPort);
 
 /** Whether trying again may help and, under the same idempotency key, does no harm. */
 export function isRetryable(error: unknown): error is OpenIntentError {
   if (!(error instanceof OpenIntentError)) {
     return false;
   }
-  return error.code === "UNAVAILABLE" ? error.reason !== wrongPort : error.code === "ABORTED" && error.reason === "";
+  return error.code === "UNAVAILABLE" ? !wrongPorts.includes(error.reason) : error.code === "ABORTED" && error.reason === "";
 }
 
 /** The error for an argument that is refused before anything is sent. */

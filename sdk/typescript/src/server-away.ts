@@ -53,7 +53,7 @@ export function wrongFace(server: string, wanted: "gRPC" | "REST", right: string
   const there = wanted === "gRPC" ? "REST" : "gRPC";
   const wrong = `${server} does not speak ${wanted}; it looks like the ${there} address.`;
   const message = `${wrong} Give the ${wanted} address (${right} by default).`;
-  return errorFrom({ code: "UNAVAILABLE", reason: wrongPort, message });
+  return errorFrom({ code: "UNAVAILABLE", reason: wrongPort[wanted], message });
 }
 
 function unavailable(server: string, what: string, last: OpenIntentError, messageId: string | null): OpenIntentError {

@@ -16,7 +16,7 @@ async function listening(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const wrongPort = (message: string): object => ({ constructor: UnavailableError, reason: "WRONG_PORT", message });
+const wrongPort = (reason: string, message: string): object => ({ constructor: UnavailableError, reason, message });
 
 test("a client of gRPC says at once that it met the REST port, and ends nothing else", { timeout: 20_000 }, async () => {
   const rest = createHttpServer((_, response) => {
@@ -28,7 +28,7 @@ test("a client of gRPC says at once that it met the REST port, and ends nothing 
   const right = "Give the gRPC address (127.0.0.1:50051 by default).";
   const sentence = `${server} does not speak gRPC; it looks like the REST address. ${right}`;
   const calls = [client.getChannel("c"), client.intents.create("t"), client.follow("c").next()];
-  await Promise.all(calls.map((call) => assert.rejects(call, wrongPort(sentence))));
+  await Promise.all(calls.map((call) => assert.rejects(call, wrongPort("NOT_GRPC", sentence))));
   client.close();
   rest.close();
   await once(rest, "close");
@@ -50,7 +50,7 @@ test("a client of REST says at once that it met the gRPC port", { timeout: 20_00
   const right = "Give the REST address (http://127.0.0.1:8000 by default).";
   const sentence = `${url} does not speak REST; it looks like the gRPC address. ${right}`;
   const calls = [client.getChannel("c"), client.intents.create("t"), client.follow("c").next()];
-  await Promise.all(calls.map((call) => assert.rejects(call, wrongPort(sentence))));
+  await Promise.all(calls.map((call) => assert.rejects(call, wrongPort("NOT_REST", sentence))));
   grpc.close();
 });
 
