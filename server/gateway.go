@@ -115,6 +115,7 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterChannelServiceHandlerClient(ctx, mux, openintentv1.NewChannelServiceClient(connection)),
 		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
 		openintentv1.RegisterSubscriptionServiceHandlerClient(ctx, mux, openintentv1.NewSubscriptionServiceClient(connection)),
+		openintentv1.RegisterKeyServiceHandlerClient(ctx, mux, openintentv1.NewKeyServiceClient(connection)),
 	)
 }
 

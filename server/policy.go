@@ -108,6 +108,12 @@ var policies = map[string]policy{
 	openintentv1.SubscriptionService_ListDeadLetters_FullMethodName:       {access: anyCaller},
 	openintentv1.SubscriptionService_RedriveDeadLetters_FullMethodName:    {access: anyCaller},
 
+	openintentv1.KeyService_CreateKey_FullMethodName: {access: anyCaller},
+	openintentv1.KeyService_ListKeys_FullMethodName:  {access: anyCaller},
+	openintentv1.KeyService_GetKey_FullMethodName:    {access: anyCaller},
+	openintentv1.KeyService_RevokeKey_FullMethodName: {access: anyCaller},
+	openintentv1.KeyService_RotateKey_FullMethodName: {access: anyCaller},
+
 	healthv1.Health_Check_FullMethodName: {access: public},
 	healthv1.Health_List_FullMethodName:  {access: public},
 	healthv1.Health_Watch_FullMethodName: {access: public, waits: true},

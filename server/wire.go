@@ -12,6 +12,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/keys"
 	"openintent/loop"
 	"openintent/messaging"
 	"openintent/server/jsonform"
@@ -32,6 +33,7 @@ type rooms struct {
 	messaging     *messaging.Service
 	webhooks      *webhooks.Sender
 	subscriptions *subscriptions.Service
+	keys          *keys.Service
 	sweeps        []*loop.Loop
 }
 
@@ -46,6 +48,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		}),
 		agents: agents.New(agents.Config{DB: db, Logger: logger}),
 	}
+	r.keys = keys.New(keys.Config{DB: db, Logger: logger})
 	r.tasks = tasks.New(tasks.Config{DB: db, Intents: r.intents, Logger: logger})
 	r.channels = channels.New(channels.Config{
 		DB: db, Intents: r.intents, Tasks: r.tasks, Logger: logger,
@@ -85,6 +88,7 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.channels.Register(registrar)
 	r.messaging.Register(registrar)
 	r.subscriptions.Register(registrar)
+	r.keys.Register(registrar)
 }
 
 // start begins the rooms' own work: the writer, the posting of webhooks and the sweeps.
