@@ -34,6 +34,7 @@ type rooms struct {
 	webhooks      *webhooks.Sender
 	subscriptions *subscriptions.Service
 	keys          *keys.Service
+	stored        *storedKeys // nil until the server accepts the database's keys
 	sweeps        []*loop.Loop
 }
 
@@ -80,6 +81,14 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	return r
 }
 
+// acceptKeys lets callers use the keys of the database, beside the configured ones. It must be called before start.
+func (r *rooms) acceptKeys(known *Keys, now func() time.Time, logger *slog.Logger) {
+	r.stored = newStoredKeys(r.keys, known.rates, now, logger)
+	known.stored = r.stored
+	r.keys.OnChanged(func(ctx context.Context) { _ = r.stored.looks.after(ctx) })
+	r.sweeps = append(r.sweeps, loop.New("API keys", keyPoll, logger, r.stored.turn)) // each replica for itself
+}
+
 // register adds the rooms' services to a registrar.
 func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.intents.Register(registrar)
@@ -111,6 +120,9 @@ func (r *rooms) stop(ctx context.Context) error {
 		r.subscriptions.Stop()
 		r.webhooks.Close()
 		r.messaging.Stop()
+		if r.stored != nil {
+			r.stored.looks.stop()
+		}
 	}()
 	select {
 	case <-stopped:
