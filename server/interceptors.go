@@ -163,6 +163,9 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 		if err != nil {
 			return nil, nil, err
 		}
+		if key.readOnly && call.method.effect != reads {
+			return nil, nil, errKeyReadOnly
+		}
 		call.agent, call.traceID, valid = who.Agent, who.TraceID, key.valid
 		if err := i.reach(ctx, call, who.KeyID).admit(); err != nil {
 			return nil, nil, err

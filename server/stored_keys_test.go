@@ -342,3 +342,31 @@ func TestTheLastUseIsNotedOnceAMinute(t *testing.T) {
 	h.turns(t)
 	require.Equal(t, 2, h.room.notes, "both secrets are one key")
 }
+
+// A read-only key may call what reads, and nothing else; a key that may write calls everything.
+func TestAReadOnlyKeyOnlyReads(t *testing.T) {
+	h := newKeyHouse(t)
+	reader := h.create(t, &openintentv1.CreateKeyRequest{Agents: []string{"a"}, ReadOnly: true})
+	writer := h.create(t, &openintentv1.CreateKeyRequest{Agents: []string{"a"}})
+	through, err := newInterceptors(t.Context(), h.known, newStreamLimits(1, 100), newMetrics(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	for name, method := range through.methods {
+		if method.access == public {
+			continue
+		}
+		admit := func(secret string) error {
+			ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-api-key", secret))
+			_, release, err := through.admit(ctx, through.observer.begin(ctx, name, method, false))
+			if err == nil {
+				release()
+			}
+			return err
+		}
+		require.NoError(t, admit(writer.GetSecret()), name)
+		if method.effect == reads {
+			require.NoError(t, admit(reader.GetSecret()), name)
+		} else {
+			require.ErrorIs(t, admit(reader.GetSecret()), errKeyReadOnly, name)
+		}
+	}
+}
