@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -18,9 +19,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// shell runs commands against a server under test, as one agent.
+// shell runs commands against a server under test, as one agent. Unless it has a key, it uses the harness's.
 type shell struct {
 	server *harness.Server
+	key    string
 	agent  string
 	stdin  string
 }
@@ -32,7 +34,7 @@ type outcome struct {
 }
 
 func (s shell) connection() []string {
-	flags := []string{"--server", s.server.GRPCAddress(), "--api-key", harness.Key}
+	flags := []string{"--server", s.server.GRPCAddress(), "--api-key", cmp.Or(s.key, harness.Key)}
 	if s.agent != "" {
 		flags = append(flags, "--agent", s.agent)
 	}
