@@ -85,7 +85,8 @@ func TestARotationIsBasedOnAVersionIfItNamesOne(t *testing.T) {
 		_, err := h.RotateKey(asOperator(), request)
 		require.NoError(t, err)
 		_, err = h.RotateKey(asOperator(), request)
-		require.Equal(t, "2", requireFault(t, err, fault.VersionMismatch, "VERSION_MISMATCH").Metadata["current_version"])
+		requireFault(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
+		require.Equal(t, "2", fault.From(err).Metadata["current_version"])
 	})
 }
 

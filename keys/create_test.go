@@ -105,8 +105,8 @@ func TestKeysThatNobodyMayMake(t *testing.T) {
 				ExpiresAt: &timestamppb.Timestamp{Seconds: 1 << 60}}, "expires_at"},
 		} {
 			_, err := h.CreateKey(asOperator(), c.req)
-			refusal := requireFault(t, err, fault.Invalid, "INVALID_FIELD")
-			require.Equal(t, c.field, refusal.Fields[0].Path, name)
+			requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			require.Equal(t, c.field, fault.From(err).Fields[0].Path, name)
 		}
 		require.Empty(t, h.live(t))
 	})

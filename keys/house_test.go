@@ -97,11 +97,10 @@ func (h *house) live(t *testing.T) map[string]*Key {
 	return byID
 }
 
-func requireFault(t *testing.T, err error, kind fault.Kind, reason string) *fault.Fault {
+func requireFault(t *testing.T, err error, kind fault.Kind, reason string) {
 	t.Helper()
 	require.Error(t, err)
 	refusal := fault.From(err)
 	require.Equal(t, reason, refusal.Reason, "%v", err)
 	require.Equal(t, kind, refusal.Kind)
-	return refusal
 }

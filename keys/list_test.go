@@ -37,7 +37,8 @@ func TestKeysAreListedOldestFirstInPages(t *testing.T) {
 		require.Equal(t, made[0], listed[0])
 		wrong := "x"
 		_, err := h.ListKeys(asOperator(), &openintentv1.ListKeysRequest{Cursor: &wrong})
-		require.Equal(t, "cursor", requireFault(t, err, fault.Invalid, "INVALID_FIELD").Fields[0].Path)
+		requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+		require.Equal(t, "cursor", fault.From(err).Fields[0].Path)
 	})
 }
 
