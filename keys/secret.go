@@ -33,7 +33,8 @@ func newSecret() string {
 
 // IsSecret reports whether a text has the form of a secret, with the right checksum. No other text can be one.
 func IsSecret(text string) bool {
-	if len(text) != len(secretPrefix)+randomLength+checksumLength || !strings.HasPrefix(text, secretPrefix) {
+	rest, found := strings.CutPrefix(text, secretPrefix)
+	if !found || len(rest) != randomLength+checksumLength || strings.Trim(rest, digits) != "" {
 		return false
 	}
 	end := len(text) - checksumLength
