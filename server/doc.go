@@ -18,7 +18,9 @@
 //  2. Panics become an INTERNAL error; the stack goes to the log.
 //  3. policy.go must list the method; a method that is not listed is refused.
 //  4. While the server stops, new calls are refused with UNAVAILABLE.
-//  5. The API key and the agent name become a caller.Caller in the context. A call that waits ends when its key is removed.
+//  5. The API key and the agent name become a caller.Caller in the context. Keys are those of the configuration (keys.go) and
+//     those of the database as this server remembers them (stored_keys.go). A call that waits ends when its key is removed. A
+//     read-only key may call only what policy.go says reads.
 //  6. The headers If-Match and Idempotency-Key become the request's fields.
 //  7. The request is validated by the rules in its proto.
 //  8. The service runs. Whatever error comes back, from here or from any step above, is turned into a status in one

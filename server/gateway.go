@@ -43,7 +43,7 @@ type gatewayOptions struct {
 
 // identity proves who calls from a call's metadata.
 type identity interface {
-	Identify(md metadata.MD) (caller.Caller, error)
+	Identify(ctx context.Context, md metadata.MD) (caller.Caller, error)
 }
 
 // callHeaders are the headers that a call can carry. They become metadata under the same names in lower case.
@@ -115,6 +115,7 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterChannelServiceHandlerClient(ctx, mux, openintentv1.NewChannelServiceClient(connection)),
 		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
 		openintentv1.RegisterSubscriptionServiceHandlerClient(ctx, mux, openintentv1.NewSubscriptionServiceClient(connection)),
+		openintentv1.RegisterKeyServiceHandlerClient(ctx, mux, openintentv1.NewKeyServiceClient(connection)),
 	)
 }
 
@@ -195,7 +196,7 @@ func (g *gateway) identify(r *http.Request, call *restCall) (metadata.MD, error)
 			md.Append(name, value)
 		}
 	}
-	who, err := g.options.Identity.Identify(md)
+	who, err := g.options.Identity.Identify(r.Context(), md)
 	call.compatibility = who.Compatibility
 	if err != nil || g.options.Memory == nil {
 		return md, err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,15 +21,17 @@ var (
 	errKeyMissing = fault.New(fault.Unauthenticated, "API_KEY_MISSING",
 		"This call needs an API key; send it as X-API-Key or as Authorization: Bearer.")
 	errKeyUnknown = fault.New(fault.Unauthenticated, "API_KEY_UNKNOWN",
-		"The API key is not known to this server.")
+		"The API key is not known to this server: it is misspelt, has expired, was replaced or was revoked.")
 	errKeysDiffer = fault.New(fault.Unauthenticated, "API_KEYS_DIFFER",
 		"The call carries two different API keys; send one.")
 	errKeyRemoved = fault.New(fault.Unauthenticated, "API_KEY_REMOVED",
-		"The API key was removed or bound differently since this call began; go on with a key that is known now.")
+		"The API key has expired, or was removed or changed, since this call began; go on with a key that is known now.")
 	errAgentReserved = fault.New(fault.Denied, "AGENT_RESERVED",
 		"X-Agent-ID names a reserved word (operator, system, * or role:...); name an agent.")
 	errAgentNotBound = fault.New(fault.Denied, "AGENT_NOT_ALLOWED",
 		"The API key is bound to other agents than the one in X-Agent-ID.")
+	errKeyReadOnly = fault.New(fault.Denied, "KEY_READ_ONLY",
+		"The API key may only read, and this call changes something; use a key that may write.")
 	errAgentNeeded = fault.New(fault.Denied, "AGENT_NEEDED",
 		"The API key is bound to several agents; name one of them in X-Agent-ID.")
 )
@@ -36,18 +39,23 @@ var (
 // Identify finds out who calls from the call's metadata: the key in x-api-key or authorization, and the agent in
 // x-agent-id. A key that is bound to agents acts only as those. An unbound key acts as the agent that the call names
 // or, if it names none, as the operator.
-func (k *Keys) Identify(md metadata.MD) (caller.Caller, error) {
-	who, _, err := k.identify(md)
+func (k *Keys) Identify(ctx context.Context, md metadata.MD) (caller.Caller, error) {
+	who, _, err := k.identify(ctx, md)
 	return who, err
 }
 
 // identify does what Identify does, and also returns the key.
-func (k *Keys) identify(md metadata.MD) (caller.Caller, *apiKey, error) {
+func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *apiKey, error) {
 	presented, err := presentedKey(md)
 	if err != nil {
 		return caller.Caller{}, nil, err
 	}
 	key := k.find(presented)
+	if key == nil {
+		if key, err = k.stored.find(ctx, presented); err != nil {
+			return caller.Caller{}, nil, err
+		}
+	}
 	if key == nil {
 		return caller.Caller{}, nil, errKeyUnknown
 	}
@@ -64,18 +72,20 @@ func (k *Keys) identify(md metadata.MD) (caller.Caller, *apiKey, error) {
 		KeyID:         key.id,
 		KeyAgents:     key.agents,
 		KeyRoles:      key.roles,
+		Human:         key.human,
 		Quota:         key.quota,
 		Compatibility: compatibility || key.compatibility,
 		TraceID:       traceID(md),
 	}
 	switch {
-	case len(key.agents) == 0 && named == "":
+	case !key.bound && named == "":
 		who.Agent, who.IsOperator = caller.Operator, true
+	case !key.bound:
 	case len(key.agents) == 1 && named == "":
 		who.Agent = key.agents[0]
-	case len(key.agents) > 1 && named == "":
+	case named == "":
 		return caller.Caller{}, nil, errAgentNeeded
-	case len(key.agents) > 0 && !slices.Contains(key.agents, named):
+	case !slices.Contains(key.agents, named):
 		return caller.Caller{}, nil, errAgentNotBound
 	}
 	return who, key, nil

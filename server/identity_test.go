@@ -38,14 +38,14 @@ func TestWhoCalls(t *testing.T) {
 		{"an id in another script", metadata.Pairs("x-api-key", "open", "x-agent-id", "агент"), "агент", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			who, err := keys.Identify(test.md)
+			who, err := keys.Identify(t.Context(), test.md)
 			require.NoError(t, err)
 			require.Equal(t, test.agent, who.Agent)
 			require.Equal(t, test.operator, who.IsOperator)
 			require.NotEmpty(t, who.KeyID)
 		})
 	}
-	who, err := keys.Identify(metadata.Pairs("x-api-key", "two", "x-agent-id", "agent-b"))
+	who, err := keys.Identify(t.Context(), metadata.Pairs("x-api-key", "two", "x-agent-id", "agent-b"))
 	require.NoError(t, err)
 	require.True(t, who.Owns("agent-a"))
 	require.False(t, who.Owns("agent-c"))
@@ -83,7 +83,7 @@ func TestWhoMayNotCall(t *testing.T) {
 		{"an unknown profile", metadata.Pairs("x-api-key", "open", "x-openintent-compat", "SDK"), fault.Invalid, "INVALID_FIELD"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			who, err := keys.Identify(test.md)
+			who, err := keys.Identify(t.Context(), test.md)
 			require.Error(t, err)
 			require.Zero(t, who)
 			refusal := fault.From(err)
@@ -97,13 +97,13 @@ func TestWhoMayNotCall(t *testing.T) {
 func TestProfileAndTrace(t *testing.T) {
 	keys := identityKeys(t)
 	const trace = "0af7651916cd43dd8448eb211c80319c"
-	who, err := keys.Identify(metadata.Pairs("x-api-key", "open"))
+	who, err := keys.Identify(t.Context(), metadata.Pairs("x-api-key", "open"))
 	require.NoError(t, err)
 	require.False(t, who.Compatibility)
-	who, err = keys.Identify(metadata.Pairs("x-api-key", "legacy"))
+	who, err = keys.Identify(t.Context(), metadata.Pairs("x-api-key", "legacy"))
 	require.NoError(t, err)
 	require.True(t, who.Compatibility, "because of the key")
-	who, err = keys.Identify(metadata.Pairs("x-api-key", "open", "x-openintent-compat", "sdk"))
+	who, err = keys.Identify(t.Context(), metadata.Pairs("x-api-key", "open", "x-openintent-compat", "sdk"))
 	require.NoError(t, err)
 	require.True(t, who.Compatibility, "because of the header")
 
@@ -119,7 +119,7 @@ func TestProfileAndTrace(t *testing.T) {
 		"00-" + trace + "-0000000000000000-01":                   "",
 		"":                                                       "",
 	} {
-		who, err = keys.Identify(metadata.Pairs("x-api-key", "open", "traceparent", header))
+		who, err = keys.Identify(t.Context(), metadata.Pairs("x-api-key", "open", "traceparent", header))
 		require.NoError(t, err, "tracing never causes a refusal")
 		require.Equal(t, want, who.TraceID, header)
 	}

@@ -159,9 +159,12 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 		if i.stopping.Err() != nil {
 			return nil, nil, call.stopped()
 		}
-		who, key, err := i.keys.identify(call.headers)
+		who, key, err := i.keys.identify(ctx, call.headers)
 		if err != nil {
 			return nil, nil, err
+		}
+		if key.readOnly && call.method.effect != reads {
+			return nil, nil, errKeyReadOnly
 		}
 		call.agent, call.traceID, valid = who.Agent, who.TraceID, key.valid
 		if err := i.reach(ctx, call, who.KeyID).admit(); err != nil {
@@ -174,7 +177,7 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	forgetStop := context.AfterFunc(i.stopping, func() { cancel(call.stopped()) })
-	forgetKey := context.AfterFunc(valid, func() { cancel(errKeyRemoved) })
+	forgetKey := context.AfterFunc(valid, func() { cancel(context.Cause(valid)) })
 	return ctx, func() { forgetStop(); forgetKey(); cancel(nil) }, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -24,6 +25,9 @@ const DevelopmentKey = "dev-key-001"
 // Keys are the API keys that the server knows. It keeps only their SHA-256 digests. Identify may be called while
 // Reload replaces them.
 type Keys struct {
+	// stored are the keys of the database, beside the configured ones; nil without a database.
+	stored *storedKeys
+
 	fixed []apiKey
 	path  string
 	// rates apply to keys that have no rates configured.
@@ -32,34 +36,46 @@ type Keys struct {
 	known atomic.Pointer[[]apiKey]
 }
 
-// apiKey is what the server keeps about one configured key.
+// apiKey is what the server keeps about one secret, of a configured key or of a key of the database.
 type apiKey struct {
 	digest [sha256.Size]byte
-	// id identifies the key without revealing it, and stays the same across restarts.
+	// id identifies the key without revealing it, and stays the same across restarts and rotations.
 	id string
 	keySettings
 	quota *caller.Quota
 
-	// valid is cancelled, through end, when the key is no longer configured as it is here.
+	// until is when the secret expires; zero for never. used is when it was last noted as used. Configured keys have
+	// neither.
+	until time.Time
+	used  *atomic.Int64
+
+	// valid is cancelled, through end and with the reason for which calls end, when the secret no longer means what it
+	// means here.
 	valid context.Context
-	end   context.CancelFunc
+	end   context.CancelCauseFunc
 }
 
-// keySettings are what is configured for a key apart from its secret.
+func (k apiKey) expired(now time.Time) bool { return !k.until.IsZero() && !k.until.After(now) }
+
+// keySettings are what is set for a key apart from its secret.
 type keySettings struct {
-	// agents are the agents that the key is bound to; an unbound key has none.
+	// bound is true for a key that acts only as its agents. Another key acts as any agent or as the operator.
+	bound  bool
 	agents []string
 	// roles are the roles that the key's agents may take; caller.AnyRole among them stands for all roles.
 	roles         []string
 	compatibility bool
-	rates         ownRates
+	// readOnly keys may change nothing, and a human key is a person's; a configured key is neither.
+	readOnly, human bool
+	rates           ownRates
 }
 
 // same reports whether the other key is this one with the same settings. Rates do not count: a change of rates must
 // not cut anyone off.
 func (k apiKey) same(other apiKey) bool {
-	return k.digest == other.digest && slices.Equal(k.agents, other.agents) && slices.Equal(k.roles, other.roles) &&
-		k.compatibility == other.compatibility
+	return k.digest == other.digest && k.id == other.id && k.bound == other.bound && slices.Equal(k.agents, other.agents) &&
+		slices.Equal(k.roles, other.roles) && k.compatibility == other.compatibility && k.readOnly == other.readOnly &&
+		k.human == other.human
 }
 
 // LoadKeys reads keys from a comma-separated list (as in OPENINTENT_API_KEYS) and from a key file; either may be
@@ -114,7 +130,7 @@ func (k *Keys) replace(known []apiKey) {
 			known[i] = before[at]
 			known[i].rates = key.rates
 		} else {
-			known[i].valid, known[i].end = context.WithCancel(context.Background())
+			known[i].valid, known[i].end = context.WithCancelCause(context.Background())
 			known[i].quota = caller.NewQuota(caller.Rates{})
 		}
 		known[i].quota.Set(known[i].rates.or(k.rates))
@@ -122,7 +138,7 @@ func (k *Keys) replace(known []apiKey) {
 	k.known.Store(&known)
 	for _, key := range before {
 		if !slices.ContainsFunc(known, key.same) {
-			key.end()
+			key.end(errKeyRemoved)
 		}
 	}
 }
@@ -133,10 +149,10 @@ func (k *Keys) SetRates(rates caller.Rates) {
 	k.replace(slices.Clone(*k.known.Load()))
 }
 
-// Count returns the number of keys.
+// Count returns the number of configured keys.
 func (k *Keys) Count() int { return len(*k.known.Load()) }
 
-// find returns the key that was presented, or nil. It compares every key, each in constant time, so the duration does
+// find returns the configured key that was presented, or nil. It compares every key, each in constant time, so the duration does
 // not reveal how close a guess came.
 func (k *Keys) find(presented string) *apiKey {
 	digest := sha256.Sum256([]byte(presented))
@@ -194,6 +210,7 @@ func makeKey(secret string, settings keySettings) (apiKey, error) {
 			return apiKey{}, fmt.Errorf("role %q: it has at most %d characters and no control characters", role, caller.MaxNameLength)
 		}
 	}
+	settings.bound = len(settings.agents) > 0
 	id := sha256.Sum256([]byte("openintent key id:" + secret))
 	return apiKey{digest: sha256.Sum256([]byte(secret)), id: hex.EncodeToString(id[:8]), keySettings: settings}, nil
 }

@@ -239,10 +239,10 @@ func TestReloadReplacesKeysAndABadFileKeepsThem(t *testing.T) {
 	writeKeyFile(t, path, "- second\n- stays=agent-a\n")
 	reloadKeys(keys, logger)
 	require.Contains(t, log.String(), "read again")
-	_, err = keys.Identify(metadata.Pairs("x-api-key", "first"))
+	_, err = keys.Identify(t.Context(), metadata.Pairs("x-api-key", "first"))
 	require.ErrorIs(t, err, errKeyUnknown)
 	for _, key := range []string{"second", "stays", "fixed"} {
-		_, err = keys.Identify(metadata.Pairs("x-api-key", key))
+		_, err = keys.Identify(t.Context(), metadata.Pairs("x-api-key", key))
 		require.NoError(t, err, key)
 	}
 	require.Equal(t, stays, keys.find("stays").id)

@@ -41,6 +41,32 @@ func TestEveryMethodOfTheContractHasAPolicy(t *testing.T) {
 	require.Equal(t, listed, ours, "there is no policy for a method that no longer exists")
 }
 
+// Each method reads or writes. What only reads is listed here by name too, so that nobody opens a method to read-only keys
+// by copying a line.
+func TestEveryMethodReadsOrWrites(t *testing.T) {
+	reading := []string{
+		"IntentService/ListIntents", "IntentService/GetIntent", "IntentService/ListAssignments",
+		"EventService/ListEvents", "EventService/GetEvent", "EventService/VerifyEvents", "EventService/ListTraceEvents",
+		"AccessService/GetAccessControl", "CoordinatorService/GetCoordinator", "CoordinatorService/ListCoordinators",
+		"AgentService/GetAgent", "AgentService/ListAgents", "TaskService/GetTask", "TaskService/ListTasks",
+		"ChannelService/ListChannels", "ChannelService/GetChannel",
+		"MessageService/ListMessages", "MessageService/GetMessage", "MessageService/AwaitResponses", "MessageService/Subscribe",
+		"MessageService/ListMessageDeliveries", "MessageService/GetInbox",
+		"SubscriptionService/ListSubscriptions", "SubscriptionService/GetSubscription", "SubscriptionService/ListDeadLetters",
+		"KeyService/ListKeys", "KeyService/GetKey",
+	}
+	var found []string
+	for name, policy := range policies {
+		require.Contains(t, []effect{reads, writes}, policy.effect, name)
+		if policy.access == public {
+			require.Equal(t, reads, policy.effect, name)
+		} else if policy.effect == reads {
+			found = append(found, strings.TrimPrefix(name, "/openintent.v1."))
+		}
+	}
+	require.ElementsMatch(t, reading, found)
+}
+
 func TestEveryServedMethodHasAPolicy(t *testing.T) {
 	server := grpc.NewServer()
 	db := databasetest.Open(t, database.Config{URL: "sqlite::memory:"})

@@ -60,7 +60,9 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	metrics := newMetrics()
-	s, err := newServer(cfg, db, wire(db, cfg, sender, metrics, logger), keys, encryption, metrics, logger)
+	rooms := wire(db, cfg, sender, metrics, logger)
+	rooms.acceptKeys(keys, db.Now, logger)
+	s, err := newServer(cfg, db, rooms, keys, encryption, metrics, logger)
 	if err != nil {
 		return err
 	}

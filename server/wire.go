@@ -12,6 +12,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/keys"
 	"openintent/loop"
 	"openintent/messaging"
 	"openintent/server/jsonform"
@@ -32,6 +33,8 @@ type rooms struct {
 	messaging     *messaging.Service
 	webhooks      *webhooks.Sender
 	subscriptions *subscriptions.Service
+	keys          *keys.Service
+	stored        *storedKeys // nil until the server accepts the database's keys
 	sweeps        []*loop.Loop
 }
 
@@ -46,6 +49,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		}),
 		agents: agents.New(agents.Config{DB: db, Logger: logger}),
 	}
+	r.keys = keys.New(keys.Config{DB: db, Logger: logger})
 	r.tasks = tasks.New(tasks.Config{DB: db, Intents: r.intents, Logger: logger})
 	r.channels = channels.New(channels.Config{
 		DB: db, Intents: r.intents, Tasks: r.tasks, Logger: logger,
@@ -77,6 +81,14 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	return r
 }
 
+// acceptKeys lets callers use the keys of the database, beside the configured ones. It must be called before start.
+func (r *rooms) acceptKeys(known *Keys, now func() time.Time, logger *slog.Logger) {
+	r.stored = newStoredKeys(r.keys, known.rates, now, logger)
+	known.stored = r.stored
+	r.keys.OnChanged(func(ctx context.Context) { _ = r.stored.looks.after(ctx) })
+	r.sweeps = append(r.sweeps, loop.New("API keys", keyPoll, logger, r.stored.turn)) // each replica for itself
+}
+
 // register adds the rooms' services to a registrar.
 func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.intents.Register(registrar)
@@ -85,6 +97,7 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.channels.Register(registrar)
 	r.messaging.Register(registrar)
 	r.subscriptions.Register(registrar)
+	r.keys.Register(registrar)
 }
 
 // start begins the rooms' own work: the writer, the posting of webhooks and the sweeps.
@@ -107,6 +120,9 @@ func (r *rooms) stop(ctx context.Context) error {
 		r.subscriptions.Stop()
 		r.webhooks.Close()
 		r.messaging.Stop()
+		if r.stored != nil {
+			r.stored.looks.stop()
+		}
 	}()
 	select {
 	case <-stopped:

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -17,9 +18,10 @@ import (
 	"openintent/e2e/harness"
 )
 
-// shell runs commands against a server under test, as one agent.
+// shell runs commands against a server under test, as one agent. Unless it has a key, it uses the harness's.
 type shell struct {
 	server *harness.Server
+	key    string
 	agent  string
 	stdin  string
 }
@@ -31,7 +33,7 @@ type outcome struct {
 }
 
 func (s shell) connection() []string {
-	flags := []string{"--server", s.server.GRPCAddress(), "--api-key", harness.Key}
+	flags := []string{"--server", s.server.GRPCAddress(), "--api-key", cmp.Or(s.key, harness.Key)}
 	if s.agent != "" {
 		flags = append(flags, "--agent", s.agent)
 	}

@@ -38,6 +38,7 @@ type Caller struct {
 	Channels      openintentv1.ChannelServiceClient
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
+	Keys          openintentv1.KeyServiceClient
 
 	clients *Clients
 }
@@ -69,6 +70,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Channels:      openintentv1.NewChannelServiceClient(connection),
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
+		Keys:          openintentv1.NewKeyServiceClient(connection),
 
 		clients: c,
 	}

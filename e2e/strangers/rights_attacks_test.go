@@ -107,4 +107,13 @@ var rightsAttacks = map[string]string{
 	"declares another dead":       `{"agent_id":"bob","status":"dead"}`,
 	"drains another":              `{"agent_id":"bob","status":"draining"}`,
 	"deregisters another":         `{"agent_id":"bob"}`,
+
+	"makes itself an operator's key":     `{"label":"all mine","operator":true}`,
+	"makes a key of its own":             `{"label":"another","agents":["{mallory}"],"roles":["*"]}`,
+	"makes a key of another's":           `{"label":"as alice","agents":["alice"]}`,
+	"lists the keys":                     `{}`,
+	"reads a key":                        `{"key_id":"{key}"}`,
+	"asks whether there is a key":        `{"key_id":"key_01M7YCHKJ11MAM2FWJ1DX9NJHS"}`,
+	"revokes another's key":              `{"key_id":"{key}"}`,
+	"gets a new secret of another's key": `{"key_id":"{key}"}`,
 }

@@ -119,6 +119,12 @@ func (w *world) makeRights(t *testing.T) {
 	var channel struct{ ID string }
 	own.Decode(t, &channel)
 	w.places["own_room"] = channel.ID
+	issued := w.Operator().REST(t, "POST", "/v1/keys", `{"label":"`+secret+`","agents":["alice"]}`)
+	require.Equal(t, 201, issued.Status, "%s", issued.Body)
+	require.Equal(t, "no-store", issued.Header.Get("Cache-Control"))
+	var made struct{ Key struct{ ID string } }
+	issued.Decode(t, &made)
+	w.places["key"] = made.Key.ID
 }
 
 // sights returns what each caller of the server may see of everything in it.

@@ -137,6 +137,9 @@ func (w *world) ledger(t *testing.T) string {
 	var subscriptions any
 	w.read(t, "/v1/subscriptions", &subscriptions)
 	w.write(t, &out, "subscriptions", subscriptions)
+	var keys any
+	w.read(t, "/v1/keys", &keys)
+	w.write(t, &out, "keys", keys)
 	for _, status := range []string{"active", "unhealthy", "draining", "dead", "deregistered", "registering"} {
 		var agents any
 		w.read(t, "/v1/agents?status="+status, &agents)

@@ -41,6 +41,7 @@ type Raw struct {
 	Channels      openintentv1.ChannelServiceClient
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
+	Keys          openintentv1.KeyServiceClient
 }
 
 // Dial makes a client. It connects when it is first used, and reconnects whenever the connection is lost.
@@ -96,6 +97,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Channels:      openintentv1.NewChannelServiceClient(calls),
 		Messages:      openintentv1.NewMessageServiceClient(calls),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
+		Keys:          openintentv1.NewKeyServiceClient(calls),
 	}
 }
 

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+)
+
+var (
+	keyIDForm  = regexp.MustCompile(`key_[0-9A-HJKMNP-TV-Z]{26}`)
+	secretForm = regexp.MustCompile(`^oi_[0-9A-Za-z]{49}$`)
+)
+
+// onlyKeys runs a test against a server, with a shell of the operator whose environment names an agent.
+func onlyKeys(t *testing.T, test func(t *testing.T, operator shell)) {
+	clearEnvironment(t)
+	operator := shell{server: harness.Start(t, harness.Options{})}
+	t.Setenv("OPENINTENT_AGENT_ID", "alice")
+	test(t, operator)
+}
+
+// with returns a shell that calls with another key.
+func (s shell) with(secret string) func(t *testing.T, arguments ...string) outcome {
+	return func(t *testing.T, arguments ...string) outcome {
+		t.Helper()
+		s.key = secret
+		return s.run(t.Context(), arguments...)
+	}
+}
+
+func TestAKeyIsMadeUsedRotatedAndRevoked(t *testing.T) {
+	onlyKeys(t, func(t *testing.T, operator shell) {
+		made := operator.run(t.Context(), "keys", "create", "the reviewers", "--bind", "alice", "--bind", "bob", "--role", "*", "--expires", "1h")
+		require.Equal(t, exitOK, made.exit, made.stderr)
+		secret := strings.TrimSpace(made.stdout)
+		require.Regexp(t, secretForm, secret, "scripts get the secret alone")
+		id := keyIDForm.FindString(made.stderr)
+		require.Equal(t, "The key "+id+" acts as alice, bob. Keep its secret now; the server does not keep it and cannot show it again.\n",
+			made.stderr)
+		require.Equal(t, exitOK, operator.with(secret)(t, "intents", "list").exit)
+
+		listed := operator.does(t, "keys")
+		require.Equal(t, "KEY STATUS ACTS AS KIND EXPIRES LAST USED LABEL\n"+id+" active alice, bob TIME the reviewers",
+			squeezed(masked(listed)))
+		shown := squeezed(masked(operator.does(t, "keys", "show", id)))
+		require.Contains(t, shown, "created TIME by configured")
+		require.NotContains(t, shown, secret)
+
+		rotated := operator.run(t.Context(), "keys", "rotate", id, "--grace", "1h")
+		second := strings.TrimSpace(rotated.stdout)
+		require.Regexp(t, secretForm, second)
+		require.Regexp(t, "has a new secret; the one before is valid until .+ Keep its secret now", rotated.stderr)
+		for _, valid := range []string{secret, second} {
+			require.Equal(t, exitOK, operator.with(valid)(t, "intents", "list").exit)
+		}
+		rotated = operator.run(t.Context(), "keys", "rotate", id)
+		require.Contains(t, rotated.stderr, "the one before is no longer valid")
+		for _, former := range []string{secret, second} {
+			require.Equal(t, exitRefused, operator.with(former)(t, "intents", "list").exit)
+		}
+
+		require.Contains(t, squeezed(operator.does(t, "keys", "revoke", id)), "status revoked")
+		require.Equal(t, exitRefused, operator.with(strings.TrimSpace(rotated.stdout))(t, "intents", "list").exit)
+		require.Equal(t, 0, rows(operator.does(t, "keys", "list")))
+		require.Equal(t, 1, rows(operator.does(t, "keys", "list", "--status", "revoked")))
+		require.Equal(t, 1, rows(operator.does(t, "keys", "list", "--status", "all")))
+		require.Contains(t, operator.refused(t, exitConflict, "keys", "rotate", id), "[KEY_ENDED]")
+	})
+}
+
+func TestKindsOfKeys(t *testing.T) {
+	onlyKeys(t, func(t *testing.T, operator shell) {
+		reader := operator.does(t, "keys", "create", "a screen", "--bind", "alice", "--human", "--read-only", "--messages-per-second", "0")
+		refused := operator.with(reader)(t, "intents", "create", "mine")
+		require.Equal(t, exitRefused, refused.exit)
+		require.Contains(t, refused.stderr, "[KEY_READ_ONLY]")
+		require.Contains(t, squeezed(operator.does(t, "keys")), "active alice human, read-only a screen")
+		require.Contains(t, squeezed(operator.does(t, "keys", "show", keyIDForm.FindString(operator.does(t, "keys")))),
+			"messages per second 0")
+
+		root := operator.run(t.Context(), "keys", "create", "root", "--operator")
+		require.Contains(t, root.stderr, "acts as any agent and the operator.")
+		other := operator.with(strings.TrimSpace(root.stdout))(t, "keys", "create", "another", "--bind", "zoe", "--json")
+		require.Contains(t, other.stdout, `"created_by":"`+keyIDForm.FindString(root.stderr)+`"`)
+		require.Contains(t, other.stdout, `"secret":"oi_`)
+		require.Empty(t, other.stderr)
+
+		require.Contains(t, operator.refused(t, exitUsage, "keys", "create", "forgotten"), "agents: name the agents")
+		require.Contains(t, operator.refused(t, exitUsage, "keys", "rotate", "key_x", "--grace", "25h"), "whole seconds up to a day")
+		require.Contains(t, operator.refused(t, exitNotFound, "keys", "revoke", "key_x"), "[KEY_NOT_FOUND]")
+		require.Contains(t, operator.refused(t, exitRefused, "keys", "--agent", "alice"), "[NOT_OPERATOR]")
+	})
+}

@@ -1,0 +1,148 @@
+package strangers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// lasting is what goes on under a secret until the secret is over: streams and waits, each with why it ended.
+type lasting map[string]chan string
+
+// begin opens a stream of each kind and waits in each way, as alice under the secret, and returns when all of it goes on.
+func (w *world) begin(t *testing.T, secret string) lasting {
+	t.Helper()
+	c, ends := w.With(secret, ""), make(lasting)
+	during := func(what string, run func(began func()) string) {
+		began, end := make(chan struct{}), make(chan string, 1)
+		ends[what] = end
+		go func() { end <- run(sync.OnceFunc(func() { close(began) })) }()
+		select {
+		case <-began:
+		case why := <-end:
+			require.Fail(t, "it ended before it began", "%s: %s", what, why)
+		case <-time.After(harness.Patience):
+			require.Fail(t, "it did not begin", what)
+		}
+	}
+	during("a stream", func(began func()) string {
+		after := int64(0)
+		stream, err := c.Messages.Subscribe(t.Context(), &openintentv1.SubscribeRequest{
+			Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: w.places["room"]}, AfterPosition: &after,
+		})
+		for err == nil {
+			_, err = stream.Recv()
+			began()
+		}
+		return harness.Reason(err)
+	})
+	during("server-sent events", func(began func()) string {
+		request, err := c.Request(t.Context(), "GET", w.fill("/v1/subscribe/channels/{room}"), "")
+		if err != nil {
+			return err.Error()
+		}
+		response, err := w.HTTP.Do(request)
+		if err != nil {
+			return err.Error()
+		}
+		defer response.Body.Close()
+		began()
+		text, err := io.ReadAll(response.Body)
+		if _, reason, found := strings.Cut(string(text), `"reason":"`); found {
+			reason, _, _ = strings.Cut(reason, `"`)
+			return reason
+		}
+		return fmt.Sprint(string(text), err)
+	})
+	during("a wait over REST", func(began func()) string {
+		request, err := c.Request(t.Context(), "GET", w.fill("/v1/agents/alice/inbox?wait_seconds=600"), "")
+		if err != nil {
+			return err.Error()
+		}
+		go began() // no answer says that it waits; whether it came before the end or after it, it may not wait on
+		response, err := w.HTTP.Do(request)
+		if err != nil {
+			return err.Error()
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		var p problem
+		harness.Answer{Body: text}.Decode(t, &p)
+		return p.Reason
+	})
+	during("an ask", func(began func()) string {
+		seconds := 600.0
+		go func() {
+			w.awaitRequest(t)
+			began()
+		}()
+		_, err := c.Messages.Ask(t.Context(), &openintentv1.AskRequest{
+			ChannelId: w.places["other_room"], To: "carol", Payload: &structpb.Struct{}, TimeoutSeconds: &seconds,
+		})
+		return harness.Reason(err)
+	})
+	return ends
+}
+
+// awaitRequest waits until carol has a request.
+func (w *world) awaitRequest(t *testing.T) {
+	wait := 60.0
+	inbox, err := w.As("carol").Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: "carol", WaitSeconds: &wait})
+	if err != nil || len(inbox.GetItems()) == 0 {
+		t.Errorf("no request came: %v", err)
+	}
+}
+
+// end checks that everything ends because its key is over.
+func (l lasting) end(t *testing.T) {
+	t.Helper()
+	for what, end := range l {
+		select {
+		case why := <-end:
+			if what == "a wait over REST" && why == "API_KEY_UNKNOWN" {
+				continue // it came too late to wait
+			}
+			require.Equal(t, "API_KEY_REMOVED", why, what)
+		case <-time.After(harness.Patience):
+			require.Fail(t, "it goes on", what)
+		}
+	}
+}
+
+// goOn checks that nothing has ended.
+func (l lasting) goOn(t *testing.T) {
+	t.Helper()
+	for what, end := range l {
+		select {
+		case why := <-end:
+			require.Fail(t, "it ended", "%s: %s", what, why)
+		default:
+		}
+	}
+}
+
+// readInbox leaves nothing for alice and carol to wait for.
+func (w *world) readInbox(t *testing.T) {
+	t.Helper()
+	for _, agent := range []string{"alice", "carol"} {
+		inbox, err := w.As(agent).Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: agent})
+		require.NoError(t, err)
+		var ids []string
+		for _, item := range inbox.GetItems() {
+			ids = append(ids, item.GetMessage().GetId())
+		}
+		if len(ids) > 0 {
+			_, err = w.As(agent).Messages.MarkInboxRead(t.Context(), &openintentv1.MarkInboxReadRequest{AgentId: agent, MessageIds: ids})
+			require.NoError(t, err)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package keys
+
+import (
+	"context"
+	"time"
+
+	"openintent/database"
+)
+
+// Tag returns the keys' tag. No key has changed as long as the tag stays the same.
+func (s *Service) Tag(ctx context.Context) (tag int64, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		tag, err = readTag(tx)
+		return err
+	})
+	return tag, err
+}
+
+// Live returns all keys that are accepted now, with the tag to which they belong.
+func (s *Service) Live(ctx context.Context) (keys []*Key, tag int64, err error) {
+	err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
+		if tag, err = readTag(tx); err != nil {
+			return err
+		}
+		keys, err = read(tx.Gorm().Where(live, database.Micros(s.db.Now())))
+		return err
+	})
+	return keys, tag, err
+}
+
+// NoteUse notes that these keys were used at a time, unless a later use is noted already.
+func (s *Service) NoteUse(ctx context.Context, ids []string, at time.Time) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		condition, list := tx.In("key_id", ids)
+		used := database.Micros(at)
+		return tx.Pipeline(database.Statement{
+			SQL:  "UPDATE api_keys SET last_used_at = ? WHERE " + condition + " AND (last_used_at IS NULL OR last_used_at < ?)",
+			Args: []any{used, list, used},
+		})
+	})
+}

@@ -1,0 +1,76 @@
+package keys
+
+import (
+	"context"
+	"log/slog"
+
+	"google.golang.org/grpc"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Config is what a Service needs.
+type Config struct {
+	DB *database.DB
+	// Logger receives a line for each key that is made, rotated or revoked, without secrets; nil discards them.
+	Logger *slog.Logger
+}
+
+// Service keeps the keys. Make it with New, add the hook, then serve.
+type Service struct {
+	openintentv1.UnimplementedKeyServiceServer
+
+	db        *database.DB
+	logger    *slog.Logger
+	onChanged []func(ctx context.Context)
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{db: cfg.DB, logger: cfg.Logger}
+}
+
+// Register adds the service to a gRPC server.
+func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterKeyServiceServer(r, s) }
+
+// OnChanged adds a hook that runs after each commit that changed a key, before the call answers. So a caller who has revoked a
+// key knows that this server does not accept it any more. Add hooks before serving.
+func (s *Service) OnChanged(fn func(ctx context.Context)) { s.onChanged = append(s.onChanged, fn) }
+
+// changed reports a change after its commit.
+func (s *Service) changed(ctx context.Context, what string, k *Key, by caller.Caller) {
+	s.logger.Info(what, "key", k.ID, "operator", k.Operator, "agents", len(k.Agents), "by", maker(by))
+	for _, fn := range s.onChanged {
+		fn(ctx)
+	}
+}
+
+// operator returns the caller if it is the operator, and refuses it otherwise.
+func operator(ctx context.Context) (caller.Caller, error) {
+	c, err := caller.Known(ctx)
+	if err == nil && !c.IsOperator {
+		err = errNotOperator
+	}
+	return c, err
+}
+
+// GetKey returns one key.
+func (s *Service) GetKey(ctx context.Context, req *openintentv1.GetKeyRequest) (*openintentv1.Key, error) {
+	if _, err := operator(ctx); err != nil {
+		return nil, err
+	}
+	var key *Key
+	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		key, err = find(tx, req.GetKeyId())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return message(key, s.db.Now()), nil
+}
