@@ -1,6 +1,6 @@
 module openintent/tools
 
-go 1.26.8
+go 1.26.0
 
 tool (
 	github.com/fullstorydev/grpcurl/cmd/grpcurl
