@@ -215,7 +215,7 @@ func grant(c caller.Caller, head *Head, entry *AccessEntry, path string) error {
 	return nil
 }
 
-// describeEntry returns an event's payload that says what was granted to whom.
+// describeEntry returns an event's payload, with the grant and its holder.
 func describeEntry(entry AccessEntry) *jsonvalue.Builder {
 	var payload jsonvalue.Builder
 	payload.String("entry_id", entry.ID).String("principal_id", entry.PrincipalID)

@@ -18,7 +18,7 @@
 //
 // Every way to receive is a cursor over the same rows: a list (list.go), a stream (subscribe.go, package following), a wait
 // for answers (ask.go, answers.go; silence.go says why none came), a feed that the rooms above read in pages (feed.go).
-// Whoever looks reads one snapshot (package reading). The hub wakes those who wait (package wake), and they also look again
+// Each look reads one snapshot (package reading). The hub wakes those who wait (package wake), and they also look again
 // after a while without a wake-up.
 //
 // A wait is a duration from the moment of the call. The request of an Ask expires that long after the clock's time, and the wait

@@ -69,7 +69,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// Whoever reads the help learns what happens without a flag.
+// The help says what happens without a flag.
 func TestTheHelpNamesDefaults(t *testing.T) {
 	parser, err := kong.New(&commands{}, kong.Vars{"version": ""})
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ type Channel struct {
 	// Members are in the order of their addition; they matter for participation only when Explicit is true.
 	Members  []string
 	Explicit bool
-	// FromJoin means that a member whom a manager adds sees only what is sent after that.
+	// FromJoin means that a member that a manager adds sees only what is sent after it was added.
 	FromJoin bool
 	// Audit copies each message to the intent's log.
 	Audit bool

@@ -270,7 +270,7 @@ func TestGuessesCostTheDatabaseLittle(t *testing.T) {
 	})
 }
 
-// What one replica changes holds on the other within a moment, also if they do not notify each other. A new key is known
+// A change on one replica takes effect on the other within a moment, even if they do not notify each other. A new key is known
 // everywhere at once.
 func TestKeysAreOnesOfAllReplicas(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
