@@ -24,7 +24,7 @@ func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 				return false
 			}
 		}
-		// What wakes does so before the call that caused it returns.
+		// A change wakes the watch before the call that made it returns.
 		oneNo, twoNo := h.key(t, one).IntentNo, h.key(t, two).IntentNo
 		w.Intents(oneNo, twoNo)
 		require.False(t, woken())
@@ -60,7 +60,7 @@ func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 	})
 }
 
-// What names an agent wakes it, before anything is said to it there.
+// A change that names an agent wakes it, before anybody sends it a message there.
 func TestWatchesWakeForIntentsThatComeToNameTheAgent(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID, channelID := h.intent(t), h.explicit(t, "carol")

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -17,6 +18,7 @@ import (
 const (
 	causeNeverSeen   = "NEVER_SEEN"
 	causeNoHolder    = "NOBODY_HOLDS_ROLE"
+	causeNoAccess    = "NO_ACCESS"
 	causeAway        = "AWAY"
 	causeNotReceived = "NOT_RECEIVED"
 	causeNotAnswered = "NOT_ANSWERED"
@@ -27,6 +29,8 @@ const (
 type silence struct {
 	target string
 	*agents.Whereabouts
+	// strangers is how many of those that are present may not take part in the channel.
+	strangers int
 	// received is how many recipients were handed the request.
 	received int
 }
@@ -39,7 +43,9 @@ func (s *Service) explain(ctx context.Context, d *writing.Draft, request *messag
 		With("channel_id", request.ChannelID).With("timeout_seconds", within)
 	seen, channel, err := s.lookAtSilence(ctx, d, request)
 	if err != nil {
-		s.logger.Warn("the server could not find out why a question was not answered", "error", err)
+		if ctx.Err() == nil && !errors.Is(err, database.ErrCrowded) {
+			s.logger.Warn("the server could not find out why a question was not answered", "error", err)
+		}
 		return &timeout
 	}
 	cause, why := seen.cause()
@@ -55,13 +61,18 @@ func (s *Service) lookAtSilence(ctx context.Context, d *writing.Draft, request *
 	if err := s.offers.flush(ctx); err != nil {
 		return seen, channel, err
 	}
-	err := s.db.Read(ctx, func(tx *database.Tx) error {
-		var statements []database.Statement
-		if role := message.RoleOf(request.Target); role != "" {
-			statements, seen.Whereabouts = agents.WhereaboutsOfRole(role)
-		} else {
-			statements, seen.Whereabouts = agents.WhereaboutsOf(request.Target)
+	role, read := message.RoleOf(request.Target), s.db.Read
+	if role != "" { // very many agents may hold it
+		read = func(ctx context.Context, fn func(tx *database.Tx) error) error {
+			return s.db.ReadHeavy(ctx, d.By.KeyID, fn)
 		}
+	}
+	err := read(ctx, func(tx *database.Tx) error {
+		statements, whereabouts := agents.WhereaboutsOf(request.Target)
+		if role != "" {
+			statements, whereabouts = agents.WhereaboutsOfRole(role)
+		}
+		seen.Whereabouts = whereabouts
 		statements = append(statements, database.Statement{
 			SQL:  "SELECT count(*) FROM offers WHERE intent_no = ? AND position = ?",
 			Args: []any{request.IntentNo, request.Position},
@@ -78,11 +89,12 @@ func (s *Service) lookAtSilence(ctx context.Context, d *writing.Draft, request *
 	return seen, channel, err
 }
 
-// leaveOutStrangers leaves out the holders of the role that may not take part in the channel.
-func (s silence) leaveOutStrangers(l reading.Snapshot) {
+// leaveOutStrangers leaves out the agents that may not take part in the channel, and counts them.
+func (s *silence) leaveOutStrangers(l reading.Snapshot) {
 	for agent, presence := range s.Present {
 		if !message.NewViewer(l.Channel, presence, false, l.Access, l.Now).Participates {
 			delete(s.Present, agent)
+			s.strangers++
 		}
 	}
 }
@@ -99,12 +111,16 @@ func (s silence) cause() (cause, why string) {
 		return causeNotReceived, fmt.Sprintf("%s the role, and none has received the request", holdersIn(len(s.Present)))
 	case len(s.Present) > 0:
 		return causeNotReceived, "it is registered, and has not received the request"
+	case role && s.strangers > 0:
+		return causeNoHolder, "nobody who may take part in the channel holds the role"
+	case s.strangers > 0:
+		return causeNoAccess, "it may not take part in the channel any more"
 	case role && s.Away > 0:
 		return causeAway, "everybody who held the role has been away since " + s.LastSeen.Format(time.RFC3339)
 	case s.Away > 0:
 		return causeAway, "it has been away since " + s.LastSeen.Format(time.RFC3339)
 	case role:
-		return causeNoHolder, "nobody in this intent holds the role"
+		return causeNoHolder, "nobody holds the role"
 	}
 	return causeNeverSeen, "no agent of that name was ever registered"
 }

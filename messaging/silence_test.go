@@ -56,7 +56,7 @@ func TestATimeoutSaysWhyNobodyAnswered(t *testing.T) {
 			{"left", "gone", nothing, "AWAY", "it has been away since " + left.Format(time.RFC3339)},
 			{"registered", "bob", nothing, "NOT_RECEIVED", "it is registered, and has not received the request"},
 			{"received", "bob", receives("bob"), "NOT_ANSWERED", "it received the request and did not answer"},
-			{"a role that nobody ever had", "role:none", nothing, "NOBODY_HOLDS_ROLE", "nobody in this intent holds the role"},
+			{"a role that nobody ever had", "role:none", nothing, "NOBODY_HOLDS_ROLE", "nobody holds the role"},
 			{"a role whose holder left", "role:former", nothing, "AWAY", "everybody who held the role has been away since " + left.Format(time.RFC3339)},
 			{"a role", "role:reviewer", nothing, "NOT_RECEIVED", "2 agents hold the role, and none has received the request"},
 			{"a role, received", "role:reviewer", receives("rita"), "NOT_ANSWERED", "1 agent received the request and did not answer"},
@@ -75,5 +75,16 @@ func TestATimeoutDoesNotCountStrangersAmongTheHoldersOfARole(t *testing.T) {
 		h.register(t, "rita", "reviewer")
 		f := h.unanswered(t, h.explicit(t, "alice", "bob"), "role:reviewer", func(*wireMessage) {})
 		require.Equal(t, "NOBODY_HOLDS_ROLE", f.Metadata["cause"])
+	}, restless)
+}
+
+// An agent that lost its access while the question waited is not taken for one that nobody knows.
+func TestATimeoutSaysThatTheAddresseeLostItsAccess(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.register(t, "bob", "")
+		id := h.explicit(t, "alice", "bob")
+		f := h.unanswered(t, id, "bob", func(*wireMessage) { h.removeMember(t, id, "bob") })
+		require.Equal(t, "NO_ACCESS", f.Metadata["cause"])
+		require.Contains(t, f.Message, "it may not take part in the channel any more")
 	}, restless)
 }

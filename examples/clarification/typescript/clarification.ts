@@ -10,7 +10,7 @@ interface Answer {
   confidence: number;
 }
 
-// What the agent says about its connection goes to the standard error.
+// The agent writes its log to standard error.
 const agent = new Agent({ id: "data-agent", logger: new Console(process.stderr) });
 agent.onMessage<Question>("data-clarification", (message): Answer | null => {
   if (message.messageType !== "request") {
