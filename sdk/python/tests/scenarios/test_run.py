@@ -103,7 +103,9 @@ def test_a_program_runs_until_a_signal(number: signal.Signals, tmp_path: Path) -
         finally:
             program.kill()
     assert (program.returncode, out) == (0, "left in order\n"), err
-    assert said(err) == [
+    # The asker may have the failure before the agent has counted its handler as ended.
+    lines = [line.replace("waits for 1 running", "waits for 0 running") for line in said(err)]
+    assert lines == [
         f"INFO agent {agent_id} is connected to {Stage.from_environment().server} and receives",
         f'WARNING agent {agent_id} has no handler for channel "echos"; it has handlers for "echoes"',
         f'ERROR agent {agent_id}: the handler for channel "echoes" failed on message {failed.value.message_id}: '
