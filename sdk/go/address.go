@@ -36,12 +36,15 @@ func ParseAddress(setting, text string) (Address, error) {
 	case err != nil, host == "", notANumber != nil, number == 0,
 		isURL && scheme != "http" && scheme != "https",
 		strings.ContainsFunc(target, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`/?#@\`, c) }):
-		wrong := "must be host:port, http://host:port or https://host:port, with a port from 1 to 65535, not " + strconv.Quote(text)
-		return Address{}, &Error{
-			Code: "INVALID_ARGUMENT", Message: setting + " " + wrong + ".", Violations: []Violation{{setting, wrong}},
-		}
+		return Address{}, badSetting(setting,
+			"must be host:port, http://host:port or https://host:port, with a port from 1 to 65535, not "+strconv.Quote(text))
 	}
 	return Address{Target: target, Host: host, Scheme: scheme}, nil
+}
+
+// badSetting is the refusal of a setting of a client.
+func badSetting(setting, wrong string) error {
+	return &Error{Code: "INVALID_ARGUMENT", Message: setting + " " + wrong + ".", Violations: []Violation{{setting, wrong}}}
 }
 
 // Loopback reports whether the server runs on this machine.

@@ -3,6 +3,8 @@ package openintent
 import (
 	"crypto/tls"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -49,12 +51,28 @@ func (o Options) completed() (Options, error) {
 	o.APIKey = firstOf(o.APIKey, os.Getenv("OPENINTENT_API_KEY"), address.DefaultKey())
 	o.AgentID = firstOf(o.AgentID, os.Getenv("OPENINTENT_AGENT_ID"))
 	if o.TLS == nil {
-		o.TLS = address.secured(os.Getenv("OPENINTENT_TLS") == "1")
+		encrypted, err := encryptedByDefault()
+		if err != nil {
+			return Options{}, err
+		}
+		o.TLS = address.secured(encrypted)
 	}
 	if o.RetryPatience == 0 {
 		o.RetryPatience = defaultRetryPatience
 	}
 	return o, nil
+}
+
+// encryptedByDefault reads OPENINTENT_TLS, which says whether connections are encrypted when nothing else says it.
+func encryptedByDefault() (bool, error) {
+	switch text := os.Getenv("OPENINTENT_TLS"); strings.ToLower(text) {
+	case "1", "true":
+		return true, nil
+	case "", "0", "false":
+		return false, nil
+	default:
+		return false, badSetting("OPENINTENT_TLS", "must be 1 or 0, not "+strconv.Quote(text))
+	}
 }
 
 func firstOf(values ...string) string {

@@ -35,6 +35,12 @@ func TestSettingsComeFromArgumentsThenTheEnvironment(t *testing.T) {
 	t.Setenv("OPENINTENT_TLS", "1")
 	require.NotNil(t, completed(Options{Server: "127.0.0.1:1"}).TLS)
 	require.Nil(t, completed(Options{Server: "http://127.0.0.1:1"}).TLS)
+	t.Setenv("OPENINTENT_TLS", "False")
+	require.Nil(t, completed(Options{Server: "127.0.0.1:1"}).TLS)
+	t.Setenv("OPENINTENT_TLS", "on")
+	_, err := Options{Server: "127.0.0.1:1"}.completed()
+	require.ErrorIs(t, err, ErrInvalidArgument)
+	require.ErrorContains(t, err, `OPENINTENT_TLS must be 1 or 0, not "on".`)
 }
 
 func TestAnAddressIsCheckedWhenTheClientIsMade(t *testing.T) {

@@ -22,7 +22,7 @@ export const defaultAddresses = { grpc: "127.0.0.1:50051", rest: "http://127.0.0
 export function grpcAddress(server: string | undefined, tls: boolean | undefined): Address {
   const { setting, value } = settled("server", server, "OPENINTENT_SERVER", defaultAddresses.grpc);
   const [, scheme, host, port] = /^(?:(https?):\/\/)?(\[[^\]]+\]|[^\s:/?#@\\[\]]+):(\d{1,5})\/?$/.exec(value) ?? [];
-  const encrypted = tls ?? ["1", "true"].includes(environment("OPENINTENT_TLS") ?? "");
+  const encrypted = tls ?? encryptedByDefault();
   const url = parsed(`${scheme ?? (encrypted ? "https" : "http")}://${host}:${port}`);
   if (host === undefined || url === undefined || url.port === "0") {
     const form = "must be host:port, http://host:port or https://host:port, with a port from 1 to 65535";
@@ -47,6 +47,15 @@ export function restAddress(given: string | undefined): Address {
     throw badField(setting, `${form}, and ${JSON.stringify(value)} is not`);
   }
   return { url: base, name: whole ? base : url.origin + base, host: hostOf(url) };
+}
+
+/** Whether connections are encrypted when nothing else says it. */
+function encryptedByDefault(): boolean {
+  const text = environment("OPENINTENT_TLS") ?? "0";
+  if (!["1", "true", "0", "false"].includes(text.toLowerCase())) {
+    throw badField("OPENINTENT_TLS", `must be 1 or 0, not ${JSON.stringify(text)}`);
+  }
+  return ["1", "true"].includes(text.toLowerCase());
 }
 
 /** Whether a host is this machine, under a name that leads nowhere else. */

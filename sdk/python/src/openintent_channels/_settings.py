@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ._addresses import read_address
+from ._addresses import bad_setting, read_address
 
 DEFAULT_SERVER = "127.0.0.1:50051"
 
@@ -68,7 +68,7 @@ def resolve(
     if tls is None:
         tls = address.tls
     if tls is None:
-        tls = environment.get("OPENINTENT_TLS", "").lower() in ("1", "true", "yes")
+        tls = _encrypted_by_default(environment.get("OPENINTENT_TLS", ""))
     default_key = DEVELOPMENT_KEY if address.is_loopback else None
     return Settings(
         target=address.target,
@@ -76,3 +76,10 @@ def resolve(
         api_key=api_key or environment.get("OPENINTENT_API_KEY") or default_key,
         agent_id=agent_id or environment.get("OPENINTENT_AGENT_ID") or None,
     )
+
+
+def _encrypted_by_default(text: str) -> bool:
+    """Whether connections are encrypted when nothing but OPENINTENT_TLS says it."""
+    if text.lower() not in ("", "0", "false", "1", "true"):
+        raise bad_setting("OPENINTENT_TLS", f"it must be 1 or 0, not {text!r}")
+    return text.lower() in ("1", "true")

@@ -45,6 +45,16 @@ def test_addresses(server: str, target: str, tls: bool) -> None:
     assert (settings.target, settings.tls) == (target, tls)
 
 
+@pytest.mark.parametrize(("text", "tls"), [("1", True), ("TRUE", True), ("0", False), ("false", False), ("", False)])
+def test_the_environment_may_ask_for_tls(text: str, tls: bool) -> None:
+    assert resolve({"OPENINTENT_TLS": text}, None, None, None, None).tls is tls
+
+
+def test_another_word_than_one_or_zero_for_tls_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="^OPENINTENT_TLS: it must be 1 or 0, not 'on'"):
+        resolve({"OPENINTENT_TLS": "on"}, None, None, None, None)
+
+
 NO_ADDRESSES = [
     "host", "host:", ":9", "host:port", "host:0", "host:65536", "host:-1", "host:٣", "host:9/v1", "user@host:9", "a b:9",
     "::1:9", "[::1]", "[host]:9", "dns:///host:9", "ftp://host:9", "https://host", "http://", "host:9\n",

@@ -56,6 +56,15 @@ test("the address of a gRPC server is host:port, with or without a scheme", () =
   });
 });
 
+test("the environment may ask for TLS, with 1 or 0", () => {
+  for (const [text, scheme] of [["1", "https"], ["TRUE", "https"], ["0", "http"], ["false", "http"]] as const) {
+    withEnvironment({ OPENINTENT_TLS: text }, () => assert.equal(grpcAddress("h:1", undefined).url, `${scheme}://h:1`));
+  }
+  withEnvironment({ OPENINTENT_TLS: "on" }, () => {
+    assert.throws(() => grpcAddress("h:1", undefined), /^InvalidArgumentError: OPENINTENT_TLS must be 1 or 0, not "on"\.$/);
+  });
+});
+
 test("the address of a REST server is a URL or, in a page, a path", () => {
   for (const [given, url, host] of [
     ["http://127.0.0.1:8000/", "http://127.0.0.1:8000", "127.0.0.1"],
