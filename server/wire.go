@@ -13,6 +13,7 @@ import (
 	"openintent/database"
 	"openintent/intents"
 	"openintent/keys"
+	"openintent/leases"
 	"openintent/loop"
 	"openintent/messaging"
 	"openintent/server/jsonform"
@@ -33,6 +34,7 @@ type rooms struct {
 	messaging     *messaging.Service
 	webhooks      *webhooks.Sender
 	subscriptions *subscriptions.Service
+	leases        *leases.Service
 	keys          *keys.Service
 	stored        *storedKeys // nil until the server accepts the database's keys
 	sweeps        []*loop.Loop
@@ -67,6 +69,9 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },
 		Logger: logger, LookAgain: cfg.LookAgain,
 	})
+	r.leases = leases.New(leases.Config{
+		DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: r.messaging, Logger: logger, LookAgain: cfg.LookAgain,
+	})
 	sweep := func(name string, work func(context.Context) error) *loop.Loop {
 		return loop.New(name, sweepInterval, logger, db.InTurn(name, work)) // one replica's sweep serves all replicas
 	}
@@ -75,6 +80,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("agents", r.agents.Sweep),
 		sweep("channels", r.channels.Sweep),
 		sweep("messages", r.messaging.Sweep),
+		sweep("leases", r.leases.Sweep),
 		sweep("subscriptions", r.subscriptions.Sweep),
 		sweep("statistics", db.RenewStatistics),
 	}
@@ -97,6 +103,7 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.channels.Register(registrar)
 	r.messaging.Register(registrar)
 	r.subscriptions.Register(registrar)
+	r.leases.Register(registrar)
 	r.keys.Register(registrar)
 }
 
