@@ -29,11 +29,11 @@ var (
 	errAgentReserved = fault.New(fault.Denied, "AGENT_RESERVED",
 		"X-Agent-ID names a reserved word (operator, system, * or role:...); name an agent.")
 	errAgentNotBound = fault.New(fault.Denied, "AGENT_NOT_ALLOWED",
-		"The API key is bound to other agents than the one in X-Agent-ID.")
+		"The API key, the token or the certificate is bound to other agents than the one in X-Agent-ID.")
 	errKeyReadOnly = fault.New(fault.Denied, "KEY_READ_ONLY",
 		"The API key may only read, and this call changes something; use a key that may write.")
 	errAgentNeeded = fault.New(fault.Denied, "AGENT_NEEDED",
-		"The API key is bound to several agents; name one of them in X-Agent-ID.")
+		"The API key or the token is bound to several agents; name one of them in X-Agent-ID.")
 )
 
 // Identify finds out who calls from the call's metadata: the key or the token in x-api-key or authorization, and the agent in

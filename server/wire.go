@@ -94,10 +94,12 @@ func (r *rooms) acceptKeys(known *Keys, now func() time.Time, logger *slog.Logge
 // start.
 func (r *rooms) acceptOthers(known *Keys, cfg Config, now func() time.Time, logger *slog.Logger) {
 	known.tokens, known.certificates = newTokens(cfg, now, logger), newCertificates(cfg, now)
-	r.sweeps = append(r.sweeps, loop.New("expiries", keyPoll, logger, func(context.Context) error {
-		known.expiries.end(now())
-		return nil
-	}))
+	if known.tokens != nil || known.certificates != nil {
+		r.sweeps = append(r.sweeps, loop.New("expiries", keyPoll, logger, func(context.Context) error {
+			known.expiries.end(now())
+			return nil
+		}))
+	}
 	if r.tokens = known.tokens; r.tokens != nil {
 		refresh := loop.New("keys of the issuer of tokens", issuerPoll, logger, r.tokens.issuer.Turn)
 		refresh.Wake() // the first turn comes immediately
