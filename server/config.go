@@ -189,7 +189,7 @@ func (c Config) tls() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the TLS certificate and key cannot be used: %w", err)
 	}
-	encryption := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, Time: c.Clock}
+	encryption := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	return encryption, c.askForCertificates(encryption)
 }
 

@@ -21,7 +21,7 @@ func withAuthority(t *testing.T, test func(t *testing.T, w *world, authority *ha
 		authority, clock := harness.NewAuthority(t), &ahead{}
 		certificate, key := authority.Server(t)
 		h := harness.Start(t, harness.Options{
-			URL: url, TLS: authority.Trust(authority.Client(t, "alice", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(30 * time.Minute) })),
+			URL: url, TLS: authority.Trust(authority.Client(t, "alice", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(5 * time.Minute) })),
 			Configure: func(cfg *server.Config) {
 				cfg.Clock, cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA = clock.now, certificate, key, authority.File(t)
 			},
@@ -114,10 +114,10 @@ func TestCertificatesThatAreNotAccepted(t *testing.T) {
 func TestAnExpiredCertificateEndsWhatItBegan(t *testing.T) {
 	withAuthority(t, func(t *testing.T, w *world, _ *harness.Authority, clock *ahead) {
 		begun := w.begin(t, "")
-		clock.pass(20 * time.Minute)
+		clock.pass(3 * time.Minute)
 		w.opens(t, "")
 		begun.goOn(t)
-		clock.pass(20 * time.Minute)
+		clock.pass(3 * time.Minute)
 		begun.endWith(t, "CERTIFICATE_EXPIRED", "CERTIFICATE_EXPIRED")
 		w.refusesCall(t, &w.Clients, unauthenticated("CERTIFICATE_EXPIRED"))
 		w.goesOn(t)
