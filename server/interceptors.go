@@ -152,21 +152,22 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	if call.method == nil {
 		return nil, nil, errMethodClosed
 	}
-	valid := context.Background() // stays valid for callers that need no key
+	var key *apiKey // nil for callers that need none
 	if call.method.access == public {
 		i.reach(ctx, call, "")
 	} else {
 		if i.stopping.Err() != nil {
 			return nil, nil, call.stopped()
 		}
-		who, key, err := i.keys.identify(ctx, call.headers)
-		if err != nil {
+		var who caller.Caller
+		var err error
+		if who, key, err = i.keys.identify(ctx, call.headers); err != nil {
 			return nil, nil, err
 		}
 		if key.readOnly && call.method.effect != reads {
 			return nil, nil, errKeyReadOnly
 		}
-		call.agent, call.traceID, valid = who.Agent, who.TraceID, key.valid
+		call.agent, call.traceID = who.Agent, who.TraceID
 		if err := i.reach(ctx, call, who.KeyID).admit(); err != nil {
 			return nil, nil, err
 		}
@@ -177,7 +178,7 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	forgetStop := context.AfterFunc(i.stopping, func() { cancel(call.stopped()) })
-	forgetKey := context.AfterFunc(valid, func() { cancel(context.Cause(valid)) })
+	forgetKey := i.keys.expiries.watch(key, cancel)
 	return ctx, func() { forgetStop(); forgetKey(); cancel(nil) }, nil
 }
 

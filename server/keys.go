@@ -27,6 +27,11 @@ const DevelopmentKey = "dev-key-001"
 type Keys struct {
 	// stored are the keys of the database, beside the configured ones; nil without a database.
 	stored *storedKeys
+	// tokens and certificates prove who calls as keys do; nil if they are not configured.
+	tokens       *tokens
+	certificates *certificates
+	// expiries end what lasts under a token or a certificate.
+	expiries expiries
 
 	fixed []apiKey
 	path  string
@@ -36,7 +41,8 @@ type Keys struct {
 	known atomic.Pointer[[]apiKey]
 }
 
-// apiKey is what the server keeps about one secret, of a configured key or of a key of the database.
+// apiKey is what the server keeps about one secret, of a configured key or of a key of the database. A token and a certificate
+// count as keys, too.
 type apiKey struct {
 	digest [sha256.Size]byte
 	// id identifies the key without revealing it, and stays the same across restarts and rotations.
@@ -48,6 +54,8 @@ type apiKey struct {
 	// neither.
 	until time.Time
 	used  *atomic.Int64
+	// over refuses what comes after until, and ends what lasts until then; nil for a secret.
+	over error
 
 	// valid is cancelled, through end and with the reason for which calls end, when the secret no longer means what it
 	// means here.

@@ -62,6 +62,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	metrics := newMetrics()
 	rooms := wire(db, cfg, sender, metrics, logger)
 	rooms.acceptKeys(keys, db.Now, logger)
+	rooms.acceptOthers(keys, cfg, db.Now, logger)
 	s, err := newServer(cfg, db, rooms, keys, encryption, metrics, logger)
 	if err != nil {
 		return err

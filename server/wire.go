@@ -35,6 +35,7 @@ type rooms struct {
 	subscriptions *subscriptions.Service
 	keys          *keys.Service
 	stored        *storedKeys // nil until the server accepts the database's keys
+	tokens        *tokens     // nil if the server accepts none
 	sweeps        []*loop.Loop
 }
 
@@ -89,6 +90,23 @@ func (r *rooms) acceptKeys(known *Keys, now func() time.Time, logger *slog.Logge
 	r.sweeps = append(r.sweeps, loop.New("API keys", keyPoll, logger, r.stored.turn)) // each replica for itself
 }
 
+// acceptOthers lets callers use tokens and certificates in place of keys, as far as they are configured. It must be called before
+// start.
+func (r *rooms) acceptOthers(known *Keys, cfg Config, now func() time.Time, logger *slog.Logger) {
+	known.tokens, known.certificates = newTokens(cfg, now, logger), newCertificates(cfg, now)
+	if known.tokens != nil || known.certificates != nil {
+		r.sweeps = append(r.sweeps, loop.New("expiries", keyPoll, logger, func(context.Context) error {
+			known.expiries.end(now())
+			return nil
+		}))
+	}
+	if r.tokens = known.tokens; r.tokens != nil {
+		refresh := loop.New("keys of the issuer of tokens", issuerPoll, logger, r.tokens.issuer.Turn)
+		refresh.Wake() // the first turn comes immediately
+		r.sweeps = append(r.sweeps, refresh)
+	}
+}
+
 // register adds the rooms' services to a registrar.
 func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.intents.Register(registrar)
@@ -122,6 +140,9 @@ func (r *rooms) stop(ctx context.Context) error {
 		r.messaging.Stop()
 		if r.stored != nil {
 			r.stored.looks.stop()
+		}
+		if r.tokens != nil {
+			r.tokens.issuer.Stop()
 		}
 	}()
 	select {

@@ -105,13 +105,19 @@ func (w *world) awaitRequest(t *testing.T) {
 // end checks that everything ends because its key is over.
 func (l lasting) end(t *testing.T) {
 	t.Helper()
+	l.endWith(t, "API_KEY_REMOVED", "API_KEY_UNKNOWN")
+}
+
+// endWith checks that everything ends for a reason; what came too late to wait is refused for another.
+func (l lasting) endWith(t *testing.T, reason, late string) {
+	t.Helper()
 	for what, end := range l {
 		select {
 		case why := <-end:
-			if what == "a wait over REST" && why == "API_KEY_UNKNOWN" {
+			if what == "a wait over REST" && why == late {
 				continue // it came too late to wait
 			}
-			require.Equal(t, "API_KEY_REMOVED", why, what)
+			require.Equal(t, reason, why, what)
 		case <-time.After(harness.Patience):
 			require.Fail(t, "it goes on", what)
 		}
