@@ -30,6 +30,9 @@ type Config struct {
 	TLSCert string `name:"tls-cert" env:"OPENINTENT_TLS_CERT" help:"Certificate chain (PEM) for both ports."`
 	TLSKey  string `name:"tls-key" env:"OPENINTENT_TLS_KEY" help:"Private key (PEM) of the certificate."`
 
+	CORSOrigins  string `name:"cors-origins" env:"OPENINTENT_CORS_ORIGINS" help:"Comma-separated origins, as https://console.example:8443, whose pages may call REST from a browser."`
+	AllowedHosts string `name:"allowed-hosts" env:"OPENINTENT_ALLOWED_HOSTS" help:"Comma-separated host names, as api.example, under which a proxy on this machine passes requests on to a port on loopback."`
+
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
 
@@ -122,7 +125,10 @@ func (c Config) validate() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("OPENINTENT_TLS_CERT and OPENINTENT_TLS_KEY belong together; set both or neither")
 	}
-	return nil
+	if err := c.validateHosts(); err != nil {
+		return err
+	}
+	return c.validateOrigins()
 }
 
 // keys loads the configured API keys. Without any, the server accepts the development key, but only on loopback.
@@ -140,6 +146,10 @@ func (c Config) keys() (keys *Keys, development bool, err error) {
 			return nil, false, fmt.Errorf("no API keys are configured, and without them the server listens on loopback "+
 				"only, not on %s; set OPENINTENT_API_KEYS or OPENINTENT_API_KEYS_FILE", address)
 		}
+	}
+	if c.AllowedHosts != "" {
+		return nil, false, errors.New("no API keys are configured, and under the names of OPENINTENT_ALLOWED_HOSTS everybody " +
+			"could use the development key; set OPENINTENT_API_KEYS or OPENINTENT_API_KEYS_FILE")
 	}
 	keys, err = LoadKeys(DevelopmentKey+";roles="+caller.AnyRole, "")
 	return keys, true, err

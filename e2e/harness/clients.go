@@ -31,7 +31,7 @@ func newClients(tb testing.TB, listening func() server.Addresses) Clients {
 	tb.Helper()
 	c := Clients{listening: listening}
 	var dialer net.Dialer
-	connection, err := grpc.NewClient("passthrough:///openintent",
+	connection, err := grpc.NewClient("passthrough:///localhost",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", c.GRPCAddress())
