@@ -72,6 +72,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 		return err
 	}
 	s.protect(httpListener.Addr(), grpcListener.Addr())
+	s.connections.stray = strayAnswer(httpListener.Addr(), encryption != nil)
 	warnOfReaders(keys, logger)
 	hangups.reload(cfg, keys, logger)
 	failed := s.serve(httpListener, grpcListener)
@@ -111,10 +112,12 @@ type server struct {
 	logger   *slog.Logger
 	services services
 	through  *interceptors
-	gateway  *gateway
-	grpc     *grpc.Server
-	http     *http.Server
-	health   *health.Server
+	// connections are those of the gRPC port.
+	connections *connections
+	gateway     *gateway
+	grpc        *grpc.Server
+	http        *http.Server
+	health      *health.Server
 	// stopNow cancels the context that the interceptors and /readyz watch.
 	stopNow context.CancelFunc
 }
@@ -132,14 +135,15 @@ func newServer(
 	}
 	through.memory = newMemory(cfg.maxReceiveBytes())
 	s := &server{
-		cfg:      cfg,
-		logger:   logger,
-		services: services,
-		through:  through,
-		grpc:     newGRPCServer(cfg, encryption, through, newConnections(through.memory, logger)),
-		health:   health.NewServer(),
-		stopNow:  stopNow,
+		cfg:         cfg,
+		logger:      logger,
+		services:    services,
+		through:     through,
+		connections: newConnections(through.memory, logger),
+		health:      health.NewServer(),
+		stopNow:     stopNow,
 	}
+	s.grpc = newGRPCServer(cfg, encryption, through, s.connections)
 	early := earlyRegistrar{s.grpc, through}
 	services.register(early)
 	healthv1.RegisterHealthServer(early, s.health)
