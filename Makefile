@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
+.PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
@@ -11,6 +11,11 @@ TESTED := $(CURDIR)/.cache/tested/openintent
 
 # Arguments for the program that `run`, `bench` and `bench-compare` start.
 ARGS ?=
+# What `build` writes into the program: a release's tag, the commit, and the commit's date if nothing differs from it.
+VERSION ?= $(shell git describe --tags --exact-match --match 'v*' --dirty 2>/dev/null)
+COMMIT ?= $(shell git describe --always --exclude '*' --abbrev=40 --dirty 2>/dev/null)
+DATE ?= $(if $(filter-out %-dirty,$(COMMIT)),$(shell git log -1 --format=%cI 2>/dev/null))
+NAMED = $(VERSION:%=version=%) $(COMMIT:%=commit=%) $(DATE:%=date=%)
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
 # How long `torture` (3m) and `soak` with each engine (1h) run, and the seed of torture's schedule; 0 picks one.
@@ -23,8 +28,8 @@ help: ## List the targets
 run: ## Start the server on SQLite with the development key (flags in ARGS)
 	go run ./cmd/openintent serve $(ARGS)
 
-build: ## Build bin/openintent, without cgo
-	CGO_ENABLED=0 go build -trimpath -o bin/openintent ./cmd/openintent
+build: ## Build bin/openintent, without cgo (VERSION, COMMIT and DATE say what git does not know)
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(addprefix -X main.,$(NAMED))' -o bin/openintent ./cmd/openintent
 
 package: ## Build the SDKs' packages into dist/: a Go module, a wheel and an npm package
 	scripts/package-go.sh dist
@@ -74,6 +79,9 @@ proto-lint: ## Lint the protos and check their form
 
 proto-breaking: ## Fail if the protos break clients of the last release
 	scripts/proto-breaking.sh
+
+proto-image: ## Write the image of the protos of release VERSION, with which proto-breaking compares from then on
+	scripts/proto-image.sh '$(VERSION)'
 
 bench: ## Run the benchmarks on a PostgreSQL that waits for the disk (flags in ARGS)
 	scripts/with-postgres.sh --durable go run ./bench $(ARGS)

@@ -40,6 +40,9 @@ type Config struct {
 	OIDCRolesClaim  string        `name:"oidc-roles-claim" env:"OPENINTENT_OIDC_ROLES_CLAIM" help:"The claim of a token that lists the roles that its agents may take; without it they may take none."`
 	OIDCClockSkew   time.Duration `name:"oidc-clock-skew" env:"OPENINTENT_OIDC_CLOCK_SKEW" default:"30s" help:"How far the identity provider's clock may differ from the server's."`
 
+	CORSOrigins  string `name:"cors-origins" env:"OPENINTENT_CORS_ORIGINS" help:"Comma-separated origins, as https://console.example:8443, whose pages may call REST from a browser."`
+	AllowedHosts string `name:"allowed-hosts" env:"OPENINTENT_ALLOWED_HOSTS" help:"Comma-separated host names, as api.example, under which a proxy on this machine passes requests on to a port on loopback."`
+
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
 
@@ -135,10 +138,12 @@ func (c Config) validate() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("OPENINTENT_TLS_CERT and OPENINTENT_TLS_KEY belong together; set both or neither")
 	}
-	if err := c.checkClientNames(); err != nil {
-		return err
+	for _, check := range []func() error{c.checkClientNames, c.checkTokens, c.validateHosts, c.validateOrigins} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	return c.checkTokens()
+	return nil
 }
 
 // keys loads the configured API keys. Without any, the server accepts the development key, but only on loopback.
@@ -156,6 +161,10 @@ func (c Config) keys() (keys *Keys, development bool, err error) {
 			return nil, false, fmt.Errorf("no API keys are configured, and without them the server listens on loopback "+
 				"only, not on %s; set OPENINTENT_API_KEYS or OPENINTENT_API_KEYS_FILE", address)
 		}
+	}
+	if c.AllowedHosts != "" {
+		return nil, false, errors.New("no API keys are configured, and under the names of OPENINTENT_ALLOWED_HOSTS everybody " +
+			"could use the development key; set OPENINTENT_API_KEYS or OPENINTENT_API_KEYS_FILE")
 	}
 	keys, err = LoadKeys(DevelopmentKey+";roles="+caller.AnyRole, "")
 	return keys, true, err

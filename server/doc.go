@@ -16,7 +16,8 @@
 //
 //  1. It is counted and timed, and given a request id; its outcome is logged (never payloads, never keys).
 //  2. Panics become an INTERNAL error; the stack goes to the log.
-//  3. policy.go must list the method; a method that is not listed is refused.
+//  3. On a port on loopback, calls for foreign hosts and for foreign pages are refused (host.go; over REST before step 1).
+//     policy.go must list the method; a method that is not listed is refused.
 //  4. While the server stops, new calls are refused with UNAVAILABLE.
 //  5. The API key and the agent name become a caller.Caller in the context. Keys are those of the configuration (keys.go) and
 //     those of the database as this server remembers them (stored_keys.go). A token of an identity provider (tokens.go) and a

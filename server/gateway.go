@@ -64,7 +64,7 @@ type gateway struct {
 }
 
 // newGateway makes the REST face, which calls the services over a connection.
-func newGateway(connection *inProcess, options gatewayOptions) (http.Handler, error) {
+func newGateway(connection *inProcess, options gatewayOptions) (*gateway, error) {
 	if options.MaxBodyBytes == 0 {
 		options.MaxBodyBytes = 1 << 20
 	}

@@ -42,6 +42,8 @@ type interceptors struct {
 	limits    *streamLimits
 	public    *publicStreams
 	memory    *memory
+	// names are those of a gRPC port on loopback; nil when every name is served.
+	names *ownNames
 	// stopping is cancelled when the server begins to stop.
 	stopping context.Context
 }
@@ -149,6 +151,9 @@ func (s *preparedStream) RecvMsg(request any) error {
 // that waits, it ends when the server stops or the caller's key is removed. The caller of admit must call release
 // after the service returned.
 func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context, release func(), _ error) {
+	if err := i.names.admitCall(call.headers); err != nil {
+		return nil, nil, err
+	}
 	if call.method == nil {
 		return nil, nil, errMethodClosed
 	}

@@ -77,7 +77,7 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		kong.Writers(to.stdout, to.stderr),
 		// Kong asks to exit for --help while it is still parsing.
 		kong.Exit(func(status int) { exited, code = true, status }),
-		kong.Vars{"version": "openintent " + currentVersion()},
+		kong.Vars{"version": thisBuild().String()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(to),
 	)

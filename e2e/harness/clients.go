@@ -45,7 +45,7 @@ func newClients(tb testing.TB, listening func() server.Addresses, encryption *tl
 		c.scheme, security = "https", credentials.NewTLS(encryption)
 	}
 	var dialer net.Dialer
-	connection, err := grpc.NewClient("passthrough:///openintent",
+	connection, err := grpc.NewClient("passthrough:///localhost",
 		grpc.WithTransportCredentials(security),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", c.GRPCAddress())
