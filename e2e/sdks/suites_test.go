@@ -50,8 +50,10 @@ func tell(t *testing.T, folder, program string, arguments ...string) {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel() // a suite spends most of its time waiting
 			suite := harness.Command(folder, program, arguments...)
-			suite.Env = append(os.Environ(), sdks.StartStage(t, engine).Environment()...)
+			stage := sdks.StartStage(t, engine)
+			suite.Env = append(os.Environ(), stage.Environment()...)
 			if output, err := suite.CombinedOutput(); err != nil {
+				stage.ShowLogs(t)
 				t.Errorf("the suite failed: %v\n%s", err, output)
 			}
 		})
