@@ -43,7 +43,7 @@ test: check-generated proto-lint proto-breaking lint test-sdks ## Check everythi
 
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
-	scripts/node-env.sh >/dev/null && scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
+	scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
 
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
 	scripts/test-race.sh -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
