@@ -4,7 +4,6 @@
 .PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
 
 BUF := scripts/buf.sh
-GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 
 # The program that the tests run, built once for all packages.
 TESTED := $(CURDIR)/.cache/tested/openintent
@@ -60,7 +59,7 @@ siege: ## Attack a running server on each engine at full size and print what tha
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v ./e2e/siege -siege.full
 
 lint: ## Vet and lint the Go code, including which package may import which
-	$(GOLANGCI_LINT) run ./... # govet is among its linters
+	scripts/lint.sh # govet is among its linters
 
 generate: ## Generate gen/ and the generated code of the SDKs from proto/
 	scripts/generate.sh
