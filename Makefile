@@ -4,7 +4,6 @@
 .PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
-GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 
 # The program that the tests run, built once for all packages.
 TESTED := $(CURDIR)/.cache/tested/openintent
@@ -48,7 +47,7 @@ test: check-generated proto-lint proto-breaking lint test-sdks ## Check everythi
 
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
-	scripts/node-env.sh >/dev/null && scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
+	scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
 
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
 	scripts/test-race.sh -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
@@ -65,7 +64,7 @@ siege: ## Attack a running server on each engine at full size and print what tha
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v ./e2e/siege -siege.full
 
 lint: ## Vet and lint the Go code, including which package may import which
-	$(GOLANGCI_LINT) run ./... # govet is among its linters
+	scripts/lint.sh # govet is among its linters
 
 generate: ## Generate gen/ and the generated code of the SDKs from proto/
 	scripts/generate.sh

@@ -37,8 +37,9 @@ type Server struct {
 	DatabaseURL string
 	Clients
 
-	run runner
-	log *log
+	run   runner
+	log   *log
+	shown sync.Once // the log
 
 	mutex     sync.Mutex
 	addresses server.Addresses
@@ -101,7 +102,7 @@ func begin(tb testing.TB, options Options, run runner) *Server {
 	s := &Server{DatabaseURL: options.URL, run: run, log: &log{}}
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			tb.Logf("the server's log:\n%s", s.log.String())
+			s.ShowLog(tb)
 		}
 	})
 	s.addresses = run.start(tb, s.log)
@@ -165,23 +166,4 @@ func (s *Server) Start(tb testing.TB) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.addresses = addresses
-}
-
-// log is a buffer that the server writes while the test reads.
-type log struct {
-	mutex sync.Mutex
-	text  []byte
-}
-
-func (l *log) Write(text []byte) (int, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.text = append(l.text, text...)
-	return len(text), nil
-}
-
-func (l *log) String() string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return string(l.text)
 }
