@@ -52,7 +52,7 @@ func (a *Authority) Client(tb testing.TB, name string, change func(*x509.Certifi
 func (a *Authority) Server(tb testing.TB) (certificatePath, keyPath string) {
 	tb.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(3), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"openintent"},
+		SerialNumber: big.NewInt(3), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -75,7 +75,7 @@ func (a *Authority) Trust(shown ...tls.Certificate) *tls.Config {
 	roots := x509.NewCertPool()
 	roots.AddCert(a.certificate)
 	return &tls.Config{
-		RootCAs: roots, ServerName: "openintent", MinVersion: tls.VersionTLS12,
+		RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS12,
 		// A client of Go keeps a certificate back that the server does not ask for, unless it is told to show it.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			if len(shown) == 0 {

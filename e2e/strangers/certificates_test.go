@@ -24,6 +24,7 @@ func withAuthority(t *testing.T, test func(t *testing.T, w *world, authority *ha
 			URL: url, TLS: authority.Trust(authority.Client(t, "alice", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(5 * time.Minute) })),
 			Configure: func(cfg *server.Config) {
 				cfg.Clock, cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA = clock.now, certificate, key, authority.File(t)
+				cfg.CORSOrigins = listedOrigin
 			},
 		})
 		w := newWorld(t, h)
@@ -31,6 +32,9 @@ func withAuthority(t *testing.T, test func(t *testing.T, w *world, authority *ha
 		test(t, w, authority, clock)
 	})
 }
+
+// listedOrigin is the origin of pages that may call the server, with a key.
+const listedOrigin = "https://console.example"
 
 // showing returns clients of the world that show a certificate.
 func (w *world) showing(t *testing.T, authority *harness.Authority, certificate tls.Certificate) *harness.Clients {
@@ -77,8 +81,8 @@ func TestACertificateActsAsItsAgentAndAsNobodyElse(t *testing.T) {
 		unauthenticated("API_KEY_UNKNOWN").check(t, w.With("nope", "").REST(t, "GET", "/v1/intents", ""))
 		answer = w.As("bob").REST(t, "POST", "/v1/intents", `{"title":"By key"}`)
 		require.Contains(t, string(answer.Body), `"created_by":"bob"`, "a key counts more than the certificate")
-		for _, header := range []string{"Origin", "Sec-Fetch-Site"} {
-			page := alone.REST(t, "POST", "/v1/intents", `{"title":"By a page"}`, header, "https://evil.example")
+		for header, value := range map[string]string{"Origin": listedOrigin, "Sec-Fetch-Site": "cross-site"} {
+			page := alone.REST(t, "POST", "/v1/intents", `{"title":"By a page"}`, header, value)
 			unauthenticated("API_KEY_MISSING").check(t, page)
 		}
 	})
