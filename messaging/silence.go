@@ -50,9 +50,12 @@ func (s *Service) explain(ctx context.Context, d *writing.Draft, request *messag
 	}
 	cause, why := seen.cause()
 	timeout.Message = fmt.Sprintf("%s did not answer on channel %q within %s s: %s. The request has expired.",
-		seen.target, channel, within, why)
+		seen.target, channel, inShort(request.ExpiresAt.Sub(request.CreatedAt)), why)
 	return timeout.With("channel", channel).With("cause", cause)
 }
+
+// inShort returns seconds for people. A client that sends what is left of its time asks for 29.9993 seconds.
+func inShort(wait time.Duration) string { return strconv.FormatFloat(wait.Seconds(), 'g', 3, 64) }
 
 // lookAtSilence reads what became of the request, and where its recipients are. It first writes the offers that wait here, so
 // that a request that was handed over a moment ago counts as received.
