@@ -38,6 +38,7 @@ func TestPagesOfListedOriginsCallAndFollow(t *testing.T) {
 	called.Decode(t, &intent)
 
 	stream := follow(t, page, "/v1/subscribe/intents/"+intent.ID, console)
+	defer func() { _ = stream.Body.Close() }()
 	require.Equal(t, console, stream.Header.Get("Access-Control-Allow-Origin"))
 	sent := page.REST(t, http.MethodPost, "/v1/intents/"+intent.ID+"/channels/progress/messages", `{"payload": {"percent": 100}}`)
 	require.Equal(t, http.StatusCreated, sent.Status)
@@ -50,6 +51,7 @@ func TestPagesOfListedOriginsCallAndFollow(t *testing.T) {
 
 	for _, origin := range []string{"https://attacker.example", "null"} {
 		refused := follow(t, page, "/v1/subscribe/intents/"+intent.ID, origin)
+		defer func() { _ = refused.Body.Close() }()
 		text, err := io.ReadAll(refused.Body)
 		require.NoError(t, err)
 		require.Contains(t, string(text), "ORIGIN_NOT_ALLOWED")
@@ -68,6 +70,5 @@ func follow(t *testing.T, page *harness.Caller, path, origin string) *http.Respo
 	request.Header.Set("Origin", origin)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }

@@ -36,7 +36,7 @@ func TestAStrayClientHoldsNothingForLong(t *testing.T) {
 	defer server.stop(t)
 	connection, err := net.Dial("tcp", server.GRPC)
 	require.NoError(t, err)
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
 	endless := strings.NewReader("GET / HTTP/1.1\r\n" + strings.Repeat("X-Long: "+strings.Repeat("y", 1000)+"\r\n", 1<<16))
 	_, err = io.Copy(connection, endless)

@@ -184,7 +184,7 @@ func TestOnLoopbackEveryMethodOverGRPCRefusesForeignHostsAndPages(t *testing.T) 
 		connection, err := grpc.NewClient(server.GRPC, grpc.WithAuthority(authority),
 			grpc.WithTransportCredentials(insecure.NewCredentials()))
 		require.NoError(t, err)
-		defer connection.Close()
+		defer func() { _ = connection.Close() }()
 		stream, err := connection.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, name)
 		require.NoError(t, err)
 		_ = stream.CloseSend()

@@ -53,9 +53,7 @@ func TestTheNewUsersHour(t *testing.T) {
 func TestAMuteAgentIsFound(t *testing.T) {
 	u := newUser(t, databasetest.URL(t, database.SQLite))
 	u.startsServer(t)
-	desk := deskAgents(t)[0]
-	require.Equal(t, "go-agent", desk[0])
-	u.agents["go-agent"] = u.starts(t, desk[1], "mute")
+	u.agents["go-agent"] = u.starts(t, goDesk(t), "mute")
 	u.asks(t)
 	u.mistakesAName(t)
 	u.meetsAFailure(t)
@@ -70,14 +68,20 @@ func deskAgents(t *testing.T) [][]string {
 	python := harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
 	entry, err := filepath.Abs(filepath.Join(builtTypeScript(t), "dist/index.js"))
 	require.NoError(t, err)
-	desk := filepath.Join(t.TempDir(), "desk")
-	output, err := harness.Command(".", "go", "build", "-o", desk, "openintent/e2e/sdks/hour/desk").CombinedOutput()
-	require.NoError(t, err, "%s", output)
 	return [][]string{
-		{"go-agent", desk},
+		{"go-agent", goDesk(t)},
 		{"python-agent", python, "hour/desk.py"},
 		{"typescript-agent", "node", "hour/desk.mjs", entry},
 	}
+}
+
+// goDesk builds the agent in Go.
+func goDesk(t *testing.T) string {
+	t.Helper()
+	desk := filepath.Join(t.TempDir(), "desk")
+	output, err := harness.Command(".", "go", "build", "-o", desk, "openintent/e2e/sdks/hour/desk").CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	return desk
 }
 
 // user is a new user at a terminal.
