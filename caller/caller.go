@@ -40,6 +40,8 @@ type Caller struct {
 	KeyAgents []string
 	// KeyRoles are the roles that agents of this key may take; none when it is empty, any when AnyRole is among them.
 	KeyRoles []string
+	// Scope is where the key works; nil for everywhere. The operator's is nil.
+	Scope *Scope
 	// Human is true for the key of a person, who has one agent's name.
 	Human bool
 	// Quota bounds what the key may send; nil means no bound.

@@ -67,6 +67,7 @@ func readDraft(req *openintentv1.CreateKeyRequest) (*Key, error) {
 		Settings: Settings{
 			Operator: req.GetOperator(), ReadOnly: req.GetReadOnly(), Human: req.GetHuman(),
 			Agents: append([]string{}, req.GetAgents()...), Roles: append([]string{}, req.GetRoles()...),
+			Scope:             caller.NewScope(req.GetIntents(), req.GetChannels()),
 			MessagesPerSecond: req.MessagesPerSecond, BytesPerSecond: req.BytesPerSecond,
 		},
 	}
@@ -90,6 +91,8 @@ func (s Settings) check() error {
 		return fault.BadField("read_only", "an operator's key may do everything; name agents for a key that only reads.")
 	case s.Operator && s.Human:
 		return fault.BadField("human", "a person's key has one agent and is no operator's; leave out operator and name the agent.")
+	case s.Operator && s.Scope != nil:
+		return fault.BadField("operator", "an operator's key works everywhere; leave out operator, or leave out intents and channels.")
 	case !s.Operator && len(s.Agents) == 0:
 		return fault.BadField("agents", "name the agents that the key may act as, or set operator for a key that may do everything.")
 	case s.Human && len(s.Agents) != 1:
@@ -103,6 +106,9 @@ func (s Settings) check() error {
 			return fault.BadField("agents", "name each agent once.")
 		}
 	}
+	if err := checkScope(s.Scope); err != nil {
+		return err
+	}
 	for i, role := range s.Roles {
 		field := fmt.Sprintf("roles[%d]", i)
 		if err := caller.CheckText(field, role); err != nil {
@@ -110,6 +116,30 @@ func (s Settings) check() error {
 		}
 		if role == "" || strings.ContainsFunc(role, unicode.IsControl) {
 			return fault.BadField(field, "a role's id is not empty and has no control characters.")
+		}
+	}
+	return nil
+}
+
+// checkScope refuses ids that nothing can have.
+func checkScope(scope *caller.Scope) error {
+	if scope == nil {
+		return nil
+	}
+	if err := checkIDs("intents", scope.Intents); err != nil {
+		return err
+	}
+	return checkIDs("channels", scope.Channels)
+}
+
+func checkIDs(list string, ids []string) error {
+	for i, id := range ids {
+		field := fmt.Sprintf("%s[%d]", list, i)
+		if err := caller.CheckText(field, id); err != nil {
+			return err
+		}
+		if strings.ContainsFunc(id, unicode.IsControl) {
+			return fault.BadField(field, "an id has no control characters.")
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/pages"
 )
@@ -21,6 +22,7 @@ type row struct {
 	Operator          bool
 	Agents            []byte
 	Roles             []byte
+	Scope             []byte
 	ReadOnly          bool
 	Human             bool
 	MessagesPerSecond *int64
@@ -51,6 +53,10 @@ func (r *row) key() (*Key, error) {
 	if r.FormerDigest != nil {
 		k.Former = &Former{Digest: Digest(r.FormerDigest), ExpiresAt: timeOf(r.FormerExpiresAt)}
 	}
+	var err error
+	if k.Scope, err = caller.ScopeFrom(r.Scope); err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(r.Agents, &k.Agents); err != nil {
 		return nil, err
 	}
@@ -68,7 +74,7 @@ func insert(tx *database.Tx, k *Key) error {
 	}
 	return tx.Gorm().Create(&row{
 		KeyID: k.ID, Label: k.Label, Digest: k.Digest[:],
-		Operator: k.Operator, Agents: agents, Roles: roles, ReadOnly: k.ReadOnly, Human: k.Human,
+		Operator: k.Operator, Agents: agents, Roles: roles, Scope: k.Scope.Stored(), ReadOnly: k.ReadOnly, Human: k.Human,
 		MessagesPerSecond: k.MessagesPerSecond, BytesPerSecond: k.BytesPerSecond,
 		CreatedAt: database.Micros(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: database.NullMicros(k.ExpiresAt),
 		Version: k.Version,
@@ -136,7 +142,8 @@ type place struct {
 
 // list reads a page of the keys that a condition selects, oldest first.
 func list(tx *database.Tx, page *pages.Page, condition string, args []any, after place) ([]*Key, error) {
-	const size = "400 + octet_length(label) + octet_length(agents) + octet_length(roles)"
+	const size = "400 + octet_length(label) + octet_length(agents) + octet_length(roles)" +
+		" + COALESCE(octet_length(scope), 0)"
 	const order = "created_at, key_id"
 	condition, args = condition+" AND (created_at, key_id) > (?, ?)", append(args, after.at, after.id)
 	rows, err := page.Fit(tx, size, " FROM api_keys WHERE "+condition+" ORDER BY "+order, args...)

@@ -16,6 +16,9 @@ func message(k *Key, now time.Time) *openintentv1.Key {
 		CreatedAt: stamp(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: stamp(k.ExpiresAt),
 		LastUsedAt: stamp(k.LastUsedAt), RevokedAt: stamp(k.RevokedAt), Version: k.Version,
 	}
+	if k.Scope != nil {
+		m.Intents, m.Channels = k.Scope.Intents, k.Scope.Channels
+	}
 	if k.Former != nil && k.Former.ExpiresAt.After(now) {
 		m.FormerSecretExpiresAt = stamp(k.Former.ExpiresAt)
 	}

@@ -72,6 +72,7 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 		KeyID:         key.id,
 		KeyAgents:     key.agents,
 		KeyRoles:      key.roles,
+		Scope:         key.scope,
 		Human:         key.human,
 		Quota:         key.quota,
 		Compatibility: compatibility || key.compatibility,

@@ -67,7 +67,9 @@ type keySettings struct {
 	compatibility bool
 	// readOnly keys may change nothing, and a human key is a person's; a configured key is neither.
 	readOnly, human bool
-	rates           ownRates
+	// scope is where the key works; nil is everywhere.
+	scope *caller.Scope
+	rates ownRates
 }
 
 // same reports whether the other key is this one with the same settings. Rates do not count: a change of rates must
@@ -75,7 +77,7 @@ type keySettings struct {
 func (k apiKey) same(other apiKey) bool {
 	return k.digest == other.digest && k.id == other.id && k.bound == other.bound && slices.Equal(k.agents, other.agents) &&
 		slices.Equal(k.roles, other.roles) && k.compatibility == other.compatibility && k.readOnly == other.readOnly &&
-		k.human == other.human
+		k.human == other.human && k.scope.Same(other.scope)
 }
 
 // LoadKeys reads keys from a comma-separated list (as in OPENINTENT_API_KEYS) and from a key file; either may be
@@ -210,20 +212,27 @@ func makeKey(secret string, settings keySettings) (apiKey, error) {
 			return apiKey{}, fmt.Errorf("role %q: it has at most %d characters and no control characters", role, caller.MaxNameLength)
 		}
 	}
+	if err := checkScope(settings); err != nil {
+		return apiKey{}, err
+	}
 	settings.bound = len(settings.agents) > 0
 	id := sha256.Sum256([]byte("openintent key id:" + secret))
 	return apiKey{digest: sha256.Sum256([]byte(secret)), id: hex.EncodeToString(id[:8]), keySettings: settings}, nil
 }
 
 // keyFields are the fields that a mapping in the key file may have.
-const keyFields = "key, agents, roles, sdk, messages_per_second, bytes_per_second"
+const keyFields = "key, agents, roles, intents, channels, sdk, messages_per_second, bytes_per_second"
 
 // keyFileItem is one item of the key file: the short form as a string, or a mapping.
 type keyFileItem struct {
 	Key    string    `yaml:"key"`
 	Agents *[]string `yaml:"agents"`
 	Roles  []string  `yaml:"roles"`
-	SDK    bool      `yaml:"sdk"`
+
+	Intents  []string `yaml:"intents"`
+	Channels []string `yaml:"channels"`
+
+	SDK bool `yaml:"sdk"`
 
 	MessagesPerSecond *int64 `yaml:"messages_per_second"`
 	BytesPerSecond    *int64 `yaml:"bytes_per_second"`
@@ -267,10 +276,12 @@ func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
 	}
 	var fields keyFileItem
 	if err := item.Decode(&fields); err != nil {
-		return apiKey{}, errors.New("key is a string, agents and roles are lists of strings, sdk is true or false, " +
+		return apiKey{}, errors.New("key is a string, agents, roles, intents and channels are lists of strings, sdk is true or false, " +
 			"messages_per_second and bytes_per_second are whole numbers")
 	}
-	settings := keySettings{roles: fields.Roles, compatibility: fields.SDK}
+	settings := keySettings{
+		roles: fields.Roles, compatibility: fields.SDK, scope: caller.NewScope(fields.Intents, fields.Channels),
+	}
 	if fields.Agents != nil {
 		if settings.agents = *fields.Agents; len(settings.agents) == 0 {
 			return apiKey{}, errors.New("agents is empty; name one, or leave agents out for a key that is not bound")

@@ -152,7 +152,7 @@ func TestBadKeyFilesAreRefusedWithoutShowingKeys(t *testing.T) {
 		{"- secret1\n- secret1", "configured twice"},
 		{"- secret1\n- [secret1]", "line 2: a key is a string or a mapping"},
 		{"- key: secret1\n  agent: a", `line 1: "agent" is unknown`},
-		{"- key: secret1\n  agents: a", "agents and roles are lists"},
+		{"- key: secret1\n  agents: a", "agents, roles, intents and channels are lists"},
 		{"- key: secret1\n  agents: []", "agents is empty"},
 		{"- key: secret1\n  sdk: perhaps", "sdk is true or false"},
 		{"- key: secret1\n  messages_per_second: -1", "must not be negative"},

@@ -130,7 +130,7 @@ func newServer(
 		stopNow()
 		return nil, err
 	}
-	through.memory = newMemory(cfg.maxReceiveBytes())
+	through.memory, through.scopes = newMemory(cfg.maxReceiveBytes()), scopes{db}
 	s := &server{
 		cfg:      cfg,
 		logger:   logger,

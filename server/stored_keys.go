@@ -219,6 +219,6 @@ func (s *storedKeys) secretsOf(live []*keys.Key, known *knownKeys) map[keys.Dige
 func settingsOf(stored keys.Settings) keySettings {
 	return keySettings{
 		bound: !stored.Operator, agents: stored.Agents, roles: stored.Roles, readOnly: stored.ReadOnly, human: stored.Human,
-		rates: ownRates{stored.MessagesPerSecond, stored.BytesPerSecond},
+		scope: stored.Scope, rates: ownRates{stored.MessagesPerSecond, stored.BytesPerSecond},
 	}
 }
