@@ -128,6 +128,9 @@ func readRegistration(c caller.Caller, req *openintentv1.RegisterAgentRequest) (
 	if said.id == "" {
 		said.id = ownID(c)
 	}
+	if err := c.CheckNotForGuest("agent_id", said.id); err != nil {
+		return said, err
+	}
 	if err := said.check(c, req); err != nil {
 		return said, err
 	}

@@ -60,7 +60,7 @@ func (c Caller) ActAs(field, named string) (string, error) {
 	case named == "" || named == c.Agent:
 		return c.Agent, nil
 	case c.IsOperator:
-		return named, nil
+		return named, c.CheckNotForGuest(field, named)
 	}
 	return "", fault.New(fault.Denied, "SENDER_MISMATCH",
 		"%s must be the calling agent; leave it out or call as that agent.", field)

@@ -78,7 +78,7 @@ func readDraft(req *openintentv1.CreateKeyRequest) (*Key, error) {
 		return nil, err
 	}
 	var err error
-	draft.ExpiresAt, err = moment("expires_at", req.GetExpiresAt())
+	draft.ExpiresAt, err = Moment("expires_at", req.GetExpiresAt())
 	return draft, err
 }
 
@@ -99,7 +99,11 @@ func (s Settings) check() error {
 		return fault.BadField("human", "a person's key has exactly one agent.")
 	}
 	for i, agent := range s.Agents {
-		if err := caller.CheckName(fmt.Sprintf("agents[%d]", i), agent); err != nil {
+		field := fmt.Sprintf("agents[%d]", i)
+		if err := caller.CheckName(field, agent); err != nil {
+			return err
+		}
+		if err := caller.CheckNoGuest(field, agent); err != nil {
 			return err
 		}
 		if slices.Contains(s.Agents[:i], agent) {
@@ -145,8 +149,8 @@ func checkIDs(list string, ids []string) error {
 	return nil
 }
 
-// moment reads a time; it returns zero for none.
-func moment(field string, stamp *timestamppb.Timestamp) (time.Time, error) {
+// Moment reads a time; it returns zero for none.
+func Moment(field string, stamp *timestamppb.Timestamp) (time.Time, error) {
 	switch {
 	case stamp == nil:
 		return time.Time{}, nil

@@ -43,6 +43,8 @@ type Settings struct {
 	Agents, Roles []string
 	// Scope is where the key works; nil is everywhere.
 	Scope *caller.Scope
+	// Invite is set for a key that is an invite.
+	Invite *Invite
 	// ReadOnly keys may change nothing. A Human key is a person's and has one agent.
 	ReadOnly, Human bool
 	// MessagesPerSecond and BytesPerSecond bound what the key may send through one server; 0 is no bound, and nil means that

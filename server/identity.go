@@ -67,6 +67,11 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 	if err != nil {
 		return caller.Caller{}, nil, err
 	}
+	if key.invite != nil {
+		if key, named, err = k.stored.guest(ctx, key, named); err != nil {
+			return caller.Caller{}, nil, err
+		}
+	}
 	who := caller.Caller{
 		Agent:         named,
 		KeyID:         key.id,
@@ -88,6 +93,9 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 		return caller.Caller{}, nil, errAgentNeeded
 	case !slices.Contains(key.agents, named):
 		return caller.Caller{}, nil, errAgentNotBound
+	}
+	if err := key.checkName(who.Agent); err != nil {
+		return caller.Caller{}, nil, err
 	}
 	return who, key, nil
 }

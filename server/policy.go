@@ -126,6 +126,10 @@ var policies = map[string]policy{
 	openintentv1.KeyService_RevokeKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.KeyService_RotateKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
 
+	openintentv1.InviteService_CreateInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.InviteService_ListInvites_FullMethodName:  {access: anyCaller, effect: reads, place: named},
+	openintentv1.InviteService_RevokeInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
+
 	healthv1.Health_Check_FullMethodName: {access: public, effect: reads, place: noKey},
 	healthv1.Health_List_FullMethodName:  {access: public, effect: reads, place: noKey},
 	healthv1.Health_Watch_FullMethodName: {access: public, effect: reads, place: noKey, waits: true},
