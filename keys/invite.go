@@ -17,8 +17,8 @@ const (
 	// maxGuests is how many guests may come with all invites that are accepted at a time, and maxGuestsOfKey with those that were
 	// made under one key. So nobody fills the servers' memory, or leaves no room for others.
 	maxGuests, maxGuestsOfKey = 20_000, 1_000
-	// InviteDays is for how long an invite is accepted unless its maker says, and MaxInviteDays for how long it may be.
-	InviteDays, MaxInviteDays = 7, 90
+	// inviteDays is for how long an invite is accepted unless its maker says, and maxInviteDays for how long it may be.
+	inviteDays, maxInviteDays = 7, 90
 )
 
 const day = 24 * time.Hour
@@ -57,10 +57,10 @@ func (d *InviteDraft) check(now time.Time) error {
 		return fault.BadField("max_agents", "it must be at least the number of agents that the invite names; leave it out for just these.")
 	}
 	if d.ExpiresAt.IsZero() {
-		d.ExpiresAt = now.Add(InviteDays * day)
+		d.ExpiresAt = now.Add(inviteDays * day)
 	}
-	if !d.ExpiresAt.After(now) || d.ExpiresAt.After(now.Add(MaxInviteDays*day)) {
-		return fault.BadField("expires_at", "it must lie in the future, and at most %d days from now.", MaxInviteDays)
+	if !d.ExpiresAt.After(now) || d.ExpiresAt.After(now.Add(maxInviteDays*day)) {
+		return fault.BadField("expires_at", "it must lie in the future, and at most %d days from now.", maxInviteDays)
 	}
 	return caller.CheckText("label", d.Label)
 }

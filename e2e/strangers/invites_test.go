@@ -10,8 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	openintent "openintent/sdk/go"
+	"openintent/server"
 )
 
 // invite is an invite with its secret.
@@ -258,5 +261,70 @@ func TestAnExpiredInviteEndsWhatItBegan(t *testing.T) {
 		w.revoke(t, issued{Key: struct{ ID string }{other.Invite.ID}})
 		require.Eventually(t, func() bool { return w.members(t, "room") == "" }, harness.Patience, 50*time.Millisecond)
 		w.opensNoMore(t, other.Secret)
+	})
+}
+
+// A guest that comes on one replica is known on the other, and an invite that is revoked there ends here.
+func TestInvitesAreOnesOfAllReplicas(t *testing.T) {
+	url := databasetest.URL(t, database.PostgreSQL)
+	options := harness.Options{URL: url, Configure: func(cfg *server.Config) { cfg.Notifications = false }}
+	w := newWorld(t, harness.Start(t, options))
+	w.readInbox(t)
+	other := &world{Server: harness.Start(t, options), places: w.places}
+	made := w.invites(t, "room", `{"max_agents":2}`)
+	other.enter(t, made, "room", "guest-eve")
+	w.enter(t, made, "room", "guest-eve")
+	readsInbox(t, w.With(made.Secret, "guest-eve"), "guest-eve")
+	came := make([]int, 2)
+	var coming sync.WaitGroup
+	for i, replica := range []*world{w, other} {
+		coming.Go(func() {
+			came[i] = replica.With(made.Secret, fmt.Sprint("guest-", i)).REST(t, "GET", w.fill("/v1/channels/{room}"), "").Status
+		})
+	}
+	coming.Wait()
+	require.ElementsMatch(t, []int{200, 403}, came, "one of two bearers gets the last place")
+	answer := other.do(t, "alice", "POST", "/v1/channels/{room}/invites/"+made.Invite.ID+"/revoke", `{}`)
+	require.Equal(t, 200, answer.Status, "%s", answer.Body)
+	for _, replica := range []*world{w, other} {
+		require.Eventually(t, func() bool {
+			return harness.Reason(replica.knock(t, made.Secret)) == "API_KEY_UNKNOWN"
+		}, harness.Patience, 20*time.Millisecond)
+	}
+	require.Empty(t, w.members(t, "room"))
+}
+
+// Nobody fills the servers' memory with invites, or leaves no room for those of others.
+func TestInvitesHaveABound(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		w := newWorld(t, h)
+		own := w.issue(t, `{"label":"alice","agents":["alice"]}`)
+		path := w.fill("/v1/channels/{room}/invites")
+		first := ""
+		for range 10 {
+			answer := w.With(own.Secret, "").REST(t, "POST", path, `{"max_agents":100}`)
+			require.Equal(t, 201, answer.Status, "%s", answer.Body)
+			var made invite
+			answer.Decode(t, &made)
+			first = made.Invite.ID
+		}
+		full := refusal{status: 429, code: "RESOURCE_EXHAUSTED", reason: "TOO_MANY_INVITES"}
+		full.check(t, w.With(own.Secret, "").REST(t, "POST", path, `{}`))
+		w.invites(t, "room", `{"max_agents":100}`)
+		require.Equal(t, 200, w.do(t, "alice", "POST", "/v1/channels/{room}/invites/"+first+"/revoke", `{}`).Status)
+		require.Equal(t, 201, w.With(own.Secret, "").REST(t, "POST", path, `{}`).Status)
+
+		listed, after := 0, path+"?limit=4"
+		for after != "" {
+			answer := w.With(own.Secret, "").REST(t, "GET", after, "")
+			require.Equal(t, 200, answer.Status, "%s", answer.Body)
+			var page []map[string]any
+			answer.Decode(t, &page)
+			require.LessOrEqual(t, len(page), 4)
+			listed += len(page)
+			after, _, _ = strings.Cut(strings.TrimPrefix(answer.Header.Get("Link"), "<"), ">")
+		}
+		require.Equal(t, 12, listed)
+		w.goesOn(t)
 	})
 }
