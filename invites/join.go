@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"openintent/agents"
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
@@ -21,6 +22,9 @@ var ErrEnded = errors.New("the invite has ended")
 // stays as it is. The caller has seen the invite's secret.
 func (s *Service) Join(ctx context.Context, invite *keys.Key, agent string) error {
 	if err := caller.CheckGuestName("X-Agent-ID", agent); err != nil {
+		return err
+	}
+	if err := s.checkFree(ctx, invite, agent); err != nil {
 		return err
 	}
 	came := false
@@ -46,6 +50,22 @@ func (s *Service) Join(ctx context.Context, invite *keys.Key, agent string) erro
 		s.keys.Changed(ctx, "a guest has come", key, caller.Caller{KeyID: invite.ID})
 	}
 	return err
+}
+
+// checkFree refuses a name that somebody else has, without a lock. It also refuses the name of an agent that has registered
+// before such names were for guests alone.
+func (s *Service) checkFree(ctx context.Context, invite *keys.Key, agent string) error {
+	return s.db.Read(ctx, func(tx *database.Tx) error {
+		holder, err := keys.HolderOf(tx, agent)
+		if err != nil || holder == invite.ID {
+			return err
+		}
+		presences, err := agents.LoadPresences(tx, []string{agent})
+		if _, registered := presences[agent]; err == nil && (holder != "" || registered) {
+			err = keys.ErrNameTaken.With("agent_id", agent)
+		}
+		return err
+	})
 }
 
 // Sweep takes the guests of ended invites off the member lists.

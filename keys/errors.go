@@ -15,7 +15,8 @@ var (
 	errEnded = fault.New(fault.Conflict, "KEY_ENDED",
 		"The key has expired or was revoked, and stays so; create a new one.")
 	errInviteNotFound = fault.New(fault.NotFound, "INVITE_NOT_FOUND", "The channel has no invite of that id.")
-	errNameTaken      = fault.New(fault.AlreadyExists, "AGENT_NAME_TAKEN",
+	// ErrNameTaken refuses a guest the name of another.
+	ErrNameTaken = fault.New(fault.AlreadyExists, "AGENT_NAME_TAKEN",
 		"A guest has or had this name, and no name is given twice; choose another one.")
 	errUsedUp = fault.New(fault.Denied, "INVITE_USED_UP",
 		"As many guests as may have come with this invite; act as one of them, or ask for another invite.")

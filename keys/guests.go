@@ -27,9 +27,15 @@ func takeName(tx *database.Tx, keyID, agent string, place int, joinedAt time.Tim
 		Scan: func(row database.Row) error { return row.Scan(&taken) },
 	})
 	if err == nil && taken == 0 {
-		err = errNameTaken.With("agent_id", agent)
+		err = ErrNameTaken.With("agent_id", agent)
 	}
 	return err
+}
+
+// HolderOf returns the id of the invite that has a guest's name, or "".
+func HolderOf(tx *database.Tx, agent string) (keyID string, err error) {
+	err = tx.Pipeline(database.ReadValue(&keyID, "SELECT key_id FROM guests WHERE agent_id = ?", agent))
+	return keyID, err
 }
 
 // addGuests reads the guests of those of the keys that are invites.

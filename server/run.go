@@ -130,7 +130,7 @@ func newServer(
 		stopNow()
 		return nil, err
 	}
-	through.memory, through.scopes = newMemory(cfg.maxReceiveBytes()), scopes{db}
+	through.memory, through.scopes = newMemory(cfg.maxReceiveBytes()), newScopes(db)
 	s := &server{
 		cfg:      cfg,
 		logger:   logger,

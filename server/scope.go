@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -93,8 +94,23 @@ func checkPlaces(methods map[string]*method) error {
 	return nil
 }
 
+// keptChannels is how many channels' intents a server remembers for keys with a scope.
+const keptChannels = 10_000
+
 // scopes keeps callers to the scopes of their keys. A nil database knows no place.
-type scopes struct{ db *database.DB }
+type scopes struct {
+	db *database.DB
+	// channels has the intents of channels. A channel never has another one, and no other channel gets its id.
+	channels *lru.Cache[string, string]
+}
+
+func newScopes(db *database.DB) scopes {
+	cache, err := lru.New[string, string](keptChannels)
+	if err != nil {
+		panic(err) // happens only if the size is not positive
+	}
+	return scopes{db, cache}
+}
 
 // check refuses a request that names something outside of a scope. It decides without looking for the thing whenever it can,
 // and refuses what does not exist in the same way as what lies elsewhere.
@@ -135,10 +151,23 @@ func (s scopes) covers(ctx context.Context, scope *caller.Scope, p namedPlace, i
 	case len(scope.Intents) == 0 || s.db == nil || len(id) > maxPlaceID || caller.CheckText("id", id) != nil:
 		return false, nil
 	}
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		intentID, err := p.intentOf(tx, id)
-		covered = intentID != "" && scope.CoversIntent(intentID)
+	intentID, err := s.intentOf(ctx, p, id)
+	return intentID != "" && scope.CoversIntent(intentID), err
+}
+
+// intentOf returns the id of the intent in which a place lies; it is empty if there is no such place.
+func (s scopes) intentOf(ctx context.Context, p namedPlace, id string) (intentID string, err error) {
+	if p.isChannel {
+		if intentID, known := s.channels.Get(id); known {
+			return intentID, nil
+		}
+	}
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		intentID, err = p.intentOf(tx, id)
 		return err
 	})
-	return covered, err
+	if err == nil && p.isChannel && intentID != "" {
+		s.channels.Add(id, intentID)
+	}
+	return intentID, err
 }
