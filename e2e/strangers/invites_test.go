@@ -217,11 +217,12 @@ func TestARevokedInviteEndsWhatItBegan(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		w.readInbox(t)
-		made, spare := w.invites(t, "room", `{}`), w.invites(t, "room", `{}`)
+		made, spare := w.invites(t, "room", `{"max_agents":2}`), w.invites(t, "room", `{}`)
 		w.enter(t, made, "room", "guest-eve")
 		readsInbox(t, w.With(made.Secret, ""), "guest-eve")
 		begun := w.beginAs(t, made.Secret, "guest-eve", "room")
 		w.enter(t, w.invites(t, "room", `{}`), "room", "guest-other")
+		w.enter(t, made, "room", "guest-friend")
 		begun.goOn(t)
 		require.Contains(t, w.members(t, "room"), "guest-eve")
 		for range 2 {
