@@ -181,6 +181,13 @@ func TestAScopedKeySeesOnlyWhatLiesInItsScope(t *testing.T) {
 				require.Contains(t, []int{400, 403}, answer.Status, "%s %s", call, answer.Body)
 			}
 		}
+		for _, key := range []issued{channel, intent} {
+			for _, path := range []string{"/v1/agents", "/v1/agents/register"} {
+				denied("OUT_OF_SCOPE").check(t, w.With(key.Secret, "").REST(t, "POST", path, `{"agent_id":"bob","endpoint":"https://example.com/"}`))
+			}
+			answer := w.With(key.Secret, "").REST(t, "POST", "/v1/agents/register", `{"agent_id":"bob"}`)
+			require.Less(t, answer.Status, 300, "%s", answer.Body)
+		}
 		w.scopedQuestion(t, channel)
 		w.goesOn(t)
 	})
