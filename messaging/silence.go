@@ -25,12 +25,15 @@ const (
 )
 
 // silence is what the server knows of why nobody answered a question in time. The asker may know all of it: agents' records
-// are for everybody to see, and a sender may ask what became of its message (deliveries.go).
+// are for everybody to see, except for keys of single channels, and a sender may ask what became of its message
+// (deliveries.go).
 type silence struct {
 	target string
 	*agents.Whereabouts
 	// strangers is how many of those that are present may not take part in the channel.
 	strangers int
+	// channelOnly is true for an asker that may not see all agents' records.
+	channelOnly bool
 	// received is how many recipients were handed the request.
 	received int
 }
@@ -87,6 +90,7 @@ func (s *Service) lookAtSilence(ctx context.Context, d *writing.Draft, request *
 		}
 		channel = l.Channel.Name
 		seen.leaveOutStrangers(l)
+		seen.channelOnly = !d.By.Scope.ShowsAllAgents()
 		return nil
 	})
 	return seen, channel, err
@@ -114,8 +118,10 @@ func (s silence) cause() (cause, why string) {
 		return causeNotReceived, fmt.Sprintf("%s the role, and none has received the request", holdersIn(len(s.Present)))
 	case len(s.Present) > 0:
 		return causeNotReceived, "it is registered, and has not received the request"
-	case role && s.strangers > 0:
+	case role && (s.strangers > 0 || s.channelOnly):
 		return causeNoHolder, "nobody who may take part in the channel holds the role"
+	case s.channelOnly:
+		return causeNoAccess, "no agent of that name takes part in the channel now"
 	case s.strangers > 0:
 		return causeNoAccess, "it may not take part in the channel any more"
 	case role && s.Away > 0:

@@ -22,7 +22,7 @@ type Config struct {
 	HTTPAddr    string `name:"http-addr" env:"OPENINTENT_HTTP_ADDR" default:"127.0.0.1:8000" help:"Address for REST, as host:port; port 0 picks one."`
 	GRPCAddr    string `name:"grpc-addr" env:"OPENINTENT_GRPC_ADDR" default:"127.0.0.1:50051" help:"Address for gRPC, as host:port; port 0 picks one."`
 
-	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those. Options follow either: ;roles=role-a|role-b are the roles that its agents may take (;roles=* any, none without it), ;sdk turns on the compatibility profile, ;messages_per_second=N and ;bytes_per_second=N bound what it sends."`
+	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those. Options follow either: ;roles=role-a|role-b are the roles that its agents may take (;roles=* any, none without it), ;intents=ID|ID and ;channels=ID|ID are where the key works, ;sdk turns on the compatibility profile, ;messages_per_second=N and ;bytes_per_second=N bound what it sends."`
 	APIKeysFile string `name:"api-keys-file" env:"OPENINTENT_API_KEYS_FILE" help:"The same as a YAML list; read again on SIGHUP."`
 
 	DefaultAccess string `name:"default-access" env:"OPENINTENT_DEFAULT_ACCESS" default:"open" enum:"open,closed" help:"Who may use an intent without an access list: open (everyone with a key reads, takes part, writes state and works on tasks) or closed (only the agents related to it)."`

@@ -37,8 +37,8 @@ var (
 )
 
 // Identify finds out who calls from the call's metadata: the key or the token in x-api-key or authorization, and the agent in
-// x-agent-id. Without a key, the certificate of the call's connection counts. A key that is bound to agents acts only as those. An unbound key acts as the agent that the call names
-// or, if it names none, as the operator.
+// x-agent-id. Without a key, the certificate of the call's connection counts. A key that is bound to agents acts only as those. An
+// unbound key acts as the agent that the call names or, if it names none, as the operator.
 func (k *Keys) Identify(ctx context.Context, md metadata.MD) (caller.Caller, error) {
 	who, _, err := k.identify(ctx, md)
 	return who, err
@@ -58,11 +58,17 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 	if err != nil {
 		return caller.Caller{}, nil, err
 	}
+	if key.invite != nil {
+		if key, named, err = k.stored.guest(ctx, key, named); err != nil {
+			return caller.Caller{}, nil, err
+		}
+	}
 	who := caller.Caller{
 		Agent:         named,
 		KeyID:         key.id,
 		KeyAgents:     key.agents,
 		KeyRoles:      key.roles,
+		Scope:         key.scope,
 		Human:         key.human,
 		Quota:         key.quota,
 		Compatibility: compatibility || key.compatibility,
@@ -78,6 +84,9 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 		return caller.Caller{}, nil, errAgentNeeded
 	case !slices.Contains(key.agents, named):
 		return caller.Caller{}, nil, errAgentNotBound
+	}
+	if err := key.checkName(who.Agent); err != nil {
+		return caller.Caller{}, nil, err
 	}
 	return who, key, nil
 }

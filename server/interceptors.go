@@ -42,6 +42,7 @@ type interceptors struct {
 	limits    *streamLimits
 	public    *publicStreams
 	memory    *memory
+	scopes    scopes
 	// names are those of a gRPC port on loopback; nil when every name is served.
 	names *ownNames
 	// stopping is cancelled when the server begins to stop.
@@ -76,7 +77,7 @@ func (i *interceptors) unary(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {
 	return i.one(ctx, info.FullMethod, func(ctx context.Context, call *call) (any, error) {
-		if err := i.prepare(call, request); err != nil {
+		if err := i.prepare(ctx, call, request); err != nil {
 			return nil, err
 		}
 		return handler(ctx, request)
@@ -118,7 +119,7 @@ func (i *interceptors) stream(
 		return err
 	}
 	defer leave()
-	prepare := func(request any) error { return i.prepare(call, request) }
+	prepare := func(request any) error { return i.prepare(ctx, call, request) }
 	err = handler(service, &preparedStream{ServerStream: stream, ctx: ctx, prepare: prepare})
 	return causeOf(ctx, call.exchange.cause(err))
 }
@@ -172,7 +173,7 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 		if key.readOnly && call.method.effect != reads {
 			return nil, nil, errKeyReadOnly
 		}
-		call.agent, call.traceID = who.Agent, who.TraceID
+		call.agent, call.traceID, call.scope = who.Agent, who.TraceID, who.Scope
 		if err := i.reach(ctx, call, who.KeyID).admit(); err != nil {
 			return nil, nil, err
 		}
@@ -211,14 +212,19 @@ func (c *call) stopped() error {
 	return errStopping
 }
 
-// prepare fills a request from its headers and validates it.
-func (i *interceptors) prepare(call *call, request any) error {
+// prepare fills a request from its headers, keeps it to the key's scope, and validates it.
+func (i *interceptors) prepare(ctx context.Context, call *call, request any) error {
 	message, ok := request.(proto.Message)
 	if !ok || !call.method.validated {
 		return nil
 	}
 	if err := fillFromHeaders(call.headers, call.method, message); err != nil {
 		return err
+	}
+	if call.scope != nil {
+		if err := i.scopes.check(ctx, call.scope, call.method, message); err != nil {
+			return err
+		}
 	}
 	return i.validator.check(message)
 }

@@ -134,7 +134,7 @@ func newServer(
 		stopNow()
 		return nil, err
 	}
-	through.memory = newMemory(cfg.maxReceiveBytes())
+	through.memory, through.scopes = newMemory(cfg.maxReceiveBytes()), newScopes(db)
 	s := &server{
 		cfg:         cfg,
 		logger:      logger,

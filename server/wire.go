@@ -12,6 +12,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/invites"
 	"openintent/keys"
 	"openintent/loop"
 	"openintent/messaging"
@@ -34,6 +35,7 @@ type rooms struct {
 	webhooks      *webhooks.Sender
 	subscriptions *subscriptions.Service
 	keys          *keys.Service
+	invites       *invites.Service
 	stored        *storedKeys // nil until the server accepts the database's keys
 	tokens        *tokens     // nil if the server accepts none
 	sweeps        []*loop.Loop
@@ -62,6 +64,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept,
 		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified, ObserveRefused: metrics.messageRefused,
 	})
+	r.invites = invites.New(invites.Config{DB: db, Channels: r.channels, Keys: r.keys, Logger: logger})
 	metrics.watchQueue(r.messaging.Waiting)
 	r.subscriptions = subscriptions.New(subscriptions.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
@@ -77,6 +80,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("channels", r.channels.Sweep),
 		sweep("messages", r.messaging.Sweep),
 		sweep("subscriptions", r.subscriptions.Sweep),
+		sweep("invites", r.invites.Sweep),
 		sweep("statistics", db.RenewStatistics),
 	}
 	return r
@@ -85,7 +89,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 // acceptKeys lets callers use the keys of the database, beside the configured ones. It must be called before start.
 func (r *rooms) acceptKeys(known *Keys, now func() time.Time, logger *slog.Logger) {
 	r.stored = newStoredKeys(r.keys, known.rates, now, logger)
-	known.stored = r.stored
+	known.stored, r.stored.guests = r.stored, r.invites
 	r.keys.OnChanged(func(ctx context.Context) { _ = r.stored.looks.after(ctx) })
 	r.sweeps = append(r.sweeps, loop.New("API keys", keyPoll, logger, r.stored.turn)) // each replica for itself
 }
@@ -116,6 +120,7 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.messaging.Register(registrar)
 	r.subscriptions.Register(registrar)
 	r.keys.Register(registrar)
+	r.invites.Register(registrar)
 }
 
 // start begins the rooms' own work: the writer, the posting of webhooks and the sweeps.

@@ -29,7 +29,8 @@ type commands struct {
 	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show the registered agents."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
 
-	Keys keysCommand `cmd:"" group:"Around them" help:"Create, list, revoke and rotate the API keys in the server's database."`
+	Invites invitesCommand `cmd:"" group:"Around them" help:"Invite guests to a channel, and list and revoke invites."`
+	Keys    keysCommand    `cmd:"" group:"Around them" help:"Create, list, revoke and rotate the API keys in the server's database."`
 
 	Context    contextCommand    `cmd:"" group:"This program" help:"Store servers and keys under names."`
 	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that lets a shell complete commands."`

@@ -39,6 +39,7 @@ type Caller struct {
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Keys          openintentv1.KeyServiceClient
+	Invites       openintentv1.InviteServiceClient
 
 	clients *Clients
 }
@@ -71,6 +72,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
 		Keys:          openintentv1.NewKeyServiceClient(connection),
+		Invites:       openintentv1.NewInviteServiceClient(connection),
 
 		clients: c,
 	}

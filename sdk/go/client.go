@@ -42,6 +42,7 @@ type Raw struct {
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Keys          openintentv1.KeyServiceClient
+	Invites       openintentv1.InviteServiceClient
 }
 
 // Dial makes a client. It connects when it is first used, and reconnects whenever the connection is lost.
@@ -98,6 +99,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Messages:      openintentv1.NewMessageServiceClient(calls),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
 		Keys:          openintentv1.NewKeyServiceClient(calls),
+		Invites:       openintentv1.NewInviteServiceClient(calls),
 	}
 }
 
