@@ -39,11 +39,22 @@ check: lint ## Build, lint and run the unit tests on SQLite alone: the quick che
 	go build ./...
 	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
 
-test: check-generated proto-lint proto-breaking lint test-sdks ## Check everything and run all tests; installs or starts what they need
+test: ## Check everything and run all tests; installs or starts what they need
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-for-tests check-others
 	go build -o $(TESTED) ./cmd/openintent
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
-		OPENINTENT_TEST_PROGRAM=$(TESTED) scripts/node.sh scripts/with-postgres.sh \
-		scripts/test-race.sh -vet=off -p 2 -timeout 20m ./... # lint has vetted
+		OPENINTENT_TEST_PROGRAM=$(TESTED) scripts/node.sh scripts/with-postgres.sh scripts/run-tests.sh
+
+# The linter keeps the processor busy while the others wait for what they install. They go in turn, because they share some of it.
+.PHONY: lint-for-tests check-others
+lint-for-tests:
+	scripts/lint.sh --race
+
+check-others:
+	$(MAKE) --no-print-directory test-sdks
+	$(MAKE) --no-print-directory check-generated
+	$(MAKE) --no-print-directory proto-lint
+	$(MAKE) --no-print-directory proto-breaking
 
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
