@@ -31,7 +31,7 @@ type Invite struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The channel.
 	ChannelId string `protobuf:"bytes,2,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
-	// What it is for, in words for people; may be empty.
+	// A text that tells people what the invite is for; may be empty.
 	Label string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
 	// Whether the server accepts it now.
 	Status KeyStatus `protobuf:"varint,4,opt,name=status,proto3,enum=openintent.v1.KeyStatus" json:"status,omitempty"`
@@ -183,7 +183,7 @@ type IssuedInvite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The invite.
 	Invite *Invite `protobuf:"bytes,1,opt,name=invite,proto3" json:"invite,omitempty"`
-	// What its bearer sends as X-API-Key; of the form of a key's secret.
+	// The secret, which its bearers send as X-API-Key; it has the form of a key's secret.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -238,7 +238,7 @@ type CreateInviteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The channel.
 	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
-	// What it is for, in words for people; up to 256 characters.
+	// A text that tells people what the invite is for; up to 256 characters.
 	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
 	// The names of the guests, up to 100, each once; each begins with `guest-`. A bearer chooses the names that are not given here, with
 	// X-Agent-ID at the first use.

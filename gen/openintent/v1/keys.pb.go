@@ -86,7 +86,7 @@ type Key struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifies the key: `key_` and a ULID. It is no secret.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What it is for, in words for people.
+	// A text that tells people what the key is for.
 	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
 	// Whether the server accepts it now.
 	Status KeyStatus `protobuf:"varint,3,opt,name=status,proto3,enum=openintent.v1.KeyStatus" json:"status,omitempty"`
@@ -295,8 +295,8 @@ type IssuedKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// What to send as X-API-Key: `oi_` and 49 letters and digits, of which the last six are a checksum. The server does not keep it and
-	// cannot show it again.
+	// The secret, which callers send as X-API-Key: `oi_` and 49 letters and digits, of which the last six are a checksum. The server does
+	// not keep it and cannot show it again.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -349,7 +349,7 @@ func (x *IssuedKey) GetSecret() string {
 // CreateKeyRequest describes a new key. It names either agents or `operator`.
 type CreateKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is for, in words for people; 1 to 256 characters.
+	// A text that tells people what the key is for; 1 to 256 characters.
 	Label string `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
 	// The agents that it may act as, up to 100; each once.
 	Agents []string `protobuf:"bytes,2,rep,name=agents,proto3" json:"agents,omitempty"`

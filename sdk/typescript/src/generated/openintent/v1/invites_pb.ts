@@ -37,7 +37,7 @@ export type Invite = Message<"openintent.v1.Invite"> & {
   channelId: string;
 
   /**
-   * What it is for, in words for people; may be empty.
+   * A text that tells people what the invite is for; may be empty.
    *
    * @generated from field: string label = 3;
    */
@@ -135,7 +135,7 @@ export type IssuedInvite = Message<"openintent.v1.IssuedInvite"> & {
   invite?: Invite | undefined;
 
   /**
-   * What its bearer sends as X-API-Key; of the form of a key's secret.
+   * The secret, which its bearers send as X-API-Key; it has the form of a key's secret.
    *
    * @generated from field: string secret = 2;
    */
@@ -163,7 +163,7 @@ export type CreateInviteRequest = Message<"openintent.v1.CreateInviteRequest"> &
   channelId: string;
 
   /**
-   * What it is for, in words for people; up to 256 characters.
+   * A text that tells people what the invite is for; up to 256 characters.
    *
    * @generated from field: string label = 2;
    */

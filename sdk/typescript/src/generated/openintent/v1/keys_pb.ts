@@ -28,7 +28,7 @@ export type Key = Message<"openintent.v1.Key"> & {
   id: string;
 
   /**
-   * What it is for, in words for people.
+   * A text that tells people what the key is for.
    *
    * @generated from field: string label = 2;
    */
@@ -176,8 +176,8 @@ export type IssuedKey = Message<"openintent.v1.IssuedKey"> & {
   key?: Key | undefined;
 
   /**
-   * What to send as X-API-Key: `oi_` and 49 letters and digits, of which the last six are a checksum. The server does not keep it and
-   * cannot show it again.
+   * The secret, which callers send as X-API-Key: `oi_` and 49 letters and digits, of which the last six are a checksum. The server does
+   * not keep it and cannot show it again.
    *
    * @generated from field: string secret = 2;
    */
@@ -198,7 +198,7 @@ export const IssuedKeySchema: GenMessage<IssuedKey> = /*@__PURE__*/
  */
 export type CreateKeyRequest = Message<"openintent.v1.CreateKeyRequest"> & {
   /**
-   * What it is for, in words for people; 1 to 256 characters.
+   * A text that tells people what the key is for; 1 to 256 characters.
    *
    * @generated from field: string label = 1;
    */
