@@ -10,11 +10,10 @@ TESTED := $(CURDIR)/.cache/tested/openintent
 
 # Arguments for the program that `run`, `bench` and `bench-compare` start.
 ARGS ?=
-# What `build` writes into the program: a release's tag, the commit, and the commit's date if nothing differs from it.
-VERSION ?= $(shell git describe --tags --exact-match --match 'v*' --dirty 2>/dev/null)
+# What `build` writes into the program: the commit, and the commit's date if nothing differs from it.
 COMMIT ?= $(shell git describe --always --exclude '*' --abbrev=40 --dirty 2>/dev/null)
 DATE ?= $(if $(filter-out %-dirty,$(COMMIT)),$(shell git log -1 --format=%cI 2>/dev/null))
-NAMED = $(VERSION:%=version=%) $(COMMIT:%=commit=%) $(DATE:%=date=%)
+NAMED = $(COMMIT:%=commit=%) $(DATE:%=date=%)
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
 # How long `torture` (3m) and `soak` with each engine (1h) run, and the seed of torture's schedule; 0 picks one.
@@ -27,7 +26,7 @@ help: ## List the targets
 run: ## Start the server on SQLite with the development key (flags in ARGS)
 	go run ./cmd/openintent serve $(ARGS)
 
-build: ## Build bin/openintent, without cgo (VERSION, COMMIT and DATE say what git does not know)
+build: ## Build bin/openintent, without cgo (COMMIT and DATE say what git does not know)
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(addprefix -X main.,$(NAMED))' -o bin/openintent ./cmd/openintent
 
 package: ## Build the SDKs' packages into dist/: a Go module, a wheel and an npm package

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"runtime/debug"
-	"strings"
 )
 
-// These are set by a build that names them (-ldflags "-X main.version=..."); see build in the Makefile.
-var version, commit, date string
+// version is that of the sources. Between two releases it is the next one with -dev at its end.
+const version = "0.1.0"
+
+// These are set by a build that names them (-ldflags "-X main.commit=..."); see build in the Makefile.
+var commit, date string
 
 // unknown stands for what nobody has told the build.
 const unknown = "unknown"
@@ -21,15 +23,12 @@ func (versionCommand) Run(to terminal) error {
 	return err
 }
 
-// currentVersion is the version alone, as the server shows it.
-func currentVersion() string { return thisBuild().version }
-
 // build is where the program comes from.
-type build struct{ version, commit, date string }
+type build struct{ commit, date string }
 
 func thisBuild() build {
 	info, _ := debug.ReadBuildInfo()
-	return newBuild(build{version, commit, date}, info)
+	return newBuild(build{commit, date}, info)
 }
 
 // newBuild returns what the build was told and, for the rest, what the Go tool has found out about the checkout. A
@@ -42,18 +41,11 @@ func newBuild(told build, info *debug.BuildInfo) build {
 	if told.commit != "" { // then the checkout's date is another commit's
 		found.date = ""
 	}
-	return build{
-		version: strings.TrimPrefix(first(told.version, found.version), "v"),
-		commit:  first(told.commit, found.commit),
-		date:    first(told.date, found.date),
-	}
+	return build{commit: first(told.commit, found.commit), date: first(told.date, found.date)}
 }
 
-// checkout reads what the Go tool has found out. Without a checkout it calls the version "(devel)".
+// checkout reads what the Go tool has found out.
 func checkout(info *debug.BuildInfo) (found build) {
-	if info.Main.Version != "(devel)" {
-		found.version = info.Main.Version
-	}
 	settings := make(map[string]string)
 	for _, setting := range info.Settings {
 		settings[setting.Key] = setting.Value
@@ -77,5 +69,5 @@ func first(texts ...string) string {
 
 // String returns one line for people and scripts.
 func (b build) String() string {
-	return fmt.Sprintf("openintent %s (commit %s, date %s)", b.version, b.commit, b.date)
+	return fmt.Sprintf("openintent %s (commit %s, date %s)", version, b.commit, b.date)
 }
