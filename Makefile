@@ -1,16 +1,19 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated proto-lint proto-breaking bench bench-compare fuzz
+.PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
-GOLANGCI_LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
 
 # The program that the tests run, built once for all packages.
 TESTED := $(CURDIR)/.cache/tested/openintent
 
 # Arguments for the program that `run`, `bench` and `bench-compare` start.
 ARGS ?=
+# What `build` writes into the program: the commit, and the commit's date if nothing differs from it.
+COMMIT ?= $(shell git describe --always --exclude '*' --abbrev=40 --dirty 2>/dev/null)
+DATE ?= $(if $(filter-out %-dirty,$(COMMIT)),$(shell git log -1 --format=%cI 2>/dev/null))
+NAMED = $(COMMIT:%=commit=%) $(DATE:%=date=%)
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
 # How long `torture` (3m) and `soak` with each engine (1h) run, and the seed of torture's schedule; 0 picks one.
@@ -23,8 +26,8 @@ help: ## List the targets
 run: ## Start the server on SQLite with the development key (flags in ARGS)
 	go run ./cmd/openintent serve $(ARGS)
 
-build: ## Build bin/openintent, without cgo
-	CGO_ENABLED=0 go build -trimpath -o bin/openintent ./cmd/openintent
+build: ## Build bin/openintent, without cgo (COMMIT and DATE say what git does not know)
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(addprefix -X main.,$(NAMED))' -o bin/openintent ./cmd/openintent
 
 package: ## Build the SDKs' packages into dist/: a Go module, a wheel and an npm package
 	scripts/package-go.sh dist
@@ -35,15 +38,26 @@ check: lint ## Build, lint and run the unit tests on SQLite alone: the quick che
 	go build ./...
 	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
 
-test: check-generated proto-lint proto-breaking lint test-sdks ## Check everything and run all tests; installs or starts what they need
+test: ## Check everything and run all tests; installs or starts what they need
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-for-tests check-others
 	go build -o $(TESTED) ./cmd/openintent
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
-		OPENINTENT_TEST_PROGRAM=$(TESTED) scripts/node.sh scripts/with-postgres.sh \
-		scripts/test-race.sh -vet=off -p 2 -timeout 20m ./... # lint has vetted
+		OPENINTENT_TEST_PROGRAM=$(TESTED) scripts/node.sh scripts/with-postgres.sh scripts/run-tests.sh
+
+# The linter keeps the processor busy while the others wait for what they install. They go in turn, because they share some of it.
+.PHONY: lint-for-tests check-others
+lint-for-tests:
+	scripts/lint.sh --race
+
+check-others:
+	$(MAKE) --no-print-directory test-sdks
+	$(MAKE) --no-print-directory check-generated
+	$(MAKE) --no-print-directory proto-lint
+	$(MAKE) --no-print-directory proto-breaking
 
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
-	scripts/node-env.sh >/dev/null && scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
+	scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
 
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
 	scripts/test-race.sh -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
@@ -60,7 +74,7 @@ siege: ## Attack a running server on each engine at full size and print what tha
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v ./e2e/siege -siege.full
 
 lint: ## Vet and lint the Go code, including which package may import which
-	$(GOLANGCI_LINT) run ./... # govet is among its linters
+	scripts/lint.sh # govet is among its linters
 
 generate: ## Generate gen/ and the generated code of the SDKs from proto/
 	scripts/generate.sh
@@ -74,6 +88,9 @@ proto-lint: ## Lint the protos and check their form
 
 proto-breaking: ## Fail if the protos break clients of the last release
 	scripts/proto-breaking.sh
+
+proto-image: ## Write the image of the protos of release VERSION, with which proto-breaking compares from then on
+	scripts/proto-image.sh '$(VERSION)'
 
 bench: ## Run the benchmarks on a PostgreSQL that waits for the disk (flags in ARGS)
 	scripts/with-postgres.sh --durable go run ./bench $(ARGS)

@@ -16,6 +16,10 @@ var (
 	// ErrGone refuses the heartbeat of an agent that has left.
 	ErrGone = fault.New(fault.Gone, "AGENT_GONE", "The agent is deregistered; register it again.")
 
+	// errEndpointOutOfScope keeps a key with a scope from having posted to it what other keys of the agent subscribed to.
+	errEndpointOutOfScope = fault.New(fault.Denied, "OUT_OF_SCOPE",
+		"Everything that reaches the agent may be posted to its endpoint, and the API key is for some intents or channels; "+
+			"give a subscription a webhook_url instead.")
 	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "The key does not list this role; register without it, or have the role listed with the key.")
 )
 

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"openintent/caller"
 	"openintent/database"
@@ -10,7 +11,7 @@ import (
 	"openintent/pages"
 )
 
-// ListAgents lists a page of records for any caller. Without a status in the request it lists active agents, or under the
+// ListAgents lists a page of the records that the caller may see. Without a status in the request it lists active agents, or under the
 // compatibility profile all agents.
 func (s *Service) ListAgents(
 	ctx context.Context, req *openintentv1.ListAgentsRequest,
@@ -52,6 +53,8 @@ type filter struct {
 	role                 string
 	minAvailableCapacity *int64
 	capabilities         []string
+	// only leaves these agents' records, if it is not nil.
+	only []string
 }
 
 func filterOf(c caller.Caller, req *openintentv1.ListAgentsRequest) filter {
@@ -61,6 +64,9 @@ func filterOf(c caller.Caller, req *openintentv1.ListAgentsRequest) filter {
 		f.status = statusOf(req.GetStatus())
 	case c.Compatibility:
 		f.status = ""
+	}
+	if !c.Scope.ShowsAllAgents() {
+		f.only = append([]string{c.Agent}, c.KeyAgents...)
 	}
 	if req.MinAvailableCapacity != nil {
 		least := int64(req.GetMinAvailableCapacity())
@@ -80,6 +86,12 @@ func (f filter) condition() (sql string, args []any) {
 	}
 	if f.minAvailableCapacity != nil {
 		sql, args = sql+" AND max_concurrent_tasks - current_load >= ?", append(args, *f.minAvailableCapacity)
+	}
+	if f.only != nil {
+		sql += " AND agent_id IN (?" + strings.Repeat(", ?", len(f.only)-1) + ")"
+		for _, agentID := range f.only {
+			args = append(args, agentID)
+		}
 	}
 	return sql, args
 }

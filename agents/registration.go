@@ -128,6 +128,9 @@ func readRegistration(c caller.Caller, req *openintentv1.RegisterAgentRequest) (
 	if said.id == "" {
 		said.id = ownID(c)
 	}
+	if err := c.CheckNotForGuest("agent_id", said.id); err != nil {
+		return said, err
+	}
 	if err := said.check(c, req); err != nil {
 		return said, err
 	}
@@ -153,6 +156,9 @@ func (said registration) check(c caller.Caller, req *openintentv1.RegisterAgentR
 	}
 	if err := c.CheckOwns(said.id); err != nil {
 		return err
+	}
+	if req.GetEndpoint() != "" && c.Scope != nil {
+		return errEndpointOutOfScope
 	}
 	if req.Status != nil && req.GetStatus() != openintentv1.AgentStatus_AGENT_STATUS_ACTIVE {
 		return fault.BadField("status", "registering makes an agent active; leave the status out.")

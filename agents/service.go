@@ -69,13 +69,17 @@ func (s *Service) AfterDeparted(fn func(ctx context.Context, agentID string)) {
 // OnChanged adds a hook that runs after each commit that changed an agent's role or status. Add hooks before serving.
 func (s *Service) OnChanged(fn func(agentID string)) { s.onChanged = append(s.onChanged, fn) }
 
-// GetAgent returns one record to any caller.
+// GetAgent returns one record to any caller whose scope shows all agents, and the records of its own key to any other.
 func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentRequest) (*openintentv1.Agent, error) {
-	if _, err := caller.Known(ctx); err != nil {
+	c, err := caller.Known(ctx)
+	if err != nil {
 		return nil, err
 	}
+	if !c.Scope.ShowsAllAgents() && !c.Owns(req.GetAgentId()) {
+		return nil, ErrNotFound
+	}
 	var agent *Agent
-	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
 		agent, err = find(tx, req.GetAgentId())
 		return err
 	})

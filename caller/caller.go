@@ -40,6 +40,8 @@ type Caller struct {
 	KeyAgents []string
 	// KeyRoles are the roles that agents of this key may take; none when it is empty, any when AnyRole is among them.
 	KeyRoles []string
+	// Scope is where the key works; nil for everywhere. The operator's is nil.
+	Scope *Scope
 	// Human is true for the key of a person, who has one agent's name.
 	Human bool
 	// Quota bounds what the key may send; nil means no bound.
@@ -58,7 +60,7 @@ func (c Caller) ActAs(field, named string) (string, error) {
 	case named == "" || named == c.Agent:
 		return c.Agent, nil
 	case c.IsOperator:
-		return named, nil
+		return named, c.CheckNotForGuest(field, named)
 	}
 	return "", fault.New(fault.Denied, "SENDER_MISMATCH",
 		"%s must be the calling agent; leave it out or call as that agent.", field)

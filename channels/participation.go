@@ -3,14 +3,18 @@ package channels
 import (
 	"time"
 
+	"openintent/caller"
 	"openintent/intents"
 )
 
 // Participates reports whether the agent may see and post messages. It needs read access to the intent and, under the explicit
-// policy, must be a listed member. The operator always may.
+// policy, must be a listed member. The operator always may. A guest needs no access, and must be a listed member under both policies.
 func (r *Rules) Participates(agent string, operator bool, access *intents.Rules, departedAt, now time.Time) bool {
 	if operator {
 		return true
+	}
+	if caller.IsGuest(agent) {
+		return r.Lists(agent, departedAt)
 	}
 	if access.Level(agent, false, now) < intents.PermissionRead {
 		return false

@@ -134,7 +134,7 @@ func (s *Service) changed(tx *database.Tx, head *intents.Head, keys ...Key) {
 	})
 }
 
-// GetChannel returns one channel to a caller that may read its intent.
+// GetChannel returns one channel to a caller that may read its intent, or is a guest of the channel.
 func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRequest) (*openintentv1.Channel, error) {
 	c, err := caller.Known(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRe
 		if err != nil {
 			return err
 		}
-		if err := s.requireRead(tx, c, &head); err != nil {
+		if err := s.requireSight(tx, c, &head, rules); err != nil {
 			return err
 		}
 		answers, err := s.answers(tx, &head, []*Rules{rules})

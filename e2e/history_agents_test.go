@@ -183,6 +183,11 @@ func (y *history) drawEntry(t *rapid.T) model.Entry {
 
 func (y *history) assign(t *rapid.T) {
 	caller, intent := y.drawAdmin(t)
+	for _, i := range y.world.Intents {
+		if i.Ended() && sometimes(t, "ended") {
+			caller, intent = i.Creator, i
+		}
+	}
 	agent := y.drawAgent(t, "assigned")
 	assigned := sometimes(t, "assign")
 	expected := y.world.Assign(caller, intent, agent, assigned)
@@ -206,7 +211,7 @@ const (
 // coordinate makes an agent an intent's coordinator, or ends its coordination.
 func (y *history) coordinate(t *rapid.T) {
 	caller, intent := y.drawAdmin(t)
-	if seldom(t, "end") {
+	if sometimes(t, "end") && sometimes(t, "really") {
 		if intent.Coordinator != "" && sometimes(t, "the coordinator") {
 			caller = intent.Coordinator
 		}

@@ -154,8 +154,13 @@ func (y *history) responses(t *rapid.T) {
 	c := y.drawChannel(t)
 	m := drawMessage(t, c, func(m *model.Message) bool { return m.Answered })
 	caller := y.drawCaller(t)
-	if m != nil && m.Sender != model.System && sometimes(t, "the asker") {
-		caller = m.Sender
+	switch below(t, "who", 4) {
+	case 0, 1:
+		if m != nil && m.Sender != model.System {
+			caller = m.Sender
+		}
+	case 2:
+		caller = c.Intent.Creator // who mostly takes part, and seldom asked
 	}
 	if m != nil && y.mayBeGone(m) {
 		return

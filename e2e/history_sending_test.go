@@ -42,7 +42,20 @@ func (y *history) send(t *rapid.T) {
 			d.To = m.Sender
 		}
 	}
+	if left := y.withoutAccess(d.Channel.Intent); len(left) > 0 && (d.Type == "request" || d.Type == "notify") && sometimes(t, "to one without access") {
+		d.Caller, d.Sender, d.To = d.Channel.Intent.Creator, "", pick(t, "without access", left)
+	}
 	y.attempt(t, "send", y.sending(d))
+}
+
+// withoutAccess returns the agents that may not read an intent.
+func (y *history) withoutAccess(intent *model.Intent) (agents []string) {
+	for _, agent := range y.agents {
+		if y.world.Level(intent, agent) < model.Read {
+			agents = append(agents, agent)
+		}
+	}
+	return agents
 }
 
 func answerable(m *model.Message) bool { return m.Type == "request" }

@@ -119,6 +119,13 @@ func findIntentOfCoordinator(tx *database.Tx, coordinatorID string) (intentNo in
 	return intentNo, err
 }
 
+// IntentOfCoordinator returns the id of the intent that a coordinator was made for, and "" if there is no such coordinator.
+func IntentOfCoordinator(tx *database.Tx, coordinatorID string) (intentID string, err error) {
+	err = tx.Pipeline(database.ReadValue(&intentID,
+		"SELECT i.id FROM coordinators c JOIN intents i ON i.intent_no = c.intent_no WHERE c.id = ?", coordinatorID))
+	return intentID, err
+}
+
 // findCoordinator reads a coordinator of an intent, and refuses if the intent has no such coordinator.
 func findCoordinator(tx *database.Tx, head *Head, coordinatorID string) (*Coordinator, error) {
 	var rows []coordinatorRow

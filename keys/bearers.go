@@ -22,7 +22,7 @@ func (s *Service) Live(ctx context.Context) (keys []*Key, tag int64, err error) 
 		if tag, err = readTag(tx); err != nil {
 			return err
 		}
-		keys, err = read(tx.Gorm().Where(live, database.Micros(s.db.Now())))
+		keys, err = read(tx, tx.Gorm().Where(live, database.Micros(s.db.Now())))
 		return err
 	})
 	return keys, tag, err

@@ -67,6 +67,7 @@ func readDraft(req *openintentv1.CreateKeyRequest) (*Key, error) {
 		Settings: Settings{
 			Operator: req.GetOperator(), ReadOnly: req.GetReadOnly(), Human: req.GetHuman(),
 			Agents: append([]string{}, req.GetAgents()...), Roles: append([]string{}, req.GetRoles()...),
+			Scope:             caller.NewScope(req.GetIntents(), req.GetChannels()),
 			MessagesPerSecond: req.MessagesPerSecond, BytesPerSecond: req.BytesPerSecond,
 		},
 	}
@@ -77,7 +78,7 @@ func readDraft(req *openintentv1.CreateKeyRequest) (*Key, error) {
 		return nil, err
 	}
 	var err error
-	draft.ExpiresAt, err = moment("expires_at", req.GetExpiresAt())
+	draft.ExpiresAt, err = Moment("expires_at", req.GetExpiresAt())
 	return draft, err
 }
 
@@ -90,18 +91,27 @@ func (s Settings) check() error {
 		return fault.BadField("read_only", "an operator's key may do everything; name agents for a key that only reads.")
 	case s.Operator && s.Human:
 		return fault.BadField("human", "a person's key has one agent and is no operator's; leave out operator and name the agent.")
+	case s.Operator && s.Scope != nil:
+		return fault.BadField("operator", "an operator's key works everywhere; leave out operator, or leave out intents and channels.")
 	case !s.Operator && len(s.Agents) == 0:
 		return fault.BadField("agents", "name the agents that the key may act as, or set operator for a key that may do everything.")
 	case s.Human && len(s.Agents) != 1:
 		return fault.BadField("human", "a person's key has exactly one agent.")
 	}
 	for i, agent := range s.Agents {
-		if err := caller.CheckName(fmt.Sprintf("agents[%d]", i), agent); err != nil {
+		field := fmt.Sprintf("agents[%d]", i)
+		if err := caller.CheckName(field, agent); err != nil {
+			return err
+		}
+		if err := caller.CheckNoGuest(field, agent); err != nil {
 			return err
 		}
 		if slices.Contains(s.Agents[:i], agent) {
 			return fault.BadField("agents", "name each agent once.")
 		}
+	}
+	if err := checkScope(s.Scope); err != nil {
+		return err
 	}
 	for i, role := range s.Roles {
 		field := fmt.Sprintf("roles[%d]", i)
@@ -115,8 +125,32 @@ func (s Settings) check() error {
 	return nil
 }
 
-// moment reads a time; it returns zero for none.
-func moment(field string, stamp *timestamppb.Timestamp) (time.Time, error) {
+// checkScope refuses ids that nothing can have.
+func checkScope(scope *caller.Scope) error {
+	if scope == nil {
+		return nil
+	}
+	if err := checkIDs("intents", scope.Intents); err != nil {
+		return err
+	}
+	return checkIDs("channels", scope.Channels)
+}
+
+func checkIDs(list string, ids []string) error {
+	for i, id := range ids {
+		field := fmt.Sprintf("%s[%d]", list, i)
+		if err := caller.CheckText(field, id); err != nil {
+			return err
+		}
+		if strings.ContainsFunc(id, unicode.IsControl) {
+			return fault.BadField(field, "an id has no control characters.")
+		}
+	}
+	return nil
+}
+
+// Moment reads a time; it returns zero for none.
+func Moment(field string, stamp *timestamppb.Timestamp) (time.Time, error) {
 	switch {
 	case stamp == nil:
 		return time.Time{}, nil

@@ -154,3 +154,26 @@ func TestLiveKeysAreBounded(t *testing.T) {
 		h.create(t, bound("bob"))
 	})
 }
+
+func TestAKeyHasTheScopeThatItNames(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		placed := bound("alice")
+		placed.Intents, placed.Channels = []string{"i", "j"}, []string{"c"}
+		made := h.create(t, placed).GetKey()
+		require.Equal(t, placed.Intents, made.GetIntents())
+		require.Equal(t, made.GetChannels(), h.get(t, made.GetId()).GetChannels())
+		require.Equal(t, caller.NewScope(placed.Intents, placed.Channels), h.live(t)[made.GetId()].Scope)
+		free := h.create(t, bound("bob")).GetKey().GetId()
+		require.Nil(t, h.live(t)[free].Scope)
+		for field, wrong := range map[string]*openintentv1.CreateKeyRequest{
+			"operator":    {Label: "x", Operator: true, Channels: []string{"c"}},
+			"intents[1]":  {Label: "x", Agents: []string{"a"}, Intents: []string{"i", "a\x00"}},
+			"channels[0]": {Label: "x", Agents: []string{"a"}, Channels: []string{"a\nb"}},
+			"agents[0]":   {Label: "x", Agents: []string{"guest-a"}},
+		} {
+			_, err := h.CreateKey(asOperator(), wrong)
+			requireFault(t, err, fault.Invalid, "INVALID_FIELD")
+			require.Equal(t, field, fault.From(err).Fields[0].Path)
+		}
+	})
+}

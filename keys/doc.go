@@ -20,7 +20,11 @@
 //     changes if the database loses commits and goes on from before them.
 //   - A rotation with a grace leaves two secrets valid, and never more.
 //   - A revoked key stays revoked, and keys are never deleted.
-//   - At most MaxLive keys are accepted at a time, so a server can remember all of them.
+//   - At most MaxLive keys are accepted at a time, so a server can remember all of them. Invites do not count; they have a bound
+//     of their own, by the guests that may come with them.
+//   - A key with a scope is never an operator's. A key's scope never changes.
+//   - An invite is a key with one channel as its scope, which package invites makes. Its agents are its guests. They grow until
+//     as many have come as may, and a guest's name is never given again.
 //
 // # What happens on failure
 //

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+
+	"openintent/caller"
 )
 
 const (
@@ -39,6 +41,10 @@ type Settings struct {
 	Operator bool
 	// Agents are those that the key is bound to. Roles are those that they may take; caller.AnyRole stands for all.
 	Agents, Roles []string
+	// Scope is where the key works; nil is everywhere.
+	Scope *caller.Scope
+	// Invite is set for a key that is an invite.
+	Invite *Invite
 	// ReadOnly keys may change nothing. A Human key is a person's and has one agent.
 	ReadOnly, Human bool
 	// MessagesPerSecond and BytesPerSecond bound what the key may send through one server; 0 is no bound, and nil means that

@@ -42,6 +42,11 @@ func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterKeySe
 // key knows that this server does not accept it any more. Add hooks before serving.
 func (s *Service) OnChanged(fn func(ctx context.Context)) { s.onChanged = append(s.onChanged, fn) }
 
+// Changed reports a change of an invite after its commit, as the calls of this room do for theirs.
+func (s *Service) Changed(ctx context.Context, what string, k *Key, by caller.Caller) {
+	s.changed(ctx, what, k, by)
+}
+
 // changed reports a change after its commit.
 func (s *Service) changed(ctx context.Context, what string, k *Key, by caller.Caller) {
 	s.logger.Info(what, "key", k.ID, "operator", k.Operator, "agents", len(k.Agents), "by", maker(by))

@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/pages"
 )
@@ -21,6 +22,7 @@ type row struct {
 	Operator          bool
 	Agents            []byte
 	Roles             []byte
+	Scope             []byte
 	ReadOnly          bool
 	Human             bool
 	MessagesPerSecond *int64
@@ -31,6 +33,12 @@ type row struct {
 	LastUsedAt        *int64
 	RevokedAt         *int64
 	Version           int64
+
+	ChannelID    *string
+	IntentNo     *int64
+	MaxAgents    *int64
+	InvitedBy    *string
+	InvitedByKey *string
 }
 
 // TableName is for gorm.
@@ -51,6 +59,15 @@ func (r *row) key() (*Key, error) {
 	if r.FormerDigest != nil {
 		k.Former = &Former{Digest: Digest(r.FormerDigest), ExpiresAt: timeOf(r.FormerExpiresAt)}
 	}
+	if r.ChannelID != nil {
+		k.Invite = &Invite{
+			ChannelID: *r.ChannelID, IntentNo: *r.IntentNo, MaxAgents: int(*r.MaxAgents), By: *r.InvitedBy, ByKey: *r.InvitedByKey,
+		}
+	}
+	var err error
+	if k.Scope, err = caller.ScopeFrom(r.Scope); err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(r.Agents, &k.Agents); err != nil {
 		return nil, err
 	}
@@ -66,13 +83,19 @@ func insert(tx *database.Tx, k *Key) error {
 	if err != nil {
 		return err
 	}
-	return tx.Gorm().Create(&row{
+	stored := &row{
 		KeyID: k.ID, Label: k.Label, Digest: k.Digest[:],
-		Operator: k.Operator, Agents: agents, Roles: roles, ReadOnly: k.ReadOnly, Human: k.Human,
+		Operator: k.Operator, Agents: agents, Roles: roles, Scope: k.Scope.Stored(), ReadOnly: k.ReadOnly, Human: k.Human,
 		MessagesPerSecond: k.MessagesPerSecond, BytesPerSecond: k.BytesPerSecond,
 		CreatedAt: database.Micros(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: database.NullMicros(k.ExpiresAt),
 		Version: k.Version,
-	}).Error
+	}
+	if i := k.Invite; i != nil {
+		most := int64(i.MaxAgents)
+		stored.ChannelID, stored.IntentNo, stored.MaxAgents = &i.ChannelID, &i.IntentNo, &most
+		stored.InvitedBy, stored.InvitedByKey = &i.By, &i.ByKey
+	}
+	return tx.Gorm().Create(stored).Error
 }
 
 // save stores what a rotation or a revocation has changed in a key that the transaction has locked.
@@ -99,18 +122,18 @@ func readTag(tx *database.Tx) (tag int64, err error) {
 }
 
 // find reads a key without locking it.
-func find(tx *database.Tx, id string) (*Key, error) { return one(tx.Gorm(), id) }
+func find(tx *database.Tx, id string) (*Key, error) { return one(tx, tx.Gorm(), id) }
 
 // lock reads a key and locks its row until the transaction ends.
 func lock(tx *database.Tx, id string) (*Key, error) {
-	return one(tx.Gorm().Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
+	return one(tx, tx.Gorm().Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
 }
 
-func one(query *gorm.DB, id string) (*Key, error) {
+func one(tx *database.Tx, query *gorm.DB, id string) (*Key, error) {
 	if !isID(id) {
 		return nil, errNotFound
 	}
-	found, err := read(query.Where("key_id = ?", id))
+	found, err := read(tx, query.Where("key_id = ?", id))
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +147,7 @@ func one(query *gorm.DB, id string) (*Key, error) {
 const live = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
 
 func countLive(tx *database.Tx, now time.Time) (count int64, err error) {
-	err = tx.Pipeline(database.ReadValue(&count, "SELECT count(*) FROM api_keys WHERE "+live, database.Micros(now)))
+	err = tx.Pipeline(database.ReadValue(&count, "SELECT count(*) FROM api_keys WHERE channel_id IS NULL AND "+live, database.Micros(now)))
 	return count, err
 }
 
@@ -136,17 +159,18 @@ type place struct {
 
 // list reads a page of the keys that a condition selects, oldest first.
 func list(tx *database.Tx, page *pages.Page, condition string, args []any, after place) ([]*Key, error) {
-	const size = "400 + octet_length(label) + octet_length(agents) + octet_length(roles)"
+	const size = "400 + octet_length(label) + octet_length(agents) + octet_length(roles)" +
+		" + COALESCE(octet_length(scope), 0) + 300 * COALESCE(max_agents, 0)"
 	const order = "created_at, key_id"
 	condition, args = condition+" AND (created_at, key_id) > (?, ?)", append(args, after.at, after.id)
 	rows, err := page.Fit(tx, size, " FROM api_keys WHERE "+condition+" ORDER BY "+order, args...)
 	if err != nil || rows == 0 {
 		return nil, err
 	}
-	return read(tx.Gorm().Where(condition, args...).Order(order).Limit(rows))
+	return read(tx, tx.Gorm().Where(condition, args...).Order(order).Limit(rows))
 }
 
-func read(query *gorm.DB) ([]*Key, error) {
+func read(tx *database.Tx, query *gorm.DB) ([]*Key, error) {
 	var rows []row
 	if err := query.Find(&rows).Error; err != nil {
 		return nil, err
@@ -158,7 +182,7 @@ func read(query *gorm.DB) ([]*Key, error) {
 			return nil, err
 		}
 	}
-	return keys, nil
+	return keys, addGuests(tx, keys)
 }
 
 func timeOf(micros *int64) time.Time {

@@ -11,10 +11,13 @@ import (
 // message returns a key as clients see it at a time.
 func message(k *Key, now time.Time) *openintentv1.Key {
 	m := &openintentv1.Key{
-		Id: k.ID, Label: k.Label, Status: status(k, now), Operator: k.Operator, Agents: k.Agents, Roles: k.Roles,
+		Id: k.ID, Label: k.Label, Status: Status(k, now), Operator: k.Operator, Agents: k.Agents, Roles: k.Roles,
 		ReadOnly: k.ReadOnly, Human: k.Human, MessagesPerSecond: k.MessagesPerSecond, BytesPerSecond: k.BytesPerSecond,
 		CreatedAt: stamp(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: stamp(k.ExpiresAt),
 		LastUsedAt: stamp(k.LastUsedAt), RevokedAt: stamp(k.RevokedAt), Version: k.Version,
+	}
+	if k.Scope != nil {
+		m.Intents, m.Channels = k.Scope.Intents, k.Scope.Channels
 	}
 	if k.Former != nil && k.Former.ExpiresAt.After(now) {
 		m.FormerSecretExpiresAt = stamp(k.Former.ExpiresAt)
@@ -22,7 +25,8 @@ func message(k *Key, now time.Time) *openintentv1.Key {
 	return m
 }
 
-func status(k *Key, now time.Time) openintentv1.KeyStatus {
+// Status says whether a key is accepted at a time.
+func Status(k *Key, now time.Time) openintentv1.KeyStatus {
 	switch {
 	case !k.RevokedAt.IsZero():
 		return openintentv1.KeyStatus_KEY_STATUS_REVOKED

@@ -24,7 +24,7 @@ type Feed struct {
 	// Reaching leaves what reaches the reader: messages to it or to a role it holds, its own messages, messages to everyone
 	// where it takes part in the intent, and its assignments.
 	Reaching bool
-	// By is the reader: the caller, or the agent for whom the server itself delivers.
+	// By is the reader: the caller, or the agent for whom the server itself delivers. Its scope leaves only what lies in it.
 	By     caller.Caller
 	Filter reading.Filter
 }
@@ -131,8 +131,10 @@ func (s *Service) view(tx *database.Tx, feed Feed, r reading.LogQuery) (*feedVie
 	if view.LogPage, err = s.reader.ReadLog(tx, r, []string{feed.By.Agent}, further...); err != nil {
 		return nil, err
 	}
-	if err := view.Access.Require(feed.By, feed.By.Agent, intents.PermissionRead, view.Now); err != nil {
-		return nil, err
+	if !caller.IsGuest(feed.By.Agent) { // each channel decides by itself whether a guest takes part in it
+		if err := view.Access.Require(feed.By, feed.By.Agent, intents.PermissionRead, view.Now); err != nil {
+			return nil, err
+		}
 	}
 	departedAt := view.Presences[feed.By.Agent].DepartedAt
 	view.takesPart = part.TakesPart(feed.IntentNo, view.Access, feed.By.Agent, departedAt, view.Now)
@@ -172,10 +174,13 @@ func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 		return reading.Entry{}, false
 	}
 	if it.Event != nil {
-		return entry, !v.feed.Reaching || v.feed.concerns(it.Event)
+		return entry, v.feed.By.Scope.CoversIntent(v.Head.IntentID) && (!v.feed.Reaching || v.feed.concerns(it.Event))
 	}
 	found, _ := v.StateOf(it.Message.ChannelNo)
 	entry = entry.In(found.Channel)
+	if !v.feed.By.Scope.CoversChannel(entry.IntentID, entry.ChannelID) {
+		return reading.Entry{}, false
+	}
 	viewer := v.ViewerOf(found.Channel, v.feed.By.Agent, v.feed.By.IsOperator)
 	shown := it.Message.Ordinal > found.Count.Floor && message.Listed(it.Message, viewer, v.Now)
 	return entry, shown && (!v.feed.Reaching || v.reaches(it.Message, viewer))

@@ -167,8 +167,11 @@ func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inbo
 	}
 	r := &inboxReader{Snapshots: seen, inboxQuery: q, names: state.names(), part: make(map[int64]bool)}
 	for _, head := range heads {
+		if !q.by.Scope.MayReachInto(head.IntentID) {
+			continue
+		}
 		access, now := seen.Access[head.IntentNo], head.Now()
-		if access.Level(q.agent, r.operator(), now) >= intents.PermissionRead {
+		if caller.IsGuest(q.agent) || access.Level(q.agent, r.operator(), now) >= intents.PermissionRead {
 			r.part[head.IntentNo] = reached.TakesPart(head.IntentNo, access, q.agent, state.presence.DepartedAt, now)
 		}
 	}
@@ -192,7 +195,8 @@ func (r *inboxReader) collect(
 			return nil, false, err
 		}
 		for _, m := range rows {
-			if l := r.Of(m); l != nil && waits(m, l.Viewer(r.agent, r.operator()), l, r.part[m.IntentNo]) {
+			if l := r.Of(m); l != nil && r.by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) &&
+				waits(m, l.Viewer(r.agent, r.operator()), l, r.part[m.IntentNo]) {
 				waiting = append(waiting, m)
 			}
 		}

@@ -110,7 +110,7 @@ func (s *Service) acknowledgeTogether(
 	for _, id := range ids {
 		m := byID[id]
 		l := seen.Of(m)
-		if l == nil {
+		if l == nil || !by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) {
 			return nil, message.ErrMessageNotFound.With("message_id", id)
 		}
 		if err := mayAcknowledge(m, l.Viewer(agent, message.ActsAsOperator(by, agent)), *l); err != nil {

@@ -25,12 +25,15 @@ const (
 )
 
 // silence is what the server knows of why nobody answered a question in time. The asker may know all of it: agents' records
-// are for everybody to see, and a sender may ask what became of its message (deliveries.go).
+// are for everybody to see, except for keys of single channels, and a sender may ask what became of its message
+// (deliveries.go).
 type silence struct {
 	target string
 	*agents.Whereabouts
 	// strangers is how many of those that are present may not take part in the channel.
 	strangers int
+	// channelOnly is true for an asker that may not see all agents' records.
+	channelOnly bool
 	// received is how many recipients were handed the request.
 	received int
 }
@@ -50,9 +53,12 @@ func (s *Service) explain(ctx context.Context, d *writing.Draft, request *messag
 	}
 	cause, why := seen.cause()
 	timeout.Message = fmt.Sprintf("%s did not answer on channel %q within %s s: %s. The request has expired.",
-		seen.target, channel, within, why)
+		seen.target, channel, inShort(request.ExpiresAt.Sub(request.CreatedAt)), why)
 	return timeout.With("channel", channel).With("cause", cause)
 }
+
+// inShort returns seconds for people. A client that sends what is left of its time asks for 29.9993 seconds.
+func inShort(wait time.Duration) string { return strconv.FormatFloat(wait.Seconds(), 'g', 3, 64) }
 
 // lookAtSilence reads what became of the request, and where its recipients are. It first writes the offers that wait here, so
 // that a request that was handed over a moment ago counts as received.
@@ -84,6 +90,7 @@ func (s *Service) lookAtSilence(ctx context.Context, d *writing.Draft, request *
 		}
 		channel = l.Channel.Name
 		seen.leaveOutStrangers(l)
+		seen.channelOnly = !d.By.Scope.ShowsAllAgents()
 		return nil
 	})
 	return seen, channel, err
@@ -111,8 +118,10 @@ func (s silence) cause() (cause, why string) {
 		return causeNotReceived, fmt.Sprintf("%s the role, and none has received the request", holdersIn(len(s.Present)))
 	case len(s.Present) > 0:
 		return causeNotReceived, "it is registered, and has not received the request"
-	case role && s.strangers > 0:
+	case role && (s.strangers > 0 || s.channelOnly):
 		return causeNoHolder, "nobody who may take part in the channel holds the role"
+	case s.channelOnly:
+		return causeNoAccess, "no agent of that name takes part in the channel now"
 	case s.strangers > 0:
 		return causeNoAccess, "it may not take part in the channel any more"
 	case role && s.Away > 0:

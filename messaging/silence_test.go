@@ -88,3 +88,12 @@ func TestATimeoutSaysThatTheAddresseeLostItsAccess(t *testing.T) {
 		require.Contains(t, f.Message, "it may not take part in the channel any more")
 	}, restless)
 }
+
+func TestATimeoutNamesRoundSeconds(t *testing.T) {
+	for exact, short := range map[time.Duration]string{
+		29_999_300 * time.Microsecond: "30", 999_914 * time.Microsecond: "1", 12_500 * time.Millisecond: "12.5",
+		100 * time.Millisecond: "0.1", 10 * time.Minute: "600",
+	} {
+		require.Equal(t, short, inShort(exact))
+	}
+}

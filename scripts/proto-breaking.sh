@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Fails when the protos break clients of the last released version (the highest tag vX.Y.Z).
+# Fails when the protos break clients of the last release: the newest image in proto/released, by its version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-last=$(git tag --list 'v[0-9]*' --sort=-version:refname | grep --extended-regexp '^v[0-9]+\.[0-9]+\.[0-9]+$' | head -n 1 || true)
+shopt -s nullglob
+last=$(printf '%s\n' proto/released/*.binpb | sort --version-sort | tail -n 1)
 if [[ -z $last ]]; then
   echo "Nothing is released yet, so the protos cannot break any client."
   exit 0
 fi
-scripts/buf.sh breaking --against ".git#tag=$last"
-echo "The protos are compatible with $last."
+scripts/buf.sh breaking proto --against "$last"
+echo "The protos are compatible with $(basename "$last" .binpb)."

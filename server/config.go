@@ -22,13 +22,26 @@ type Config struct {
 	HTTPAddr    string `name:"http-addr" env:"OPENINTENT_HTTP_ADDR" default:"127.0.0.1:8000" help:"Address for REST, as host:port; port 0 picks one."`
 	GRPCAddr    string `name:"grpc-addr" env:"OPENINTENT_GRPC_ADDR" default:"127.0.0.1:50051" help:"Address for gRPC, as host:port; port 0 picks one."`
 
-	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those. Options follow either: ;roles=role-a|role-b are the roles that its agents may take (;roles=* any, none without it), ;sdk turns on the compatibility profile, ;messages_per_second=N and ;bytes_per_second=N bound what it sends."`
+	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those. Options follow either: ;roles=role-a|role-b are the roles that its agents may take (;roles=* any, none without it), ;intents=ID|ID and ;channels=ID|ID are where the key works, ;sdk turns on the compatibility profile, ;messages_per_second=N and ;bytes_per_second=N bound what it sends."`
 	APIKeysFile string `name:"api-keys-file" env:"OPENINTENT_API_KEYS_FILE" help:"The same as a YAML list; read again on SIGHUP."`
 
 	DefaultAccess string `name:"default-access" env:"OPENINTENT_DEFAULT_ACCESS" default:"open" enum:"open,closed" help:"Who may use an intent without an access list: open (everyone with a key reads, takes part, writes state and works on tasks) or closed (only the agents related to it)."`
 
 	TLSCert string `name:"tls-cert" env:"OPENINTENT_TLS_CERT" help:"Certificate chain (PEM) for both ports."`
 	TLSKey  string `name:"tls-key" env:"OPENINTENT_TLS_KEY" help:"Private key (PEM) of the certificate."`
+
+	TLSClientCA   string `name:"tls-client-ca" env:"OPENINTENT_TLS_CLIENT_CA" help:"Certificates (PEM) of the authorities whose client certificates prove who calls without an API key."`
+	TLSClientName string `name:"tls-client-name" env:"OPENINTENT_TLS_CLIENT_NAME" default:"cn" enum:"cn,dns,uri" help:"What of a client certificate names the agent: cn (the subject's common name), dns (the first DNS name) or uri (the first URI)."`
+
+	OIDCIssuer      string        `name:"oidc-issuer" env:"OPENINTENT_OIDC_ISSUER" help:"URL of the identity provider (OpenID Connect) whose tokens are accepted beside API keys."`
+	OIDCAudience    string        `name:"oidc-audience" env:"OPENINTENT_OIDC_AUDIENCE" help:"The audience that a token must be meant for."`
+	OIDCAgentClaim  string        `name:"oidc-agent-claim" env:"OPENINTENT_OIDC_AGENT_CLAIM" default:"sub" help:"The claim of a token that names the agent, or lists the agents, that it acts as."`
+	OIDCAgentPrefix string        `name:"oidc-agent-prefix" env:"OPENINTENT_OIDC_AGENT_PREFIX" help:"What is put before these names, so that they cannot be those of other agents."`
+	OIDCRolesClaim  string        `name:"oidc-roles-claim" env:"OPENINTENT_OIDC_ROLES_CLAIM" help:"The claim of a token that lists the roles that its agents may take; without it they may take none."`
+	OIDCClockSkew   time.Duration `name:"oidc-clock-skew" env:"OPENINTENT_OIDC_CLOCK_SKEW" default:"30s" help:"How far the identity provider's clock may differ from the server's."`
+
+	CORSOrigins  string `name:"cors-origins" env:"OPENINTENT_CORS_ORIGINS" help:"Comma-separated origins, as https://console.example:8443, whose pages may call REST from a browser."`
+	AllowedHosts string `name:"allowed-hosts" env:"OPENINTENT_ALLOWED_HOSTS" help:"Comma-separated host names, as api.example, under which a proxy on this machine passes requests on to a port on loopback."`
 
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
@@ -67,6 +80,9 @@ func DefaultConfig() Config {
 		HTTPAddr:         "127.0.0.1:8000",
 		GRPCAddr:         "127.0.0.1:50051",
 		DefaultAccess:    "open",
+		TLSClientName:    "cn",
+		OIDCAgentClaim:   "sub",
+		OIDCClockSkew:    30 * time.Second,
 		LogLevel:         "info",
 		LogFormat:        "auto",
 		MaxPayloadBytes:  256 << 10,
@@ -122,6 +138,11 @@ func (c Config) validate() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("OPENINTENT_TLS_CERT and OPENINTENT_TLS_KEY belong together; set both or neither")
 	}
+	for _, check := range []func() error{c.checkClientNames, c.checkTokens, c.validateHosts, c.validateOrigins} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -131,7 +152,7 @@ func (c Config) keys() (keys *Keys, development bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	keys.SetRates(caller.Rates{MessagesPerSecond: c.QuotaMessages, BytesPerSecond: c.QuotaBytes})
+	keys.SetRates(c.rates())
 	if keys.Count() > 0 {
 		return keys, false, nil
 	}
@@ -141,8 +162,17 @@ func (c Config) keys() (keys *Keys, development bool, err error) {
 				"only, not on %s; set OPENINTENT_API_KEYS or OPENINTENT_API_KEYS_FILE", address)
 		}
 	}
+	if c.AllowedHosts != "" {
+		return nil, false, errors.New("no API keys are configured, and under the names of OPENINTENT_ALLOWED_HOSTS everybody " +
+			"could use the development key; set OPENINTENT_API_KEYS or OPENINTENT_API_KEYS_FILE")
+	}
 	keys, err = LoadKeys(DevelopmentKey+";roles="+caller.AnyRole, "")
 	return keys, true, err
+}
+
+// rates bound what a caller may send if nothing is set for it alone.
+func (c Config) rates() caller.Rates {
+	return caller.Rates{MessagesPerSecond: c.QuotaMessages, BytesPerSecond: c.QuotaBytes}
 }
 
 // isLoopback reports whether only this machine can reach an address.
@@ -168,7 +198,8 @@ func (c Config) tls() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the TLS certificate and key cannot be used: %w", err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, nil
+	encryption := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	return encryption, c.askForCertificates(encryption)
 }
 
 // webhooks returns the sender of webhooks.

@@ -23,6 +23,8 @@ const overdueInterval = 5 * time.Second
 type connections struct {
 	memory *memory
 	logger *slog.Logger
+	// stray is the answer to clients that speak HTTP/1; nil for none.
+	stray []byte
 
 	mutex sync.Mutex
 	all   map[*connection]struct{}
@@ -182,6 +184,11 @@ type peerInfo struct {
 
 // ServerHandshake performs the TLS handshake, if there is TLS, and then follows the frames inside.
 func (h handshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if h.plain { // Under TLS, clients of HTTP/1 are refused in the handshake.
+		if err := answerStray(raw, h.connections.stray); err != nil {
+			return nil, nil, err
+		}
+	}
 	inside, info, err := h.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		return nil, nil, err

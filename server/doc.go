@@ -16,10 +16,12 @@
 //
 //  1. It is counted and timed, and given a request id; its outcome is logged (never payloads, never keys).
 //  2. Panics become an INTERNAL error; the stack goes to the log.
-//  3. policy.go must list the method; a method that is not listed is refused.
+//  3. On a port on loopback, calls for foreign hosts and for foreign pages are refused (host.go; over REST before step 1).
+//     policy.go must list the method; a method that is not listed is refused.
 //  4. While the server stops, new calls are refused with UNAVAILABLE.
 //  5. The API key and the agent name become a caller.Caller in the context. Keys are those of the configuration (keys.go) and
-//     those of the database as this server remembers them (stored_keys.go). A call that waits ends when its key is removed. A
+//     those of the database as this server remembers them (stored_keys.go). A token of an identity provider (tokens.go) and a
+//     client's certificate (certificates.go) count as keys. A call that waits ends when its key is removed or expires. A
 //     read-only key may call only what policy.go says reads.
 //  6. The headers If-Match and Idempotency-Key become the request's fields.
 //  7. The request is validated by the rules in its proto.

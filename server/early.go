@@ -42,7 +42,7 @@ func (i *interceptors) early(fullMethod string, handler grpc.MethodHandler) grpc
 				if err := read(request); err != nil {
 					return err
 				}
-				return i.prepare(call, request)
+				return i.prepare(ctx, call, request)
 			}, nil)
 		})
 		if err != nil || exchange == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -63,7 +64,7 @@ type gateway struct {
 }
 
 // newGateway makes the REST face, which calls the services over a connection.
-func newGateway(connection *inProcess, options gatewayOptions) (http.Handler, error) {
+func newGateway(connection *inProcess, options gatewayOptions) (*gateway, error) {
 	if options.MaxBodyBytes == 0 {
 		options.MaxBodyBytes = 1 << 20
 	}
@@ -117,6 +118,7 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterSubscriptionServiceHandlerClient(ctx, mux, openintentv1.NewSubscriptionServiceClient(connection)),
 		openintentv1.RegisterKeyServiceHandlerClient(ctx, mux, openintentv1.NewKeyServiceClient(connection)),
 		openintentv1.RegisterLeaseServiceHandlerClient(ctx, mux, openintentv1.NewLeaseServiceClient(connection)),
+		openintentv1.RegisterInviteServiceHandlerClient(ctx, mux, openintentv1.NewInviteServiceClient(connection)),
 	)
 }
 
@@ -165,6 +167,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	route, escapedID, isStream := findEventRoute(path)
+	r = r.WithContext(peer.NewContext(r.Context(), clientOf(r)))
 	call := &restCall{path: written}
 	md, err := g.identify(r, call)
 	tracked.account = call.account
@@ -207,11 +210,9 @@ func (g *gateway) identify(r *http.Request, call *restCall) (metadata.MD, error)
 }
 
 // withCall returns the request as the mux sees it: under /v1, with the escapes of the path kept, and with GET for
-// HEAD (the HTTP server itself leaves the body out). Its context holds the call and the client's address.
+// HEAD (the HTTP server itself leaves the body out). Its context holds the call.
 func withCall(r *http.Request, call *restCall, path string) *http.Request {
-	ctx := context.WithValue(r.Context(), restCallKey{}, call)
-	ctx = peer.NewContext(ctx, &peer.Peer{Addr: clientAddress(r.RemoteAddr)})
-	r = r.WithContext(ctx)
+	r = r.WithContext(context.WithValue(r.Context(), restCallKey{}, call))
 	location := *r.URL
 	location.RawPath = path
 	if unescaped, err := url.PathUnescape(path); err == nil {
@@ -222,6 +223,16 @@ func withCall(r *http.Request, call *restCall, path string) *http.Request {
 		r.Method = http.MethodGet
 	}
 	return r
+}
+
+// clientOf returns a REST client in the form of a peer, with the certificate that it has shown. A web page gets nothing from the
+// certificate in its reader's browser, because the reader has not asked for what the page sends.
+func clientOf(r *http.Request) *peer.Peer {
+	client := &peer.Peer{Addr: clientAddress(r.RemoteAddr)}
+	if r.TLS != nil && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+		client.AuthInfo = credentials.TLSInfo{State: *r.TLS}
+	}
+	return client
 }
 
 // clientAddress is the address of a REST client, in the form of a peer's address.

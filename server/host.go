@@ -1,29 +1,127 @@
 package server
 
 import (
+	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
+
+	"google.golang.org/grpc/metadata"
 
 	"openintent/fault"
 )
 
-var errHostForeign = fault.New(fault.Denied, "HOST_NOT_ALLOWED",
-	"With the development key the server answers only under this machine's own name; use localhost or 127.0.0.1, "+
-		"or configure API keys.")
+var (
+	errHostForeign = fault.New(fault.Denied, "HOST_NOT_ALLOWED",
+		"This port is for this machine only and answers under its own names; use localhost or 127.0.0.1, or add the host to "+
+			"OPENINTENT_ALLOWED_HOSTS of the server.")
+	errOriginForeign = fault.New(fault.Denied, "ORIGIN_NOT_ALLOWED",
+		"This port is for this machine only and answers no pages of other origins; add the origin to OPENINTENT_CORS_ORIGINS "+
+			"of the server.")
+)
 
-// ownHostOnly refuses requests for hosts other than this machine. It protects the development key, which everybody
-// knows: a web page can point its own name to loopback and so reach the port through its reader's browser, but the
-// request then carries the page's name.
-func ownHostOnly(next http.Handler) http.Handler {
+// ownNames are the names of a port on loopback: it answers requests that name one of its hosts, and among those that
+// come from web pages only its own pages and the listed origins.
+//
+// Whoever reads a foreign page has a browser on this machine, so the page can reach ports on loopback. It sends its
+// requests there as they are, and they name its origin. Or it makes its own name mean 127.0.0.1, and they name that as
+// their host. Ports that others can reach as well need no such rule: a browser brings nothing there that a stranger
+// could not send.
+type ownNames struct {
+	// hosts are served beside those that can only mean this machine, and origins beside the host's own pages.
+	hosts, origins []string
+}
+
+// admit refuses a request for a foreign host or from a foreign page. A request without a host or an origin names no
+// foreign one: browsers always name the host, and the origin wherever a page could read the answer or change something.
+// encrypted says that the request came over TLS to this port.
+func (n *ownNames) admit(host string, origins []string, encrypted bool) error {
+	if host != "" && !n.isOwnHost((&url.URL{Host: host}).Hostname()) {
+		return errHostForeign
+	}
+	for _, origin := range origins {
+		if !sameOrigin(origin, host, encrypted) && !slices.Contains(n.origins, origin) {
+			return errOriginForeign
+		}
+	}
+	return nil
+}
+
+func (n *ownNames) isOwnHost(host string) bool {
+	return isLoopbackHost(host) ||
+		slices.ContainsFunc(n.hosts, func(own string) bool { return strings.EqualFold(own, host) })
+}
+
+// sameOrigin reports whether a page comes from the host that it asks. Without TLS the page may have come over https all
+// the same, from a proxy in front.
+func sameOrigin(origin, host string, encrypted bool) bool {
+	scheme, from, ok := strings.Cut(origin, "://")
+	switch {
+	case !ok || host == "":
+		return false
+	case scheme == "https":
+		host = strings.TrimSuffix(host, ":443")
+	case scheme == "http" && !encrypted:
+		host = strings.TrimSuffix(host, ":80")
+	default:
+		return false
+	}
+	return strings.EqualFold(from, host)
+}
+
+// protect puts the rule in front of a handler. refuse answers what it does not admit.
+func (n *ownNames) protect(
+	next http.Handler, refuse func(w http.ResponseWriter, r *http.Request, err error),
+) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if named := (&url.URL{Host: r.Host}); !isLoopbackHost(named.Hostname()) {
-			writeProblem(w, toStatus(errHostForeign))
+		if err := n.admit(r.Host, r.Header.Values("Origin"), r.TLS != nil); err != nil {
+			refuse(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// admitCall applies the rule to a call over gRPC. A nil receiver and a call from within the process know none.
+func (n *ownNames) admitCall(headers metadata.MD) error {
+	if n == nil {
+		return nil
+	}
+	return n.admit(strings.Join(headers.Get(":authority"), ","), headers.Get("origin"), false)
+}
+
+// ownNames returns the names for a port that is configured at an address and listens at another form of it, or nil when
+// other machines can reach it.
+func (c Config) ownNames(configured string, listening net.Addr) *ownNames {
+	if !isLoopback(listening.String()) {
+		return nil
+	}
+	hosts := slices.Clone(c.allowedHosts())
+	if host, _, err := net.SplitHostPort(configured); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	return &ownNames{hosts: hosts, origins: c.corsOrigins()}
+}
+
+// allowedHosts are the configured names.
+func (c Config) allowedHosts() []string { return commaSeparated(c.AllowedHosts) }
+
+// hostName is the form of a host's name in a request.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$`)
+
+// validateHosts refuses what can be no host.
+func (c Config) validateHosts() error {
+	for _, host := range c.allowedHosts() {
+		if _, notIP := netip.ParseAddr(host); notIP != nil && !hostName.MatchString(host) {
+			return fmt.Errorf("OPENINTENT_ALLOWED_HOSTS must list names or IP addresses without scheme and port, such as "+
+				"api.example; %q is none", host)
+		}
+	}
+	return nil
 }
 
 // isLoopbackHost reports whether a host can only mean this machine. It does not look up names other than localhost:
@@ -34,4 +132,16 @@ func isLoopbackHost(host string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback()
+}
+
+// commaSeparated returns the entries of a list in a setting.
+func commaSeparated(list string) []string {
+	if strings.TrimSpace(list) == "" {
+		return nil
+	}
+	entries := strings.Split(list, ",")
+	for i := range entries {
+		entries[i] = strings.TrimSpace(entries[i])
+	}
+	return entries
 }

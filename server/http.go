@@ -54,17 +54,7 @@ func newHTTPServer(handler http.Handler, encryption *tls.Config, logger *slog.Lo
 // newHTTPHandler answers health and metrics itself and passes everything else to the gateway. It does not use
 // http.ServeMux, because that answers unclean paths with redirects that do not have our problem form.
 func newHTTPHandler(stopping context.Context, db *database.DB, metrics *metrics, gateway http.Handler) http.Handler {
-	own := map[string]http.Handler{
-		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, "ok") }),
-		"/readyz": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if err := checkReady(r.Context(), stopping, db); err != nil {
-				writeProblem(w, toStatus(err))
-				return
-			}
-			writeHealth(w, "ready")
-		}),
-		"/metrics": metrics.handler(),
-	}
+	own := healthRoutes(stopping, db, metrics)
 	return boundTimes(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, isOwn := own[r.URL.Path]
 		switch {
@@ -76,6 +66,21 @@ func newHTTPHandler(stopping context.Context, db *database.DB, metrics *metrics,
 			refuseMethod(w, http.MethodGet, http.MethodHead)
 		}
 	}))
+}
+
+// healthRoutes answer by path how the server is.
+func healthRoutes(stopping context.Context, db *database.DB, metrics *metrics) map[string]http.Handler {
+	return map[string]http.Handler{
+		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, "ok") }),
+		"/readyz": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := checkReady(r.Context(), stopping, db); err != nil {
+				writeProblem(w, toStatus(err))
+				return
+			}
+			writeHealth(w, "ready")
+		}),
+		"/metrics": metrics.handler(),
+	}
 }
 
 // checkReady reports whether calls can succeed now: the server is not stopping and the database answers.

@@ -29,16 +29,16 @@ var (
 	errAgentReserved = fault.New(fault.Denied, "AGENT_RESERVED",
 		"X-Agent-ID names a reserved word (operator, system, * or role:...); name an agent.")
 	errAgentNotBound = fault.New(fault.Denied, "AGENT_NOT_ALLOWED",
-		"The API key is bound to other agents than the one in X-Agent-ID.")
+		"The API key, the token or the certificate is bound to other agents than the one in X-Agent-ID.")
 	errKeyReadOnly = fault.New(fault.Denied, "KEY_READ_ONLY",
 		"The API key may only read, and this call changes something; use a key that may write.")
 	errAgentNeeded = fault.New(fault.Denied, "AGENT_NEEDED",
-		"The API key is bound to several agents; name one of them in X-Agent-ID.")
+		"The API key or the token is bound to several agents; name one of them in X-Agent-ID.")
 )
 
-// Identify finds out who calls from the call's metadata: the key in x-api-key or authorization, and the agent in
-// x-agent-id. A key that is bound to agents acts only as those. An unbound key acts as the agent that the call names
-// or, if it names none, as the operator.
+// Identify finds out who calls from the call's metadata: the key or the token in x-api-key or authorization, and the agent in
+// x-agent-id. Without a key, the certificate of the call's connection counts. A key that is bound to agents acts only as those. An
+// unbound key acts as the agent that the call names or, if it names none, as the operator.
 func (k *Keys) Identify(ctx context.Context, md metadata.MD) (caller.Caller, error) {
 	who, _, err := k.identify(ctx, md)
 	return who, err
@@ -46,18 +46,9 @@ func (k *Keys) Identify(ctx context.Context, md metadata.MD) (caller.Caller, err
 
 // identify does what Identify does, and also returns the key.
 func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *apiKey, error) {
-	presented, err := presentedKey(md)
+	key, err := k.shown(ctx, md)
 	if err != nil {
 		return caller.Caller{}, nil, err
-	}
-	key := k.find(presented)
-	if key == nil {
-		if key, err = k.stored.find(ctx, presented); err != nil {
-			return caller.Caller{}, nil, err
-		}
-	}
-	if key == nil {
-		return caller.Caller{}, nil, errKeyUnknown
 	}
 	named, err := namedAgent(md)
 	if err != nil {
@@ -67,11 +58,17 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 	if err != nil {
 		return caller.Caller{}, nil, err
 	}
+	if key.invite != nil {
+		if key, named, err = k.stored.guest(ctx, key, named); err != nil {
+			return caller.Caller{}, nil, err
+		}
+	}
 	who := caller.Caller{
 		Agent:         named,
 		KeyID:         key.id,
 		KeyAgents:     key.agents,
 		KeyRoles:      key.roles,
+		Scope:         key.scope,
 		Human:         key.human,
 		Quota:         key.quota,
 		Compatibility: compatibility || key.compatibility,
@@ -87,6 +84,9 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 		return caller.Caller{}, nil, errAgentNeeded
 	case !slices.Contains(key.agents, named):
 		return caller.Caller{}, nil, errAgentNotBound
+	}
+	if err := key.checkName(who.Agent); err != nil {
+		return caller.Caller{}, nil, err
 	}
 	return who, key, nil
 }

@@ -42,6 +42,9 @@ type interceptors struct {
 	limits    *streamLimits
 	public    *publicStreams
 	memory    *memory
+	scopes    scopes
+	// names are those of a gRPC port on loopback; nil when every name is served.
+	names *ownNames
 	// stopping is cancelled when the server begins to stop.
 	stopping context.Context
 }
@@ -74,7 +77,7 @@ func (i *interceptors) unary(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {
 	return i.one(ctx, info.FullMethod, func(ctx context.Context, call *call) (any, error) {
-		if err := i.prepare(call, request); err != nil {
+		if err := i.prepare(ctx, call, request); err != nil {
 			return nil, err
 		}
 		return handler(ctx, request)
@@ -116,7 +119,7 @@ func (i *interceptors) stream(
 		return err
 	}
 	defer leave()
-	prepare := func(request any) error { return i.prepare(call, request) }
+	prepare := func(request any) error { return i.prepare(ctx, call, request) }
 	err = handler(service, &preparedStream{ServerStream: stream, ctx: ctx, prepare: prepare})
 	return causeOf(ctx, call.exchange.cause(err))
 }
@@ -149,24 +152,28 @@ func (s *preparedStream) RecvMsg(request any) error {
 // that waits, it ends when the server stops or the caller's key is removed. The caller of admit must call release
 // after the service returned.
 func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context, release func(), _ error) {
+	if err := i.names.admitCall(call.headers); err != nil {
+		return nil, nil, err
+	}
 	if call.method == nil {
 		return nil, nil, errMethodClosed
 	}
-	valid := context.Background() // stays valid for callers that need no key
+	var key *apiKey // nil for callers that need none
 	if call.method.access == public {
 		i.reach(ctx, call, "")
 	} else {
 		if i.stopping.Err() != nil {
 			return nil, nil, call.stopped()
 		}
-		who, key, err := i.keys.identify(ctx, call.headers)
-		if err != nil {
+		var who caller.Caller
+		var err error
+		if who, key, err = i.keys.identify(ctx, call.headers); err != nil {
 			return nil, nil, err
 		}
 		if key.readOnly && call.method.effect != reads {
 			return nil, nil, errKeyReadOnly
 		}
-		call.agent, call.traceID, valid = who.Agent, who.TraceID, key.valid
+		call.agent, call.traceID, call.scope = who.Agent, who.TraceID, who.Scope
 		if err := i.reach(ctx, call, who.KeyID).admit(); err != nil {
 			return nil, nil, err
 		}
@@ -177,7 +184,7 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	forgetStop := context.AfterFunc(i.stopping, func() { cancel(call.stopped()) })
-	forgetKey := context.AfterFunc(valid, func() { cancel(context.Cause(valid)) })
+	forgetKey := i.keys.expiries.watch(key, cancel)
 	return ctx, func() { forgetStop(); forgetKey(); cancel(nil) }, nil
 }
 
@@ -205,14 +212,19 @@ func (c *call) stopped() error {
 	return errStopping
 }
 
-// prepare fills a request from its headers and validates it.
-func (i *interceptors) prepare(call *call, request any) error {
+// prepare fills a request from its headers, keeps it to the key's scope, and validates it.
+func (i *interceptors) prepare(ctx context.Context, call *call, request any) error {
 	message, ok := request.(proto.Message)
 	if !ok || !call.method.validated {
 		return nil
 	}
 	if err := fillFromHeaders(call.headers, call.method, message); err != nil {
 		return err
+	}
+	if call.scope != nil {
+		if err := i.scopes.check(ctx, call.scope, call.method, message); err != nil {
+			return err
+		}
 	}
 	return i.validator.check(message)
 }

@@ -3,11 +3,15 @@ package server
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"openintent/caller"
 )
+
+// maxScope is how many intents a key may name, and how many channels.
+const maxScope = 100
 
 // readOptions reads the options that may follow a key in the short form: name or name=value, separated by semicolons,
 // each name once.
@@ -15,6 +19,7 @@ func (s *keySettings) readOptions(list string) (err error) {
 	if list == "" {
 		return nil
 	}
+	var intents, channels []string
 	given := make(map[string]bool)
 	for option := range strings.SplitSeq(list, ";") {
 		name, value, hasValue := strings.Cut(option, "=")
@@ -26,19 +31,39 @@ func (s *keySettings) readOptions(list string) (err error) {
 			s.compatibility = true
 		case name == "roles" && value != "":
 			s.roles = strings.Split(value, "|")
+		case name == "intents" && value != "":
+			intents = strings.Split(value, "|")
+		case name == "channels" && value != "":
+			channels = strings.Split(value, "|")
 		case name == "messages_per_second":
 			s.rates.messages, err = parseRate(name, value)
 		case name == "bytes_per_second":
 			s.rates.bytes, err = parseRate(name, value)
 		default:
 			// The message does not show the text, which may be part of a key that contains a semicolon.
-			return errors.New(`only the options "sdk", "roles=role-a|role-b" (or "roles=*"), "messages_per_second=N" and ` +
+			return errors.New(`only the options "sdk", "roles=role-a|role-b" (or "roles=*"), "intents=ID|ID", "channels=ID|ID", "messages_per_second=N" and ` +
 				`"bytes_per_second=N" may follow a semicolon`)
 		}
 		if err != nil {
 			return err
 		}
 		given[name] = true
+	}
+	s.scope = caller.NewScope(intents, channels)
+	return nil
+}
+
+// checkScope refuses a scope that no key may have.
+func checkScope(s keySettings) error {
+	switch {
+	case s.scope == nil:
+		return nil
+	case len(s.agents) == 0:
+		return errors.New("a key with intents or channels names the agents that it acts as; only the operator's key is not bound")
+	case slices.Contains(s.scope.Intents, "") || slices.Contains(s.scope.Channels, ""):
+		return errors.New("the id of an intent or a channel must not be empty")
+	case len(s.scope.Intents) > maxScope || len(s.scope.Channels) > maxScope:
+		return fmt.Errorf("a key has at most %d intents and as many channels", maxScope)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"openintent/agents"
 	"openintent/caller"
+	"openintent/keys"
 )
 
 // DevelopmentKey is the documented key that a server without configured keys accepts on loopback.
@@ -27,6 +28,11 @@ const DevelopmentKey = "dev-key-001"
 type Keys struct {
 	// stored are the keys of the database, beside the configured ones; nil without a database.
 	stored *storedKeys
+	// tokens and certificates prove who calls as keys do; nil if they are not configured.
+	tokens       *tokens
+	certificates *certificates
+	// expiries end what lasts under a token or a certificate.
+	expiries expiries
 
 	fixed []apiKey
 	path  string
@@ -36,7 +42,8 @@ type Keys struct {
 	known atomic.Pointer[[]apiKey]
 }
 
-// apiKey is what the server keeps about one secret, of a configured key or of a key of the database.
+// apiKey is what the server keeps about one secret, of a configured key or of a key of the database. A token and a certificate
+// count as keys, too.
 type apiKey struct {
 	digest [sha256.Size]byte
 	// id identifies the key without revealing it, and stays the same across restarts and rotations.
@@ -48,6 +55,8 @@ type apiKey struct {
 	// neither.
 	until time.Time
 	used  *atomic.Int64
+	// over refuses what comes after until, and ends what lasts until then; nil for a secret.
+	over error
 
 	// valid is cancelled, through end and with the reason for which calls end, when the secret no longer means what it
 	// means here.
@@ -67,34 +76,44 @@ type keySettings struct {
 	compatibility bool
 	// readOnly keys may change nothing, and a human key is a person's; a configured key is neither.
 	readOnly, human bool
-	rates           ownRates
+	// scope is where the key works; nil is everywhere.
+	scope *caller.Scope
+	// invite is set for an invite; its agents are the guests that have come.
+	invite *keys.Key
+	rates  ownRates
 }
 
 // same reports whether the other key is this one with the same settings. Rates do not count: a change of rates must
 // not cut anyone off.
 func (k apiKey) same(other apiKey) bool {
-	return k.digest == other.digest && k.id == other.id && k.bound == other.bound && slices.Equal(k.agents, other.agents) &&
+	return k.digest == other.digest && k.id == other.id && k.bound == other.bound && k.sameAgents(other) &&
 		slices.Equal(k.roles, other.roles) && k.compatibility == other.compatibility && k.readOnly == other.readOnly &&
-		k.human == other.human
+		k.human == other.human && k.scope.Same(other.scope)
+}
+
+// sameAgents reports whether the other key acts as the same agents. A further guest of an invite changes nothing for those that
+// have come before.
+func (k apiKey) sameAgents(other apiKey) bool {
+	return k.invite != nil && other.invite != nil || slices.Equal(k.agents, other.agents)
 }
 
 // LoadKeys reads keys from a comma-separated list (as in OPENINTENT_API_KEYS) and from a key file; either may be
 // empty. Its errors are sentences for the operator and never contain a key.
 func LoadKeys(list, path string) (*Keys, error) {
-	keys := &Keys{path: path}
+	loaded := &Keys{path: path}
 	if strings.TrimSpace(list) != "" {
 		for i, entry := range strings.Split(list, ",") {
 			key, err := parseKey(entry)
 			if err != nil {
 				return nil, fmt.Errorf("API key %d of the list: %w", i+1, err)
 			}
-			keys.fixed = append(keys.fixed, key)
+			loaded.fixed = append(loaded.fixed, key)
 		}
 	}
-	if err := keys.Reload(); err != nil {
+	if err := loaded.Reload(); err != nil {
 		return nil, err
 	}
-	return keys, nil
+	return loaded, nil
 }
 
 // Reload reads the key file again. On an error the keys stay as they were. When a key is gone or its settings have
@@ -198,6 +217,9 @@ func makeKey(secret string, settings keySettings) (apiKey, error) {
 		if caller.Reserved(agent) {
 			return apiKey{}, fmt.Errorf("agent %q: the name is reserved; choose another", agent)
 		}
+		if caller.IsGuest(agent) {
+			return apiKey{}, fmt.Errorf("agent %q: names that begin with %s are for invites; choose another", agent, caller.GuestPrefix)
+		}
 		if slices.Contains(settings.agents[:i], agent) {
 			return apiKey{}, fmt.Errorf("agent %q is named twice", agent)
 		}
@@ -210,20 +232,27 @@ func makeKey(secret string, settings keySettings) (apiKey, error) {
 			return apiKey{}, fmt.Errorf("role %q: it has at most %d characters and no control characters", role, caller.MaxNameLength)
 		}
 	}
+	if err := checkScope(settings); err != nil {
+		return apiKey{}, err
+	}
 	settings.bound = len(settings.agents) > 0
 	id := sha256.Sum256([]byte("openintent key id:" + secret))
 	return apiKey{digest: sha256.Sum256([]byte(secret)), id: hex.EncodeToString(id[:8]), keySettings: settings}, nil
 }
 
 // keyFields are the fields that a mapping in the key file may have.
-const keyFields = "key, agents, roles, sdk, messages_per_second, bytes_per_second"
+const keyFields = "key, agents, roles, intents, channels, sdk, messages_per_second, bytes_per_second"
 
 // keyFileItem is one item of the key file: the short form as a string, or a mapping.
 type keyFileItem struct {
 	Key    string    `yaml:"key"`
 	Agents *[]string `yaml:"agents"`
 	Roles  []string  `yaml:"roles"`
-	SDK    bool      `yaml:"sdk"`
+
+	Intents  []string `yaml:"intents"`
+	Channels []string `yaml:"channels"`
+
+	SDK bool `yaml:"sdk"`
 
 	MessagesPerSecond *int64 `yaml:"messages_per_second"`
 	BytesPerSecond    *int64 `yaml:"bytes_per_second"`
@@ -239,18 +268,18 @@ func readKeyFile(path string) ([]apiKey, error) {
 		// The decoder's own message may quote the file, and with it a key.
 		return nil, errors.New("it is not a YAML list of keys")
 	}
-	keys := make([]apiKey, 0, len(items))
+	found := make([]apiKey, 0, len(items))
 	for _, item := range items {
 		key, err := parseKeyFileItem(&item)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", item.Line, err)
 		}
-		keys = append(keys, key)
+		found = append(found, key)
 	}
-	if len(keys) == 0 {
+	if len(found) == 0 {
 		return nil, errors.New("it holds no keys")
 	}
-	return keys, nil
+	return found, nil
 }
 
 func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
@@ -267,10 +296,12 @@ func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
 	}
 	var fields keyFileItem
 	if err := item.Decode(&fields); err != nil {
-		return apiKey{}, errors.New("key is a string, agents and roles are lists of strings, sdk is true or false, " +
+		return apiKey{}, errors.New("key is a string, agents, roles, intents and channels are lists of strings, sdk is true or false, " +
 			"messages_per_second and bytes_per_second are whole numbers")
 	}
-	settings := keySettings{roles: fields.Roles, compatibility: fields.SDK}
+	settings := keySettings{
+		roles: fields.Roles, compatibility: fields.SDK, scope: caller.NewScope(fields.Intents, fields.Channels),
+	}
 	if fields.Agents != nil {
 		if settings.agents = *fields.Agents; len(settings.agents) == 0 {
 			return apiKey{}, errors.New("agents is empty; name one, or leave agents out for a key that is not bound")

@@ -97,6 +97,12 @@ func TestBadKeyListsAreRefusedWithoutShowingKeys(t *testing.T) {
 		{"secret1=operator", "reserved"},
 		{"secret1=role:x", "reserved"},
 		{"secret1=a/b", "may not contain /"},
+		{"secret1;intents=i", "names the agents"},
+		{"secret1;channels=c", "names the agents"},
+		{"secret1=a;intents=", `only the options "sdk", "roles`},
+		{"secret1=a;intents=i|", "must not be empty"},
+		{"secret1=a;channels=" + strings.Repeat("c|", 100) + "c", "at most 100"},
+		{"secret1=guest-a", "are for invites"},
 		{"secret 1", "without spaces"},
 		{"secret1\x01", "printable ASCII"},
 		{"sécret1", "printable ASCII"},
@@ -106,6 +112,24 @@ func TestBadKeyListsAreRefusedWithoutShowingKeys(t *testing.T) {
 		require.ErrorContains(t, err, test.problem, test.list)
 		require.NotContains(t, err.Error(), "ecret1", "a key is never shown")
 	}
+}
+
+// A key's scope comes from the list or the file, and whoever calls with it carries it. Another scope ends what began under it.
+func TestScopesOfConfiguredKeys(t *testing.T) {
+	path := writeKeyFile(t, "", "- key: filed\n  agents: [a]\n  intents: [i]\n  channels: [c, d]\n- same=a;channels=c|d\n")
+	keys, err := LoadKeys("listed=a;intents=i|j;channels=c,free=a", path)
+	require.NoError(t, err)
+	require.Equal(t, caller.NewScope([]string{"i", "j"}, []string{"c"}), keys.find("listed").scope)
+	require.Nil(t, keys.find("free").scope)
+	filed, same := keys.find("filed"), keys.find("same")
+	require.Equal(t, caller.NewScope([]string{"i"}, []string{"c", "d"}), filed.scope)
+	who, err := keys.Identify(t.Context(), metadata.Pairs("x-api-key", "filed"))
+	require.NoError(t, err)
+	require.Same(t, filed.scope, who.Scope)
+	writeKeyFile(t, path, "- key: filed\n  agents: [a]\n  channels: [c, d]\n- same=a;channels=d|c\n")
+	require.NoError(t, keys.Reload())
+	require.Error(t, filed.valid.Err(), "it has another scope")
+	require.NoError(t, same.valid.Err())
 }
 
 func writeKeyFile(t *testing.T, path, text string) string {
@@ -152,7 +176,7 @@ func TestBadKeyFilesAreRefusedWithoutShowingKeys(t *testing.T) {
 		{"- secret1\n- secret1", "configured twice"},
 		{"- secret1\n- [secret1]", "line 2: a key is a string or a mapping"},
 		{"- key: secret1\n  agent: a", `line 1: "agent" is unknown`},
-		{"- key: secret1\n  agents: a", "agents and roles are lists"},
+		{"- key: secret1\n  agents: a", "agents, roles, intents and channels are lists"},
 		{"- key: secret1\n  agents: []", "agents is empty"},
 		{"- key: secret1\n  sdk: perhaps", "sdk is true or false"},
 		{"- key: secret1\n  messages_per_second: -1", "must not be negative"},

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"openintent/fault"
 )
@@ -41,8 +43,10 @@ type memory struct {
 	share, all int64
 	total      holdings
 
-	mutex    sync.Mutex
-	accounts map[string]*account
+	mutex sync.Mutex
+	// accounts are those of the calls under way. An account is forgotten when no call has it any more, because callers that show
+	// tokens may be any number.
+	accounts map[string]weak.Pointer[account]
 }
 
 // holdings counts the bytes that are held.
@@ -61,23 +65,32 @@ type account struct {
 // newMemory makes the counters for a server that accepts messages of at most largestMessage bytes.
 func newMemory(largestMessage int) *memory {
 	share := max(int64(leastShare), 2*int64(largestMessage))
-	return &memory{share: share, all: allShares * share, accounts: make(map[string]*account)}
+	return &memory{share: share, all: allShares * share, accounts: make(map[string]weak.Pointer[account])}
 }
 
-// account returns a key's account; the empty name stands for all callers without a key. There are as many accounts as
-// keys.
+// account returns a key's account; the empty name stands for all callers without a key.
 func (m *memory) account(keyID string) *account {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	found := m.accounts[keyID]
+	found := m.accounts[keyID].Value()
 	if found == nil {
 		found = &account{of: m, share: m.share}
 		if keyID == "" {
 			found.share = strangersShare
 		}
-		m.accounts[keyID] = found
+		m.accounts[keyID] = weak.Make(found)
+		runtime.AddCleanup(found, m.forget, keyID)
 	}
 	return found
+}
+
+// forget drops an account that no call has any more, unless another one has taken its place.
+func (m *memory) forget(keyID string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.accounts[keyID].Value() == nil {
+		delete(m.accounts, keyID)
+	}
 }
 
 // holdRequest counts bytes of a request; a negative number releases them. It reports whether everything is within
@@ -105,7 +118,11 @@ func (a *account) admit() error {
 func (m *memory) heaviest() (found *account) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	for _, a := range m.accounts {
+	for _, kept := range m.accounts {
+		a := kept.Value()
+		if a == nil {
+			continue
+		}
 		if found == nil || a.requests.Load() > found.requests.Load() {
 			found = a
 		}

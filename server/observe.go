@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"openintent/caller"
 	"openintent/channels"
 )
 
@@ -41,6 +42,8 @@ type call struct {
 	// agent and traceID are set once the caller is known.
 	agent   string
 	traceID string
+	// scope is where the caller's key works; nil is everywhere.
+	scope *caller.Scope
 }
 
 func (o *observer) begin(ctx context.Context, fullMethod string, called *method, streaming bool) *call {

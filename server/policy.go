@@ -37,6 +37,7 @@ const (
 type policy struct {
 	access access
 	effect effect
+	place  place
 	// waits marks a call that may last as long as its client likes. When the server stops, it ends such a call
 	// immediately; every other call runs to its end.
 	waits bool
@@ -44,98 +45,102 @@ type policy struct {
 
 // policies lists every method. A method that is missing here is refused, and a test fails.
 var policies = map[string]policy{
-	openintentv1.IntentService_CreateIntent_FullMethodName:     {access: anyCaller, effect: writes},
-	openintentv1.IntentService_ListIntents_FullMethodName:      {access: anyCaller, effect: reads},
-	openintentv1.IntentService_GetIntent_FullMethodName:        {access: anyCaller, effect: reads},
-	openintentv1.IntentService_PatchIntentState_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.IntentService_SetIntentStatus_FullMethodName:  {access: anyCaller, effect: writes},
-	openintentv1.IntentService_ListAssignments_FullMethodName:  {access: anyCaller, effect: reads},
-	openintentv1.IntentService_AssignAgent_FullMethodName:      {access: anyCaller, effect: writes},
-	openintentv1.IntentService_UnassignAgent_FullMethodName:    {access: anyCaller, effect: writes},
+	openintentv1.IntentService_CreateIntent_FullMethodName:     {access: anyCaller, effect: writes, place: outside},
+	openintentv1.IntentService_ListIntents_FullMethodName:      {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.IntentService_GetIntent_FullMethodName:        {access: anyCaller, effect: reads, place: named},
+	openintentv1.IntentService_PatchIntentState_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.IntentService_SetIntentStatus_FullMethodName:  {access: anyCaller, effect: writes, place: named},
+	openintentv1.IntentService_ListAssignments_FullMethodName:  {access: anyCaller, effect: reads, place: named},
+	openintentv1.IntentService_AssignAgent_FullMethodName:      {access: anyCaller, effect: writes, place: named},
+	openintentv1.IntentService_UnassignAgent_FullMethodName:    {access: anyCaller, effect: writes, place: named},
 
-	openintentv1.EventService_AppendEvent_FullMethodName:     {access: anyCaller, effect: writes},
-	openintentv1.EventService_ListEvents_FullMethodName:      {access: anyCaller, effect: reads},
-	openintentv1.EventService_GetEvent_FullMethodName:        {access: anyCaller, effect: reads},
-	openintentv1.EventService_VerifyEvents_FullMethodName:    {access: anyCaller, effect: reads},
-	openintentv1.EventService_ListTraceEvents_FullMethodName: {access: anyCaller, effect: reads},
+	openintentv1.EventService_AppendEvent_FullMethodName:     {access: anyCaller, effect: writes, place: named},
+	openintentv1.EventService_ListEvents_FullMethodName:      {access: anyCaller, effect: reads, place: named},
+	openintentv1.EventService_GetEvent_FullMethodName:        {access: anyCaller, effect: reads, place: named},
+	openintentv1.EventService_VerifyEvents_FullMethodName:    {access: anyCaller, effect: reads, place: named},
+	openintentv1.EventService_ListTraceEvents_FullMethodName: {access: anyCaller, effect: reads, place: byRoom},
 
-	openintentv1.AccessService_GetAccessControl_FullMethodName:  {access: anyCaller, effect: reads},
-	openintentv1.AccessService_SetAccessControl_FullMethodName:  {access: anyCaller, effect: writes},
-	openintentv1.AccessService_CreateAccessEntry_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.AccessService_DeleteAccessEntry_FullMethodName: {access: anyCaller, effect: writes},
+	openintentv1.AccessService_GetAccessControl_FullMethodName:  {access: anyCaller, effect: reads, place: named},
+	openintentv1.AccessService_SetAccessControl_FullMethodName:  {access: anyCaller, effect: writes, place: named},
+	openintentv1.AccessService_CreateAccessEntry_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.AccessService_DeleteAccessEntry_FullMethodName: {access: anyCaller, effect: writes, place: named},
 
-	openintentv1.CoordinatorService_CreateCoordinator_FullMethodName:    {access: anyCaller, effect: writes},
-	openintentv1.CoordinatorService_GetCoordinator_FullMethodName:       {access: anyCaller, effect: reads},
-	openintentv1.CoordinatorService_ListCoordinators_FullMethodName:     {access: anyCaller, effect: reads},
-	openintentv1.CoordinatorService_CoordinatorHeartbeat_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.CoordinatorService_RemoveCoordinator_FullMethodName:    {access: anyCaller, effect: writes},
+	openintentv1.CoordinatorService_CreateCoordinator_FullMethodName:    {access: anyCaller, effect: writes, place: named},
+	openintentv1.CoordinatorService_GetCoordinator_FullMethodName:       {access: anyCaller, effect: reads, place: named},
+	openintentv1.CoordinatorService_ListCoordinators_FullMethodName:     {access: anyCaller, effect: reads, place: named},
+	openintentv1.CoordinatorService_CoordinatorHeartbeat_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.CoordinatorService_RemoveCoordinator_FullMethodName:    {access: anyCaller, effect: writes, place: named},
 
-	openintentv1.AgentService_RegisterAgent_FullMethodName:     {access: anyCaller, effect: writes},
-	openintentv1.AgentService_UpsertAgent_FullMethodName:       {access: anyCaller, effect: writes},
-	openintentv1.AgentService_GetAgent_FullMethodName:          {access: anyCaller, effect: reads},
-	openintentv1.AgentService_ListAgents_FullMethodName:        {access: anyCaller, effect: reads},
-	openintentv1.AgentService_UpdateAgentStatus_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.AgentService_Heartbeat_FullMethodName:         {access: anyCaller, effect: writes},
-	openintentv1.AgentService_DeregisterAgent_FullMethodName:   {access: anyCaller, effect: writes},
+	openintentv1.AgentService_RegisterAgent_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.AgentService_UpsertAgent_FullMethodName:       {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.AgentService_GetAgent_FullMethodName:          {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.AgentService_ListAgents_FullMethodName:        {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.AgentService_UpdateAgentStatus_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.AgentService_Heartbeat_FullMethodName:         {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.AgentService_DeregisterAgent_FullMethodName:   {access: anyCaller, effect: writes, place: byRoom},
 
-	openintentv1.TaskService_CreateTask_FullMethodName:   {access: anyCaller, effect: writes},
-	openintentv1.TaskService_GetTask_FullMethodName:      {access: anyCaller, effect: reads},
-	openintentv1.TaskService_ListTasks_FullMethodName:    {access: anyCaller, effect: reads},
-	openintentv1.TaskService_UpdateTask_FullMethodName:   {access: anyCaller, effect: writes},
-	openintentv1.TaskService_ClaimTask_FullMethodName:    {access: anyCaller, effect: writes},
-	openintentv1.TaskService_CompleteTask_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.TaskService_FailTask_FullMethodName:     {access: anyCaller, effect: writes},
+	openintentv1.TaskService_CreateTask_FullMethodName:   {access: anyCaller, effect: writes, place: named},
+	openintentv1.TaskService_GetTask_FullMethodName:      {access: anyCaller, effect: reads, place: named},
+	openintentv1.TaskService_ListTasks_FullMethodName:    {access: anyCaller, effect: reads, place: named},
+	openintentv1.TaskService_UpdateTask_FullMethodName:   {access: anyCaller, effect: writes, place: named},
+	openintentv1.TaskService_ClaimTask_FullMethodName:    {access: anyCaller, effect: writes, place: named},
+	openintentv1.TaskService_CompleteTask_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.TaskService_FailTask_FullMethodName:     {access: anyCaller, effect: writes, place: named},
 
-	openintentv1.LeaseService_AcquireLease_FullMethodName: {access: anyCaller, effect: writes, waits: true},
-	openintentv1.LeaseService_ListLeases_FullMethodName:   {access: anyCaller, effect: reads},
-	openintentv1.LeaseService_RenewLease_FullMethodName:   {access: anyCaller, effect: writes},
-	openintentv1.LeaseService_ReleaseLease_FullMethodName: {access: anyCaller, effect: writes},
+	openintentv1.LeaseService_AcquireLease_FullMethodName: {access: anyCaller, effect: writes, waits: true, place: named},
+	openintentv1.LeaseService_ListLeases_FullMethodName:   {access: anyCaller, effect: reads, place: named},
+	openintentv1.LeaseService_RenewLease_FullMethodName:   {access: anyCaller, effect: writes, place: named},
+	openintentv1.LeaseService_ReleaseLease_FullMethodName: {access: anyCaller, effect: writes, place: named},
 
-	openintentv1.ChannelService_CreateChannel_FullMethodName:       {access: anyCaller, effect: writes},
-	openintentv1.ChannelService_ListChannels_FullMethodName:        {access: anyCaller, effect: reads},
-	openintentv1.ChannelService_GetChannel_FullMethodName:          {access: anyCaller, effect: reads},
-	openintentv1.ChannelService_UpdateChannel_FullMethodName:       {access: anyCaller, effect: writes},
-	openintentv1.ChannelService_AddChannelMembers_FullMethodName:   {access: anyCaller, effect: writes},
-	openintentv1.ChannelService_RemoveChannelMember_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.ChannelService_DeleteChannel_FullMethodName:       {access: anyCaller, effect: writes},
+	openintentv1.ChannelService_CreateChannel_FullMethodName:       {access: anyCaller, effect: writes, place: named},
+	openintentv1.ChannelService_ListChannels_FullMethodName:        {access: anyCaller, effect: reads, place: named},
+	openintentv1.ChannelService_GetChannel_FullMethodName:          {access: anyCaller, effect: reads, place: named},
+	openintentv1.ChannelService_UpdateChannel_FullMethodName:       {access: anyCaller, effect: writes, place: named},
+	openintentv1.ChannelService_AddChannelMembers_FullMethodName:   {access: anyCaller, effect: writes, place: named},
+	openintentv1.ChannelService_RemoveChannelMember_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.ChannelService_DeleteChannel_FullMethodName:       {access: anyCaller, effect: writes, place: named},
 
-	openintentv1.MessageService_SendMessage_FullMethodName:           {access: anyCaller, effect: writes},
-	openintentv1.MessageService_SendMessageByName_FullMethodName:     {access: anyCaller, effect: writes},
-	openintentv1.MessageService_SendMessages_FullMethodName:          {access: anyCaller, effect: writes, waits: true},
-	openintentv1.MessageService_ListMessages_FullMethodName:          {access: anyCaller, effect: reads},
-	openintentv1.MessageService_GetMessage_FullMethodName:            {access: anyCaller, effect: reads},
-	openintentv1.MessageService_ReplyMessage_FullMethodName:          {access: anyCaller, effect: writes},
-	openintentv1.MessageService_UpdateMessage_FullMethodName:         {access: anyCaller, effect: writes},
-	openintentv1.MessageService_Ask_FullMethodName:                   {access: anyCaller, effect: writes, waits: true},
-	openintentv1.MessageService_AskAll_FullMethodName:                {access: anyCaller, effect: writes, waits: true},
-	openintentv1.MessageService_AwaitResponses_FullMethodName:        {access: anyCaller, effect: reads, waits: true},
-	openintentv1.MessageService_Subscribe_FullMethodName:             {access: anyCaller, effect: reads, waits: true},
-	openintentv1.MessageService_ListMessageDeliveries_FullMethodName: {access: anyCaller, effect: reads},
-	openintentv1.MessageService_GetInbox_FullMethodName:              {access: anyCaller, effect: reads, waits: true},
-	openintentv1.MessageService_MarkInboxRead_FullMethodName:         {access: anyCaller, effect: writes},
+	openintentv1.MessageService_SendMessage_FullMethodName:           {access: anyCaller, effect: writes, place: named},
+	openintentv1.MessageService_SendMessageByName_FullMethodName:     {access: anyCaller, effect: writes, place: named},
+	openintentv1.MessageService_SendMessages_FullMethodName:          {access: anyCaller, effect: writes, place: named, waits: true},
+	openintentv1.MessageService_ListMessages_FullMethodName:          {access: anyCaller, effect: reads, place: named},
+	openintentv1.MessageService_GetMessage_FullMethodName:            {access: anyCaller, effect: reads, place: named},
+	openintentv1.MessageService_ReplyMessage_FullMethodName:          {access: anyCaller, effect: writes, place: named},
+	openintentv1.MessageService_UpdateMessage_FullMethodName:         {access: anyCaller, effect: writes, place: named},
+	openintentv1.MessageService_Ask_FullMethodName:                   {access: anyCaller, effect: writes, place: named, waits: true},
+	openintentv1.MessageService_AskAll_FullMethodName:                {access: anyCaller, effect: writes, place: named, waits: true},
+	openintentv1.MessageService_AwaitResponses_FullMethodName:        {access: anyCaller, effect: reads, place: named, waits: true},
+	openintentv1.MessageService_Subscribe_FullMethodName:             {access: anyCaller, effect: reads, place: anywhere, waits: true},
+	openintentv1.MessageService_ListMessageDeliveries_FullMethodName: {access: anyCaller, effect: reads, place: named},
+	openintentv1.MessageService_GetInbox_FullMethodName:              {access: anyCaller, effect: reads, place: byRoom, waits: true},
+	openintentv1.MessageService_MarkInboxRead_FullMethodName:         {access: anyCaller, effect: writes, place: byRoom},
 
-	openintentv1.SubscriptionService_CreateSubscription_FullMethodName:    {access: anyCaller, effect: writes},
-	openintentv1.SubscriptionService_ListSubscriptions_FullMethodName:     {access: anyCaller, effect: reads},
-	openintentv1.SubscriptionService_GetSubscription_FullMethodName:       {access: anyCaller, effect: reads},
-	openintentv1.SubscriptionService_DeleteSubscription_FullMethodName:    {access: anyCaller, effect: writes},
-	openintentv1.SubscriptionService_StreamDeliveries_FullMethodName:      {access: anyCaller, effect: writes, waits: true},
-	openintentv1.SubscriptionService_FetchDeliveries_FullMethodName:       {access: anyCaller, effect: writes, waits: true},
-	openintentv1.SubscriptionService_AcknowledgeDeliveries_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.SubscriptionService_ListDeadLetters_FullMethodName:       {access: anyCaller, effect: reads},
-	openintentv1.SubscriptionService_RedriveDeadLetters_FullMethodName:    {access: anyCaller, effect: writes},
+	openintentv1.SubscriptionService_CreateSubscription_FullMethodName:    {access: anyCaller, effect: writes, place: anywhere},
+	openintentv1.SubscriptionService_ListSubscriptions_FullMethodName:     {access: anyCaller, effect: reads, place: anywhere},
+	openintentv1.SubscriptionService_GetSubscription_FullMethodName:       {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.SubscriptionService_DeleteSubscription_FullMethodName:    {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.SubscriptionService_StreamDeliveries_FullMethodName:      {access: anyCaller, effect: writes, place: byRoom, waits: true},
+	openintentv1.SubscriptionService_FetchDeliveries_FullMethodName:       {access: anyCaller, effect: writes, place: byRoom, waits: true},
+	openintentv1.SubscriptionService_AcknowledgeDeliveries_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.SubscriptionService_ListDeadLetters_FullMethodName:       {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.SubscriptionService_RedriveDeadLetters_FullMethodName:    {access: anyCaller, effect: writes, place: byRoom},
 
-	openintentv1.KeyService_CreateKey_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.KeyService_ListKeys_FullMethodName:  {access: anyCaller, effect: reads},
-	openintentv1.KeyService_GetKey_FullMethodName:    {access: anyCaller, effect: reads},
-	openintentv1.KeyService_RevokeKey_FullMethodName: {access: anyCaller, effect: writes},
-	openintentv1.KeyService_RotateKey_FullMethodName: {access: anyCaller, effect: writes},
+	openintentv1.KeyService_CreateKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.KeyService_ListKeys_FullMethodName:  {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.KeyService_GetKey_FullMethodName:    {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.KeyService_RevokeKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.KeyService_RotateKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
 
-	healthv1.Health_Check_FullMethodName: {access: public, effect: reads},
-	healthv1.Health_List_FullMethodName:  {access: public, effect: reads},
-	healthv1.Health_Watch_FullMethodName: {access: public, effect: reads, waits: true},
+	openintentv1.InviteService_CreateInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.InviteService_ListInvites_FullMethodName:  {access: anyCaller, effect: reads, place: named},
+	openintentv1.InviteService_RevokeInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
 
-	reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName:      {access: public, effect: reads, waits: true},
-	reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: {access: public, effect: reads, waits: true},
+	healthv1.Health_Check_FullMethodName: {access: public, effect: reads, place: noKey},
+	healthv1.Health_List_FullMethodName:  {access: public, effect: reads, place: noKey},
+	healthv1.Health_Watch_FullMethodName: {access: public, effect: reads, place: noKey, waits: true},
+
+	reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName:      {access: public, effect: reads, place: noKey, waits: true},
+	reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: {access: public, effect: reads, place: noKey, waits: true},
 }
 
 // method is what the interceptors need to know about one RPC, looked up once at start.
@@ -153,6 +158,8 @@ type method struct {
 	// field, and when a call has many requests, because a header applies to the whole call.
 	expectedVersion protoreflect.FieldDescriptor
 	idempotencyKey  protoreflect.FieldDescriptor
+	// places are the fields by which the requests name places.
+	places []namedPlace
 }
 
 // listMethods resolves the policies, by full method name ("/package.Service/Method").
@@ -173,6 +180,7 @@ func listMethods() (map[string]*method, error) {
 			input:        described.Input(),
 			validated:    own,
 			manyRequests: described.IsStreamingClient(),
+			places:       placesOf(described.Input()),
 		}
 		if !called.manyRequests {
 			called.expectedVersion = called.input.Fields().ByName("expected_version")
@@ -180,5 +188,5 @@ func listMethods() (map[string]*method, error) {
 		}
 		methods[fullMethod] = called
 	}
-	return methods, nil
+	return methods, checkPlaces(methods)
 }

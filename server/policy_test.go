@@ -53,7 +53,7 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 		"MessageService/ListMessages", "MessageService/GetMessage", "MessageService/AwaitResponses", "MessageService/Subscribe",
 		"MessageService/ListMessageDeliveries", "MessageService/GetInbox",
 		"SubscriptionService/ListSubscriptions", "SubscriptionService/GetSubscription", "SubscriptionService/ListDeadLetters",
-		"KeyService/ListKeys", "KeyService/GetKey",
+		"KeyService/ListKeys", "KeyService/GetKey", "InviteService/ListInvites",
 	}
 	var found []string
 	for name, policy := range policies {

@@ -35,6 +35,7 @@ var creations = map[string]bool{
 	openintentv1.MessageService_ReplyMessage_FullMethodName:            true,
 	openintentv1.SubscriptionService_CreateSubscription_FullMethodName: true,
 	openintentv1.KeyService_CreateKey_FullMethodName:                   true,
+	openintentv1.InviteService_CreateInvite_FullMethodName:             true,
 }
 
 // completeResponse sets a response's status and headers.
@@ -51,7 +52,7 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 		if len(message.GetMessages()) > 0 { // an empty page has nothing after it yet
 			linkNextPage(w, restCallFrom(ctx), "since", message.GetNextSince())
 		}
-	case *openintentv1.IssuedKey:
+	case *openintentv1.IssuedKey, *openintentv1.IssuedInvite:
 		w.Header().Set("Cache-Control", "no-store")
 	case interface{ GetNextCursor() string }:
 		linkNextPage(w, restCallFrom(ctx), "cursor", message.GetNextCursor())

@@ -152,6 +152,16 @@ func (t *routes) allowed(path string) []string {
 	return slices.Compact(verbs)
 }
 
+// verbs are the verbs that some path answers to, sorted.
+func (t *routes) verbs() []string {
+	verbs := []string{http.MethodGet, http.MethodHead}
+	for _, r := range t.all {
+		verbs = append(verbs, r.verb)
+	}
+	slices.Sort(verbs)
+	return slices.Compact(verbs)
+}
+
 func (r *route) matches(segments []string) bool {
 	return slices.EqualFunc(r.segments, segments, func(own, other string) bool {
 		return own == other || strings.HasPrefix(own, "{")

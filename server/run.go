@@ -62,18 +62,18 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	metrics := newMetrics()
 	rooms := wire(db, cfg, sender, metrics, logger)
 	rooms.acceptKeys(keys, db.Now, logger)
+	rooms.acceptOthers(keys, cfg, db.Now, logger)
 	s, err := newServer(cfg, db, rooms, keys, encryption, metrics, logger)
 	if err != nil {
 		return err
 	}
 	defer s.end()
-	if development {
-		s.http.Handler = ownHostOnly(s.http.Handler)
-	}
 	httpListener, grpcListener, err := cfg.listen(ctx)
 	if err != nil {
 		return err
 	}
+	s.protect(httpListener.Addr(), grpcListener.Addr())
+	s.connections.stray = strayAnswer(httpListener.Addr(), encryption != nil)
 	warnOfReaders(keys, logger)
 	hangups.reload(cfg, keys, logger)
 	failed := s.serve(httpListener, grpcListener)
@@ -112,9 +112,13 @@ type server struct {
 	cfg      Config
 	logger   *slog.Logger
 	services services
-	grpc     *grpc.Server
-	http     *http.Server
-	health   *health.Server
+	through  *interceptors
+	// connections are those of the gRPC port.
+	connections *connections
+	gateway     *gateway
+	grpc        *grpc.Server
+	http        *http.Server
+	health      *health.Server
 	// stopNow cancels the context that the interceptors and /readyz watch.
 	stopNow context.CancelFunc
 }
@@ -130,15 +134,17 @@ func newServer(
 		stopNow()
 		return nil, err
 	}
-	through.memory = newMemory(cfg.maxReceiveBytes())
+	through.memory, through.scopes = newMemory(cfg.maxReceiveBytes()), newScopes(db)
 	s := &server{
-		cfg:      cfg,
-		logger:   logger,
-		services: services,
-		grpc:     newGRPCServer(cfg, encryption, through, newConnections(through.memory, logger)),
-		health:   health.NewServer(),
-		stopNow:  stopNow,
+		cfg:         cfg,
+		logger:      logger,
+		services:    services,
+		through:     through,
+		connections: newConnections(through.memory, logger),
+		health:      health.NewServer(),
+		stopNow:     stopNow,
 	}
+	s.grpc = newGRPCServer(cfg, encryption, through, s.connections)
 	early := earlyRegistrar{s.grpc, through}
 	services.register(early)
 	healthv1.RegisterHealthServer(early, s.health)
@@ -146,7 +152,7 @@ func newServer(
 
 	inside := newInProcess(through.unary, through.stream)
 	services.register(inside)
-	gateway, err := newGateway(inside, gatewayOptions{
+	s.gateway, err = newGateway(inside, gatewayOptions{
 		Identity:     keys,
 		MaxBodyBytes: cfg.maxBodyBytes(),
 		Version:      cfg.Version,
@@ -158,8 +164,17 @@ func newServer(
 		s.end()
 		return nil, err
 	}
-	s.http = newHTTPServer(newHTTPHandler(stopping, db, metrics, gateway), encryption, logger)
+	handler := allowOrigins(cfg.corsOrigins(), s.gateway.routes, newHTTPHandler(stopping, db, metrics, s.gateway))
+	s.http = newHTTPServer(handler, encryption, logger)
 	return s, nil
+}
+
+// protect makes ports that only this machine can reach answer under their own names only, on every route and method.
+func (s *server) protect(httpAddress, grpcAddress net.Addr) {
+	if names := s.cfg.ownNames(s.cfg.HTTPAddr, httpAddress); names != nil {
+		s.http.Handler = names.protect(s.http.Handler, s.gateway.refuse)
+	}
+	s.through.names = s.cfg.ownNames(s.cfg.GRPCAddr, grpcAddress)
 }
 
 // end ends what a server has from the beginning, whether or not it ever served: the interceptors' context, and the

@@ -34,6 +34,7 @@ type keySource interface {
 // costs no query, and a guess costs no more than a share in a look at one row (keyLooks). A nil storedKeys knows no keys.
 type storedKeys struct {
 	source keySource
+	guests guestRoom
 	rates  caller.Rates
 	// now is the database's clock, by which keys expire. elapsed is the time since the server began; it never goes back.
 	now     func() time.Time
@@ -191,7 +192,7 @@ func (s *storedKeys) secretsOf(live []*keys.Key, known *knownKeys) map[keys.Dige
 	}
 	secrets := make(map[keys.Digest]*apiKey, len(live))
 	add := func(stored *keys.Key, digest keys.Digest, until time.Time) {
-		key := &apiKey{digest: digest, id: stored.ID, keySettings: settingsOf(stored.Settings), until: until}
+		key := &apiKey{digest: digest, id: stored.ID, keySettings: settingsOf(stored), until: until}
 		if other := shared[stored.ID]; other != nil {
 			key.quota, key.used = other.quota, other.used
 		} else {
@@ -216,9 +217,13 @@ func (s *storedKeys) secretsOf(live []*keys.Key, known *knownKeys) map[keys.Dige
 	return secrets
 }
 
-func settingsOf(stored keys.Settings) keySettings {
-	return keySettings{
+func settingsOf(stored *keys.Key) keySettings {
+	settings := keySettings{
 		bound: !stored.Operator, agents: stored.Agents, roles: stored.Roles, readOnly: stored.ReadOnly, human: stored.Human,
-		rates: ownRates{stored.MessagesPerSecond, stored.BytesPerSecond},
+		scope: stored.Scope, rates: ownRates{stored.MessagesPerSecond, stored.BytesPerSecond},
 	}
+	if stored.Invite != nil {
+		settings.invite = stored
+	}
+	return settings
 }

@@ -12,6 +12,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/invites"
 	"openintent/keys"
 	"openintent/leases"
 	"openintent/loop"
@@ -36,7 +37,9 @@ type rooms struct {
 	subscriptions *subscriptions.Service
 	leases        *leases.Service
 	keys          *keys.Service
+	invites       *invites.Service
 	stored        *storedKeys // nil until the server accepts the database's keys
+	tokens        *tokens     // nil if the server accepts none
 	sweeps        []*loop.Loop
 }
 
@@ -63,6 +66,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept,
 		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified, ObserveRefused: metrics.messageRefused,
 	})
+	r.invites = invites.New(invites.Config{DB: db, Channels: r.channels, Keys: r.keys, Logger: logger})
 	metrics.watchQueue(r.messaging.Waiting)
 	r.subscriptions = subscriptions.New(subscriptions.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
@@ -82,6 +86,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("messages", r.messaging.Sweep),
 		sweep("leases", r.leases.Sweep),
 		sweep("subscriptions", r.subscriptions.Sweep),
+		sweep("invites", r.invites.Sweep),
 		sweep("statistics", db.RenewStatistics),
 	}
 	return r
@@ -90,9 +95,26 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 // acceptKeys lets callers use the keys of the database, beside the configured ones. It must be called before start.
 func (r *rooms) acceptKeys(known *Keys, now func() time.Time, logger *slog.Logger) {
 	r.stored = newStoredKeys(r.keys, known.rates, now, logger)
-	known.stored = r.stored
+	known.stored, r.stored.guests = r.stored, r.invites
 	r.keys.OnChanged(func(ctx context.Context) { _ = r.stored.looks.after(ctx) })
 	r.sweeps = append(r.sweeps, loop.New("API keys", keyPoll, logger, r.stored.turn)) // each replica for itself
+}
+
+// acceptOthers lets callers use tokens and certificates in place of keys, as far as they are configured. It must be called before
+// start.
+func (r *rooms) acceptOthers(known *Keys, cfg Config, now func() time.Time, logger *slog.Logger) {
+	known.tokens, known.certificates = newTokens(cfg, now, logger), newCertificates(cfg, now)
+	if known.tokens != nil || known.certificates != nil {
+		r.sweeps = append(r.sweeps, loop.New("expiries", keyPoll, logger, func(context.Context) error {
+			known.expiries.end(now())
+			return nil
+		}))
+	}
+	if r.tokens = known.tokens; r.tokens != nil {
+		refresh := loop.New("keys of the issuer of tokens", issuerPoll, logger, r.tokens.issuer.Turn)
+		refresh.Wake() // the first turn comes immediately
+		r.sweeps = append(r.sweeps, refresh)
+	}
 }
 
 // register adds the rooms' services to a registrar.
@@ -105,6 +127,7 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.subscriptions.Register(registrar)
 	r.leases.Register(registrar)
 	r.keys.Register(registrar)
+	r.invites.Register(registrar)
 }
 
 // start begins the rooms' own work: the writer, the posting of webhooks and the sweeps.
@@ -129,6 +152,9 @@ func (r *rooms) stop(ctx context.Context) error {
 		r.messaging.Stop()
 		if r.stored != nil {
 			r.stored.looks.stop()
+		}
+		if r.tokens != nil {
+			r.tokens.issuer.Stop()
 		}
 	}()
 	select {

@@ -67,7 +67,7 @@ func (s *Service) ListSubscriptions(
 	response.Subscriptions, response.NextCursor = pages.Close(page, messages, func(i int) []any {
 		return []any{found[i].subscriber, found[i].name}
 	})
-	return response, nil
+	return response, s.leaveOut(ctx, c.Scope, response, found)
 }
 
 // GetSubscription returns one subscription.

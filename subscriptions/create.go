@@ -50,7 +50,7 @@ func (s *Service) draft(
 		return nil, err
 	}
 	draft := &subscription{
-		id: idPrefix + ulid.Make().String(), subscriber: subscriber,
+		id: idPrefix + ulid.Make().String(), subscriber: subscriber, scope: c.Scope,
 		webhookURL: req.GetWebhookUrl(), useEndpoint: req.GetUseEndpoint(),
 		acknowledgeSeconds: int64(cmp.Or(req.GetAcknowledgeSeconds(), defaultAcknowledgeSeconds)),
 		maxAttempts:        int64(cmp.Or(req.GetMaxAttempts(), defaultMaxAttempts)),

@@ -38,7 +38,7 @@ func (s *Service) followAgent(
 		return err
 	}
 	st := &ownLogStream{
-		filter: filter, send: func(response *openintentv1.SubscribeResponse) error { return asSendError(send(response)) },
+		filter: filter, scope: by.Scope, send: func(response *openintentv1.SubscribeResponse) error { return asSendError(send(response)) },
 	}
 	err := onOwnGoroutine(func() error {
 		own, err := s.ownLog(ctx, agentID)
@@ -106,7 +106,9 @@ type ownLogStream struct {
 	*receiver
 	observer *observer
 	filter   reading.Filter
-	send     func(*openintentv1.SubscribeResponse) error
+	// scope is the caller's. The log is the whole agent's, so the stream leaves out what lies elsewhere.
+	scope *caller.Scope
+	send  func(*openintentv1.SubscribeResponse) error
 	// number is the cursor.
 	number   int64
 	caughtUp bool
@@ -238,11 +240,11 @@ func (st *ownLogStream) sayCaughtUp() error {
 	return st.send(&openintentv1.SubscribeResponse{Position: st.number, CaughtUp: true})
 }
 
-// remember keeps newly numbered entries until they are delivered. It keeps none if the stream has a filter, because the
-// database applies that.
+// remember keeps newly numbered entries until they are delivered. It keeps none if the stream has a filter or a scope, because
+// reading applies these.
 func (st *ownLogStream) remember(found []numbered) {
 	clear(st.numbered)
-	if len(st.filter.EventTypes) > 0 || st.filter.MessageType != "" || st.filter.CorrelationID != "" {
+	if len(st.filter.EventTypes) > 0 || st.filter.MessageType != "" || st.filter.CorrelationID != "" || st.scope != nil {
 		return
 	}
 	if st.numbered == nil {
@@ -307,7 +309,7 @@ func (st *ownLogStream) read(ctx context.Context, rows []delivery, now time.Time
 			delete(st.numbered, d.number)
 		}
 	}
-	found, err := st.service.contents(ctx, st.sub, st.filter, missing, true)
+	found, err := st.service.contents(ctx, st.sub.within(st.scope), st.filter, missing, true)
 	if err != nil {
 		return nil, err
 	}

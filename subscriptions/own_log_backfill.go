@@ -78,7 +78,7 @@ func (st *ownLogStream) backfillFrom(ctx context.Context, now *progress, intentN
 	if len(positions) == 0 {
 		return nil
 	}
-	feed := st.sub.feed(intentNo)
+	feed := st.sub.within(st.scope).feed(intentNo)
 	feed.Filter = st.filter
 	entries, err := st.service.messaging.ReadEntries(ctx, feed, positions)
 	if err != nil && !isRefusal(err) {

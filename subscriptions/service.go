@@ -131,6 +131,13 @@ func (s *Service) find(ctx context.Context, id string) (found *subscription, err
 	if err == nil && (found.own() || found.subscriber != c.Agent && !c.IsOperator) {
 		return nil, errNotFound
 	}
+	if err != nil || c.Scope == nil {
+		return found, err
+	}
+	covered, err := s.covered(ctx, c.Scope, found)
+	if err == nil && !covered {
+		err = errNotFound
+	}
 	return found, err
 }
 

@@ -37,6 +37,8 @@ type subscription struct {
 	intentNo, channelNo int64
 	intentID, channelID string
 	filter              reading.Filter
+	// scope is that of the key with which the subscription was made; nil is everywhere. Nothing outside of it is delivered.
+	scope *caller.Scope
 
 	webhookURL  string
 	useEndpoint bool
@@ -80,7 +82,11 @@ func (s *subscription) leasedByOther(than string, now time.Time) bool {
 
 // reader returns the caller on whose behalf the subscription reads. The operator's own subscriptions see what the operator
 // sees.
-func (s *subscription) reader() caller.Caller { return readerOf(s.subscriber) }
+func (s *subscription) reader() caller.Caller {
+	reader := readerOf(s.subscriber)
+	reader.Scope = s.scope
+	return reader
+}
 
 func readerOf(agentID string) caller.Caller {
 	return caller.Caller{Agent: agentID, IsOperator: agentID == caller.Operator}

@@ -64,8 +64,8 @@ func TestAPageOfTasksIsBoundedInBytes(t *testing.T) {
 			tasks int
 			pages []int
 		}{
-			{"text", strings.Repeat("x", 250_000), 14, []int{12, 2}},
-			{"numbers", numbers, 5, []int{2, 2, 1}},
+			{"text", strings.Repeat("x", 250_000), 13, []int{12, 1}},
+			{"numbers", numbers, 3, []int{2, 1}},
 		} {
 			intent, input := h.newIntent(t).GetId(), object(t, map[string]any{"a": test.input})
 			for range test.tasks {

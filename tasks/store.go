@@ -309,3 +309,10 @@ func timeOf(micros *int64) time.Time {
 	}
 	return database.Time(*micros)
 }
+
+// IntentOf returns the id of a task's intent, and "" for an id that no task has.
+func IntentOf(tx *database.Tx, taskID string) (intentID string, err error) {
+	err = tx.Pipeline(database.ReadValue(&intentID,
+		"SELECT i.id FROM tasks t JOIN intents i ON i.intent_no = t.intent_no WHERE t.id = ?", taskID))
+	return intentID, err
+}

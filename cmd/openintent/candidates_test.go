@@ -100,13 +100,11 @@ func TestNamesAreCompleted(t *testing.T) {
 // This test calls the shell's own function, as a terminal would.
 func TestBashCompletes(t *testing.T) {
 	clearEnvironment(t)
-	program := filepath.Join(t.TempDir(), "openintent")
-	built, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, "%s", built)
+	folder := filepath.Dir(harness.Executable(t))
 	bash := func(words ...string) []string {
 		const script = `PATH="$1:$PATH"; shift; source <(openintent completion bash)
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _openintent; printf '%s\n' "${COMPREPLY[@]}"`
-		arguments := append([]string{"--noprofile", "--norc", "-c", script, "bash", filepath.Dir(program)}, words...)
+		arguments := append([]string{"--noprofile", "--norc", "-c", script, "bash", folder}, words...)
 		output, err := exec.Command("bash", arguments...).CombinedOutput()
 		require.NoError(t, err, "%s", output)
 		return strings.Split(strings.TrimSpace(string(output)), "\n")

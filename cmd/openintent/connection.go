@@ -3,10 +3,12 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	openintent "openintent/sdk/go"
@@ -129,6 +131,7 @@ func (c connection) dial(to terminal) (*openintent.Client, error) {
 	}
 	options := openintent.Options{
 		Server: target.server, APIKey: target.key, AgentID: target.agent, RetryPatience: c.Patience,
+		OnRetry: c.sayOnce(to, target.server),
 	}
 	if target.tls {
 		options.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -144,6 +147,20 @@ func (c connection) dial(to terminal) (*openintent.Client, error) {
 		}
 	}
 	return openintent.Dial(options)
+}
+
+// sayOnce returns what tells the user, once, that a command waits for a server that is away. A command that soon gives up
+// says that itself.
+func (c connection) sayOnce(to terminal, server string) func(error) {
+	var once sync.Once
+	return func(err error) {
+		if c.Patience < time.Second || !errors.Is(err, openintent.ErrUnavailable) {
+			return
+		}
+		once.Do(func() {
+			to.note("openintent: cannot reach the server at %s and keeps trying: %s", server, sentence(err))
+		})
+	}
 }
 
 // called converts the error of a generated client into the SDK's.

@@ -1,14 +1,22 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"net"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	openintent "openintent/sdk/go"
 	"openintent/server"
 )
 
@@ -44,4 +52,37 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, outcome{}, at(t, "", "context", "set", "secure", "--server", "https://"+h.GRPCAddress(),
 		"--api-key", harness.Key, "--ca-file", certificatePath))
 	require.Equal(t, exitOK, at(t, "", "intents").exit, "a context keeps all of it")
+}
+
+func TestACommandSaysOnceThatItWaitsForTheServer(t *testing.T) {
+	clearEnvironment(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	for _, command := range [][]string{{"intents"}, {"inbox", "--agent", "a"}, {"messages", "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS", "--follow"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		reader, writer := io.Pipe()
+		ended := make(chan int, 1)
+		go func() {
+			exit := run(ctx, append(command, "--server", address), terminal{strings.NewReader(""), io.Discard, writer})
+			_ = writer.Close()
+			ended <- exit
+		}()
+		lines := bufio.NewScanner(reader)
+		require.True(t, lines.Scan(), "the command waits and says so")
+		require.Regexp(t, "^openintent: cannot reach the server at "+address+" and keeps trying: .*connection refused", lines.Text())
+		cancel()
+		require.True(t, lines.Scan())
+		require.Equal(t, "openintent: interrupted", lines.Text())
+		require.Equal(t, exitInterrupted, <-ended)
+	}
+
+	var stderr bytes.Buffer
+	say := connection{Patience: time.Second}.sayOnce(terminal{stderr: &stderr}, "host:1")
+	away := &openintent.Error{Code: "UNAVAILABLE", Message: "The connection failed."}
+	say(&openintent.Error{Code: "ABORTED", Message: "busy"})
+	say(away)
+	say(away)
+	require.Equal(t, "openintent: cannot reach the server at host:1 and keeps trying: The connection failed. [UNAVAILABLE]\n", stderr.String())
 }

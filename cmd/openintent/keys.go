@@ -64,10 +64,10 @@ func (c *keyListCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	printed := newTable("KEY", "STATUS", "ACTS AS", "KIND", "EXPIRES", "LAST USED", "LABEL")
+	printed := newTable("KEY", "STATUS", "ACTS AS", "WHERE", "KIND", "EXPIRES", "LAST USED", "LABEL")
 	return list(c.output, to, printed, listed, func(k *openintentv1.Key) []string {
 		return []string{
-			k.GetId(), word(k.GetStatus()), actsAs(k), kind(k), clock(k.GetExpiresAt()), clock(k.GetLastUsedAt()), k.GetLabel(),
+			k.GetId(), word(k.GetStatus()), actsAs(k), where(k), kind(k), clock(k.GetExpiresAt()), clock(k.GetLastUsedAt()), k.GetLabel(),
 		}
 	})
 }
@@ -80,6 +80,8 @@ type keyCreateCommand struct {
 	Bind              []string      `placeholder:"AGENT" help:"Agent that the key acts as; may be repeated."`
 	Operator          bool          `help:"Make a key that acts as any agent and as the operator, instead of binding it to agents."`
 	Role              []string      `placeholder:"ROLE" help:"Role that its agents may take, * for any; may be repeated. Without it they may take none."`
+	Intent            []string      `complete:"intents" placeholder:"ID" help:"Intent in which the key works; may be repeated. Without intents and channels it works everywhere."`
+	Channel           []string      `placeholder:"ID" help:"Id of a channel on which the key works; may be repeated."`
 	ReadOnly          bool          `help:"Make a key that may only read."`
 	Human             bool          `help:"Make the key of a person, who has one agent's name."`
 	Expires           time.Duration `placeholder:"DURATION" help:"For how long the key is valid (without an end)."`
@@ -95,7 +97,8 @@ func (c *keyCreateCommand) Run(ctx context.Context, to terminal) error {
 	}
 	defer func() { _ = client.Close() }()
 	request := &openintentv1.CreateKeyRequest{
-		Label: c.Label, Agents: c.Bind, Operator: c.Operator, Roles: c.Role, ReadOnly: c.ReadOnly, Human: c.Human,
+		Label: c.Label, Agents: c.Bind, Operator: c.Operator, Roles: c.Role, Intents: c.Intent, Channels: c.Channel,
+		ReadOnly: c.ReadOnly, Human: c.Human,
 		MessagesPerSecond: c.MessagesPerSecond, BytesPerSecond: c.BytesPerSecond,
 	}
 	if c.Expires != 0 {
@@ -204,6 +207,8 @@ func keyFields(k *openintentv1.Key) (shown fields) {
 	shown.add("status", word(k.GetStatus()))
 	shown.add("acts as", actsAs(k))
 	shown.add("roles", strings.Join(k.GetRoles(), ", "))
+	shown.add("intents", strings.Join(k.GetIntents(), ", "))
+	shown.add("channels", strings.Join(k.GetChannels(), ", "))
 	shown.add("kind", kind(k))
 	if k.MessagesPerSecond != nil {
 		shown.add("messages per second", strconv.FormatInt(k.GetMessagesPerSecond(), 10))
@@ -226,6 +231,21 @@ func actsAs(k *openintentv1.Key) string {
 		return "any agent and the operator"
 	}
 	return strings.Join(k.GetAgents(), ", ")
+}
+
+// where counts the places in which a key works.
+func where(k *openintentv1.Key) string {
+	var words []string
+	if n := len(k.GetIntents()); n > 0 {
+		words = append(words, fmt.Sprintf("intents: %d", n))
+	}
+	if n := len(k.GetChannels()); n > 0 {
+		words = append(words, fmt.Sprintf("channels: %d", n))
+	}
+	if len(words) == 0 {
+		return "everywhere"
+	}
+	return strings.Join(words, ", ")
 }
 
 // kind says what is special about a key.

@@ -45,7 +45,7 @@ func TestAKeyIsMadeUsedRotatedAndRevoked(t *testing.T) {
 
 		listed := operator.does(t, "keys")
 		// The server notes the last use a little after it.
-		require.Regexp(t, "^KEY STATUS ACTS AS KIND EXPIRES LAST USED LABEL\n"+id+" active alice, bob TIME (TIME )?the reviewers$",
+		require.Regexp(t, "^KEY STATUS ACTS AS WHERE KIND EXPIRES LAST USED LABEL\n"+id+" active alice, bob everywhere TIME (TIME )?the reviewers$",
 			squeezed(masked(listed)))
 		shown := squeezed(masked(operator.does(t, "keys", "show", id)))
 		require.Contains(t, shown, "created TIME by configured")
@@ -79,9 +79,18 @@ func TestKindsOfKeys(t *testing.T) {
 		refused := operator.with(reader)(t, "intents", "create", "mine")
 		require.Equal(t, exitRefused, refused.exit)
 		require.Contains(t, refused.stderr, "[KEY_READ_ONLY]")
-		require.Regexp(t, `active alice human, read-only (\S+ \S+ )?a screen`, squeezed(operator.does(t, "keys")))
+		require.Regexp(t, `active alice everywhere human, read-only (\S+ \S+ )?a screen`, squeezed(operator.does(t, "keys")))
 		require.Contains(t, squeezed(operator.does(t, "keys", "show", keyIDForm.FindString(operator.does(t, "keys")))),
 			"messages per second 0")
+
+		placed := operator.run(t.Context(), "keys", "create", "a guest", "--bind", "alice", "--intent", "i", "--intent", "j", "--channel", "c")
+		require.Equal(t, exitOK, placed.exit, placed.stderr)
+		require.Regexp(t, `active alice intents: 2, channels: 1 (\S+ \S+ )?a guest`, squeezed(operator.does(t, "keys")))
+		shown := squeezed(operator.does(t, "keys", "show", keyIDForm.FindString(placed.stderr)))
+		require.Contains(t, shown, "intents i, j\nchannels c\n")
+		elsewhere := operator.with(strings.TrimSpace(placed.stdout))(t, "intents", "create", "mine")
+		require.Equal(t, exitRefused, elsewhere.exit)
+		require.Contains(t, elsewhere.stderr, "[OUT_OF_SCOPE]")
 
 		root := operator.run(t.Context(), "keys", "create", "root", "--operator")
 		require.Contains(t, root.stderr, "acts as any agent and the operator.")

@@ -30,7 +30,8 @@ type commands struct {
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
 	Lock     lockCommand     `cmd:"" group:"Around them" help:"Run a command while no other agent holds a scope of an intent."`
 
-	Keys keysCommand `cmd:"" group:"Around them" help:"Create, list, revoke and rotate the API keys in the server's database."`
+	Invites invitesCommand `cmd:"" group:"Around them" help:"Invite guests to a channel, and list and revoke invites."`
+	Keys    keysCommand    `cmd:"" group:"Around them" help:"Create, list, revoke and rotate the API keys in the server's database."`
 
 	Context    contextCommand    `cmd:"" group:"This program" help:"Store servers and keys under names."`
 	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that lets a shell complete commands."`
@@ -78,7 +79,7 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		kong.Writers(to.stdout, to.stderr),
 		// Kong asks to exit for --help while it is still parsing.
 		kong.Exit(func(status int) { exited, code = true, status }),
-		kong.Vars{"version": "openintent " + currentVersion()},
+		kong.Vars{"version": thisBuild().String()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(to),
 	)

@@ -13,8 +13,11 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
+	"openintent/e2e/harness"
 	"openintent/server"
 )
+
+func TestMain(m *testing.M) { harness.Main(m) }
 
 // clearEnvironment hides the settings of the surrounding shell; run treats an empty variable as unset.
 func clearEnvironment(t *testing.T) {

@@ -17,7 +17,7 @@ type serveCommand struct {
 // Run serves. On a terminal, with the development key, it prints how to try the server.
 func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
 	server.ReserveHeap()
-	c.Log, c.Version = to.stderr, currentVersion()
+	c.Log, c.Version = to.stderr, version
 	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
 		if addresses.DevelopmentKey && isTerminal(to.stdout) {
 			_, _ = fmt.Fprint(to.stdout, tryIt(c.Config, addresses))

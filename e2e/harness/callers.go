@@ -40,6 +40,7 @@ type Caller struct {
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Keys          openintentv1.KeyServiceClient
+	Invites       openintentv1.InviteServiceClient
 
 	clients *Clients
 }
@@ -73,6 +74,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
 		Keys:          openintentv1.NewKeyServiceClient(connection),
+		Invites:       openintentv1.NewInviteServiceClient(connection),
 
 		clients: c,
 	}

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"openintent/server"
@@ -22,17 +24,29 @@ type Clients struct {
 	// HTTP is a client for its REST port.
 	HTTP *http.Client
 
+	scheme    string
 	listening func() server.Addresses
 }
 
-// newClients makes clients that end with the test. They look up the address for each connection, because it changes
-// with each start.
-func newClients(tb testing.TB, listening func() server.Addresses) Clients {
+// OverTLS makes clients that connect otherwise than those of the server, such as with another certificate.
+func (s *Server) OverTLS(tb testing.TB, encryption *tls.Config) *Clients {
 	tb.Helper()
-	c := Clients{listening: listening}
+	clients := newClients(tb, s.current, encryption)
+	return &clients
+}
+
+// newClients makes clients that end with the test; with encryption they use TLS. They look up the address for each
+// connection, because it changes with each start.
+func newClients(tb testing.TB, listening func() server.Addresses, encryption *tls.Config) Clients {
+	tb.Helper()
+	c := Clients{scheme: "http", listening: listening}
+	security := insecure.NewCredentials()
+	if encryption != nil {
+		c.scheme, security = "https", credentials.NewTLS(encryption)
+	}
 	var dialer net.Dialer
-	connection, err := grpc.NewClient("passthrough:///openintent",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	connection, err := grpc.NewClient("passthrough:///localhost",
+		grpc.WithTransportCredentials(security),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", c.GRPCAddress())
 		}),
@@ -44,7 +58,7 @@ func newClients(tb testing.TB, listening func() server.Addresses) Clients {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, TLSClientConfig: encryption, ForceAttemptHTTP2: true}
 	c.Connection, c.HTTP = connection, &http.Client{Transport: transport}
 	tb.Cleanup(func() {
 		transport.CloseIdleConnections()
@@ -56,7 +70,7 @@ func newClients(tb testing.TB, listening func() server.Addresses) Clients {
 }
 
 // BaseURL returns the current address of the REST port as a URL, without a slash at the end.
-func (c *Clients) BaseURL() string { return "http://" + c.listening().HTTP }
+func (c *Clients) BaseURL() string { return c.scheme + "://" + c.listening().HTTP }
 
 // GRPCAddress returns the current address of the gRPC port, as host:port.
 func (c *Clients) GRPCAddress() string { return c.listening().GRPC }
@@ -83,7 +97,7 @@ func LineTo(tb testing.TB, target func() *Server) *Line {
 	}
 	l.Clients = newClients(tb, func() server.Addresses {
 		return server.Addresses{HTTP: l.http.address(), GRPC: l.grpc.address()}
-	})
+	}, nil)
 	return l
 }
 

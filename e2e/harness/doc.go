@@ -10,7 +10,8 @@
 //	})
 //
 // A server keeps its data when it is stopped, killed or restarted. Its callers stay valid, because they connect to
-// the server's current address. Everything ends with the test; the log of a failed test is printed.
+// the server's current address. Everything ends with the test. A failed test prints the end of its server's log, and
+// the last warnings and errors before it.
 //
 // A test package that starts processes runs its tests through Main, which removes the built program.
 package harness

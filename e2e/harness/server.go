@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"crypto/tls"
 	"os"
 	"sync"
 	"syscall"
@@ -24,6 +25,8 @@ type Options struct {
 	APIKeys string
 	// Configure changes further settings of a server within the test's process: its clock, hooks and bounds.
 	Configure func(*server.Config)
+	// TLS is how the clients of a server with TLS connect; nil means without TLS.
+	TLS *tls.Config
 	// Flags are further arguments of a server in a separate process, such as --retention=1h.
 	Flags []string
 }
@@ -34,8 +37,9 @@ type Server struct {
 	DatabaseURL string
 	Clients
 
-	run runner
-	log *log
+	run   runner
+	log   *log
+	shown sync.Once // the log
 
 	mutex     sync.Mutex
 	addresses server.Addresses
@@ -73,14 +77,14 @@ func Start(tb testing.TB, options Options) *Server {
 	if options.Configure != nil {
 		options.Configure(&cfg)
 	}
-	return begin(tb, options.URL, &inProcess{cfg: cfg})
+	return begin(tb, options, &inProcess{cfg: cfg})
 }
 
 // StartProcess runs the built program until the test ends.
 func StartProcess(tb testing.TB, options Options) *Server {
 	tb.Helper()
 	options = options.withDefaults(tb)
-	return begin(tb, options.URL, &process{program: Executable(tb), options: options})
+	return begin(tb, options, &process{program: Executable(tb), options: options})
 }
 
 func (o Options) withDefaults(tb testing.TB) Options {
@@ -93,12 +97,12 @@ func (o Options) withDefaults(tb testing.TB) Options {
 	return o
 }
 
-func begin(tb testing.TB, url string, run runner) *Server {
+func begin(tb testing.TB, options Options, run runner) *Server {
 	tb.Helper()
-	s := &Server{DatabaseURL: url, run: run, log: &log{}}
+	s := &Server{DatabaseURL: options.URL, run: run, log: &log{}}
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			tb.Logf("the server's log:\n%s", s.log.String())
+			s.ShowLog(tb)
 		}
 	})
 	s.addresses = run.start(tb, s.log)
@@ -107,7 +111,7 @@ func begin(tb testing.TB, url string, run runner) *Server {
 			tb.Errorf("stopping the server: %v", err)
 		}
 	})
-	s.Clients = newClients(tb, s.current)
+	s.Clients = newClients(tb, s.current, options.TLS)
 	return s
 }
 
@@ -162,23 +166,4 @@ func (s *Server) Start(tb testing.TB) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.addresses = addresses
-}
-
-// log is a buffer that the server writes while the test reads.
-type log struct {
-	mutex sync.Mutex
-	text  []byte
-}
-
-func (l *log) Write(text []byte) (int, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.text = append(l.text, text...)
-	return len(text), nil
-}
-
-func (l *log) String() string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return string(l.text)
 }

@@ -8,5 +8,6 @@
 //	go run ./e2e/sdks/stage -engine postgres -- go test ./sdk/go
 //
 // The tests here run each language's suite on each engine this way. One more test is mixed: Python asks, TypeScript
-// answers, and Go watches.
+// answers, and Go watches. Another is a new user's first hour (hour_test.go), with an agent in each language that must
+// say what happens to it.
 package sdks

@@ -63,6 +63,14 @@ func (s *Stage) Environment() []string {
 	}
 }
 
+// ShowLogs prints what matters of the servers' logs. Call it before the output of a suite that failed, which then comes last.
+func (s *Stage) ShowLogs(tb testing.TB) {
+	tb.Helper()
+	for _, replica := range s.replicas {
+		replica.ShowLog(tb)
+	}
+}
+
 // startControl serves POST /restart, /kill and /move, one after the other.
 func (s *Stage) startControl(tb testing.TB) {
 	tb.Helper()

@@ -35,12 +35,8 @@ func TestTypeScriptTellsTheScenarios(t *testing.T) {
 // builtTypeScript returns the folder of the TypeScript SDK, with the code and its tests compiled.
 func builtTypeScript(t *testing.T) string {
 	t.Helper()
-	harness.Prepare(t, root, "scripts/node-env.sh")
-	folder := filepath.Join(root, "sdk/typescript")
-	if output, err := harness.Command(folder, "npm", "run", "--silent", "build:test").CombinedOutput(); err != nil {
-		t.Fatalf("compiling: %v\n%s", err, output)
-	}
-	return folder
+	harness.Prepare(t, root, "scripts/node.sh", "scripts/typescript-tests.sh")
+	return filepath.Join(root, "sdk/typescript")
 }
 
 // tell runs a suite on a stage of each engine.
@@ -50,8 +46,10 @@ func tell(t *testing.T, folder, program string, arguments ...string) {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel() // a suite spends most of its time waiting
 			suite := harness.Command(folder, program, arguments...)
-			suite.Env = append(os.Environ(), sdks.StartStage(t, engine).Environment()...)
+			stage := sdks.StartStage(t, engine)
+			suite.Env = append(os.Environ(), stage.Environment()...)
 			if output, err := suite.CombinedOutput(); err != nil {
+				stage.ShowLogs(t)
 				t.Errorf("the suite failed: %v\n%s", err, output)
 			}
 		})

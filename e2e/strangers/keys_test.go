@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
@@ -212,10 +214,19 @@ func contractCalls() (calls []string) {
 // callEmpty makes a call over gRPC with an empty request, and returns how it ended.
 func (w *world) callEmpty(t *testing.T, secret string, method protoreflect.MethodDescriptor) error {
 	t.Helper()
+	return w.callRequest(t, secret, method, func(proto.Message) {})
+}
+
+// callRequest is callEmpty with a request that the test fills in.
+func (w *world) callRequest(
+	t *testing.T, secret string, method protoreflect.MethodDescriptor, fillIn func(request proto.Message),
+) error {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "x-api-key", secret), harness.Patience)
 	defer cancel()
 	path := fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name())
 	request, reply := messageOf(t, method.Input()), messageOf(t, method.Output())
+	fillIn(request)
 	if !method.IsStreamingServer() {
 		return w.Connection.Invoke(ctx, path, request, reply)
 	}
@@ -225,7 +236,11 @@ func (w *world) callEmpty(t *testing.T, secret string, method protoreflect.Metho
 	if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	return stream.RecvMsg(reply)
+	err = stream.RecvMsg(reply)
+	if answer, ok := reply.(*openintentv1.SendMessagesResponse); ok && err == nil {
+		err = status.FromProto(answer.GetRefusal()).Err()
+	}
+	return err
 }
 
 // However often somebody guesses, guesses of the right form share a few looks at the database, and all others cost none.

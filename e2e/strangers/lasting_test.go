@@ -21,6 +21,12 @@ type lasting map[string]chan string
 // begin opens a stream of each kind and waits in each way, as alice under the secret, and returns when all of it goes on.
 func (w *world) begin(t *testing.T, secret string) lasting {
 	t.Helper()
+	return w.beginAs(t, secret, "alice", "other_room")
+}
+
+// beginAs is begin for an agent that asks in a room.
+func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
+	t.Helper()
 	c, ends := w.With(secret, ""), make(lasting)
 	during := func(what string, run func(began func()) string) {
 		began, end := make(chan struct{}), make(chan string, 1)
@@ -64,7 +70,7 @@ func (w *world) begin(t *testing.T, secret string) lasting {
 		return fmt.Sprint(string(text), err)
 	})
 	during("a wait over REST", func(began func()) string {
-		request, err := c.Request(t.Context(), "GET", w.fill("/v1/agents/alice/inbox?wait_seconds=600"), "")
+		request, err := c.Request(t.Context(), "GET", "/v1/agents/"+agent+"/inbox?wait_seconds=600", "")
 		if err != nil {
 			return err.Error()
 		}
@@ -86,7 +92,7 @@ func (w *world) begin(t *testing.T, secret string) lasting {
 			began()
 		}()
 		_, err := c.Messages.Ask(t.Context(), &openintentv1.AskRequest{
-			ChannelId: w.places["other_room"], To: "carol", Payload: &structpb.Struct{}, TimeoutSeconds: &seconds,
+			ChannelId: w.places[room], To: "carol", Payload: &structpb.Struct{}, TimeoutSeconds: &seconds,
 		})
 		return harness.Reason(err)
 	})
@@ -105,13 +111,19 @@ func (w *world) awaitRequest(t *testing.T) {
 // end checks that everything ends because its key is over.
 func (l lasting) end(t *testing.T) {
 	t.Helper()
+	l.endWith(t, "API_KEY_REMOVED", "API_KEY_UNKNOWN")
+}
+
+// endWith checks that everything ends for a reason; what came too late to wait is refused for another.
+func (l lasting) endWith(t *testing.T, reason, late string) {
+	t.Helper()
 	for what, end := range l {
 		select {
 		case why := <-end:
-			if what == "a wait over REST" && why == "API_KEY_UNKNOWN" {
+			if what == "a wait over REST" && why == late {
 				continue // it came too late to wait
 			}
-			require.Equal(t, "API_KEY_REMOVED", why, what)
+			require.Equal(t, reason, why, what)
 		case <-time.After(harness.Patience):
 			require.Fail(t, "it goes on", what)
 		}
@@ -134,15 +146,21 @@ func (l lasting) goOn(t *testing.T) {
 func (w *world) readInbox(t *testing.T) {
 	t.Helper()
 	for _, agent := range []string{"alice", "carol"} {
-		inbox, err := w.As(agent).Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: agent})
+		readsInbox(t, w.As(agent), agent)
+	}
+}
+
+// readsInbox leaves nothing for an agent to wait for.
+func readsInbox(t *testing.T, as *harness.Caller, agent string) {
+	t.Helper()
+	inbox, err := as.Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: agent})
+	require.NoError(t, err)
+	var ids []string
+	for _, item := range inbox.GetItems() {
+		ids = append(ids, item.GetMessage().GetId())
+	}
+	if len(ids) > 0 {
+		_, err = as.Messages.MarkInboxRead(t.Context(), &openintentv1.MarkInboxReadRequest{AgentId: agent, MessageIds: ids})
 		require.NoError(t, err)
-		var ids []string
-		for _, item := range inbox.GetItems() {
-			ids = append(ids, item.GetMessage().GetId())
-		}
-		if len(ids) > 0 {
-			_, err = w.As(agent).Messages.MarkInboxRead(t.Context(), &openintentv1.MarkInboxReadRequest{AgentId: agent, MessageIds: ids})
-			require.NoError(t, err)
-		}
 	}
 }

@@ -116,6 +116,10 @@ var rightsAttacks = map[string]string{
 	"drains another":              `{"agent_id":"bob","status":"draining"}`,
 	"deregisters another":         `{"agent_id":"bob"}`,
 
+	"invites itself":                     `{"channel_id":"{members_room}","agents":["guest-mallory"]}`,
+	"invites to a closed intent":         `{"channel_id":"{hidden_room}"}`,
+	"lists another channel's invites":    `{"channel_id":"{members_room}"}`,
+	"revokes another's invite":           `{"channel_id":"{members_room}","invite_id":"{invite}"}`,
 	"makes itself an operator's key":     `{"label":"all mine","operator":true}`,
 	"makes a key of its own":             `{"label":"another","agents":["{mallory}"],"roles":["*"]}`,
 	"makes a key of another's":           `{"label":"as alice","agents":["alice"]}`,

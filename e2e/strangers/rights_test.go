@@ -126,6 +126,7 @@ func (w *world) makeRights(t *testing.T) {
 	var made struct{ Key struct{ ID string } }
 	issued.Decode(t, &made)
 	w.places["key"] = made.Key.ID
+	w.places["invite"] = w.invites(t, "members_room", `{"label":"`+secret+`"}`).Invite.ID
 }
 
 // sights returns what each caller of the server may see of everything in it.

@@ -49,6 +49,9 @@ func (v Viewer) RequireParticipation(by caller.Caller, access *intents.Rules) er
 	if v.Participates {
 		return nil
 	}
+	if caller.IsGuest(v.Agent) {
+		return channels.ErrGuestLeft
+	}
 	if err := access.Require(by, v.Agent, intents.PermissionRead, v.Now); err != nil {
 		return err
 	}

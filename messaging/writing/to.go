@@ -54,8 +54,14 @@ func (s situation) admitTarget(d *Draft) error {
 	return s.targetHasAccess(d)
 }
 
-// targetHasAccess refuses to address an agent that has no access to the intent.
+// targetHasAccess refuses to address an agent that has no access to the intent, or a guest that is no member of the channel.
 func (s situation) targetHasAccess(d *Draft) error {
+	if caller.IsGuest(d.Target) {
+		if s.channel == nil || !s.channel.Lists(d.Target, s.presences[d.Target].DepartedAt) {
+			return message.ErrTargetNotMember
+		}
+		return nil
+	}
 	if message.IsAgent(d.Target) && s.access.Level(d.Target, false, s.now) < intents.PermissionRead {
 		return message.ErrTargetWithoutAccess
 	}

@@ -44,18 +44,19 @@ type asking struct {
 	payload, metadata *structpb.Struct
 	key               *string
 	patience          patience
-	// wait is how long the server waits. As long as no attempt can have stored the question, it is what is left of the
-	// time, unless the caller has given the key: the same key stands for the same question.
-	wait   time.Duration
-	shrink bool
+	// wait is how long the server waits. When an attempt has failed and none can have stored the question, it becomes what
+	// is left of the time, unless the caller has given the key: the same key stands for the same question.
+	wait          time.Duration
+	shrink, tried bool
 	attempt
 }
 
 // seconds returns how long the server has to wait in the next attempt.
 func (a *asking) seconds() *float64 {
-	if a.shrink && !a.sent() {
+	if a.shrink && a.tried && !a.sent() {
 		a.wait = max(time.Millisecond, min(a.wait, time.Until(a.patience.until)))
 	}
+	a.tried = true
 	seconds := a.wait.Seconds()
 	return &seconds
 }

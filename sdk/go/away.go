@@ -145,7 +145,7 @@ func (c patientCalls) Invoke(ctx context.Context, method string, args, reply any
 		last = c.identified.Invoke(ctx, method, args, reply, append(slices.Clip(options), this.option())...)
 		return struct{}{}, last
 	}, func(err error) bool { return onlyReads(method) || this.undone(err) })
-	if err == nil || errors.Is(err, ErrUnavailable) {
+	if err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return last

@@ -43,6 +43,7 @@ type Raw struct {
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Keys          openintentv1.KeyServiceClient
+	Invites       openintentv1.InviteServiceClient
 }
 
 // Dial makes a client. It connects when it is first used, and reconnects whenever the connection is lost.
@@ -100,6 +101,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
 		Leases:        openintentv1.NewLeaseServiceClient(calls),
 		Keys:          openintentv1.NewKeyServiceClient(calls),
+		Invites:       openintentv1.NewInviteServiceClient(calls),
 	}
 }
 

@@ -124,6 +124,7 @@ func (f *Following) wait(err error) error {
 	if err = FromError(err); !retryable(err) {
 		return err
 	}
+	f.client.options.retries(err)
 	return pause(f.ctx, f.waits.next(err))
 }
 

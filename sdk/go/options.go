@@ -32,6 +32,9 @@ type Options struct {
 	// RetryPatience is how long a call whose context has no deadline is retried while the server is unavailable; 30
 	// seconds when it is 0.
 	RetryPatience time.Duration
+	// OnRetry, when it is not nil, is told why an attempt of a call or of a Following failed, before the next one. It must
+	// return soon, and may be called from several goroutines simultaneously. Agents say it in their log instead.
+	OnRetry func(err error)
 	// Tracer connects asks to the program's traces; nil means no tracing.
 	Tracer Tracer
 }

@@ -54,6 +54,13 @@ func retryable(err error) bool {
 	return false
 }
 
+// retries tells the program that a call is made again.
+func (o Options) retries(err error) {
+	if o.OnRetry != nil {
+		o.OnRetry(err)
+	}
+}
+
 // pause waits, or returns the context's error.
 func pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
@@ -116,6 +123,7 @@ func attempted[T any](
 		if time.Now().Add(wait).After(p.until) {
 			return none, c.away(p, err)
 		}
+		c.options.retries(err)
 		if stopped := pause(ctx, wait); errors.Is(stopped, context.Canceled) {
 			return none, stopped
 		}

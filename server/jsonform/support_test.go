@@ -30,6 +30,7 @@ func allTypes(t testing.TB) []protoreflect.MessageType {
 		openintentv1.File_openintent_v1_events_proto, openintentv1.File_openintent_v1_intents_proto,
 		openintentv1.File_openintent_v1_messages_proto, openintentv1.File_openintent_v1_subscriptions_proto,
 		openintentv1.File_openintent_v1_tasks_proto, openintentv1.File_openintent_v1_keys_proto,
+		openintentv1.File_openintent_v1_invites_proto,
 	}
 	for _, file := range files {
 		for i := range file.Messages().Len() {

@@ -275,7 +275,7 @@ type Channel struct {
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	// The agent that created it.
 	CreatedBy string `protobuf:"bytes,5,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
-	// Listed members, in the order they were added; they decide only under the explicit policy.
+	// Listed members, in the order they were added; they decide only under the explicit policy, and for guests (InviteService) under both.
 	Members []string `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`
 	// Who may take part. When an explicit channel becomes `intent`, what was sent before stays with its senders, those who were members then
 	// and the operator. Nobody else sees it, not even open requests. Of several such changes the newest counts.

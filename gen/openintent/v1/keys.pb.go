@@ -86,7 +86,7 @@ type Key struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifies the key: `key_` and a ULID. It is no secret.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What it is for, in words for people.
+	// A text that tells people what the key is for.
 	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
 	// Whether the server accepts it now.
 	Status KeyStatus `protobuf:"varint,3,opt,name=status,proto3,enum=openintent.v1.KeyStatus" json:"status,omitempty"`
@@ -118,7 +118,11 @@ type Key struct {
 	// When it was revoked; null: it was not.
 	RevokedAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=revoked_at,json=revokedAt,proto3" json:"revoked_at,omitempty"`
 	// Starts at 1 and grows with each rotation and with the revocation.
-	Version       int64 `protobuf:"varint,17,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,17,opt,name=version,proto3" json:"version,omitempty"`
+	// The intents in which the key works. With `channels`: it works in these intents and on these channels. Empty both: everywhere.
+	Intents []string `protobuf:"bytes,18,rep,name=intents,proto3" json:"intents,omitempty"`
+	// The channels on which the key works, besides those of `intents`.
+	Channels      []string `protobuf:"bytes,19,rep,name=channels,proto3" json:"channels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -272,13 +276,27 @@ func (x *Key) GetVersion() int64 {
 	return 0
 }
 
+func (x *Key) GetIntents() []string {
+	if x != nil {
+		return x.Intents
+	}
+	return nil
+}
+
+func (x *Key) GetChannels() []string {
+	if x != nil {
+		return x.Channels
+	}
+	return nil
+}
+
 // IssuedKey is a key with its new secret.
 type IssuedKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// What to send as X-API-Key: `oi_` and 49 letters and digits, of which the last six are a checksum. The server does not keep it and
-	// cannot show it again.
+	// The secret, which callers send as X-API-Key: `oi_` and 49 letters and digits, of which the last six are a checksum. The server does
+	// not keep it and cannot show it again.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -331,11 +349,11 @@ func (x *IssuedKey) GetSecret() string {
 // CreateKeyRequest describes a new key. It names either agents or `operator`.
 type CreateKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is for, in words for people; 1 to 256 characters.
+	// A text that tells people what the key is for; 1 to 256 characters.
 	Label string `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
 	// The agents that it may act as, up to 100; each once.
 	Agents []string `protobuf:"bytes,2,rep,name=agents,proto3" json:"agents,omitempty"`
-	// True makes a key that is not bound to agents: it may do everything. Not together with agents, read_only or human.
+	// True makes a key that is not bound to agents: it may do everything. Not together with agents, read_only, human, intents or channels.
 	Operator bool `protobuf:"varint,3,opt,name=operator,proto3" json:"operator,omitempty"`
 	// The roles that its agents may take, up to 100, each once; `*` stands for any. Without roles they may take none.
 	Roles []string `protobuf:"bytes,4,rep,name=roles,proto3" json:"roles,omitempty"`
@@ -348,7 +366,13 @@ type CreateKeyRequest struct {
 	// As in Key.
 	BytesPerSecond *int64 `protobuf:"varint,8,opt,name=bytes_per_second,json=bytesPerSecond,proto3,oneof" json:"bytes_per_second,omitempty"`
 	// Until when it is accepted; it must lie in the future. Absent: without end.
-	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// The ids of the intents in which the key works, up to 100, each once. A key with intents or channels works only there, and all other
+	// places are PERMISSION_DENIED with reason OUT_OF_SCOPE. Without both it works everywhere. Not together with operator. The server does
+	// not check that there are such intents.
+	Intents []string `protobuf:"bytes,10,rep,name=intents,proto3" json:"intents,omitempty"`
+	// The ids of the channels on which the key works, up to 100, each once; as `intents`.
+	Channels      []string `protobuf:"bytes,11,rep,name=channels,proto3" json:"channels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -442,6 +466,20 @@ func (x *CreateKeyRequest) GetBytesPerSecond() int64 {
 func (x *CreateKeyRequest) GetExpiresAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *CreateKeyRequest) GetIntents() []string {
+	if x != nil {
+		return x.Intents
+	}
+	return nil
+}
+
+func (x *CreateKeyRequest) GetChannels() []string {
+	if x != nil {
+		return x.Channels
 	}
 	return nil
 }
@@ -725,7 +763,7 @@ var File_openintent_v1_keys_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_keys_proto_rawDesc = "" +
 	"\n" +
-	"\x18openintent/v1/keys.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe8\x05\n" +
+	"\x18openintent/v1/keys.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\x06\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x120\n" +
@@ -749,12 +787,14 @@ const file_openintent_v1_keys_proto_rawDesc = "" +
 	"\x18former_secret_expires_at\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\x15formerSecretExpiresAt\x129\n" +
 	"\n" +
 	"revoked_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\x12\x18\n" +
-	"\aversion\x18\x11 \x01(\x03R\aversionB\x16\n" +
+	"\aversion\x18\x11 \x01(\x03R\aversion\x12\x18\n" +
+	"\aintents\x18\x12 \x03(\tR\aintents\x12\x1a\n" +
+	"\bchannels\x18\x13 \x03(\tR\bchannelsB\x16\n" +
 	"\x14_messages_per_secondB\x13\n" +
 	"\x11_bytes_per_second\"I\n" +
 	"\tIssuedKey\x12$\n" +
 	"\x03key\x18\x01 \x01(\v2\x12.openintent.v1.KeyR\x03key\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"\xbc\x03\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"\x9c\x04\n" +
 	"\x10CreateKeyRequest\x12#\n" +
 	"\x05label\x18\x01 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05label\x12+\n" +
 	"\x06agents\x18\x02 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\x80\x02R\x06agents\x12\x1a\n" +
@@ -765,7 +805,10 @@ const file_openintent_v1_keys_proto_rawDesc = "" +
 	"\x13messages_per_second\x18\a \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x00R\x11messagesPerSecond\x88\x01\x01\x126\n" +
 	"\x10bytes_per_second\x18\b \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\x0ebytesPerSecond\x88\x01\x01\x129\n" +
 	"\n" +
-	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAtB\x16\n" +
+	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12-\n" +
+	"\aintents\x18\n" +
+	" \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\x80\x02R\aintents\x12/\n" +
+	"\bchannels\x18\v \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\x80\x02R\bchannelsB\x16\n" +
 	"\x14_messages_per_secondB\x13\n" +
 	"\x11_bytes_per_second\"\xc2\x01\n" +
 	"\x0fListKeysRequest\x12A\n" +

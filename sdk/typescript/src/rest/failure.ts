@@ -1,5 +1,5 @@
 import { defaultAddresses } from "../address.js";
-import { connectionLost, errorFrom, OpenIntentError, type Code, type Violation } from "../errors.js";
+import { connectionLost, errorFrom, OpenIntentError, wrongPort, type Code, type Violation } from "../errors.js";
 import { isObject } from "../json.js";
 import { missingKey } from "../key.js";
 import { noAnswer, notConnected, wrongFace } from "../server-away.js";
@@ -38,6 +38,9 @@ export function problemError(status: number, body: unknown, retryAfter: string |
   const reason = text("reason");
   if (code === "DEADLINE_EXCEEDED" && (reason === "" || reason === code)) {
     return noAnswer();
+  }
+  if (reason === wrongPort.REST) {
+    return errorFrom({ code: "UNAVAILABLE", reason, message: text("detail") });
   }
   const sentence = text("detail") || text("message") || `The server answered with the status ${status}.`;
   return errorFrom({

@@ -54,6 +54,18 @@ test("a client of REST says at once that it met the gRPC port", { timeout: 20_00
   grpc.close();
 });
 
+test("a client of REST passes on what the gRPC port says about itself", { timeout: 20_000 }, async () => {
+  const detail = "This port speaks gRPC only; REST is at http://127.0.0.1:8000.";
+  const grpc = createHttpServer((_, response) => {
+    response.writeHead(400, { "content-type": "application/problem+json" });
+    response.end(JSON.stringify({ code: "INVALID_ARGUMENT", reason: "NOT_REST", detail }));
+  });
+  const client = new RestClient({ url: `http://${await listening(grpc)}` });
+  const calls = [client.getChannel("c"), client.intents.create("t"), client.follow("c").next()];
+  await Promise.all(calls.map((call) => assert.rejects(call, wrongPort("NOT_REST", detail))));
+  grpc.close();
+});
+
 test("a server that nobody started is away, over gRPC and over REST", { timeout: 20_000 }, async () => {
   const gone = createServer();
   const server = await listening(gone);

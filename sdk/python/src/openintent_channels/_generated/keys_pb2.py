@@ -25,31 +25,31 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18openintent/v1/keys.proto\x12\ropenintent.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe8\x05\n\x03Key\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n\x05label\x18\x02 \x01(\tR\x05label\x12\x30\n\x06status\x18\x03 \x01(\x0e\x32\x18.openintent.v1.KeyStatusR\x06status\x12\x1a\n\x08operator\x18\x04 \x01(\x08R\x08operator\x12\x16\n\x06\x61gents\x18\x05 \x03(\tR\x06\x61gents\x12\x14\n\x05roles\x18\x06 \x03(\tR\x05roles\x12\x1b\n\tread_only\x18\x07 \x01(\x08R\x08readOnly\x12\x14\n\x05human\x18\x08 \x01(\x08R\x05human\x12\x33\n\x13messages_per_second\x18\t \x01(\x03H\x00R\x11messagesPerSecond\x88\x01\x01\x12-\n\x10\x62ytes_per_second\x18\n \x01(\x03H\x01R\x0e\x62ytesPerSecond\x88\x01\x01\x12\x39\n\ncreated_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n\ncreated_by\x18\x0c \x01(\tR\tcreatedBy\x12\x39\n\nexpires_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12<\n\x0clast_used_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nlastUsedAt\x12S\n\x18\x66ormer_secret_expires_at\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x15\x66ormerSecretExpiresAt\x12\x39\n\nrevoked_at\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\trevokedAt\x12\x18\n\x07version\x18\x11 \x01(\x03R\x07versionB\x16\n\x14_messages_per_secondB\x13\n\x11_bytes_per_second\"I\n\tIssuedKey\x12$\n\x03key\x18\x01 \x01(\x0b\x32\x12.openintent.v1.KeyR\x03key\x12\x16\n\x06secret\x18\x02 \x01(\tR\x06secret\"\xf1\x02\n\x10\x43reateKeyRequest\x12\x14\n\x05label\x18\x01 \x01(\tR\x05label\x12\x16\n\x06\x61gents\x18\x02 \x03(\tR\x06\x61gents\x12\x1a\n\x08operator\x18\x03 \x01(\x08R\x08operator\x12\x14\n\x05roles\x18\x04 \x03(\tR\x05roles\x12\x1b\n\tread_only\x18\x05 \x01(\x08R\x08readOnly\x12\x14\n\x05human\x18\x06 \x01(\x08R\x05human\x12\x33\n\x13messages_per_second\x18\x07 \x01(\x03H\x00R\x11messagesPerSecond\x88\x01\x01\x12-\n\x10\x62ytes_per_second\x18\x08 \x01(\x03H\x01R\x0e\x62ytesPerSecond\x88\x01\x01\x12\x39\n\nexpires_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAtB\x16\n\x14_messages_per_secondB\x13\n\x11_bytes_per_second\"\xa0\x01\n\x0fListKeysRequest\x12\x35\n\x06status\x18\x01 \x01(\x0e\x32\x18.openintent.v1.KeyStatusH\x00R\x06status\x88\x01\x01\x12\x19\n\x05limit\x18\x02 \x01(\x05H\x01R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x03 \x01(\tH\x02R\x06\x63ursor\x88\x01\x01\x42\t\n\x07_statusB\x08\n\x06_limitB\t\n\x07_cursor\"p\n\x10ListKeysResponse\x12&\n\x04keys\x18\x01 \x03(\x0b\x32\x12.openintent.v1.KeyR\x04keys\x12$\n\x0bnext_cursor\x18\x02 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"&\n\rGetKeyRequest\x12\x15\n\x06key_id\x18\x01 \x01(\tR\x05keyId\")\n\x10RevokeKeyRequest\x12\x15\n\x06key_id\x18\x01 \x01(\tR\x05keyId\"\x93\x01\n\x10RotateKeyRequest\x12\x15\n\x06key_id\x18\x01 \x01(\tR\x05keyId\x12#\n\rgrace_seconds\x18\x02 \x01(\x05R\x0cgraceSeconds\x12.\n\x10\x65xpected_version\x18\x03 \x01(\x03H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x42\x13\n\x11_expected_version*n\n\tKeyStatus\x12\x1a\n\x16KEY_STATUS_UNSPECIFIED\x10\x00\x12\x15\n\x11KEY_STATUS_ACTIVE\x10\x01\x12\x16\n\x12KEY_STATUS_EXPIRED\x10\x02\x12\x16\n\x12KEY_STATUS_REVOKED\x10\x03\x32\xe7\x02\n\nKeyService\x12\x46\n\tCreateKey\x12\x1f.openintent.v1.CreateKeyRequest\x1a\x18.openintent.v1.IssuedKey\x12K\n\x08ListKeys\x12\x1e.openintent.v1.ListKeysRequest\x1a\x1f.openintent.v1.ListKeysResponse\x12:\n\x06GetKey\x12\x1c.openintent.v1.GetKeyRequest\x1a\x12.openintent.v1.Key\x12@\n\tRevokeKey\x12\x1f.openintent.v1.RevokeKeyRequest\x1a\x12.openintent.v1.Key\x12\x46\n\tRotateKey\x12\x1f.openintent.v1.RotateKeyRequest\x1a\x18.openintent.v1.IssuedKeyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18openintent/v1/keys.proto\x12\ropenintent.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\x06\n\x03Key\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n\x05label\x18\x02 \x01(\tR\x05label\x12\x30\n\x06status\x18\x03 \x01(\x0e\x32\x18.openintent.v1.KeyStatusR\x06status\x12\x1a\n\x08operator\x18\x04 \x01(\x08R\x08operator\x12\x16\n\x06\x61gents\x18\x05 \x03(\tR\x06\x61gents\x12\x14\n\x05roles\x18\x06 \x03(\tR\x05roles\x12\x1b\n\tread_only\x18\x07 \x01(\x08R\x08readOnly\x12\x14\n\x05human\x18\x08 \x01(\x08R\x05human\x12\x33\n\x13messages_per_second\x18\t \x01(\x03H\x00R\x11messagesPerSecond\x88\x01\x01\x12-\n\x10\x62ytes_per_second\x18\n \x01(\x03H\x01R\x0e\x62ytesPerSecond\x88\x01\x01\x12\x39\n\ncreated_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n\ncreated_by\x18\x0c \x01(\tR\tcreatedBy\x12\x39\n\nexpires_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12<\n\x0clast_used_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nlastUsedAt\x12S\n\x18\x66ormer_secret_expires_at\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x15\x66ormerSecretExpiresAt\x12\x39\n\nrevoked_at\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\trevokedAt\x12\x18\n\x07version\x18\x11 \x01(\x03R\x07version\x12\x18\n\x07intents\x18\x12 \x03(\tR\x07intents\x12\x1a\n\x08\x63hannels\x18\x13 \x03(\tR\x08\x63hannelsB\x16\n\x14_messages_per_secondB\x13\n\x11_bytes_per_second\"I\n\tIssuedKey\x12$\n\x03key\x18\x01 \x01(\x0b\x32\x12.openintent.v1.KeyR\x03key\x12\x16\n\x06secret\x18\x02 \x01(\tR\x06secret\"\xa7\x03\n\x10\x43reateKeyRequest\x12\x14\n\x05label\x18\x01 \x01(\tR\x05label\x12\x16\n\x06\x61gents\x18\x02 \x03(\tR\x06\x61gents\x12\x1a\n\x08operator\x18\x03 \x01(\x08R\x08operator\x12\x14\n\x05roles\x18\x04 \x03(\tR\x05roles\x12\x1b\n\tread_only\x18\x05 \x01(\x08R\x08readOnly\x12\x14\n\x05human\x18\x06 \x01(\x08R\x05human\x12\x33\n\x13messages_per_second\x18\x07 \x01(\x03H\x00R\x11messagesPerSecond\x88\x01\x01\x12-\n\x10\x62ytes_per_second\x18\x08 \x01(\x03H\x01R\x0e\x62ytesPerSecond\x88\x01\x01\x12\x39\n\nexpires_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12\x18\n\x07intents\x18\n \x03(\tR\x07intents\x12\x1a\n\x08\x63hannels\x18\x0b \x03(\tR\x08\x63hannelsB\x16\n\x14_messages_per_secondB\x13\n\x11_bytes_per_second\"\xa0\x01\n\x0fListKeysRequest\x12\x35\n\x06status\x18\x01 \x01(\x0e\x32\x18.openintent.v1.KeyStatusH\x00R\x06status\x88\x01\x01\x12\x19\n\x05limit\x18\x02 \x01(\x05H\x01R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x03 \x01(\tH\x02R\x06\x63ursor\x88\x01\x01\x42\t\n\x07_statusB\x08\n\x06_limitB\t\n\x07_cursor\"p\n\x10ListKeysResponse\x12&\n\x04keys\x18\x01 \x03(\x0b\x32\x12.openintent.v1.KeyR\x04keys\x12$\n\x0bnext_cursor\x18\x02 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"&\n\rGetKeyRequest\x12\x15\n\x06key_id\x18\x01 \x01(\tR\x05keyId\")\n\x10RevokeKeyRequest\x12\x15\n\x06key_id\x18\x01 \x01(\tR\x05keyId\"\x93\x01\n\x10RotateKeyRequest\x12\x15\n\x06key_id\x18\x01 \x01(\tR\x05keyId\x12#\n\rgrace_seconds\x18\x02 \x01(\x05R\x0cgraceSeconds\x12.\n\x10\x65xpected_version\x18\x03 \x01(\x03H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x42\x13\n\x11_expected_version*n\n\tKeyStatus\x12\x1a\n\x16KEY_STATUS_UNSPECIFIED\x10\x00\x12\x15\n\x11KEY_STATUS_ACTIVE\x10\x01\x12\x16\n\x12KEY_STATUS_EXPIRED\x10\x02\x12\x16\n\x12KEY_STATUS_REVOKED\x10\x03\x32\xe7\x02\n\nKeyService\x12\x46\n\tCreateKey\x12\x1f.openintent.v1.CreateKeyRequest\x1a\x18.openintent.v1.IssuedKey\x12K\n\x08ListKeys\x12\x1e.openintent.v1.ListKeysRequest\x1a\x1f.openintent.v1.ListKeysResponse\x12:\n\x06GetKey\x12\x1c.openintent.v1.GetKeyRequest\x1a\x12.openintent.v1.Key\x12@\n\tRevokeKey\x12\x1f.openintent.v1.RevokeKeyRequest\x1a\x12.openintent.v1.Key\x12\x46\n\tRotateKey\x12\x1f.openintent.v1.RotateKeyRequest\x1a\x18.openintent.v1.IssuedKeyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'openintent_channels._generated.keys_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_KEYSTATUS']._serialized_start=1780
-  _globals['_KEYSTATUS']._serialized_end=1890
+  _globals['_KEYSTATUS']._serialized_start=1888
+  _globals['_KEYSTATUS']._serialized_end=1998
   _globals['_KEY']._serialized_start=77
-  _globals['_KEY']._serialized_end=821
-  _globals['_ISSUEDKEY']._serialized_start=823
-  _globals['_ISSUEDKEY']._serialized_end=896
-  _globals['_CREATEKEYREQUEST']._serialized_start=899
-  _globals['_CREATEKEYREQUEST']._serialized_end=1268
-  _globals['_LISTKEYSREQUEST']._serialized_start=1271
-  _globals['_LISTKEYSREQUEST']._serialized_end=1431
-  _globals['_LISTKEYSRESPONSE']._serialized_start=1433
-  _globals['_LISTKEYSRESPONSE']._serialized_end=1545
-  _globals['_GETKEYREQUEST']._serialized_start=1547
-  _globals['_GETKEYREQUEST']._serialized_end=1585
-  _globals['_REVOKEKEYREQUEST']._serialized_start=1587
-  _globals['_REVOKEKEYREQUEST']._serialized_end=1628
-  _globals['_ROTATEKEYREQUEST']._serialized_start=1631
-  _globals['_ROTATEKEYREQUEST']._serialized_end=1778
-  _globals['_KEYSERVICE']._serialized_start=1893
-  _globals['_KEYSERVICE']._serialized_end=2252
+  _globals['_KEY']._serialized_end=875
+  _globals['_ISSUEDKEY']._serialized_start=877
+  _globals['_ISSUEDKEY']._serialized_end=950
+  _globals['_CREATEKEYREQUEST']._serialized_start=953
+  _globals['_CREATEKEYREQUEST']._serialized_end=1376
+  _globals['_LISTKEYSREQUEST']._serialized_start=1379
+  _globals['_LISTKEYSREQUEST']._serialized_end=1539
+  _globals['_LISTKEYSRESPONSE']._serialized_start=1541
+  _globals['_LISTKEYSRESPONSE']._serialized_end=1653
+  _globals['_GETKEYREQUEST']._serialized_start=1655
+  _globals['_GETKEYREQUEST']._serialized_end=1693
+  _globals['_REVOKEKEYREQUEST']._serialized_start=1695
+  _globals['_REVOKEKEYREQUEST']._serialized_end=1736
+  _globals['_ROTATEKEYREQUEST']._serialized_start=1739
+  _globals['_ROTATEKEYREQUEST']._serialized_end=1886
+  _globals['_KEYSERVICE']._serialized_start=2001
+  _globals['_KEYSERVICE']._serialized_end=2360
 # @@protoc_insertion_point(module_scope)

@@ -22,7 +22,7 @@ KEY_STATUS_EXPIRED: KeyStatus
 KEY_STATUS_REVOKED: KeyStatus
 
 class Key(_message.Message):
-    __slots__ = ("id", "label", "status", "operator", "agents", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "created_at", "created_by", "expires_at", "last_used_at", "former_secret_expires_at", "revoked_at", "version")
+    __slots__ = ("id", "label", "status", "operator", "agents", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "created_at", "created_by", "expires_at", "last_used_at", "former_secret_expires_at", "revoked_at", "version", "intents", "channels")
     ID_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
@@ -40,6 +40,8 @@ class Key(_message.Message):
     FORMER_SECRET_EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     REVOKED_AT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    INTENTS_FIELD_NUMBER: _ClassVar[int]
+    CHANNELS_FIELD_NUMBER: _ClassVar[int]
     id: str
     label: str
     status: KeyStatus
@@ -57,7 +59,9 @@ class Key(_message.Message):
     former_secret_expires_at: _timestamp_pb2.Timestamp
     revoked_at: _timestamp_pb2.Timestamp
     version: int
-    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., status: _Optional[_Union[KeyStatus, str]] = ..., operator: bool = ..., agents: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., former_secret_expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    intents: _containers.RepeatedScalarFieldContainer[str]
+    channels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., status: _Optional[_Union[KeyStatus, str]] = ..., operator: bool = ..., agents: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., former_secret_expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class IssuedKey(_message.Message):
     __slots__ = ("key", "secret")
@@ -68,7 +72,7 @@ class IssuedKey(_message.Message):
     def __init__(self, key: _Optional[_Union[Key, _Mapping]] = ..., secret: _Optional[str] = ...) -> None: ...
 
 class CreateKeyRequest(_message.Message):
-    __slots__ = ("label", "agents", "operator", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "expires_at")
+    __slots__ = ("label", "agents", "operator", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "expires_at", "intents", "channels")
     LABEL_FIELD_NUMBER: _ClassVar[int]
     AGENTS_FIELD_NUMBER: _ClassVar[int]
     OPERATOR_FIELD_NUMBER: _ClassVar[int]
@@ -78,6 +82,8 @@ class CreateKeyRequest(_message.Message):
     MESSAGES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     BYTES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    INTENTS_FIELD_NUMBER: _ClassVar[int]
+    CHANNELS_FIELD_NUMBER: _ClassVar[int]
     label: str
     agents: _containers.RepeatedScalarFieldContainer[str]
     operator: bool
@@ -87,7 +93,9 @@ class CreateKeyRequest(_message.Message):
     messages_per_second: int
     bytes_per_second: int
     expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, label: _Optional[str] = ..., agents: _Optional[_Iterable[str]] = ..., operator: bool = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    intents: _containers.RepeatedScalarFieldContainer[str]
+    channels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, label: _Optional[str] = ..., agents: _Optional[_Iterable[str]] = ..., operator: bool = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListKeysRequest(_message.Message):
     __slots__ = ("status", "limit", "cursor")

@@ -102,7 +102,7 @@ export type Channel = Message<"openintent.v1.Channel"> & {
   createdBy: string;
 
   /**
-   * Listed members, in the order they were added; they decide only under the explicit policy.
+   * Listed members, in the order they were added; they decide only under the explicit policy, and for guests (InviteService) under both.
    *
    * @generated from field: repeated string members = 6;
    */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/keys.proto.
  */
 export const file_openintent_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("ChhvcGVuaW50ZW50L3YxL2tleXMucHJvdG8SDW9wZW5pbnRlbnQudjEisAQKA0tleRIKCgJpZBgBIAEoCRINCgVsYWJlbBgCIAEoCRIoCgZzdGF0dXMYAyABKA4yGC5vcGVuaW50ZW50LnYxLktleVN0YXR1cxIQCghvcGVyYXRvchgEIAEoCBIOCgZhZ2VudHMYBSADKAkSDQoFcm9sZXMYBiADKAkSEQoJcmVhZF9vbmx5GAcgASgIEg0KBWh1bWFuGAggASgIEiAKE21lc3NhZ2VzX3Blcl9zZWNvbmQYCSABKANIAIgBARIdChBieXRlc19wZXJfc2Vjb25kGAogASgDSAGIAQESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgMIAEoCRIuCgpleHBpcmVzX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjwKGGZvcm1lcl9zZWNyZXRfZXhwaXJlc19hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgRIAEoA0IWChRfbWVzc2FnZXNfcGVyX3NlY29uZEITChFfYnl0ZXNfcGVyX3NlY29uZCI8CglJc3N1ZWRLZXkSHwoDa2V5GAEgASgLMhIub3BlbmludGVudC52MS5LZXkSDgoGc2VjcmV0GAIgASgJIpICChBDcmVhdGVLZXlSZXF1ZXN0Eg0KBWxhYmVsGAEgASgJEg4KBmFnZW50cxgCIAMoCRIQCghvcGVyYXRvchgDIAEoCBINCgVyb2xlcxgEIAMoCRIRCglyZWFkX29ubHkYBSABKAgSDQoFaHVtYW4YBiABKAgSIAoTbWVzc2FnZXNfcGVyX3NlY29uZBgHIAEoA0gAiAEBEh0KEGJ5dGVzX3Blcl9zZWNvbmQYCCABKANIAYgBARIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIWChRfbWVzc2FnZXNfcGVyX3NlY29uZEITChFfYnl0ZXNfcGVyX3NlY29uZCKJAQoPTGlzdEtleXNSZXF1ZXN0Ei0KBnN0YXR1cxgBIAEoDjIYLm9wZW5pbnRlbnQudjEuS2V5U3RhdHVzSACIAQESEgoFbGltaXQYAiABKAVIAYgBARITCgZjdXJzb3IYAyABKAlIAogBAUIJCgdfc3RhdHVzQggKBl9saW1pdEIJCgdfY3Vyc29yIl4KEExpc3RLZXlzUmVzcG9uc2USIAoEa2V5cxgBIAMoCzISLm9wZW5pbnRlbnQudjEuS2V5EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIh8KDUdldEtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIm0KEFJvdGF0ZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEhUKDWdyYWNlX3NlY29uZHMYAiABKAUSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoA0gAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uKm4KCUtleVN0YXR1cxIaChZLRVlfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRS0VZX1NUQVRVU19BQ1RJVkUQARIWChJLRVlfU1RBVFVTX0VYUElSRUQQAhIWChJLRVlfU1RBVFVTX1JFVk9LRUQQAzLnAgoKS2V5U2VydmljZRJGCglDcmVhdGVLZXkSHy5vcGVuaW50ZW50LnYxLkNyZWF0ZUtleVJlcXVlc3QaGC5vcGVuaW50ZW50LnYxLklzc3VlZEtleRJLCghMaXN0S2V5cxIeLm9wZW5pbnRlbnQudjEuTGlzdEtleXNSZXF1ZXN0Gh8ub3BlbmludGVudC52MS5MaXN0S2V5c1Jlc3BvbnNlEjoKBkdldEtleRIcLm9wZW5pbnRlbnQudjEuR2V0S2V5UmVxdWVzdBoSLm9wZW5pbnRlbnQudjEuS2V5EkAKCVJldm9rZUtleRIfLm9wZW5pbnRlbnQudjEuUmV2b2tlS2V5UmVxdWVzdBoSLm9wZW5pbnRlbnQudjEuS2V5EkYKCVJvdGF0ZUtleRIfLm9wZW5pbnRlbnQudjEuUm90YXRlS2V5UmVxdWVzdBoYLm9wZW5pbnRlbnQudjEuSXNzdWVkS2V5YgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChhvcGVuaW50ZW50L3YxL2tleXMucHJvdG8SDW9wZW5pbnRlbnQudjEi0wQKA0tleRIKCgJpZBgBIAEoCRINCgVsYWJlbBgCIAEoCRIoCgZzdGF0dXMYAyABKA4yGC5vcGVuaW50ZW50LnYxLktleVN0YXR1cxIQCghvcGVyYXRvchgEIAEoCBIOCgZhZ2VudHMYBSADKAkSDQoFcm9sZXMYBiADKAkSEQoJcmVhZF9vbmx5GAcgASgIEg0KBWh1bWFuGAggASgIEiAKE21lc3NhZ2VzX3Blcl9zZWNvbmQYCSABKANIAIgBARIdChBieXRlc19wZXJfc2Vjb25kGAogASgDSAGIAQESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgMIAEoCRIuCgpleHBpcmVzX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjwKGGZvcm1lcl9zZWNyZXRfZXhwaXJlc19hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgRIAEoAxIPCgdpbnRlbnRzGBIgAygJEhAKCGNoYW5uZWxzGBMgAygJQhYKFF9tZXNzYWdlc19wZXJfc2Vjb25kQhMKEV9ieXRlc19wZXJfc2Vjb25kIjwKCUlzc3VlZEtleRIfCgNrZXkYASABKAsyEi5vcGVuaW50ZW50LnYxLktleRIOCgZzZWNyZXQYAiABKAkitQIKEENyZWF0ZUtleVJlcXVlc3QSDQoFbGFiZWwYASABKAkSDgoGYWdlbnRzGAIgAygJEhAKCG9wZXJhdG9yGAMgASgIEg0KBXJvbGVzGAQgAygJEhEKCXJlYWRfb25seRgFIAEoCBINCgVodW1hbhgGIAEoCBIgChNtZXNzYWdlc19wZXJfc2Vjb25kGAcgASgDSACIAQESHQoQYnl0ZXNfcGVyX3NlY29uZBgIIAEoA0gBiAEBEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2ludGVudHMYCiADKAkSEAoIY2hhbm5lbHMYCyADKAlCFgoUX21lc3NhZ2VzX3Blcl9zZWNvbmRCEwoRX2J5dGVzX3Blcl9zZWNvbmQiiQEKD0xpc3RLZXlzUmVxdWVzdBItCgZzdGF0dXMYASABKA4yGC5vcGVuaW50ZW50LnYxLktleVN0YXR1c0gAiAEBEhIKBWxpbWl0GAIgASgFSAGIAQESEwoGY3Vyc29yGAMgASgJSAKIAQFCCQoHX3N0YXR1c0IICgZfbGltaXRCCQoHX2N1cnNvciJeChBMaXN0S2V5c1Jlc3BvbnNlEiAKBGtleXMYASADKAsyEi5vcGVuaW50ZW50LnYxLktleRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIfCg1HZXRLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIiChBSZXZva2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSJtChBSb3RhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIVCg1ncmFjZV9zZWNvbmRzGAIgASgFEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKANIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbipuCglLZXlTdGF0dXMSGgoWS0VZX1NUQVRVU19VTlNQRUNJRklFRBAAEhUKEUtFWV9TVEFUVVNfQUNUSVZFEAESFgoSS0VZX1NUQVRVU19FWFBJUkVEEAISFgoSS0VZX1NUQVRVU19SRVZPS0VEEAMy5wIKCktleVNlcnZpY2USRgoJQ3JlYXRlS2V5Eh8ub3BlbmludGVudC52MS5DcmVhdGVLZXlSZXF1ZXN0Ghgub3BlbmludGVudC52MS5Jc3N1ZWRLZXkSSwoITGlzdEtleXMSHi5vcGVuaW50ZW50LnYxLkxpc3RLZXlzUmVxdWVzdBofLm9wZW5pbnRlbnQudjEuTGlzdEtleXNSZXNwb25zZRI6CgZHZXRLZXkSHC5vcGVuaW50ZW50LnYxLkdldEtleVJlcXVlc3QaEi5vcGVuaW50ZW50LnYxLktleRJACglSZXZva2VLZXkSHy5vcGVuaW50ZW50LnYxLlJldm9rZUtleVJlcXVlc3QaEi5vcGVuaW50ZW50LnYxLktleRJGCglSb3RhdGVLZXkSHy5vcGVuaW50ZW50LnYxLlJvdGF0ZUtleVJlcXVlc3QaGC5vcGVuaW50ZW50LnYxLklzc3VlZEtleWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Key is an API key of the database, without its secret.
@@ -28,7 +28,7 @@ export type Key = Message<"openintent.v1.Key"> & {
   id: string;
 
   /**
-   * What it is for, in words for people.
+   * A text that tells people what the key is for.
    *
    * @generated from field: string label = 2;
    */
@@ -139,6 +139,20 @@ export type Key = Message<"openintent.v1.Key"> & {
    * @generated from field: int64 version = 17;
    */
   version: bigint;
+
+  /**
+   * The intents in which the key works. With `channels`: it works in these intents and on these channels. Empty both: everywhere.
+   *
+   * @generated from field: repeated string intents = 18;
+   */
+  intents: string[];
+
+  /**
+   * The channels on which the key works, besides those of `intents`.
+   *
+   * @generated from field: repeated string channels = 19;
+   */
+  channels: string[];
 };
 
 /**
@@ -162,8 +176,8 @@ export type IssuedKey = Message<"openintent.v1.IssuedKey"> & {
   key?: Key | undefined;
 
   /**
-   * What to send as X-API-Key: `oi_` and 49 letters and digits, of which the last six are a checksum. The server does not keep it and
-   * cannot show it again.
+   * The secret, which callers send as X-API-Key: `oi_` and 49 letters and digits, of which the last six are a checksum. The server does
+   * not keep it and cannot show it again.
    *
    * @generated from field: string secret = 2;
    */
@@ -184,7 +198,7 @@ export const IssuedKeySchema: GenMessage<IssuedKey> = /*@__PURE__*/
  */
 export type CreateKeyRequest = Message<"openintent.v1.CreateKeyRequest"> & {
   /**
-   * What it is for, in words for people; 1 to 256 characters.
+   * A text that tells people what the key is for; 1 to 256 characters.
    *
    * @generated from field: string label = 1;
    */
@@ -198,7 +212,7 @@ export type CreateKeyRequest = Message<"openintent.v1.CreateKeyRequest"> & {
   agents: string[];
 
   /**
-   * True makes a key that is not bound to agents: it may do everything. Not together with agents, read_only or human.
+   * True makes a key that is not bound to agents: it may do everything. Not together with agents, read_only, human, intents or channels.
    *
    * @generated from field: bool operator = 3;
    */
@@ -245,6 +259,22 @@ export type CreateKeyRequest = Message<"openintent.v1.CreateKeyRequest"> & {
    * @generated from field: google.protobuf.Timestamp expires_at = 9;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * The ids of the intents in which the key works, up to 100, each once. A key with intents or channels works only there, and all other
+   * places are PERMISSION_DENIED with reason OUT_OF_SCOPE. Without both it works everywhere. Not together with operator. The server does
+   * not check that there are such intents.
+   *
+   * @generated from field: repeated string intents = 10;
+   */
+  intents: string[];
+
+  /**
+   * The ids of the channels on which the key works, up to 100, each once; as `intents`.
+   *
+   * @generated from field: repeated string channels = 11;
+   */
+  channels: string[];
 };
 
 /**

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// expiries ends waits and streams that began under a token or a certificate, when that is over.
+type expiries struct {
+	mutex   sync.Mutex
+	lasting map[*lastingCall]struct{}
+}
+
+// lastingCall is a wait or a stream, and how to end it.
+type lastingCall struct {
+	key    *apiKey
+	cancel context.CancelCauseFunc
+}
+
+// watch cancels a call when its key is no longer valid, until it is told to forget the call. A nil key never ends a call.
+func (e *expiries) watch(key *apiKey, cancel context.CancelCauseFunc) (forget func()) {
+	if key == nil {
+		return func() {}
+	}
+	forgetKey := context.AfterFunc(key.valid, func() { cancel(context.Cause(key.valid)) })
+	if key.over == nil {
+		return func() { forgetKey() }
+	}
+	call := &lastingCall{key, cancel}
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.lasting == nil {
+		e.lasting = make(map[*lastingCall]struct{})
+	}
+	e.lasting[call] = struct{}{}
+	return func() {
+		forgetKey()
+		e.mutex.Lock()
+		defer e.mutex.Unlock()
+		delete(e.lasting, call)
+	}
+}
+
+// end ends the calls whose tokens and certificates have expired.
+func (e *expiries) end(now time.Time) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	for call := range e.lasting {
+		if call.key.expired(now) {
+			call.cancel(call.key.over)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/fault"
+	"openintent/oidc"
+)
+
+const (
+	// issuerPoll is how often the server looks whether it is time to fetch the issuer's keys.
+	issuerPoll = time.Second
+	// mostTokens is how many tokens are remembered as checked. Another one is checked again at its next call.
+	mostTokens = 10_000
+	// mostTokenAgents is how many agents one token may name.
+	mostTokenAgents = 100
+	// mostSkew bounds how far the issuer's clock may differ.
+	mostSkew = 10 * time.Minute
+)
+
+// tokens finds callers by the tokens of an identity provider. A token is bound to the agents that it names. It is never the
+// operator's. A nil tokens knows no callers.
+type tokens struct {
+	issuer *oidc.Issuer
+	cfg    Config
+	now    func() time.Time
+	quotas *quotas
+	// checked are tokens that were found good, by their digests.
+	checked *lru.Cache[[sha256.Size]byte, *apiKey]
+}
+
+// newTokens returns nil if no identity provider is configured.
+func newTokens(cfg Config, now func() time.Time, logger *slog.Logger) *tokens {
+	if cfg.OIDCIssuer == "" {
+		return nil
+	}
+	checked, err := lru.New[[sha256.Size]byte, *apiKey](mostTokens)
+	if err != nil {
+		panic(err) // the size is positive
+	}
+	return &tokens{
+		issuer: oidc.New(oidc.Config{
+			Issuer: cfg.OIDCIssuer, Audience: cfg.OIDCAudience, Skew: cfg.OIDCClockSkew, Now: now, Logger: logger,
+		}),
+		cfg: cfg, now: now, quotas: newQuotas(cfg.rates()), checked: checked,
+	}
+}
+
+// checkTokens refuses settings of tokens that make no sense.
+func (c Config) checkTokens() error {
+	if c.OIDCIssuer == "" {
+		if c.OIDCAudience != "" {
+			return errors.New("OPENINTENT_OIDC_AUDIENCE is set without OPENINTENT_OIDC_ISSUER; set both or neither")
+		}
+		return nil
+	}
+	if err := oidc.CheckURL(c.OIDCIssuer); err != nil {
+		return fmt.Errorf("OPENINTENT_OIDC_ISSUER %w", err)
+	}
+	switch {
+	case c.OIDCAudience == "":
+		return errors.New("OPENINTENT_OIDC_AUDIENCE must be set with OPENINTENT_OIDC_ISSUER; otherwise tokens for other servers would count here")
+	case c.OIDCAgentClaim == "":
+		return errors.New("OPENINTENT_OIDC_AGENT_CLAIM must name the claim that names the agent, such as sub")
+	case c.OIDCClockSkew < 0 || c.OIDCClockSkew > mostSkew:
+		return fmt.Errorf("OPENINTENT_OIDC_CLOCK_SKEW must lie between 0s and %s", mostSkew)
+	case agentProblem(c.OIDCAgentPrefix+"agent") != "" || caller.Reserved(c.OIDCAgentPrefix+"agent"):
+		return errors.New("OPENINTENT_OIDC_AGENT_PREFIX must be the beginning of an agent's id; it may not be role:, contain / or be long")
+	}
+	return nil
+}
+
+// find returns what a token allows, or nil if the text is no token. It fails if the token is not accepted.
+func (t *tokens) find(ctx context.Context, presented string) (*apiKey, error) {
+	if t == nil || !oidc.HasForm(presented) {
+		return nil, nil
+	}
+	digest := sha256.Sum256([]byte(presented))
+	if key, ok := t.checked.Get(digest); ok && key.valid.Err() == nil {
+		if key.expired(t.now()) {
+			return nil, key.over
+		}
+		return key, nil
+	}
+	token, err := t.issuer.Check(ctx, presented)
+	if err != nil {
+		return nil, err
+	}
+	key, err := t.keyOf(token)
+	if err != nil {
+		return nil, err
+	}
+	t.checked.Add(digest, key)
+	return key, nil
+}
+
+// keyOf returns what a token allows. It is over when the token expires, or when the issuer no longer lists the key that signed it.
+func (t *tokens) keyOf(token *oidc.Token) (*apiKey, error) {
+	agents, err := t.agentsOf(token)
+	if err != nil {
+		return nil, err
+	}
+	roles, err := t.rolesOf(token)
+	if err != nil {
+		return nil, err
+	}
+	id := credentialID("token", t.cfg.OIDCIssuer+"\n"+token.Subject)
+	return &apiKey{
+		id: id, keySettings: keySettings{bound: true, agents: agents, roles: roles}, quota: t.quotas.of(id),
+		until: token.Until, over: oidc.ErrExpired, valid: token.Key.Listed,
+	}, nil
+}
+
+// agentsOf returns the agents that a token names.
+func (t *tokens) agentsOf(token *oidc.Token) (names []string, _ error) {
+	claimed, wellFormed := token.Strings(t.cfg.OIDCAgentClaim)
+	switch {
+	case !wellFormed || len(claimed) == 0:
+		return nil, badClaim(t.cfg.OIDCAgentClaim, "must name an agent, or list agents")
+	case len(claimed) > mostTokenAgents:
+		return nil, badClaim(t.cfg.OIDCAgentClaim, fmt.Sprintf("may list %d agents at most", mostTokenAgents))
+	}
+	for _, name := range claimed {
+		if name == "" {
+			return nil, badClaim(t.cfg.OIDCAgentClaim, "must not name an agent without a name")
+		}
+		name = t.cfg.OIDCAgentPrefix + name
+		if caller.Reserved(name) {
+			return nil, badClaim(t.cfg.OIDCAgentClaim, "names a reserved word (operator, system, * or role:...) in place of an agent")
+		}
+		if problem := agentProblem(name); problem != "" {
+			return nil, badClaim(t.cfg.OIDCAgentClaim, "names an agent, and an agent's id "+problem)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// rolesOf returns the roles that a token's agents may take. What cannot be the id of a role is left out, because a provider lists
+// more than what is meant for this server; so is the word for every role.
+func (t *tokens) rolesOf(token *oidc.Token) ([]string, error) {
+	if t.cfg.OIDCRolesClaim == "" {
+		return nil, nil
+	}
+	roles, wellFormed := token.Strings(t.cfg.OIDCRolesClaim)
+	if !wellFormed {
+		return nil, badClaim(t.cfg.OIDCRolesClaim, "must be a role, or a list of roles")
+	}
+	return slices.DeleteFunc(roles, func(role string) bool {
+		return role == "" || role == caller.AnyRole || agents.CheckRole("roles", role) != nil
+	}), nil
+}
+
+// badClaim refuses a token whose claim does not say who calls.
+func badClaim(claim, problem string) error {
+	return fault.New(fault.Unauthenticated, "TOKEN_CLAIM_INVALID", "The token's claim %s %s.", claim, problem)
+}
