@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build package check test test-sdks torture search soak siege lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -79,7 +79,10 @@ lint: ## Vet and lint the Go code, including which package may import which
 generate: ## Generate gen/ and the generated code of the SDKs from proto/
 	scripts/generate.sh
 
-check-generated: ## Fail if the generated code differs from what generate makes
+check-generated: ## Fail if the generated code, or what it is made from, is not as generate left it
+	scripts/generated-sums.sh --check
+
+check-generators: ## Generate everything anew and fail if it differs from what is there
 	scripts/generate.sh --check
 
 proto-lint: ## Lint the protos and check their form

@@ -4,6 +4,8 @@
 #
 #   scripts/generate.sh            replaces the generated files
 #   scripts/generate.sh --check    changes nothing, and fails when a file differs from a newly generated one
+#
+# It notes what it has generated, and from what, for scripts/generated-sums.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +20,7 @@ trap 'rm -rf "$fresh"' EXIT
 scripts/buf.sh generate --output "$fresh"
 
 if [[ ${1:-} == --check ]]; then
-  if ! diff --recursive --brief --exclude="$handwritten" gen "$fresh/gen"; then
+  if ! diff --recursive --brief --exclude="$handwritten" --exclude=SHA256SUMS gen "$fresh/gen"; then
     echo "gen/ is stale: run 'make generate' and commit what it changes." >&2
     exit 1
   fi
@@ -30,3 +32,4 @@ mkdir -p gen
 find gen -type f ! -name "$handwritten" -delete
 cp -r "$fresh/gen/." gen/
 find gen -type d -empty -delete
+scripts/generated-sums.sh --write

@@ -282,28 +282,28 @@ func (f *life) ask(ctx context.Context) error {
 	return err
 }
 
-// leave makes a guest come, get a question and depart.
+// leave makes a visitor come, get a question and depart.
 func (f *life) leave(ctx context.Context) error {
 	if f.number%8 != 0 {
 		return nil
 	}
-	guest := fmt.Sprintf("guest-%d", f.number%agents)
-	as := f.h.As(guest)
-	if _, err := as.Agents.UpsertAgent(ctx, &openintentv1.RegisterAgentRequest{AgentId: &guest}); err != nil {
+	visitor := fmt.Sprintf("visitor-%d", f.number%agents)
+	as := f.h.As(visitor)
+	if _, err := as.Agents.UpsertAgent(ctx, &openintentv1.RegisterAgentRequest{AgentId: &visitor}); err != nil {
 		return err
 	}
-	_, err := f.leader.Channels.AddChannelMembers(ctx, &openintentv1.AddChannelMembersRequest{ChannelId: f.explicit, Members: []string{guest}})
+	_, err := f.leader.Channels.AddChannelMembers(ctx, &openintentv1.AddChannelMembersRequest{ChannelId: f.explicit, Members: []string{visitor}})
 	if err != nil {
 		return err
 	}
 	_, err = f.leader.Messages.SendMessage(ctx, &openintentv1.SendMessageRequest{
-		ChannelId: f.explicit, To: &guest, Payload: content("are you there"),
+		ChannelId: f.explicit, To: &visitor, Payload: content("are you there"),
 		MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(),
 	})
 	if err != nil {
 		return err
 	}
-	_, err = as.Agents.DeregisterAgent(ctx, &openintentv1.DeregisterAgentRequest{AgentId: guest})
+	_, err = as.Agents.DeregisterAgent(ctx, &openintentv1.DeregisterAgentRequest{AgentId: visitor})
 	return err
 }
 

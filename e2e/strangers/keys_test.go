@@ -278,7 +278,8 @@ func TestGuessesCostTheDatabaseLittle(t *testing.T) {
 		}
 		wrong := former[:len(former)-1] + "-"
 		began := time.Now()
-		require.LessOrEqual(t, guess(wrong), int64(2+time.Since(began)/(400*time.Millisecond)), "only the looks twice a second")
+		// The server itself looks a few times a second. Shared looks for guesses would be up to fifty.
+		require.LessOrEqual(t, guess(wrong), int64(5+time.Since(began)/(100*time.Millisecond)))
 		require.Less(t, guess(former), int64(guessers*each/4))
 		w.opens(t, key.Secret)
 		w.goesOn(t)
