@@ -65,13 +65,15 @@ func mayAppend(c caller.Caller, draft EventDraft, rules *Rules, now time.Time) e
 	return nil
 }
 
-// serverEventTypes are the types of events that the server itself logs: in this room, for tasks and for audited messages.
+// serverEventTypes are the types of events that the server itself logs: in this room, for tasks, for leases and for audited
+// messages.
 var serverEventTypes = []string{
 	"intent_created", "state_patched", "status_changed", "agent_assigned", "agent_unassigned",
 	"access_granted", "access_revoked", "access_expired",
 	"coordinator.handoff", "coordinator.failed_over", "coordinator.resumed",
 	"task.created", "task.ready", "task.claimed", "task.started", "task.blocked", "task.unblocked", "task.completed",
 	"task.failed", "task.retrying", "task.cancelled", "task.skipped",
+	"lease_acquired", "lease_released",
 	"channel_message",
 }
 

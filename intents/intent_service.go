@@ -317,9 +317,13 @@ func (s *Service) changeStatus(
 			return err
 		}
 	}
+	resumed := head.Status == StatusSuspended && !next.Terminal()
 	head.become(next, at)
-	if next.Terminal() {
+	switch {
+	case next.Terminal():
 		return runHooks(s.onTerminal, tx, head, at)
+	case resumed:
+		return runHooks(s.onResumed, tx, head, at)
 	}
 	return nil
 }

@@ -58,6 +58,7 @@ type Service struct {
 
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
 	onSuspending []func(tx *database.Tx, head *Head, at time.Time) error
+	onResumed    []func(tx *database.Tx, head *Head, at time.Time) error
 	onChanged    []func(intentNo int64)
 	onAppended   []func(intentNo int64)
 	onNamed      []func(agentIDs []string)
@@ -108,6 +109,12 @@ func (s *Service) OnTerminal(fn func(tx *database.Tx, head *Head, at time.Time) 
 // locked, and its status is still the former one; an error of the hook undoes everything. Add hooks before serving.
 func (s *Service) OnSuspending(fn func(tx *database.Tx, head *Head, at time.Time) error) {
 	s.onSuspending = append(s.onSuspending, fn)
+}
+
+// OnResumed adds a hook that runs in the transaction in which a suspended intent goes on. The intent's head is locked, and its
+// status is the new one; an error of the hook undoes everything. Add hooks before serving.
+func (s *Service) OnResumed(fn func(tx *database.Tx, head *Head, at time.Time) error) {
+	s.onResumed = append(s.onResumed, fn)
 }
 
 // OnChanged adds a hook that runs after each commit that raised an intent's epoch: rules have changed, so decisions that depend

@@ -80,6 +80,13 @@ func (w *Watch) Subscription(no int64) { w.listener.Also(wake.SubscriptionTopic(
 // calls it after the commit of what there is to see.
 func (s *Service) WakeSubscription(no int64) { s.hub.WakeUp(wake.SubscriptionTopic(no)) }
 
+// Leases makes WakeLeases wake too.
+func (w *Watch) Leases(intentNo int64) { w.listener.Also(wake.LeaseTopic(intentNo)) }
+
+// WakeLeases wakes the watches, on every replica, that listen for the leases of an intent. The room above calls it after a
+// commit that ended a lease.
+func (s *Service) WakeLeases(intentNo int64) { s.hub.WakeUp(wake.LeaseTopic(intentNo)) }
+
 // Wake wakes this watch alone, when somebody else has seen that there is something to see.
 func (w *Watch) Wake() { w.listener.Signal() }
 

@@ -14,6 +14,7 @@ const protocolVersion = "0.1"
 var implementedRFCs = map[string]string{
 	"0001": "full",    // intents and events
 	"0002": "partial", // dependencies and hierarchy, without aggregation
+	"0003": "partial", // leases, without governance and arbitration
 	"0006": "partial", // server-sent events, without webhooks
 	"0011": "partial", // access control lists, without access requests
 	"0012": "partial", // tasks, without plans
@@ -27,7 +28,7 @@ var implementedRFCs = map[string]string{
 
 // capabilities are what the server can do, in the vocabulary of the discovery document.
 var capabilities = []string{
-	"intents", "events", "access-control", "tasks", "agents", "coordinators", "messaging", "server-sent-events",
+	"intents", "events", "access-control", "tasks", "leases", "agents", "coordinators", "messaging", "server-sent-events",
 }
 
 // openDocuments returns the documents that the server publishes about itself, by path; reading them needs no key.

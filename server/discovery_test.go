@@ -126,7 +126,8 @@ func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
 // return.
 func statusOfDeletion(path string) string {
 	switch path {
-	case "/v1/channels/{channel_id}", "/v1/channels/{channel_id}/members/{agent_id}", "/v1/subscriptions/{subscription_id}":
+	case "/v1/channels/{channel_id}", "/v1/channels/{channel_id}/members/{agent_id}", "/v1/subscriptions/{subscription_id}",
+		"/v1/intents/{intent_id}/leases/{lease_id}":
 		return "200"
 	}
 	return "204"

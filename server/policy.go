@@ -87,6 +87,11 @@ var policies = map[string]policy{
 	openintentv1.TaskService_CompleteTask_FullMethodName: {access: anyCaller, effect: writes, place: named},
 	openintentv1.TaskService_FailTask_FullMethodName:     {access: anyCaller, effect: writes, place: named},
 
+	openintentv1.LeaseService_AcquireLease_FullMethodName: {access: anyCaller, effect: writes, waits: true, place: named},
+	openintentv1.LeaseService_ListLeases_FullMethodName:   {access: anyCaller, effect: reads, place: named},
+	openintentv1.LeaseService_RenewLease_FullMethodName:   {access: anyCaller, effect: writes, place: named},
+	openintentv1.LeaseService_ReleaseLease_FullMethodName: {access: anyCaller, effect: writes, place: named},
+
 	openintentv1.ChannelService_CreateChannel_FullMethodName:       {access: anyCaller, effect: writes, place: named},
 	openintentv1.ChannelService_ListChannels_FullMethodName:        {access: anyCaller, effect: reads, place: named},
 	openintentv1.ChannelService_GetChannel_FullMethodName:          {access: anyCaller, effect: reads, place: named},

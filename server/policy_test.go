@@ -48,7 +48,7 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 		"IntentService/ListIntents", "IntentService/GetIntent", "IntentService/ListAssignments",
 		"EventService/ListEvents", "EventService/GetEvent", "EventService/VerifyEvents", "EventService/ListTraceEvents",
 		"AccessService/GetAccessControl", "CoordinatorService/GetCoordinator", "CoordinatorService/ListCoordinators",
-		"AgentService/GetAgent", "AgentService/ListAgents", "TaskService/GetTask", "TaskService/ListTasks",
+		"AgentService/GetAgent", "AgentService/ListAgents", "TaskService/GetTask", "TaskService/ListTasks", "LeaseService/ListLeases",
 		"ChannelService/ListChannels", "ChannelService/GetChannel",
 		"MessageService/ListMessages", "MessageService/GetMessage", "MessageService/AwaitResponses", "MessageService/Subscribe",
 		"MessageService/ListMessageDeliveries", "MessageService/GetInbox",

@@ -28,6 +28,7 @@ var creations = map[string]bool{
 	openintentv1.CoordinatorService_CreateCoordinator_FullMethodName:   true,
 	openintentv1.AgentService_RegisterAgent_FullMethodName:             true,
 	openintentv1.TaskService_CreateTask_FullMethodName:                 true,
+	openintentv1.LeaseService_AcquireLease_FullMethodName:              true,
 	openintentv1.ChannelService_CreateChannel_FullMethodName:           true,
 	openintentv1.MessageService_SendMessage_FullMethodName:             true,
 	openintentv1.MessageService_SendMessageByName_FullMethodName:       true,

@@ -14,6 +14,7 @@ import (
 	"openintent/intents"
 	"openintent/invites"
 	"openintent/keys"
+	"openintent/leases"
 	"openintent/loop"
 	"openintent/messaging"
 	"openintent/server/jsonform"
@@ -34,6 +35,7 @@ type rooms struct {
 	messaging     *messaging.Service
 	webhooks      *webhooks.Sender
 	subscriptions *subscriptions.Service
+	leases        *leases.Service
 	keys          *keys.Service
 	invites       *invites.Service
 	stored        *storedKeys // nil until the server accepts the database's keys
@@ -71,6 +73,9 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },
 		Logger: logger, LookAgain: cfg.LookAgain,
 	})
+	r.leases = leases.New(leases.Config{
+		DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: r.messaging, Logger: logger, LookAgain: cfg.LookAgain,
+	})
 	sweep := func(name string, work func(context.Context) error) *loop.Loop {
 		return loop.New(name, sweepInterval, logger, db.InTurn(name, work)) // one replica's sweep serves all replicas
 	}
@@ -79,6 +84,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("agents", r.agents.Sweep),
 		sweep("channels", r.channels.Sweep),
 		sweep("messages", r.messaging.Sweep),
+		sweep("leases", r.leases.Sweep),
 		sweep("subscriptions", r.subscriptions.Sweep),
 		sweep("invites", r.invites.Sweep),
 		sweep("statistics", db.RenewStatistics),
@@ -119,6 +125,7 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.channels.Register(registrar)
 	r.messaging.Register(registrar)
 	r.subscriptions.Register(registrar)
+	r.leases.Register(registrar)
 	r.keys.Register(registrar)
 	r.invites.Register(registrar)
 }

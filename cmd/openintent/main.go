@@ -28,6 +28,7 @@ type commands struct {
 	Intents  intentsCommand  `cmd:"" group:"Around them" help:"List, create and show intents, and change their status."`
 	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show the registered agents."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
+	Lock     lockCommand     `cmd:"" group:"Around them" help:"Run a command while no other agent holds a scope of an intent."`
 
 	Invites invitesCommand `cmd:"" group:"Around them" help:"Invite guests to a channel, and list and revoke invites."`
 	Keys    keysCommand    `cmd:"" group:"Around them" help:"Create, list, revoke and rotate the API keys in the server's database."`

@@ -184,6 +184,18 @@ def check_stream_of_a_closed_channel_says_so():
     assert not isinstance(closed, LeaseConflictError)
 
 
+def check_leases():
+    intent, _ = new_channel("leases")
+    with alice.lease(intent.id, "analysis") as held:
+        assert (held.agent_id, held.scope, held.status.value) == ("alice", "analysis", "active")
+        raises(LeaseConflictError, bob.acquire_lease, intent.id, "analysis")
+        assert [one.id for one in bob.get_leases(intent.id)] == [held.id]
+        assert alice.renew_lease(intent.id, held.id, 60).id == held.id
+        raises(NotFoundError, bob.release_lease, intent.id, held.id)
+    assert bob.get_leases(intent.id) == []
+    bob.release_lease(intent.id, bob.acquire_lease(intent.id, "analysis", 60).id)
+
+
 def check_stream_of_an_intent():
     intent, channel = new_channel("room", options={"audit": True})
     intent = alice.set_status(intent.id, intent.version, IntentStatus.ACTIVE)

@@ -50,6 +50,14 @@ var rightsAttacks = map[string]string{
 	"reads a closed intent's task":           `{"task_id":"{hidden_task}"}`,
 	"lists a closed intent's tasks":          `{"intent_id":"{hidden_intent}"}`,
 
+	"leases on a closed intent":      `{"intent_id":"{hidden_intent}","scope":"parser"}`,
+	"leases under an open list":      `{"intent_id":"{guarded_intent}","scope":"parser"}`,
+	"leases in another's name":       `{"intent_id":"{intent}","scope":"lexer","agent_id":"bob"}`,
+	"takes a scope that is held":     `{"intent_id":"{intent}","scope":"parser"}`,
+	"lists a closed intent's leases": `{"intent_id":"{hidden_intent}"}`,
+	"renews another's lease":         `{"intent_id":"{intent}","lease_id":"{lease}"}`,
+	"releases another's lease":       `{"intent_id":"{intent}","lease_id":"{lease}"}`,
+
 	"opens an audited channel":           `{"intent_id":"{intent}","name":"audited","options":{"audit":true}}`,
 	"opens a channel on a closed intent": `{"intent_id":"{hidden_intent}","name":"x"}`,
 	"opens a channel of another's":       `{"intent_id":"{intent}","name":"x","created_by":"alice"}`,

@@ -111,6 +111,7 @@ func (w *world) makeRights(t *testing.T) {
 	w.make(t, "kept_task", "id", "alice", "/v1/intents/{intent}/tasks", `{"name":"kept","assigned_agent":"bob"}`)
 	w.make(t, "claimed_task", "id", "alice", "/v1/intents/{intent}/tasks", `{"name":"claimed"}`)
 	require.Equal(t, 200, w.do(t, "bob", "POST", "/v1/tasks/{claimed_task}/claim", `{}`).Status)
+	w.make(t, "lease", "id", "bob", "/v1/intents/{intent}/leases", `{"scope":"parser","duration_seconds":86400}`)
 	w.make(t, "hidden_task", "id", "alice", "/v1/intents/{hidden_intent}/tasks", `{"name":"hidden"}`)
 	w.make(t, "hidden_coordinator", "id", "alice", "/v1/intents/{hidden_intent}/coordinator", `{"agent_id":"bob"}`)
 	w.make(t, "hidden_event", "id", "alice", "/v1/intents/{hidden_intent}/events", `{"event_type":"comment"}`)
@@ -141,7 +142,7 @@ func (w *world) sights(t *testing.T) map[string]string {
 		for _, place := range slices.Sorted(maps.Keys(w.places)) {
 			switch {
 			case strings.HasSuffix(place, "intent"):
-				for _, part := range []string{"", "/acl", "/agents", "/coordinators", "/tasks", "/channels", "/events?limit=1000"} {
+				for _, part := range []string{"", "/acl", "/agents", "/coordinators", "/tasks", "/leases", "/channels", "/events?limit=1000"} {
 					look("/v1/intents/{" + place + "}" + part)
 				}
 			case strings.HasSuffix(place, "room"):

@@ -52,6 +52,8 @@ type (
 	AudienceTopic string
 	// SubscriptionTopic is the number of a subscription of the room above: what waits in it, or who receives it, changed.
 	SubscriptionTopic int64
+	// LeaseTopic is an intent's number: a lease of the room above has ended there.
+	LeaseTopic int64
 )
 
 // NewHub makes a hub that nobody listens to yet.

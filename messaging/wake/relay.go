@@ -38,6 +38,7 @@ const (
 	agentNotice        = 'a'
 	audienceNotice     = 'u'
 	subscriptionNotice = 's'
+	leaseNotice        = 'l'
 )
 
 func noticesOf(topics []any) []string {
@@ -63,6 +64,8 @@ func noticeOf(topic any) string {
 		return numberNotice(feedNotice, int64(topic))
 	case SubscriptionTopic:
 		return numberNotice(subscriptionNotice, int64(topic))
+	case LeaseTopic:
+		return numberNotice(leaseNotice, int64(topic))
 	case AgentTopic:
 		return string(agentNotice) + string(topic)
 	case AudienceTopic:
@@ -115,7 +118,7 @@ func topicOf(notice string) any {
 			return ClosingTopic(key)
 		}
 		return key
-	case intentNotice, feedNotice, subscriptionNotice:
+	case intentNotice, feedNotice, subscriptionNotice, leaseNotice:
 		number := noticeNumber(rest)
 		switch {
 		case number == 0:
@@ -124,6 +127,8 @@ func topicOf(notice string) any {
 			return FeedTopic(number)
 		case kind == subscriptionNotice:
 			return SubscriptionTopic(number)
+		case kind == leaseNotice:
+			return LeaseTopic(number)
 		}
 		return IntentTopic(number)
 	}

@@ -24,6 +24,7 @@ func everyTopic() []any {
 		AudienceTopic("agent-1"),
 		AudienceTopic("role:tester"),
 		SubscriptionTopic(36),
+		LeaseTopic(37),
 	}
 }
 

@@ -1,0 +1,84 @@
+package leases
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Lease is an agent's hold of a scope that has not been ended yet.
+type Lease struct {
+	IntentNo   int64
+	Scope      string
+	ID         string
+	AgentID    string
+	Fence      int64
+	AcquiredAt time.Time
+	// ExpiresAt is when the lease ends by time; zero while the intent is suspended.
+	ExpiresAt time.Time
+	// Left is what remains of the lease's time while the intent is suspended.
+	Left time.Duration
+	// DueAt is when the passing of time alone may end the lease, and Epoch that of the intent when somebody last judged the
+	// holder's access. By these the sweep finds what it has to judge.
+	DueAt time.Time
+	Epoch int64
+}
+
+// row is a lease as the table stores it: times are in microseconds, and absent values are NULL.
+type row struct {
+	IntentNo   int64  `gorm:"primaryKey;autoIncrement:false"`
+	Scope      string `gorm:"primaryKey"`
+	ID         string
+	AgentID    string
+	Fence      int64
+	AcquiredAt int64
+	ExpiresAt  *int64
+	LeftOver   *int64
+	DueAt      int64
+	Epoch      int64
+}
+
+// TableName is for gorm.
+func (row) TableName() string { return "leases" }
+
+func (r *row) lease() *Lease {
+	l := &Lease{
+		IntentNo: r.IntentNo, Scope: r.Scope, ID: r.ID, AgentID: r.AgentID, Fence: r.Fence,
+		AcquiredAt: database.Time(r.AcquiredAt), DueAt: database.Time(r.DueAt), Epoch: r.Epoch,
+	}
+	if r.ExpiresAt != nil {
+		l.ExpiresAt = database.Time(*r.ExpiresAt)
+	}
+	if r.LeftOver != nil {
+		l.Left = time.Duration(*r.LeftOver) * time.Microsecond
+	}
+	return l
+}
+
+func rowOf(l *Lease) *row {
+	r := &row{
+		IntentNo: l.IntentNo, Scope: l.Scope, ID: l.ID, AgentID: l.AgentID, Fence: l.Fence,
+		AcquiredAt: database.Micros(l.AcquiredAt), ExpiresAt: database.NullMicros(l.ExpiresAt),
+		DueAt: database.Micros(l.DueAt), Epoch: l.Epoch,
+	}
+	if l.ExpiresAt.IsZero() {
+		left := l.Left.Microseconds()
+		r.LeftOver = &left
+	}
+	return r
+}
+
+// message returns a lease as clients see it.
+func message(intentID string, l *Lease) *openintentv1.Lease {
+	m := &openintentv1.Lease{
+		Id: l.ID, IntentId: intentID, AgentId: l.AgentID, Scope: l.Scope, Fence: l.Fence,
+		Status: openintentv1.LeaseStatus_LEASE_STATUS_ACTIVE, AcquiredAt: timestamppb.New(l.AcquiredAt),
+	}
+	if !l.ExpiresAt.IsZero() {
+		m.ExpiresAt = timestamppb.New(l.ExpiresAt)
+	}
+	return m
+}

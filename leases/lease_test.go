@@ -1,0 +1,225 @@
+package leases
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// slack is how much further than the clock the times of the log may be: a microsecond for each entry.
+const slack = time.Millisecond
+
+func TestAScopeHasOneHolder(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		first := h.hold(t, "ann", "parser")
+		require.WithinDuration(t, h.clock.Now().Add(5*time.Minute), first.GetExpiresAt().AsTime(), slack)
+		_, err := h.AcquireLease(as("bob"), h.acquiring("parser"))
+		refusal := requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
+		require.Equal(t, map[string]string{
+			"lease_id": first.GetId(), "agent_id": "ann", "scope": "parser", "fence": strconv.FormatInt(first.GetFence(), 10),
+			"expires_at": first.GetExpiresAt().AsTime().Format(wireTime),
+		}, refusal.Metadata)
+		_, err = h.AcquireLease(as("ann"), h.acquiring("parser"))
+		requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
+		require.ErrorContains(t, err, "holds a lease of this scope already")
+		h.hold(t, "bob", "lexer")
+		require.Equal(t, map[string]string{"parser": "ann", "lexer": "bob"}, h.holders(t))
+
+		require.NoError(t, h.free("ann", first.GetId()))
+		second := h.hold(t, "bob", "parser")
+		require.Greater(t, second.GetFence(), first.GetFence())
+		require.Equal(t, []string{
+			"lease_acquired ann", "lease_acquired bob", "lease_released ann released", "lease_acquired bob",
+		}, h.log(t))
+	})
+}
+
+func TestOnlyTheHolderChangesALease(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		lease := h.hold(t, "ann", "parser")
+		for _, id := range []string{lease.GetId(), "no such id"} {
+			_, err := h.renew("bob", id, 60)
+			requireReason(t, err, fault.NotFound, "LEASE_NOT_FOUND")
+			requireReason(t, h.free("bob", id), fault.NotFound, "LEASE_NOT_FOUND")
+		}
+		renewed, err := h.renew("ann", lease.GetId(), 60)
+		require.NoError(t, err)
+		require.WithinDuration(t, h.clock.Now().Add(time.Minute), renewed.GetExpiresAt().AsTime(), slack)
+		require.Equal(t, lease.GetFence(), renewed.GetFence())
+		_, err = h.ReleaseLease(asOperator(), &openintentv1.ReleaseLeaseRequest{IntentId: h.intent.GetId(), LeaseId: lease.GetId()})
+		require.NoError(t, err)
+		_, err = h.AcquireLease(as("bob"), &openintentv1.AcquireLeaseRequest{
+			IntentId: h.intent.GetId(), Scope: "parser", AgentId: pointer("ann"),
+		})
+		requireReason(t, err, fault.Denied, "SENDER_MISMATCH")
+	})
+}
+
+// What has ended a lease shows immediately, before any sweep, and the sweep then stores it.
+func TestWhatEndsALease(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		end  func(t *testing.T, h *house)
+		why  string
+	}{
+		{"its time", func(_ *testing.T, h *house) { h.clock.Advance(5*time.Minute + slack) }, "expired"},
+		{"the loss of access", func(t *testing.T, h *house) {
+			_, err := h.intents.SetAccessControl(as("creator"), &openintentv1.SetAccessControlRequest{
+				IntentId: h.intent.GetId(), DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
+				Entries: []*openintentv1.AccessEntryInput{{PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_WRITE}},
+			})
+			require.NoError(t, err)
+		}, "access_lost"},
+		{"its holder's leaving", func(t *testing.T, h *house) {
+			_, err := h.agents.DeregisterAgent(as("ann"), &openintentv1.DeregisterAgentRequest{AgentId: "ann"})
+			require.NoError(t, err)
+		}, "agent_left"},
+		{"its holder's death", func(t *testing.T, h *house) {
+			_, err := h.agents.UpdateAgentStatus(as("ann"), &openintentv1.UpdateAgentStatusRequest{
+				AgentId: "ann", Status: openintentv1.AgentStatus_AGENT_STATUS_UNHEALTHY,
+			})
+			require.NoError(t, err)
+			_, err = h.agents.UpdateAgentStatus(as("ann"), &openintentv1.UpdateAgentStatusRequest{
+				AgentId: "ann", Status: openintentv1.AgentStatus_AGENT_STATUS_DEAD,
+			})
+			require.NoError(t, err)
+		}, "agent_dead"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			eachHouse(t, func(t *testing.T, h *house) {
+				_, err := h.agents.RegisterAgent(as("ann"), &openintentv1.RegisterAgentRequest{AgentId: pointer("ann")})
+				require.NoError(t, err)
+				parser, lexer := h.hold(t, "ann", "parser"), h.hold(t, "ann", "lexer")
+				row.end(t, h)
+				require.Empty(t, h.holders(t))
+				_, err = h.renew("ann", parser.GetId(), 60)
+				requireReason(t, err, fault.NotFound, "LEASE_NOT_FOUND")
+				requireReason(t, h.free("ann", lexer.GetId()), fault.NotFound, "LEASE_NOT_FOUND")
+				h.hold(t, "bob", "parser")
+				require.NoError(t, h.Sweep(t.Context()))
+				require.Equal(t, []string{
+					"lease_acquired ann", "lease_acquired ann", "lease_released ann " + row.why, "lease_acquired bob",
+					"lease_released ann " + row.why,
+				}, h.log(t))
+				require.Equal(t, map[string]string{"parser": "bob"}, h.holders(t))
+			})
+		})
+	}
+}
+
+func TestASweepFindsNothingToDoTwice(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hold(t, "ann", "parser")
+		_, err := h.intents.AssignAgent(as("creator"), &openintentv1.AssignAgentRequest{IntentId: h.intent.GetId(), AgentId: "eve"})
+		require.NoError(t, err)
+		due := func() []int64 {
+			var found []int64
+			require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *tx) (err error) {
+				found, err = toJudge(tx, h.clock.Now(), 10)
+				return err
+			}))
+			return found
+		}
+		require.Len(t, due(), 1, "the intent's rules have changed")
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Empty(t, due())
+		require.Equal(t, map[string]string{"parser": "ann"}, h.holders(t))
+	})
+}
+
+func TestTheEndOfATaskAndOfAnIntentEndLeases(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		task, err := h.tasks.CreateTask(as("ann"), &openintentv1.CreateTaskRequest{IntentId: h.intent.GetId(), Name: "N"})
+		require.NoError(t, err)
+		scope := "task:" + task.GetId()
+		for _, wrong := range []string{"task:", "task:x", "task:task_01HZZZZZZZZZZZZZZZZZZZZZZZ"} {
+			_, err := h.AcquireLease(as("ann"), h.acquiring(wrong))
+			requireReason(t, err, fault.Invalid, "INVALID_FIELD")
+		}
+		h.hold(t, "ann", scope)
+		h.hold(t, "ann", "parser")
+		_, err = h.tasks.ClaimTask(as("ann"), &openintentv1.ClaimTaskRequest{TaskId: task.GetId()})
+		require.NoError(t, err)
+		_, err = h.tasks.CompleteTask(as("ann"), &openintentv1.CompleteTaskRequest{TaskId: task.GetId()})
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"parser": "ann"}, h.holders(t))
+		_, err = h.AcquireLease(as("ann"), h.acquiring(scope))
+		requireReason(t, err, fault.Invalid, "INVALID_FIELD")
+
+		h.setStatus(t, openintentv1.IntentStatus_INTENT_STATUS_COMPLETED)
+		require.Empty(t, h.holders(t))
+		_, err = h.AcquireLease(as("ann"), h.acquiring("parser"))
+		requireReason(t, err, fault.Conflict, "INTENT_ENDED")
+		require.Equal(t, []string{
+			"lease_acquired ann", "lease_acquired ann", "lease_released ann task_ended", "lease_released ann intent_ended",
+		}, h.log(t))
+	})
+}
+
+func TestASuspensionStopsTheTimeOfLeases(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hold(t, "ann", "over")
+		h.clock.Advance(4 * time.Minute)
+		kept := h.hold(t, "ann", "kept")
+		h.clock.Advance(time.Minute + slack) // the first is over, of the second 4 minutes are left
+		h.setStatus(t, openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT)
+		h.clock.Advance(time.Hour)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, map[string]string{"kept": "ann"}, h.holders(t))
+		renewed, err := h.renew("ann", kept.GetId(), 120)
+		require.NoError(t, err)
+		require.Nil(t, renewed.GetExpiresAt(), "its time stands still")
+		h.setStatus(t, openintentv1.IntentStatus_INTENT_STATUS_ACTIVE)
+		h.clock.Advance(2*time.Minute - time.Second)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, map[string]string{"kept": "ann"}, h.holders(t))
+		h.clock.Advance(time.Second + slack)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, []string{
+			"lease_acquired ann", "lease_acquired ann", "lease_released ann expired", "lease_released ann expired",
+		}, h.log(t))
+	})
+}
+
+func TestWhoLeavesGetsNoLease(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		_, err := h.agents.RegisterAgent(as("ann"), &openintentv1.RegisterAgentRequest{AgentId: pointer("ann")})
+		require.NoError(t, err)
+		lease := h.hold(t, "ann", "parser")
+		_, err = h.agents.UpdateAgentStatus(as("ann"), &openintentv1.UpdateAgentStatusRequest{
+			AgentId: "ann", Status: openintentv1.AgentStatus_AGENT_STATUS_DRAINING,
+		})
+		require.NoError(t, err)
+		_, err = h.AcquireLease(as("ann"), h.acquiring("lexer"))
+		requireReason(t, err, fault.Conflict, "AGENT_LEAVING")
+		_, err = h.renew("ann", lease.GetId(), 60)
+		require.NoError(t, err, "an agent that drains finishes what it has begun")
+	})
+}
+
+func TestAnAgentHoldsOnlySoMany(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for n := range maxHeld {
+			h.hold(t, "ann", fmt.Sprintf("scope %04d", n))
+		}
+		_, err := h.AcquireLease(as("ann"), h.acquiring("one more"))
+		requireReason(t, err, fault.Quota, "TOO_MANY_LEASES")
+		h.hold(t, "bob", "one more")
+		page, err := h.ListLeases(as("bob"), &openintentv1.ListLeasesRequest{IntentId: h.intent.GetId(), Limit: pointer(int32(600))})
+		require.NoError(t, err)
+		require.Len(t, page.GetLeases(), 600)
+		page, err = h.ListLeases(as("bob"), &openintentv1.ListLeasesRequest{IntentId: h.intent.GetId(), Cursor: page.NextCursor})
+		require.NoError(t, err)
+		require.Len(t, page.GetLeases(), maxHeld+1-600)
+		require.Nil(t, page.NextCursor)
+		page, err = h.ListLeases(as("bob"), &openintentv1.ListLeasesRequest{IntentId: h.intent.GetId(), Scope: pointer("one more")})
+		require.NoError(t, err)
+		require.Len(t, page.GetLeases(), 1)
+	})
+}

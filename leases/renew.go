@@ -1,0 +1,75 @@
+package leases
+
+import (
+	"context"
+	"time"
+
+	"openintent/caller"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// RenewLease makes a lease of the caller last for a time from now on, unless it has ended.
+func (s *Service) RenewLease(ctx context.Context, req *openintentv1.RenewLeaseRequest) (*openintentv1.Lease, error) {
+	var renewed *Lease
+	err := s.own(ctx, req.GetIntentId(), req.GetLeaseId(), func(c *change, around surroundings, l *Lease) error {
+		renewed = l
+		renewed.extend(around, durationOf(req.DurationSeconds))
+		return save(c.tx, renewed)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return message(req.GetIntentId(), renewed), nil
+}
+
+// ReleaseLease ends a lease of the caller, unless it has ended.
+func (s *Service) ReleaseLease(
+	ctx context.Context, req *openintentv1.ReleaseLeaseRequest,
+) (*openintentv1.ReleaseLeaseResponse, error) {
+	err := s.own(ctx, req.GetIntentId(), req.GetLeaseId(), func(c *change, _ surroundings, l *Lease) error {
+		return c.end(l, l.AgentID, endedByRelease)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &openintentv1.ReleaseLeaseResponse{Message: "Lease released"}, nil
+}
+
+// own runs a change of a lease that the caller holds, or that anybody holds if the operator calls. Whether a lease has ended,
+// is another agent's or never was, the refusal is the same.
+func (s *Service) own(
+	ctx context.Context, intentID, leaseID string, do func(c *change, around surroundings, l *Lease) error,
+) error {
+	if err := caller.CheckText("lease_id", leaseID); err != nil {
+		return err
+	}
+	by, intentNo, err := s.resolve(ctx, intentID)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		c, err := s.begin(tx, by, intentNo)
+		if err != nil {
+			return err
+		}
+		l, err := byID(tx, intentNo, leaseID)
+		if err != nil {
+			return err
+		}
+		if l == nil || l.AgentID != by.Agent && !by.IsOperator {
+			return ErrNotFound
+		}
+		around, err := c.around(l.AgentID)
+		if err != nil {
+			return err
+		}
+		if l.endedBy(around) != "" {
+			return ErrNotFound
+		}
+		return do(c, around, l)
+	})
+}
+
+// alive returns until when a waiting call counts as alive that shows a sign of life now.
+func (s *Service) alive(now time.Time) time.Time { return now.Add(3 * s.lookAgain) }

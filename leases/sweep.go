@@ -1,0 +1,70 @@
+package leases
+
+import (
+	"context"
+	"errors"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/database"
+)
+
+// sweptIntents bounds the intents of one turn of the sweep.
+const sweptIntents = 500
+
+// Sweep ends leases that are over, and notes of the others by what they were judged. It uses one transaction per intent, and
+// leaves what is too much for one turn to the next.
+func (s *Service) Sweep(ctx context.Context) error {
+	var intentNos []int64
+	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		intentNos, err = toJudge(tx, s.db.Now(), sweptIntents)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, intentNo := range intentNos {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		failures = append(failures, s.db.Write(ctx, func(tx *database.Tx) error { return s.judge(tx, intentNo) }))
+	}
+	return errors.Join(failures...)
+}
+
+// judge judges all leases of an intent.
+func (s *Service) judge(tx *database.Tx, intentNo int64) error {
+	c, err := s.begin(tx, caller.Caller{}, intentNo)
+	if err != nil {
+		return err
+	}
+	leases, err := read(tx.Gorm().Where("intent_no = ?", intentNo).Order("scope"))
+	if err != nil {
+		return err
+	}
+	holders := make([]string, len(leases))
+	for i, l := range leases {
+		holders[i] = l.AgentID
+	}
+	presences, err := agents.LoadPresences(tx, database.Distinct(holders))
+	if err != nil {
+		return err
+	}
+	for _, l := range leases {
+		around := c.surroundings
+		around.presence = presences[l.AgentID]
+		if why := l.endedBy(around); why != "" {
+			err = c.end(l, caller.System, why)
+		} else if before := *l; true {
+			l.judged(around)
+			if *l != before {
+				err = save(tx, l)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

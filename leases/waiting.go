@@ -1,0 +1,185 @@
+package leases
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"openintent/database"
+)
+
+const (
+	// maxWaiting bounds the calls that wait in an intent, and maxWaitingEach those of one agent.
+	maxWaiting     = 1000
+	maxWaitingEach = 20
+)
+
+// acquire makes attempts until the scope is granted or the patience is over. Between two it waits to be woken, and shows now
+// and then that it is alive.
+func (s *Service) acquire(ctx context.Context, w wanted, patience time.Duration) (*Lease, error) {
+	if patience == 0 {
+		lease, _, err := s.attempt(ctx, w, 0, false)
+		return lease, err
+	}
+	watch := s.messaging.WatchIntents(w.agentID)
+	defer watch.Close()
+	watch.Leases(w.intentNo)
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	lease, place, err := s.attempt(ctx, w, 0, true)
+	defer func() { s.leaveLine(w.intentNo, place) }()
+	beat := time.NewTicker(s.lookAgain)
+	defer beat.Stop()
+	for err == nil && lease == nil {
+		look, last := false, false
+		select {
+		case <-watch.C():
+			look, err = s.mayBeNext(ctx, w, place)
+		case <-beat.C:
+			look = true
+		case <-over.C:
+			look, last = true, true
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		if err == nil && look {
+			lease, place, err = s.attempt(ctx, w, place, !last)
+		}
+		if database.IsUnavailable(err) && !last {
+			s.logger.Warn("a call that waits for a lease could not look; it looks again", "error", err)
+			err = nil
+		}
+	}
+	return lease, err
+}
+
+// mayBeNext reports whether it is worth to lock the intent: nobody waits longer for the scope, and it seems to be free.
+func (s *Service) mayBeNext(ctx context.Context, w wanted, place int64) (bool, error) {
+	var before int64
+	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		now := database.Micros(s.db.Now())
+		return tx.Pipeline(database.ReadValue(&before, `SELECT
+			(SELECT count(*) FROM lease_waiters WHERE intent_no = ? AND scope = ? AND place < ? AND alive_until > ?) +
+			(SELECT count(*) FROM leases WHERE intent_no = ? AND scope = ? AND due_at > ?)`,
+			w.intentNo, w.scope, place, now, w.intentNo, w.scope, now))
+	})
+	return before == 0, err
+}
+
+// leaveLine gives up a place, so that the next one does not wait for it. If that fails, the place is void when its time as a
+// living one is over.
+func (s *Service) leaveLine(intentNo, place int64) {
+	if place == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.lookAgain)
+	defer cancel()
+	err := s.db.Write(ctx, func(tx *database.Tx) error {
+		tx.AfterCommit(func() { s.messaging.WakeLeases(intentNo) })
+		return leave(tx, intentNo, place)
+	})
+	if err != nil {
+		s.logger.Warn("a call that waited for a lease could not leave its place; the next one waits a little for it", "error", err)
+	}
+}
+
+// waiter is a call that waits for a scope.
+type waiter struct {
+	IntentNo   int64 `gorm:"primaryKey;autoIncrement:false"`
+	Place      int64 `gorm:"primaryKey;autoIncrement:false"`
+	Scope      string
+	AgentID    string
+	AliveUntil int64
+}
+
+// TableName is for gorm.
+func (waiter) TableName() string { return "lease_waiters" }
+
+// line are the living calls that wait for one scope, in the order of asking.
+type line []waiter
+
+// stand returns the place of a call in the line, or 0 if it has none (any more).
+func (l line) stand(place int64) int64 {
+	if slices.ContainsFunc(l, func(w waiter) bool { return w.Place == place }) {
+		return place
+	}
+	return 0
+}
+
+// first reports whether nobody waits before the given place; without a place everybody does.
+func (l line) first(place int64) bool { return len(l) == 0 || l[0].Place == place }
+
+// line reads those who wait for a scope.
+func (c *change) line(scope string) (line, error) {
+	var waiting line
+	err := c.tx.Gorm().Where("intent_no = ? AND scope = ? AND alive_until > ?",
+		c.head.IntentNo, scope, database.Micros(c.head.Now())).Order("place").Find(&waiting).Error
+	return waiting, err
+}
+
+// wait gives a call a place behind all others, or notes that it is alive if it has one. It refuses a call that would close a
+// circle.
+func (c *change) wait(w wanted, place int64, holding *Lease) (int64, error) {
+	alive := database.Micros(c.service.alive(c.head.Now()))
+	if place != 0 {
+		return place, c.tx.Gorm().Model(&waiter{}).Where("intent_no = ? AND place = ?", w.intentNo, place).
+			Update("alive_until", alive).Error
+	}
+	waiting, err := c.everyone()
+	if err != nil {
+		return 0, err
+	}
+	if len(waiting) >= maxWaiting || countOf(waiting, w.agentID) >= maxWaitingEach {
+		return 0, errTooManyWait
+	}
+	if circle := circleThrough(w.agentID, w.scope, waiting, holding); circle != nil {
+		return 0, circular(circle)
+	}
+	place = database.Micros(c.head.Tick())
+	return place, c.tx.Gorm().Create(&waiter{
+		IntentNo: w.intentNo, Place: place, Scope: w.scope, AgentID: w.agentID, AliveUntil: alive,
+	}).Error
+}
+
+// blocked is a call that waits, with the agent that holds the scope; the holder is empty when the scope is free.
+type blocked struct{ agentID, scope, holder string }
+
+// everyone reads all who wait in the intent, in the order of asking, and removes those that are dead.
+func (c *change) everyone() (waiting []blocked, err error) {
+	now := database.Micros(c.head.Now())
+	err = c.tx.Pipeline(
+		database.Statement{
+			SQL:  "DELETE FROM lease_waiters WHERE intent_no = ? AND alive_until <= ?",
+			Args: []any{c.head.IntentNo, now},
+		},
+		database.Statement{
+			SQL: `SELECT w.agent_id, w.scope, COALESCE(l.agent_id, '') FROM lease_waiters AS w
+				LEFT JOIN leases AS l ON l.intent_no = w.intent_no AND l.scope = w.scope
+				WHERE w.intent_no = ? ORDER BY w.place`,
+			Args: []any{c.head.IntentNo},
+			Scan: func(row database.Row) error {
+				var b blocked
+				err := row.Scan(&b.agentID, &b.scope, &b.holder)
+				waiting = append(waiting, b)
+				return err
+			},
+		})
+	return waiting, err
+}
+
+func countOf(waiting []blocked, agentID string) (count int) {
+	for _, b := range waiting {
+		if b.agentID == agentID {
+			count++
+		}
+	}
+	return count
+}
+
+// leave removes a call's place among those who wait.
+func leave(tx *database.Tx, intentNo, place int64) error {
+	if place == 0 {
+		return nil
+	}
+	return tx.Gorm().Where("intent_no = ? AND place = ?", intentNo, place).Delete(&waiter{}).Error
+}

@@ -1,0 +1,235 @@
+package leases
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+type tx = database.Tx
+
+// outcome is what a waiting call returned.
+type outcome struct {
+	agent string
+	lease *openintentv1.Lease
+	err   error
+}
+
+// await makes a call that waits for a scope on a replica, and returns once it has its place.
+func (h *house) await(t *testing.T, r rooms, agent, scope string) <-chan outcome {
+	t.Helper()
+	return h.awaitIn(t, as(agent), r, agent, scope, 600)
+}
+
+func (h *house) awaitIn(
+	t *testing.T, ctx context.Context, r rooms, agent, scope string, seconds int32, //nolint:revive // a test's first argument is t
+) <-chan outcome {
+	t.Helper()
+	before := h.waiting(t)
+	ended := make(chan outcome, 1)
+	go func() {
+		req := h.acquiring(scope)
+		req.WaitSeconds = seconds
+		lease, err := r.AcquireLease(ctx, req)
+		ended <- outcome{agent, lease, err}
+	}()
+	require.Eventually(t, func() bool { return h.waiting(t) > before || len(ended) > 0 }, patience, time.Millisecond)
+	return ended
+}
+
+// waiting counts the calls that wait.
+func (h *house) waiting(t *testing.T) (count int64) {
+	t.Helper()
+	require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *tx) error {
+		return tx.Pipeline(database.ReadValue(&count, "SELECT count(*) FROM lease_waiters"))
+	}))
+	return count
+}
+
+func (h *house) granted(t *testing.T, ended <-chan outcome) *openintentv1.Lease {
+	t.Helper()
+	select {
+	case got := <-ended:
+		require.NoError(t, got.err, got.agent)
+		return got.lease
+	case <-time.After(patience):
+		t.Fatal("the scope was not granted")
+		return nil
+	}
+}
+
+func TestAScopeGoesToThoseWhoWaitInTheOrderOfAsking(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		other := h.rooms
+		if h.db.Engine() == database.PostgreSQL {
+			other = h.replica(t)
+		}
+		lease := h.hold(t, "ann", "parser")
+		bob := h.await(t, other, "bob", "parser")
+		eve := h.await(t, h.rooms, "eve", "parser")
+		require.NoError(t, h.free("ann", lease.GetId()))
+		lease = h.granted(t, bob)
+		_, err := h.AcquireLease(as("ann"), h.acquiring("parser"))
+		requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
+		require.Empty(t, eve)
+		require.NoError(t, h.free("bob", lease.GetId()))
+		lease = h.granted(t, eve)
+		require.Equal(t, "eve", lease.GetAgentId())
+		require.Zero(t, h.waiting(t))
+	})
+}
+
+func TestWhoComesLaterDoesNotOvertake(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.wait(t, "bob", "parser", h.clock.Now().Add(time.Minute))
+		_, err := h.AcquireLease(as("ann"), h.acquiring("parser"))
+		requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
+		require.ErrorContains(t, err, "Other agents wait")
+		h.clock.Advance(time.Minute)
+		h.hold(t, "ann", "parser") // the place of the dead waiter is void
+	})
+}
+
+// wait stores a call that waits, as a server does that dies later.
+func (h *house) wait(t *testing.T, agent, scope string, aliveUntil time.Time) {
+	t.Helper()
+	require.NoError(t, h.db.Write(t.Context(), func(tx *tx) error {
+		no, err := h.intents.Resolve(tx, h.intent.GetId())
+		if err != nil {
+			return err
+		}
+		return tx.Gorm().Create(&waiter{
+			IntentNo: no, Place: rand.Int64N(1 << 40), Scope: scope, AgentID: agent, AliveUntil: database.Micros(aliveUntil),
+		}).Error
+	}))
+}
+
+func TestAWaitEndsWithItsTimeAndItsCaller(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hold(t, "ann", "parser")
+		got := <-h.awaitIn(t, as("bob"), h.rooms, "bob", "parser", 1)
+		requireReason(t, got.err, fault.AlreadyExists, "LEASE_HELD")
+		ctx, cancel := context.WithCancel(as("bob"))
+		ended := h.awaitIn(t, ctx, h.rooms, "bob", "parser", 600)
+		cancel()
+		require.ErrorIs(t, (<-ended).err, context.Canceled)
+		require.Zero(t, h.waiting(t))
+	})
+}
+
+func TestACircleOfWaitersIsRefusedAndNamed(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		a, b, c := h.hold(t, "ann", "A"), h.hold(t, "bob", "B"), h.hold(t, "eve", "C")
+		ann := h.await(t, h.rooms, "ann", "B")
+		bob := h.await(t, h.rooms, "bob", "C")
+		req := h.acquiring("A")
+		req.WaitSeconds = 600
+		_, err := h.AcquireLease(as("eve"), req)
+		refusal := requireReason(t, err, fault.Conflict, "LEASE_CIRCLE")
+		require.Contains(t, refusal.Message,
+			"eve waits for A, which is held by ann; ann waits for B, which is held by bob; bob waits for C, which is held by eve")
+		require.NoError(t, h.free("eve", c.GetId()))
+		h.granted(t, bob)
+		require.NoError(t, h.free("bob", b.GetId()))
+		h.granted(t, ann)
+		require.NoError(t, h.free("ann", a.GetId()))
+	})
+}
+
+func TestCirclesAreFound(t *testing.T) {
+	wait := func(agent, scope, holder string) blocked { return blocked{agent, scope, holder} }
+	for name, row := range map[string]struct {
+		waiting       []blocked
+		agent, holder string
+		length        int
+	}{
+		"nobody waits":                      {nil, "ann", "bob", 0},
+		"a chain is no circle":              {[]blocked{wait("bob", "T", "eve")}, "ann", "bob", 0},
+		"two hold what the other wants":     {[]blocked{wait("bob", "T", "ann")}, "ann", "bob", 2},
+		"the holder waits for who waits":    {[]blocked{wait("bob", "T", "eve"), wait("eve", "U", "ann")}, "ann", "bob", 3},
+		"who goes first waits for the last": {[]blocked{wait("eve", "S", "bob"), wait("eve", "T", "ann")}, "ann", "bob", 2},
+		"a circle of others is not ours":    {[]blocked{wait("bob", "T", "eve"), wait("eve", "U", "bob")}, "ann", "bob", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Len(t, circleThrough(row.agent, "S", row.waiting, &Lease{AgentID: row.holder}), row.length)
+		})
+	}
+}
+
+func TestOnlySoManyWait(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hold(t, "ann", "parser")
+		for range maxWaitingEach {
+			h.wait(t, "bob", "lexer", h.clock.Now().Add(time.Minute))
+		}
+		req := h.acquiring("parser")
+		req.WaitSeconds = 1
+		_, err := h.AcquireLease(as("bob"), req)
+		requireReason(t, err, fault.Quota, "TOO_MANY_LEASE_WAITERS")
+		_, err = h.AcquireLease(as("eve"), req)
+		requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
+	})
+}
+
+// resource refuses a fence lower than the highest that it has seen.
+type resource struct {
+	mutex   sync.Mutex
+	highest int64
+	used    int
+}
+
+func (r *resource) use(fence int64) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if fence < r.highest {
+		return false
+	}
+	r.highest = fence
+	r.used++
+	return true
+}
+
+// Agents on two replicas take turns with a scope, and some of them stand still until their lease is over.
+func TestAtNoTimeDoTwoHoldersHaveFencesThatAResourceAccepts(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		replicas := []rooms{h.rooms, h.rooms}
+		if h.db.Engine() == database.PostgreSQL {
+			replicas[1] = h.replica(t)
+		}
+		var shared resource
+		var group sync.WaitGroup
+		for n := range 8 {
+			group.Go(func() {
+				agent := string(rune('a' + n))
+				for range 10 {
+					req := h.acquiring("shared")
+					req.WaitSeconds = 600
+					lease, err := replicas[n%2].AcquireLease(as(agent), req)
+					if !assert.NoError(t, err) {
+						return
+					}
+					assert.True(t, shared.use(lease.GetFence()), "the newest holder is accepted")
+					if n == 0 { // stands still until another holds the scope
+						h.clock.Advance(6 * time.Minute)
+						assert.NoError(t, h.Sweep(t.Context()))
+						continue
+					}
+					if err := h.free(agent, lease.GetId()); err != nil {
+						assert.ErrorIs(t, err, ErrNotFound) // it was over meanwhile
+					}
+				}
+			})
+		}
+		group.Wait()
+		require.Equal(t, 80, shared.used)
+	})
+}

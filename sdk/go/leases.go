@@ -1,0 +1,120 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// ErrLeaseLost is the cause for which the context of a lease ends when the lease did: the server said so, or the lease could
+// not be renewed in time.
+var ErrLeaseLost = errors.New("the lease is lost")
+
+// DefaultLeaseDuration is how long a lease outlives an agent that cannot renew it any more.
+const DefaultLeaseDuration = time.Minute
+
+// LeaseOptions say how a scope is leased.
+type LeaseOptions struct {
+	// Duration is how long the lease lasts unless it is renewed, in whole seconds; DefaultLeaseDuration when it is 0.
+	Duration time.Duration
+	// Wait is how long to wait for the scope while somebody else holds it, at most 10 minutes; 0 does not wait.
+	Wait time.Duration
+}
+
+// Lease is a scope that nobody else holds. It renews itself until Release, or until it is lost.
+type Lease struct {
+	ID, IntentID, Scope string
+	// Fence rises with each lease of the intent. Send it along to what the scope protects, which then can refuse a holder
+	// whose lease has ended without its knowing.
+	Fence int64
+
+	client   *Client
+	duration time.Duration
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	renewing sync.WaitGroup
+}
+
+// Lease leases a scope of an intent and keeps it until Release. It returns ErrAlreadyExists while somebody else, or another
+// process of the same agent, holds the scope.
+func (c *Client) Lease(ctx context.Context, intentID, scope string, options LeaseOptions) (*Lease, error) {
+	if options.Duration == 0 {
+		options.Duration = DefaultLeaseDuration
+	}
+	l := &Lease{IntentID: intentID, Scope: scope, client: c, duration: options.Duration.Round(time.Second)}
+	call := ctx
+	if options.Wait > 0 {
+		var cancel context.CancelFunc
+		call, cancel = context.WithTimeout(ctx, options.Wait+grace)
+		defer cancel()
+	}
+	asked := time.Now()
+	granted, err := once(call, c, func(ctx context.Context, option grpc.CallOption) (*openintentv1.Lease, error) {
+		asked = time.Now()
+		return c.raw.Leases.AcquireLease(ctx, &openintentv1.AcquireLeaseRequest{
+			IntentId: intentID, Scope: scope, DurationSeconds: l.seconds(), WaitSeconds: int32(options.Wait / time.Second),
+		}, option)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if options.Wait > 0 {
+		// The server granted it at some time of the wait, so the lease is renewed immediately to know its time.
+		asked = time.Now().Add(-l.duration / 3)
+	}
+	l.ID, l.Fence = granted.GetId(), granted.GetFence()
+	l.ctx, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	l.renewing.Go(func() { l.renew(asked) })
+	return l, nil
+}
+
+// Context ends when the lease does. Its cause is ErrLeaseLost, or context.Canceled after Release. It has the values of the
+// context that the scope was leased with, and does not end with it.
+func (l *Lease) Context() context.Context { return l.ctx }
+
+// Release ends the lease, so that the next one can have the scope. It returns nil if the lease had ended before.
+func (l *Lease) Release(ctx context.Context) error {
+	l.end(nil)
+	l.renewing.Wait()
+	_, err := repeated(ctx, l.client, func(ctx context.Context) (*openintentv1.ReleaseLeaseResponse, error) {
+		return l.client.raw.Leases.ReleaseLease(ctx, &openintentv1.ReleaseLeaseRequest{IntentId: l.IntentID, LeaseId: l.ID})
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// renew renews the lease three times in its duration. If it cannot be renewed until it may be over, counted from before the
+// last renewal that succeeded, it is lost.
+func (l *Lease) renew(asked time.Time) {
+	for {
+		if pause(l.ctx, time.Until(asked.Add(l.duration/3))) != nil {
+			return
+		}
+		ctx, cancel := context.WithDeadline(l.ctx, asked.Add(l.duration))
+		next := asked
+		_, err := repeated(ctx, l.client, func(ctx context.Context) (*openintentv1.Lease, error) {
+			next = time.Now()
+			return l.client.raw.Leases.RenewLease(ctx, &openintentv1.RenewLeaseRequest{
+				IntentId: l.IntentID, LeaseId: l.ID, DurationSeconds: l.seconds(),
+			})
+		})
+		cancel()
+		if err != nil {
+			l.end(errors.Join(ErrLeaseLost, err))
+			return
+		}
+		asked = next
+	}
+}
+
+func (l *Lease) seconds() *int32 {
+	seconds := int32(l.duration / time.Second)
+	return &seconds
+}
