@@ -2,6 +2,7 @@ package leases
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"openintent/agents"
 	"openintent/caller"
 	"openintent/database"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 	"openintent/jsonvalue"
@@ -127,9 +129,11 @@ func (c *change) admit(w wanted) (surroundings, error) {
 		return around, errLeaving
 	}
 	if taskID, named := strings.CutPrefix(w.scope, taskScope); named {
-		if ended, err := c.service.tasks.Find(c.tx, w.intentNo, taskID); err != nil || ended {
-			return around, errTask.Because(err)
+		ended, err := c.service.tasks.Find(c.tx, w.intentNo, taskID)
+		if refusal := (*fault.Fault)(nil); ended || errors.As(err, &refusal) {
+			return around, errTask
 		}
+		return around, err
 	}
 	return around, nil
 }

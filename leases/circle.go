@@ -58,7 +58,7 @@ func circleThrough(agentID, scope string, waiting []blocked, holding *Lease) []d
 	return nil
 }
 
-// dependencesOf returns who depends on whom among those who wait.
+// dependencesOf returns the dependences among the waiting agents.
 func dependencesOf(waiting []blocked) []dependence {
 	var all []dependence
 	earlier := make(map[string][]string) // those who wait for a scope, in the order of asking

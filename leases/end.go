@@ -66,13 +66,13 @@ func (s *Service) endForIntent(tx *database.Tx, head *intents.Head, _ time.Time)
 }
 
 // pause stores what is left of an intent's leases when it is suspended, so that time does not end them meanwhile. A lease whose
-// time is over already stays as it is.
+// time is over already stays as it is. The others are due, so that somebody judges when they are due next.
 func pause(tx *database.Tx, head *intents.Head, _ time.Time) error {
 	now := database.Micros(head.Now())
 	return tx.Pipeline(database.Statement{
 		SQL: "UPDATE leases SET left_over = expires_at - ?, expires_at = NULL, due_at = ?" +
 			" WHERE intent_no = ? AND expires_at > ?",
-		Args: []any{now, database.Micros(never), head.IntentNo, now},
+		Args: []any{now, now, head.IntentNo, now},
 	})
 }
 

@@ -61,7 +61,7 @@ func TestOnlyTheHolderChangesALease(t *testing.T) {
 	})
 }
 
-// What has ended a lease shows immediately, before any sweep, and the sweep then stores it.
+// A lease that has ended is gone immediately, before any sweep. The sweep then stores its end.
 func TestWhatEndsALease(t *testing.T) {
 	for _, row := range []struct {
 		name string

@@ -56,9 +56,9 @@ func (s *Service) judge(tx *database.Tx, intentNo int64) error {
 		around.presence = presences[l.AgentID]
 		if why := l.endedBy(around); why != "" {
 			err = c.end(l, caller.System, why)
-		} else if before := *l; true {
-			l.judged(around)
-			if *l != before {
+		} else {
+			due := l.DueAt
+			if l.judged(around); !l.DueAt.Equal(due) {
 				err = save(tx, l)
 			}
 		}
@@ -66,5 +66,8 @@ func (s *Service) judge(tx *database.Tx, intentNo int64) error {
 			return err
 		}
 	}
-	return nil
+	return tx.Pipeline(database.Statement{
+		SQL:  "UPDATE leases SET epoch = ? WHERE intent_no = ? AND epoch <> ?",
+		Args: []any{c.head.Epoch, intentNo, c.head.Epoch},
+	})
 }

@@ -36,7 +36,9 @@ func (s *Service) acquire(ctx context.Context, w wanted, patience time.Duration)
 		case <-watch.C():
 			look, err = s.mayBeNext(ctx, w, place)
 		case <-beat.C:
-			look = true
+			if look, err = s.mayBeNext(ctx, w, place); err == nil && !look {
+				look, err = s.lostPlace(ctx, w.intentNo, place)
+			}
 		case <-over.C:
 			look, last = true, true
 		case <-ctx.Done():
@@ -64,6 +66,18 @@ func (s *Service) mayBeNext(ctx context.Context, w wanted, place int64) (bool, e
 			w.intentNo, w.scope, place, now, w.intentNo, w.scope, now))
 	})
 	return before == 0, err
+}
+
+// lostPlace notes that a call is alive, without the lock of the intent's head. It reports whether the call has lost its place,
+// because it stood still for too long.
+func (s *Service) lostPlace(ctx context.Context, intentNo, place int64) (lost bool, err error) {
+	err = s.db.Write(ctx, func(tx *database.Tx) error {
+		noted := tx.Gorm().Model(&waiter{}).Where("intent_no = ? AND place = ?", intentNo, place).
+			Update("alive_until", database.Micros(s.alive(s.db.Now())))
+		lost = noted.RowsAffected == 0
+		return noted.Error
+	})
+	return lost, err
 }
 
 // leaveLine gives up a place, so that the next one does not wait for it. If that fails, the place is void when its time as a

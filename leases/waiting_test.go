@@ -88,6 +88,29 @@ func TestAScopeGoesToThoseWhoWaitInTheOrderOfAsking(t *testing.T) {
 	})
 }
 
+func TestAWaitingCallKeepsItsPlace(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.lookAgain = 5 * time.Millisecond
+		lease := h.hold(t, "ann", "parser")
+		bob := h.await(t, h.rooms, "bob", "parser")
+		alive := func() (until int64) {
+			require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *tx) error {
+				return tx.Pipeline(database.ReadValue(&until, "SELECT COALESCE(max(alive_until), 0) FROM lease_waiters"))
+			}))
+			return until
+		}
+		before := alive()
+		h.clock.Advance(time.Second)
+		require.Eventually(t, func() bool { return alive() > before }, patience, time.Millisecond, "it shows that it is alive")
+		require.NoError(t, h.db.Write(t.Context(), func(tx *tx) error {
+			return tx.Pipeline(database.Statement{SQL: "DELETE FROM lease_waiters"})
+		}))
+		require.Eventually(t, func() bool { return h.waiting(t) == 1 }, patience, time.Millisecond, "it asks for another place")
+		require.NoError(t, h.free("ann", lease.GetId()))
+		h.granted(t, bob)
+	})
+}
+
 func TestWhoComesLaterDoesNotOvertake(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.wait(t, "bob", "parser", h.clock.Now().Add(time.Minute))

@@ -24,7 +24,7 @@ type Feed struct {
 	// Reaching leaves what reaches the reader: messages to it or to a role it holds, its own messages, messages to everyone
 	// where it takes part in the intent, and its assignments.
 	Reaching bool
-	// By is the reader: the caller, or the agent for whom the server itself delivers. Its scope leaves only what lies in it.
+	// By is the reader: the caller, or the agent for whom the server itself delivers. The feed leaves out what lies outside of its scope.
 	By     caller.Caller
 	Filter reading.Filter
 }

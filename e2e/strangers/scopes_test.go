@@ -198,7 +198,7 @@ func TestAScopedKeySeesOnlyWhatLiesInItsScope(t *testing.T) {
 	})
 }
 
-// scopedQuestion asks somebody whose record the key of a channel does not show. The timeout does not tell of it either.
+// scopedQuestion asks an agent whose record a channel's key may not see. The timeout must not reveal that record either.
 func (w *world) scopedQuestion(t *testing.T, key issued) {
 	t.Helper()
 	answer := w.With(key.Secret, "").REST(t, "POST", w.fill("/v1/channels/{other_room}/ask"), `{"to":"gone","payload":{},"timeout_seconds":0.001}`)

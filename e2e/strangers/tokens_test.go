@@ -204,7 +204,7 @@ func TestClaimsNameAgentsAndRoles(t *testing.T) {
 	}
 }
 
-// Whoever has tokens of one subject has one quota, however many tokens these are.
+// All tokens of one subject share one quota.
 func TestTokensOfOneSubjectShareAQuota(t *testing.T) {
 	issuer, clock := oidctest.Start(t), &ahead{}
 	w := newWorld(t, harness.Start(t, harness.Options{

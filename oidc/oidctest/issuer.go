@@ -22,7 +22,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Audience is whom an issuer's tokens are for.
+// Audience is the audience that the issuer's tokens name.
 const Audience = "https://openintent.example"
 
 // Claims are what a token says.
