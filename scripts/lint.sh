@@ -5,6 +5,8 @@
 #   scripts/lint.sh --race    reads packages as tests with the race detector need them, so that these are compiled only once
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# Collecting garbage less often saves the compiler a tenth of its time.
+export GOGC=${GOGC:-400}
 
 linter=$(go tool -n -modfile=tools/golangci-lint/go.mod golangci-lint)
 if [[ ${1:-} == --race ]]; then

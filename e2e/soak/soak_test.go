@@ -15,7 +15,7 @@ import (
 	"openintent/server"
 )
 
-var duration = flag.Duration("soak.duration", 5*time.Second, "how long the load goes on, on each engine")
+var duration = flag.Duration("soak.duration", 3*time.Second, "how long the load goes on, on each engine")
 
 const (
 	// warming is the part of the time that is not measured.
