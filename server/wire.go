@@ -10,6 +10,7 @@ import (
 
 	"openintent/agents"
 	"openintent/channels"
+	"openintent/conversation"
 	"openintent/database"
 	"openintent/intents"
 	"openintent/invites"
@@ -35,6 +36,7 @@ type rooms struct {
 	messaging     *messaging.Service
 	webhooks      *webhooks.Sender
 	subscriptions *subscriptions.Service
+	conversation  *conversation.Service
 	leases        *leases.Service
 	keys          *keys.Service
 	invites       *invites.Service
@@ -72,6 +74,9 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },
 		Logger: logger, LookAgain: cfg.LookAgain,
+	})
+	r.conversation = conversation.New(conversation.Config{
+		DB: db, Intents: r.intents, Agents: r.agents, Messaging: r.messaging, Logger: logger,
 	})
 	r.leases = leases.New(leases.Config{
 		DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: r.messaging, Logger: logger, LookAgain: cfg.LookAgain,

@@ -46,6 +46,8 @@ type Message struct {
 	CorrelationPosition int64
 	CorrelationID       string
 	Payload, Metadata   jsonvalue.Object
+	// Conversation is what the message carries beyond RFC-0021; nil if it carries none of it. It is shared and never changed.
+	Conversation *Conversation
 
 	CreatedAt, ExpiresAt time.Time
 	// ReadAt is when the first of the recipients acknowledged the message.
@@ -74,7 +76,7 @@ func (m *Message) ForAnother() *Message {
 }
 
 // Size is how many bytes of a page the message takes up.
-func (m *Message) Size() int { return len(m.Payload) + len(m.Metadata) }
+func (m *Message) Size() int { return len(m.Payload) + len(m.Metadata) + m.Conversation.Size() }
 
 // Status returns the message's status at a time.
 func (m *Message) Status(now time.Time) Status {

@@ -11,6 +11,7 @@ import (
 const (
 	FactColumns = `m.intent_no, m.position, m.channel_no, m.ordinal, m.id, m.sender, m.target, m.message_type,
 		m.correlation_position, m.correlation_id, m.created_at, m.expires_at, m.read_at, m.ended_at,
+		m.thread_position, m.conversation,
 		m.message_type = 'request' AND EXISTS (SELECT 1 FROM open_requests o
 			WHERE o.intent_no = m.intent_no AND o.position = m.position` + OneByOne + `),
 		EXISTS (SELECT 1 FROM receipts r
@@ -39,14 +40,16 @@ type messageRow struct {
 	createdAt           int64
 	expires, read       sql.NullInt64
 	ended, answered     sql.NullInt64
+	threadPosition      sql.NullInt64
+	conversation        []byte
 	payload, metadata   []byte
 }
 
 func (r *messageRow) facts() []any {
 	m := &r.message
 	return []any{&m.IntentNo, &m.Position, &m.ChannelNo, &m.Ordinal, &m.ID, &m.Sender, &r.target, &m.Type,
-		&r.correlationPosition, &r.correlation, &r.createdAt, &r.expires, &r.read, &r.ended, &m.Open, &m.ReadByViewer,
-		&m.AnsweredByViewer, &r.answered}
+		&r.correlationPosition, &r.correlation, &r.createdAt, &r.expires, &r.read, &r.ended, &r.threadPosition, &r.conversation,
+		&m.Open, &m.ReadByViewer, &m.AnsweredByViewer, &r.answered}
 }
 
 // ScanFacts reads a message without its payload and metadata.
@@ -55,7 +58,7 @@ func ScanFacts(row database.Row) (*Message, error) {
 	if err := row.Scan(r.facts()...); err != nil {
 		return nil, err
 	}
-	return r.finish(), nil
+	return r.finish()
 }
 
 // Scan reads a whole message. The caller fills in the ChannelID.
@@ -64,11 +67,11 @@ func Scan(row database.Row) (*Message, error) {
 	if err := row.Scan(append(r.facts(), &r.payload, &r.metadata)...); err != nil {
 		return nil, err
 	}
-	return r.finish(), nil
+	return r.finish()
 }
 
-func (r *messageRow) finish() *Message {
-	m := &r.message
+func (r *messageRow) finish() (m *Message, err error) {
+	m = &r.message
 	m.Target, m.CorrelationID = r.target.String, r.correlation.String
 	m.CorrelationPosition = r.correlationPosition.Int64
 	m.CreatedAt = database.Time(r.createdAt)
@@ -85,5 +88,6 @@ func (r *messageRow) finish() *Message {
 		m.AnsweredAt = database.Time(r.answered.Int64)
 	}
 	m.Payload, m.Metadata = r.payload, r.metadata
-	return m
+	m.Conversation, err = conversationFrom(r.threadPosition.Int64, r.conversation)
+	return m, err
 }

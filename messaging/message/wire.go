@@ -54,7 +54,7 @@ type Content struct{ Payload, Metadata *structpb.Struct }
 
 // WireWith is ToWire for a caller that has the message's content already.
 func (m *Message) WireWith(content Content, now time.Time) *openintentv1.Message {
-	return &openintentv1.Message{
+	wire := &openintentv1.Message{
 		Id:            m.ID,
 		ChannelId:     m.ChannelID,
 		Sender:        m.Sender,
@@ -68,6 +68,8 @@ func (m *Message) WireWith(content Content, now time.Time) *openintentv1.Message
 		ExpiresAt:     TimestampOrNil(m.ExpiresAt),
 		ReadAt:        TimestampOrNil(m.ReadAt),
 	}
+	m.Conversation.fill(wire)
+	return wire
 }
 
 // ToWire returns messages as clients see them at a time.

@@ -16,6 +16,10 @@ type messageBatch struct {
 	payload, metadata                      [][]byte
 	createdAt                              []int64
 	expiresAt                              []*int64
+	// conversing is true when one of the messages has a conversation. Otherwise its columns are not written at all.
+	conversing     bool
+	threadPosition []*int64
+	conversation   [][]byte
 }
 
 func (b *messageBatch) add(m *message.Message) {
@@ -33,25 +37,35 @@ func (b *messageBatch) add(m *message.Message) {
 	b.metadata = append(b.metadata, m.Metadata)
 	b.createdAt = append(b.createdAt, database.Micros(m.CreatedAt))
 	b.expiresAt = append(b.expiresAt, database.NullMicros(m.ExpiresAt))
+	b.conversing = b.conversing || m.Conversation != nil
+	threadPosition, conversation := m.Conversation.Columns()
+	b.threadPosition, b.conversation = append(b.threadPosition, threadPosition), append(b.conversation, conversation)
 }
 
 func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
-	return tx.Insert("messages",
-		database.Column{Name: "intent_no", Values: b.intentNo},
-		database.Column{Name: "position", Values: b.position},
-		database.Column{Name: "channel_no", Values: b.channelNo},
-		database.Column{Name: "ordinal", Values: b.ordinal},
-		database.Column{Name: "id", Values: b.id},
-		database.Column{Name: "sender", Values: b.sender},
-		database.Column{Name: "target", Values: b.target},
-		database.Column{Name: "message_type", Values: b.messageType},
-		database.Column{Name: "correlation_position", Values: b.correlationPosition},
-		database.Column{Name: "correlation_id", Values: b.correlationID},
-		database.Column{Name: "payload", Values: b.payload},
-		database.Column{Name: "metadata", Values: b.metadata},
-		database.Column{Name: "created_at", Values: b.createdAt},
-		database.Column{Name: "expires_at", Values: b.expiresAt},
-	)
+	columns := []database.Column{
+		{Name: "intent_no", Values: b.intentNo},
+		{Name: "position", Values: b.position},
+		{Name: "channel_no", Values: b.channelNo},
+		{Name: "ordinal", Values: b.ordinal},
+		{Name: "id", Values: b.id},
+		{Name: "sender", Values: b.sender},
+		{Name: "target", Values: b.target},
+		{Name: "message_type", Values: b.messageType},
+		{Name: "correlation_position", Values: b.correlationPosition},
+		{Name: "correlation_id", Values: b.correlationID},
+		{Name: "payload", Values: b.payload},
+		{Name: "metadata", Values: b.metadata},
+		{Name: "created_at", Values: b.createdAt},
+		{Name: "expires_at", Values: b.expiresAt},
+	}
+	if b.conversing {
+		columns = append(columns,
+			database.Column{Name: "thread_position", Values: b.threadPosition},
+			database.Column{Name: "conversation", Values: b.conversation},
+		)
+	}
+	return tx.Insert("messages", columns...)
 }
 
 type openRequestBatch struct {

@@ -194,6 +194,12 @@ func wellKnownOf(f *field, text []byte) (protoreflect.Value, string) {
 			return protoreflect.Value{}, "must be a JSON value."
 		}
 		return protoreflect.ValueOfMessage(decoded.ProtoReflect()), ""
+	case freeList:
+		decoded := new(structpb.ListValue)
+		if kindOf(text) != list || decoded.UnmarshalJSON(text) != nil {
+			return protoreflect.Value{}, "must be a list."
+		}
+		return protoreflect.ValueOfMessage(decoded.ProtoReflect()), ""
 	default:
 		return protoreflect.Value{}, "cannot be given in a body."
 	}

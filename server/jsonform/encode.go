@@ -101,7 +101,7 @@ func (e *encoder) message(message protoreflect.Message) {
 	first := true
 	for i := range p.fields {
 		f := &p.fields[i]
-		unset := f.mayBeUnset() && !message.Has(f.descriptor)
+		unset := (f.mayBeUnset() || f.leftOut) && !message.Has(f.descriptor)
 		if unset && f.leftOut {
 			continue
 		}

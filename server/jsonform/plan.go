@@ -49,11 +49,40 @@ var shapes = map[protoreflect.FullName]shape{
 	"google.protobuf.Empty":     emptyMessage,
 }
 
-// leftOutWhenUnset names the fields that an event's hash must not cover while they are unset.
+// leftOutWhenUnset names the fields that JSON omits while they are unset: those that an event's hash must not cover then, and
+// those that RFC-0021 does not know, so that who uses none of them sees objects as the RFC has them.
 var leftOutWhenUnset = map[protoreflect.FullName]bool{
 	"openintent.v1.Event.proof":           true,
 	"openintent.v1.Event.trace_id":        true,
 	"openintent.v1.Event.parent_event_id": true,
+
+	"openintent.v1.Message.parent_id":    true,
+	"openintent.v1.Message.thread_id":    true,
+	"openintent.v1.Message.subject":      true,
+	"openintent.v1.Message.kind":         true,
+	"openintent.v1.Message.task_id":      true,
+	"openintent.v1.Message.priority":     true,
+	"openintent.v1.Message.mentions":     true,
+	"openintent.v1.Message.collect":      true,
+	"openintent.v1.Message.directedness": true,
+	"openintent.v1.Message.policy":       true,
+	"openintent.v1.Message.revision":     true,
+	"openintent.v1.Message.edited_at":    true,
+	"openintent.v1.Message.deleted_at":   true,
+
+	"openintent.v1.Annotation.change":      true,
+	"openintent.v1.Annotation.signal":      true,
+	"openintent.v1.Annotation.note":        true,
+	"openintent.v1.Annotation.eta":         true,
+	"openintent.v1.Annotation.revision":    true,
+	"openintent.v1.Annotation.expires_at":  true,
+	"openintent.v1.Annotation.reason":      true,
+	"openintent.v1.Annotation.disposition": true,
+	"openintent.v1.Annotation.until":       true,
+
+	"openintent.v1.SubscribeResponse.annotation": true,
+	"openintent.v1.SubscribeResponse.attention":  true,
+	"openintent.v1.InboxItem.attention":          true,
 }
 
 // plans holds a *plan for each protoreflect.MessageDescriptor seen so far.

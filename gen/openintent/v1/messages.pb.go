@@ -166,6 +166,8 @@ const (
 	DeliveryStatus_DELIVERY_STATUS_EXPIRED DeliveryStatus = 5
 	// Given up by a subscription of the recipient after its last attempt.
 	DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED DeliveryStatus = 6
+	// Shown to the recipient's model, as its harness says.
+	DeliveryStatus_DELIVERY_STATUS_SURFACED DeliveryStatus = 7
 )
 
 // Enum value maps for DeliveryStatus.
@@ -178,6 +180,7 @@ var (
 		4: "DELIVERY_STATUS_ANSWERED",
 		5: "DELIVERY_STATUS_EXPIRED",
 		6: "DELIVERY_STATUS_DEAD_LETTERED",
+		7: "DELIVERY_STATUS_SURFACED",
 	}
 	DeliveryStatus_value = map[string]int32{
 		"DELIVERY_STATUS_UNSPECIFIED":   0,
@@ -187,6 +190,7 @@ var (
 		"DELIVERY_STATUS_ANSWERED":      4,
 		"DELIVERY_STATUS_EXPIRED":       5,
 		"DELIVERY_STATUS_DEAD_LETTERED": 6,
+		"DELIVERY_STATUS_SURFACED":      7,
 	}
 )
 
@@ -243,7 +247,33 @@ type Message struct {
 	// When it expires, by the clock. It lies before created_at only if the clock was set back.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// When a recipient first acknowledged it.
-	ReadAt        *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
+	ReadAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
+	// The message that this one belongs under. This field and those below are left out of JSON while they are unset.
+	ParentId *string `protobuf:"bytes,13,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
+	// The first message of the thread to which this one belongs.
+	ThreadId *string `protobuf:"bytes,14,opt,name=thread_id,json=threadId,proto3,oneof" json:"thread_id,omitempty"`
+	// What it is about, in one line.
+	Subject *string `protobuf:"bytes,15,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	// What kind of content it has, such as `status` or `review.finding`.
+	Kind *string `protobuf:"bytes,16,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// The task of the intent that it is about.
+	TaskId *string `protobuf:"bytes,17,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
+	// How urgent its sender finds it.
+	Priority *Priority `protobuf:"varint,18,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
+	// The agents and `role:` names that it mentions, as its sender gave them or as the server found them in its text.
+	Mentions []string `protobuf:"bytes,19,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	// How many answers a request wants: `any`, `one`, `all` or {"quorum": n}.
+	Collect *structpb.Value `protobuf:"bytes,20,opt,name=collect,proto3" json:"collect,omitempty"`
+	// How far, at most, the sender means it for its recipients.
+	Directedness *Directedness `protobuf:"varint,21,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
+	// What, at most, the sender asks of its recipients.
+	Policy *ResponsePolicy `protobuf:"varint,22,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
+	// How often its content was given, counting the first time; unset before the first edit.
+	Revision *int32 `protobuf:"varint,23,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	// When its content was last edited.
+	EditedAt *timestamppb.Timestamp `protobuf:"bytes,24,opt,name=edited_at,json=editedAt,proto3" json:"edited_at,omitempty"`
+	// When its content was deleted.
+	DeletedAt     *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -362,6 +392,270 @@ func (x *Message) GetReadAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Message) GetParentId() string {
+	if x != nil && x.ParentId != nil {
+		return *x.ParentId
+	}
+	return ""
+}
+
+func (x *Message) GetThreadId() string {
+	if x != nil && x.ThreadId != nil {
+		return *x.ThreadId
+	}
+	return ""
+}
+
+func (x *Message) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *Message) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *Message) GetTaskId() string {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
+	}
+	return ""
+}
+
+func (x *Message) GetPriority() Priority {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *Message) GetMentions() []string {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *Message) GetCollect() *structpb.Value {
+	if x != nil {
+		return x.Collect
+	}
+	return nil
+}
+
+func (x *Message) GetDirectedness() Directedness {
+	if x != nil && x.Directedness != nil {
+		return *x.Directedness
+	}
+	return Directedness_DIRECTEDNESS_UNSPECIFIED
+}
+
+func (x *Message) GetPolicy() ResponsePolicy {
+	if x != nil && x.Policy != nil {
+		return *x.Policy
+	}
+	return ResponsePolicy_RESPONSE_POLICY_UNSPECIFIED
+}
+
+func (x *Message) GetRevision() int32 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+func (x *Message) GetEditedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EditedAt
+	}
+	return nil
+}
+
+func (x *Message) GetDeletedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeletedAt
+	}
+	return nil
+}
+
+// Annotation is something that happened to a message and has a place of its own in the intent's log. Whoever may see the message now may
+// see it.
+type Annotation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What happened: `message_reaction`, `message_edited`, `message_deleted`, `message_claimed`, `claim_released` or `message_disposition`.
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The place in the intent's log.
+	Position int64 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
+	// The message.
+	MessageId string `protobuf:"bytes,3,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// The message's channel.
+	ChannelId string `protobuf:"bytes,4,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The agent that did it, or whose claim ended.
+	AgentId string `protobuf:"bytes,5,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// When it was stored; strictly rising within an intent.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Of a reaction: `added` or `removed`. This field and those below are left out of JSON while they are unset.
+	Change *string `protobuf:"bytes,7,opt,name=change,proto3,oneof" json:"change,omitempty"`
+	// Of a reaction: the signal.
+	Signal *string `protobuf:"bytes,8,opt,name=signal,proto3,oneof" json:"signal,omitempty"`
+	// Of a reaction: what its agent says beside the signal.
+	Note *string `protobuf:"bytes,9,opt,name=note,proto3,oneof" json:"note,omitempty"`
+	// Of a reaction: when its agent expects to be done, in its own words.
+	Eta *string `protobuf:"bytes,10,opt,name=eta,proto3,oneof" json:"eta,omitempty"`
+	// Of an edit: the number of the new revision.
+	Revision *int32 `protobuf:"varint,11,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	// Of a claim: when it ends unless it is renewed.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// Of the end of a claim, or of a disposition: why.
+	Reason *string `protobuf:"bytes,13,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// Of a disposition: what the agent did with the message.
+	Disposition *string `protobuf:"bytes,14,opt,name=disposition,proto3,oneof" json:"disposition,omitempty"`
+	// Of a disposition `deferred`: until when.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Annotation) Reset() {
+	*x = Annotation{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Annotation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Annotation) ProtoMessage() {}
+
+func (x *Annotation) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Annotation.ProtoReflect.Descriptor instead.
+func (*Annotation) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Annotation) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Annotation) GetPosition() int64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *Annotation) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *Annotation) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *Annotation) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *Annotation) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Annotation) GetChange() string {
+	if x != nil && x.Change != nil {
+		return *x.Change
+	}
+	return ""
+}
+
+func (x *Annotation) GetSignal() string {
+	if x != nil && x.Signal != nil {
+		return *x.Signal
+	}
+	return ""
+}
+
+func (x *Annotation) GetNote() string {
+	if x != nil && x.Note != nil {
+		return *x.Note
+	}
+	return ""
+}
+
+func (x *Annotation) GetEta() string {
+	if x != nil && x.Eta != nil {
+		return *x.Eta
+	}
+	return ""
+}
+
+func (x *Annotation) GetRevision() int32 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+func (x *Annotation) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Annotation) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *Annotation) GetDisposition() string {
+	if x != nil && x.Disposition != nil {
+		return *x.Disposition
+	}
+	return ""
+}
+
+func (x *Annotation) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
 // SendMessageRequest describes a new message.
 type SendMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -384,13 +678,34 @@ type SendMessageRequest struct {
 	// The same key from the same sender on the same channel is one message; over REST the Idempotency-Key header.
 	// 1 to 255 characters, remembered for 24 hours.
 	IdempotencyKey *string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The message that this one belongs under: on the same channel, and the sender can see it.
+	ParentId *string `protobuf:"bytes,10,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
+	// What it is about, in one line of at most 200 characters.
+	Subject *string `protobuf:"bytes,11,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	// What kind of content it has, at most 64 characters, such as `status` or `review.finding`.
+	Kind *string `protobuf:"bytes,12,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// The task of the intent that it is about.
+	TaskId *string `protobuf:"bytes,13,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
+	// How urgent it is; `normal` when absent.
+	Priority *Priority `protobuf:"varint,14,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
+	// The agents and `role:` names that it mentions, at most 50, as strings. An empty list mentions nobody. Absent: those that the server finds
+	// in the text.
+	Mentions *structpb.ListValue `protobuf:"bytes,15,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// How far, at most, it is meant for its recipients; it can lower what the server finds, not raise it.
+	Directedness *Directedness `protobuf:"varint,16,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
+	// What, at most, is asked of its recipients; it can lower what the server finds, not raise it.
+	Policy *ResponsePolicy `protobuf:"varint,17,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
+	// How many answers a request wants: `any` (when absent), `one`, `all` or {"quorum": n}, with n from 1 to 100.
+	Collect *structpb.Value `protobuf:"bytes,18,opt,name=collect,proto3" json:"collect,omitempty"`
+	// Of a response: the fence of the sender's claim on the request.
+	Fence         *int64 `protobuf:"varint,19,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[1]
+	mi := &file_openintent_v1_messages_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +717,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[1]
+	mi := &file_openintent_v1_messages_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +730,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{1}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SendMessageRequest) GetChannelId() string {
@@ -481,6 +796,76 @@ func (x *SendMessageRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *SendMessageRequest) GetParentId() string {
+	if x != nil && x.ParentId != nil {
+		return *x.ParentId
+	}
+	return ""
+}
+
+func (x *SendMessageRequest) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *SendMessageRequest) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *SendMessageRequest) GetTaskId() string {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
+	}
+	return ""
+}
+
+func (x *SendMessageRequest) GetPriority() Priority {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *SendMessageRequest) GetMentions() *structpb.ListValue {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *SendMessageRequest) GetDirectedness() Directedness {
+	if x != nil && x.Directedness != nil {
+		return *x.Directedness
+	}
+	return Directedness_DIRECTEDNESS_UNSPECIFIED
+}
+
+func (x *SendMessageRequest) GetPolicy() ResponsePolicy {
+	if x != nil && x.Policy != nil {
+		return *x.Policy
+	}
+	return ResponsePolicy_RESPONSE_POLICY_UNSPECIFIED
+}
+
+func (x *SendMessageRequest) GetCollect() *structpb.Value {
+	if x != nil {
+		return x.Collect
+	}
+	return nil
+}
+
+func (x *SendMessageRequest) GetFence() int64 {
+	if x != nil && x.Fence != nil {
+		return *x.Fence
+	}
+	return 0
+}
+
 // SendMessagesResponse is what became of one message of a stream.
 type SendMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -497,7 +882,7 @@ type SendMessagesResponse struct {
 
 func (x *SendMessagesResponse) Reset() {
 	*x = SendMessagesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[2]
+	mi := &file_openintent_v1_messages_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +894,7 @@ func (x *SendMessagesResponse) String() string {
 func (*SendMessagesResponse) ProtoMessage() {}
 
 func (x *SendMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[2]
+	mi := &file_openintent_v1_messages_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +907,7 @@ func (x *SendMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SendMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{2}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SendMessagesResponse) GetOutcome() isSendMessagesResponse_Outcome {
@@ -582,7 +967,7 @@ type Acknowledgement struct {
 
 func (x *Acknowledgement) Reset() {
 	*x = Acknowledgement{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[3]
+	mi := &file_openintent_v1_messages_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +979,7 @@ func (x *Acknowledgement) String() string {
 func (*Acknowledgement) ProtoMessage() {}
 
 func (x *Acknowledgement) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[3]
+	mi := &file_openintent_v1_messages_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +992,7 @@ func (x *Acknowledgement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Acknowledgement.ProtoReflect.Descriptor instead.
 func (*Acknowledgement) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{3}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Acknowledgement) GetMessageId() string {
@@ -647,13 +1032,33 @@ type SendMessageByNameRequest struct {
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// As in SendMessageRequest; the name takes the channel's place.
 	IdempotencyKey *string `protobuf:"bytes,10,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// As in SendMessageRequest.
+	ParentId *string `protobuf:"bytes,11,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
+	// As in SendMessageRequest.
+	Subject *string `protobuf:"bytes,12,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	// As in SendMessageRequest.
+	Kind *string `protobuf:"bytes,13,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// As in SendMessageRequest.
+	TaskId *string `protobuf:"bytes,14,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
+	// As in SendMessageRequest.
+	Priority *Priority `protobuf:"varint,15,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
+	// As in SendMessageRequest.
+	Mentions *structpb.ListValue `protobuf:"bytes,16,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// As in SendMessageRequest.
+	Directedness *Directedness `protobuf:"varint,17,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
+	// As in SendMessageRequest.
+	Policy *ResponsePolicy `protobuf:"varint,18,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
+	// As in SendMessageRequest.
+	Collect *structpb.Value `protobuf:"bytes,19,opt,name=collect,proto3" json:"collect,omitempty"`
+	// As in SendMessageRequest.
+	Fence         *int64 `protobuf:"varint,20,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendMessageByNameRequest) Reset() {
 	*x = SendMessageByNameRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[4]
+	mi := &file_openintent_v1_messages_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -665,7 +1070,7 @@ func (x *SendMessageByNameRequest) String() string {
 func (*SendMessageByNameRequest) ProtoMessage() {}
 
 func (x *SendMessageByNameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[4]
+	mi := &file_openintent_v1_messages_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -678,7 +1083,7 @@ func (x *SendMessageByNameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageByNameRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageByNameRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{4}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SendMessageByNameRequest) GetIntentId() string {
@@ -751,6 +1156,76 @@ func (x *SendMessageByNameRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *SendMessageByNameRequest) GetParentId() string {
+	if x != nil && x.ParentId != nil {
+		return *x.ParentId
+	}
+	return ""
+}
+
+func (x *SendMessageByNameRequest) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *SendMessageByNameRequest) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *SendMessageByNameRequest) GetTaskId() string {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
+	}
+	return ""
+}
+
+func (x *SendMessageByNameRequest) GetPriority() Priority {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *SendMessageByNameRequest) GetMentions() *structpb.ListValue {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *SendMessageByNameRequest) GetDirectedness() Directedness {
+	if x != nil && x.Directedness != nil {
+		return *x.Directedness
+	}
+	return Directedness_DIRECTEDNESS_UNSPECIFIED
+}
+
+func (x *SendMessageByNameRequest) GetPolicy() ResponsePolicy {
+	if x != nil && x.Policy != nil {
+		return *x.Policy
+	}
+	return ResponsePolicy_RESPONSE_POLICY_UNSPECIFIED
+}
+
+func (x *SendMessageByNameRequest) GetCollect() *structpb.Value {
+	if x != nil {
+		return x.Collect
+	}
+	return nil
+}
+
+func (x *SendMessageByNameRequest) GetFence() int64 {
+	if x != nil && x.Fence != nil {
+		return *x.Fence
+	}
+	return 0
+}
+
 // ListMessagesRequest selects a page of messages.
 type ListMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -767,13 +1242,15 @@ type ListMessagesRequest struct {
 	MessageType *MessageType `protobuf:"varint,5,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`
 	// Only responses to this request.
 	CorrelationId *string `protobuf:"bytes,6,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
+	// Only messages of the thread with this root, and the root itself.
+	ThreadId      *string `protobuf:"bytes,7,opt,name=thread_id,json=threadId,proto3,oneof" json:"thread_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListMessagesRequest) Reset() {
 	*x = ListMessagesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[5]
+	mi := &file_openintent_v1_messages_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +1262,7 @@ func (x *ListMessagesRequest) String() string {
 func (*ListMessagesRequest) ProtoMessage() {}
 
 func (x *ListMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[5]
+	mi := &file_openintent_v1_messages_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +1275,7 @@ func (x *ListMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ListMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListMessagesRequest) GetChannelId() string {
@@ -843,6 +1320,13 @@ func (x *ListMessagesRequest) GetCorrelationId() string {
 	return ""
 }
 
+func (x *ListMessagesRequest) GetThreadId() string {
+	if x != nil && x.ThreadId != nil {
+		return *x.ThreadId
+	}
+	return ""
+}
+
 // ListMessagesResponse is a page of messages.
 type ListMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -857,7 +1341,7 @@ type ListMessagesResponse struct {
 
 func (x *ListMessagesResponse) Reset() {
 	*x = ListMessagesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[6]
+	mi := &file_openintent_v1_messages_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -869,7 +1353,7 @@ func (x *ListMessagesResponse) String() string {
 func (*ListMessagesResponse) ProtoMessage() {}
 
 func (x *ListMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[6]
+	mi := &file_openintent_v1_messages_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -882,7 +1366,7 @@ func (x *ListMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ListMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{6}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListMessagesResponse) GetMessages() []*Message {
@@ -912,7 +1396,7 @@ type GetMessageRequest struct {
 
 func (x *GetMessageRequest) Reset() {
 	*x = GetMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[7]
+	mi := &file_openintent_v1_messages_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -924,7 +1408,7 @@ func (x *GetMessageRequest) String() string {
 func (*GetMessageRequest) ProtoMessage() {}
 
 func (x *GetMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[7]
+	mi := &file_openintent_v1_messages_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -937,7 +1421,7 @@ func (x *GetMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMessageRequest.ProtoReflect.Descriptor instead.
 func (*GetMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{7}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetMessageRequest) GetChannelId() string {
@@ -971,13 +1455,30 @@ type ReplyMessageRequest struct {
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// As in SendMessageRequest.
 	IdempotencyKey *string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What it is about, in one line of at most 200 characters.
+	Subject *string `protobuf:"bytes,8,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	// What kind of content it has, at most 64 characters, such as `status` or `review.finding`.
+	Kind *string `protobuf:"bytes,9,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// The task of the intent that it is about.
+	TaskId *string `protobuf:"bytes,10,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
+	// How urgent it is; `normal` when absent.
+	Priority *Priority `protobuf:"varint,11,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
+	// The agents and `role:` names that it mentions, at most 50, as strings. An empty list mentions nobody. Absent: those that the server finds
+	// in the text.
+	Mentions *structpb.ListValue `protobuf:"bytes,12,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// How far, at most, it is meant for its recipients; it can lower what the server finds, not raise it.
+	Directedness *Directedness `protobuf:"varint,13,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
+	// What, at most, is asked of its recipients; it can lower what the server finds, not raise it.
+	Policy *ResponsePolicy `protobuf:"varint,14,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
+	// The fence of the caller's claim on the request, if the request wants one answer or a certain number of them.
+	Fence         *int64 `protobuf:"varint,15,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReplyMessageRequest) Reset() {
 	*x = ReplyMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[8]
+	mi := &file_openintent_v1_messages_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1490,7 @@ func (x *ReplyMessageRequest) String() string {
 func (*ReplyMessageRequest) ProtoMessage() {}
 
 func (x *ReplyMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[8]
+	mi := &file_openintent_v1_messages_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1503,7 @@ func (x *ReplyMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplyMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReplyMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{8}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReplyMessageRequest) GetChannelId() string {
@@ -1054,6 +1555,62 @@ func (x *ReplyMessageRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *ReplyMessageRequest) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *ReplyMessageRequest) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *ReplyMessageRequest) GetTaskId() string {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
+	}
+	return ""
+}
+
+func (x *ReplyMessageRequest) GetPriority() Priority {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *ReplyMessageRequest) GetMentions() *structpb.ListValue {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *ReplyMessageRequest) GetDirectedness() Directedness {
+	if x != nil && x.Directedness != nil {
+		return *x.Directedness
+	}
+	return Directedness_DIRECTEDNESS_UNSPECIFIED
+}
+
+func (x *ReplyMessageRequest) GetPolicy() ResponsePolicy {
+	if x != nil && x.Policy != nil {
+		return *x.Policy
+	}
+	return ResponsePolicy_RESPONSE_POLICY_UNSPECIFIED
+}
+
+func (x *ReplyMessageRequest) GetFence() int64 {
+	if x != nil && x.Fence != nil {
+		return *x.Fence
+	}
+	return 0
+}
+
 // UpdateMessageRequest marks a message read.
 type UpdateMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1071,7 +1628,7 @@ type UpdateMessageRequest struct {
 
 func (x *UpdateMessageRequest) Reset() {
 	*x = UpdateMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[9]
+	mi := &file_openintent_v1_messages_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1640,7 @@ func (x *UpdateMessageRequest) String() string {
 func (*UpdateMessageRequest) ProtoMessage() {}
 
 func (x *UpdateMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[9]
+	mi := &file_openintent_v1_messages_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1653,7 @@ func (x *UpdateMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMessageRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UpdateMessageRequest) GetChannelId() string {
@@ -1148,13 +1705,31 @@ type AskRequest struct {
 	Timeout *float64 `protobuf:"fixed64,7,opt,name=timeout,proto3,oneof" json:"timeout,omitempty"`
 	// As in SendMessageRequest. If you ask again under the same key, the call waits for the response to the same request.
 	IdempotencyKey *string `protobuf:"bytes,8,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// As in SendMessageRequest.
+	ParentId *string `protobuf:"bytes,9,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
+	// As in SendMessageRequest.
+	Subject *string `protobuf:"bytes,10,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	// As in SendMessageRequest.
+	Kind *string `protobuf:"bytes,11,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// As in SendMessageRequest.
+	TaskId *string `protobuf:"bytes,12,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
+	// As in SendMessageRequest.
+	Priority *Priority `protobuf:"varint,13,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
+	// As in SendMessageRequest.
+	Mentions *structpb.ListValue `protobuf:"bytes,14,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// As in SendMessageRequest.
+	Directedness *Directedness `protobuf:"varint,15,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
+	// As in SendMessageRequest.
+	Policy *ResponsePolicy `protobuf:"varint,16,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
+	// As in SendMessageRequest.
+	Collect       *structpb.Value `protobuf:"bytes,17,opt,name=collect,proto3" json:"collect,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[10]
+	mi := &file_openintent_v1_messages_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1741,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[10]
+	mi := &file_openintent_v1_messages_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1754,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AskRequest) GetChannelId() string {
@@ -1239,6 +1814,69 @@ func (x *AskRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *AskRequest) GetParentId() string {
+	if x != nil && x.ParentId != nil {
+		return *x.ParentId
+	}
+	return ""
+}
+
+func (x *AskRequest) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *AskRequest) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *AskRequest) GetTaskId() string {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
+	}
+	return ""
+}
+
+func (x *AskRequest) GetPriority() Priority {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *AskRequest) GetMentions() *structpb.ListValue {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *AskRequest) GetDirectedness() Directedness {
+	if x != nil && x.Directedness != nil {
+		return *x.Directedness
+	}
+	return Directedness_DIRECTEDNESS_UNSPECIFIED
+}
+
+func (x *AskRequest) GetPolicy() ResponsePolicy {
+	if x != nil && x.Policy != nil {
+		return *x.Policy
+	}
+	return ResponsePolicy_RESPONSE_POLICY_UNSPECIFIED
+}
+
+func (x *AskRequest) GetCollect() *structpb.Value {
+	if x != nil {
+		return x.Collect
+	}
+	return nil
+}
+
 // AskAllRequest asks several agents a question.
 type AskAllRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1262,13 +1900,31 @@ type AskAllRequest struct {
 	MinResponses *int32 `protobuf:"varint,8,opt,name=min_responses,json=minResponses,proto3,oneof" json:"min_responses,omitempty"`
 	// As in AskRequest.
 	IdempotencyKey *string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// As in SendMessageRequest.
+	ParentId *string `protobuf:"bytes,10,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
+	// As in SendMessageRequest.
+	Subject *string `protobuf:"bytes,11,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	// As in SendMessageRequest.
+	Kind *string `protobuf:"bytes,12,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// As in SendMessageRequest.
+	TaskId *string `protobuf:"bytes,13,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
+	// As in SendMessageRequest.
+	Priority *Priority `protobuf:"varint,14,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
+	// As in SendMessageRequest.
+	Mentions *structpb.ListValue `protobuf:"bytes,15,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// As in SendMessageRequest.
+	Directedness *Directedness `protobuf:"varint,16,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
+	// As in SendMessageRequest.
+	Policy *ResponsePolicy `protobuf:"varint,17,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
+	// As in SendMessageRequest.
+	Collect       *structpb.Value `protobuf:"bytes,18,opt,name=collect,proto3" json:"collect,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AskAllRequest) Reset() {
 	*x = AskAllRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	mi := &file_openintent_v1_messages_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1936,7 @@ func (x *AskAllRequest) String() string {
 func (*AskAllRequest) ProtoMessage() {}
 
 func (x *AskAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	mi := &file_openintent_v1_messages_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1949,7 @@ func (x *AskAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAllRequest.ProtoReflect.Descriptor instead.
 func (*AskAllRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{11}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AskAllRequest) GetChannelId() string {
@@ -1360,6 +2016,69 @@ func (x *AskAllRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *AskAllRequest) GetParentId() string {
+	if x != nil && x.ParentId != nil {
+		return *x.ParentId
+	}
+	return ""
+}
+
+func (x *AskAllRequest) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *AskAllRequest) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *AskAllRequest) GetTaskId() string {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
+	}
+	return ""
+}
+
+func (x *AskAllRequest) GetPriority() Priority {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *AskAllRequest) GetMentions() *structpb.ListValue {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *AskAllRequest) GetDirectedness() Directedness {
+	if x != nil && x.Directedness != nil {
+		return *x.Directedness
+	}
+	return Directedness_DIRECTEDNESS_UNSPECIFIED
+}
+
+func (x *AskAllRequest) GetPolicy() ResponsePolicy {
+	if x != nil && x.Policy != nil {
+		return *x.Policy
+	}
+	return ResponsePolicy_RESPONSE_POLICY_UNSPECIFIED
+}
+
+func (x *AskAllRequest) GetCollect() *structpb.Value {
+	if x != nil {
+		return x.Collect
+	}
+	return nil
+}
+
 // AskAllResponse holds the responses so far.
 type AskAllResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1371,7 +2090,7 @@ type AskAllResponse struct {
 
 func (x *AskAllResponse) Reset() {
 	*x = AskAllResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	mi := &file_openintent_v1_messages_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +2102,7 @@ func (x *AskAllResponse) String() string {
 func (*AskAllResponse) ProtoMessage() {}
 
 func (x *AskAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	mi := &file_openintent_v1_messages_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +2115,7 @@ func (x *AskAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAllResponse.ProtoReflect.Descriptor instead.
 func (*AskAllResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{12}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AskAllResponse) GetResponses() []*Message {
@@ -1423,7 +2142,7 @@ type AwaitResponsesRequest struct {
 
 func (x *AwaitResponsesRequest) Reset() {
 	*x = AwaitResponsesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[13]
+	mi := &file_openintent_v1_messages_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +2154,7 @@ func (x *AwaitResponsesRequest) String() string {
 func (*AwaitResponsesRequest) ProtoMessage() {}
 
 func (x *AwaitResponsesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[13]
+	mi := &file_openintent_v1_messages_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +2167,7 @@ func (x *AwaitResponsesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResponsesRequest.ProtoReflect.Descriptor instead.
 func (*AwaitResponsesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{13}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AwaitResponsesRequest) GetChannelId() string {
@@ -1490,7 +2209,7 @@ type AwaitResponsesResponse struct {
 
 func (x *AwaitResponsesResponse) Reset() {
 	*x = AwaitResponsesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[14]
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +2221,7 @@ func (x *AwaitResponsesResponse) String() string {
 func (*AwaitResponsesResponse) ProtoMessage() {}
 
 func (x *AwaitResponsesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[14]
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +2234,7 @@ func (x *AwaitResponsesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResponsesResponse.ProtoReflect.Descriptor instead.
 func (*AwaitResponsesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{14}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AwaitResponsesResponse) GetResponses() []*Message {
@@ -1547,13 +2266,16 @@ type SubscribeRequest struct {
 	MessageType *MessageType `protobuf:"varint,6,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`
 	// Only responses to this request, and no logged events.
 	CorrelationId *string `protobuf:"bytes,7,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
+	// What to deliver beside the messages: `attention` adds to each message what it asks of the caller, `annotations` delivers what happens to
+	// messages afterwards. Over REST the words are separated by commas.
+	Include       []string `protobuf:"bytes,8,rep,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +2287,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +2300,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SubscribeRequest) GetScope() isSubscribeRequest_Scope {
@@ -1643,6 +2365,13 @@ func (x *SubscribeRequest) GetCorrelationId() string {
 	return ""
 }
 
+func (x *SubscribeRequest) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
 type isSubscribeRequest_Scope interface {
 	isSubscribeRequest_Scope()
 }
@@ -1690,14 +2419,20 @@ type SubscribeResponse struct {
 	// The log's copy of `message`, if its channel is audited and the scope is an intent.
 	AuditEvent *Event `protobuf:"bytes,7,opt,name=audit_event,json=auditEvent,proto3" json:"audit_event,omitempty"`
 	// True once in a stream, without a message or event: here history ends and live deliveries begin.
-	CaughtUp      bool `protobuf:"varint,8,opt,name=caught_up,json=caughtUp,proto3" json:"caught_up,omitempty"`
+	CaughtUp bool `protobuf:"varint,8,opt,name=caught_up,json=caughtUp,proto3" json:"caught_up,omitempty"`
+	// What happened to a message; null if the delivery has none. Only streams that include annotations have them. Over REST the field is left
+	// out while it is unset.
+	Annotation *Annotation `protobuf:"bytes,9,opt,name=annotation,proto3" json:"annotation,omitempty"`
+	// What the message asks of the caller. Only streams that include attention have it, and not for the caller's own messages. Over REST the
+	// field is left out while it is unset.
+	Attention     *Attention `protobuf:"bytes,10,opt,name=attention,proto3" json:"attention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SubscribeResponse) Reset() {
 	*x = SubscribeResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +2444,7 @@ func (x *SubscribeResponse) String() string {
 func (*SubscribeResponse) ProtoMessage() {}
 
 func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +2457,7 @@ func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SubscribeResponse) GetPosition() int64 {
@@ -1781,6 +2516,20 @@ func (x *SubscribeResponse) GetCaughtUp() bool {
 	return false
 }
 
+func (x *SubscribeResponse) GetAnnotation() *Annotation {
+	if x != nil {
+		return x.Annotation
+	}
+	return nil
+}
+
+func (x *SubscribeResponse) GetAttention() *Attention {
+	if x != nil {
+		return x.Attention
+	}
+	return nil
+}
+
 // ListMessageDeliveriesRequest names a message.
 type ListMessageDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1798,7 +2547,7 @@ type ListMessageDeliveriesRequest struct {
 
 func (x *ListMessageDeliveriesRequest) Reset() {
 	*x = ListMessageDeliveriesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1810,7 +2559,7 @@ func (x *ListMessageDeliveriesRequest) String() string {
 func (*ListMessageDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1823,7 +2572,7 @@ func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListMessageDeliveriesRequest) GetChannelId() string {
@@ -1867,7 +2616,7 @@ type ListMessageDeliveriesResponse struct {
 
 func (x *ListMessageDeliveriesResponse) Reset() {
 	*x = ListMessageDeliveriesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +2628,7 @@ func (x *ListMessageDeliveriesResponse) String() string {
 func (*ListMessageDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +2641,7 @@ func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListMessageDeliveriesResponse) GetDeliveries() []*MessageDelivery {
@@ -1930,13 +2679,19 @@ type MessageDelivery struct {
 	DeadLetteredAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=dead_lettered_at,json=deadLetteredAt,proto3" json:"dead_lettered_at,omitempty"`
 	// Why it was given up.
 	DeadLetterReason *string `protobuf:"bytes,9,opt,name=dead_letter_reason,json=deadLetterReason,proto3,oneof" json:"dead_letter_reason,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// When the recipient's harness said that its model saw the message.
+	SurfacedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=surfaced_at,json=surfacedAt,proto3" json:"surfaced_at,omitempty"`
+	// What the recipient did with the message in the end, such as `responded`, `deferred` or `ignored`.
+	Disposition *string `protobuf:"bytes,11,opt,name=disposition,proto3,oneof" json:"disposition,omitempty"`
+	// When that was.
+	DisposedAt    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=disposed_at,json=disposedAt,proto3" json:"disposed_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MessageDelivery) Reset() {
 	*x = MessageDelivery{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2703,7 @@ func (x *MessageDelivery) String() string {
 func (*MessageDelivery) ProtoMessage() {}
 
 func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2716,7 @@ func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageDelivery.ProtoReflect.Descriptor instead.
 func (*MessageDelivery) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MessageDelivery) GetAgentId() string {
@@ -2027,6 +2782,27 @@ func (x *MessageDelivery) GetDeadLetterReason() string {
 	return ""
 }
 
+func (x *MessageDelivery) GetSurfacedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SurfacedAt
+	}
+	return nil
+}
+
+func (x *MessageDelivery) GetDisposition() string {
+	if x != nil && x.Disposition != nil {
+		return *x.Disposition
+	}
+	return ""
+}
+
+func (x *MessageDelivery) GetDisposedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DisposedAt
+	}
+	return nil
+}
+
 // GetInboxRequest selects a page of an inbox.
 type GetInboxRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2037,14 +2813,19 @@ type GetInboxRequest struct {
 	// next_cursor of the page before; absent: from the oldest.
 	Cursor *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	// How long to wait while the page is empty, 0 to 600 seconds; 0 when absent.
-	WaitSeconds   *float64 `protobuf:"fixed64,4,opt,name=wait_seconds,json=waitSeconds,proto3,oneof" json:"wait_seconds,omitempty"`
+	WaitSeconds *float64 `protobuf:"fixed64,4,opt,name=wait_seconds,json=waitSeconds,proto3,oneof" json:"wait_seconds,omitempty"`
+	// `attention` adds to each message what it asks of the agent. Nothing else can be included.
+	Include []string `protobuf:"bytes,5,rep,name=include,proto3" json:"include,omitempty"`
+	// Only messages with one of these policies: `must_respond`, `may_respond`, `ack_only` or `must_not_respond`. Over REST the words are
+	// separated by commas. The counts are those of the whole inbox.
+	Policy        []ResponsePolicy `protobuf:"varint,6,rep,packed,name=policy,proto3,enum=openintent.v1.ResponsePolicy" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetInboxRequest) Reset() {
 	*x = GetInboxRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2056,7 +2837,7 @@ func (x *GetInboxRequest) String() string {
 func (*GetInboxRequest) ProtoMessage() {}
 
 func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2069,7 +2850,7 @@ func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInboxRequest.ProtoReflect.Descriptor instead.
 func (*GetInboxRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetInboxRequest) GetAgentId() string {
@@ -2100,6 +2881,20 @@ func (x *GetInboxRequest) GetWaitSeconds() float64 {
 	return 0
 }
 
+func (x *GetInboxRequest) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+func (x *GetInboxRequest) GetPolicy() []ResponsePolicy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
 // Inbox is a page of an agent's inbox.
 type Inbox struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2117,7 +2912,7 @@ type Inbox struct {
 
 func (x *Inbox) Reset() {
 	*x = Inbox{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2129,7 +2924,7 @@ func (x *Inbox) String() string {
 func (*Inbox) ProtoMessage() {}
 
 func (x *Inbox) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2142,7 +2937,7 @@ func (x *Inbox) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inbox.ProtoReflect.Descriptor instead.
 func (*Inbox) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Inbox) GetItems() []*InboxItem {
@@ -2183,14 +2978,16 @@ type InboxItem struct {
 	// The message.
 	Message *Message `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// Whether the agent itself has read it. An unanswered request stays in the inbox even if it is read.
-	Read          bool `protobuf:"varint,4,opt,name=read,proto3" json:"read,omitempty"`
+	Read bool `protobuf:"varint,4,opt,name=read,proto3" json:"read,omitempty"`
+	// What the message asks of the agent, if the request includes attention. It is left out of JSON while it is unset.
+	Attention     *Attention `protobuf:"bytes,5,opt,name=attention,proto3" json:"attention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InboxItem) Reset() {
 	*x = InboxItem{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2202,7 +2999,7 @@ func (x *InboxItem) String() string {
 func (*InboxItem) ProtoMessage() {}
 
 func (x *InboxItem) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2215,7 +3012,7 @@ func (x *InboxItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboxItem.ProtoReflect.Descriptor instead.
 func (*InboxItem) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *InboxItem) GetIntentId() string {
@@ -2246,6 +3043,13 @@ func (x *InboxItem) GetRead() bool {
 	return false
 }
 
+func (x *InboxItem) GetAttention() *Attention {
+	if x != nil {
+		return x.Attention
+	}
+	return nil
+}
+
 // MarkInboxReadRequest names messages that an agent has read.
 type MarkInboxReadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2259,7 +3063,7 @@ type MarkInboxReadRequest struct {
 
 func (x *MarkInboxReadRequest) Reset() {
 	*x = MarkInboxReadRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2271,7 +3075,7 @@ func (x *MarkInboxReadRequest) String() string {
 func (*MarkInboxReadRequest) ProtoMessage() {}
 
 func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2284,7 +3088,7 @@ func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MarkInboxReadRequest) GetAgentId() string {
@@ -2312,7 +3116,7 @@ type MarkInboxReadResponse struct {
 
 func (x *MarkInboxReadResponse) Reset() {
 	*x = MarkInboxReadResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[24]
+	mi := &file_openintent_v1_messages_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2324,7 +3128,7 @@ func (x *MarkInboxReadResponse) String() string {
 func (*MarkInboxReadResponse) ProtoMessage() {}
 
 func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[24]
+	mi := &file_openintent_v1_messages_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2337,7 +3141,7 @@ func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *MarkInboxReadResponse) GetMessages() []*Message {
@@ -2351,7 +3155,7 @@ var File_openintent_v1_messages_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1aopenintent/v1/events.proto\"\xb3\x04\n" +
+	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\"\xdf\t\n" +
 	"\aMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -2368,9 +3172,66 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"expires_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x123\n" +
-	"\aread_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x06readAtB\x05\n" +
+	"\aread_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\x12 \n" +
+	"\tparent_id\x18\r \x01(\tH\x02R\bparentId\x88\x01\x01\x12 \n" +
+	"\tthread_id\x18\x0e \x01(\tH\x03R\bthreadId\x88\x01\x01\x12\x1d\n" +
+	"\asubject\x18\x0f \x01(\tH\x04R\asubject\x88\x01\x01\x12\x17\n" +
+	"\x04kind\x18\x10 \x01(\tH\x05R\x04kind\x88\x01\x01\x12\x1c\n" +
+	"\atask_id\x18\x11 \x01(\tH\x06R\x06taskId\x88\x01\x01\x128\n" +
+	"\bpriority\x18\x12 \x01(\x0e2\x17.openintent.v1.PriorityH\aR\bpriority\x88\x01\x01\x12\x1a\n" +
+	"\bmentions\x18\x13 \x03(\tR\bmentions\x120\n" +
+	"\acollect\x18\x14 \x01(\v2\x16.google.protobuf.ValueR\acollect\x12D\n" +
+	"\fdirectedness\x18\x15 \x01(\x0e2\x1b.openintent.v1.DirectednessH\bR\fdirectedness\x88\x01\x01\x12:\n" +
+	"\x06policy\x18\x16 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyH\tR\x06policy\x88\x01\x01\x12\x1f\n" +
+	"\brevision\x18\x17 \x01(\x05H\n" +
+	"R\brevision\x88\x01\x01\x127\n" +
+	"\tedited_at\x18\x18 \x01(\v2\x1a.google.protobuf.TimestampR\beditedAt\x129\n" +
+	"\n" +
+	"deleted_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAtB\x05\n" +
 	"\x03_toB\x11\n" +
-	"\x0f_correlation_id\"\xb6\x04\n" +
+	"\x0f_correlation_idB\f\n" +
+	"\n" +
+	"_parent_idB\f\n" +
+	"\n" +
+	"_thread_idB\n" +
+	"\n" +
+	"\b_subjectB\a\n" +
+	"\x05_kindB\n" +
+	"\n" +
+	"\b_task_idB\v\n" +
+	"\t_priorityB\x0f\n" +
+	"\r_directednessB\t\n" +
+	"\a_policyB\v\n" +
+	"\t_revision\"\xdb\x04\n" +
+	"\n" +
+	"Annotation\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\x03R\bposition\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x03 \x01(\tR\tmessageId\x12\x1d\n" +
+	"\n" +
+	"channel_id\x18\x04 \x01(\tR\tchannelId\x12\x19\n" +
+	"\bagent_id\x18\x05 \x01(\tR\aagentId\x129\n" +
+	"\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1b\n" +
+	"\x06change\x18\a \x01(\tH\x00R\x06change\x88\x01\x01\x12\x1b\n" +
+	"\x06signal\x18\b \x01(\tH\x01R\x06signal\x88\x01\x01\x12\x17\n" +
+	"\x04note\x18\t \x01(\tH\x02R\x04note\x88\x01\x01\x12\x15\n" +
+	"\x03eta\x18\n" +
+	" \x01(\tH\x03R\x03eta\x88\x01\x01\x12\x1f\n" +
+	"\brevision\x18\v \x01(\x05H\x04R\brevision\x88\x01\x01\x129\n" +
+	"\n" +
+	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1b\n" +
+	"\x06reason\x18\r \x01(\tH\x05R\x06reason\x88\x01\x01\x12%\n" +
+	"\vdisposition\x18\x0e \x01(\tH\x06R\vdisposition\x88\x01\x01\x120\n" +
+	"\x05until\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\x05untilB\t\n" +
+	"\a_changeB\t\n" +
+	"\a_signalB\a\n" +
+	"\x05_noteB\x06\n" +
+	"\x04_etaB\v\n" +
+	"\t_revisionB\t\n" +
+	"\a_reasonB\x0e\n" +
+	"\f_disposition\"\xad\t\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12%\n" +
@@ -2384,12 +3245,41 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x128\n" +
 	"\x0fidempotency_key\x18\t \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x04R\x0eidempotencyKey\x88\x01\x01B\t\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x04R\x0eidempotencyKey\x88\x01\x01\x12,\n" +
+	"\tparent_id\x18\n" +
+	" \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x05R\bparentId\x88\x01\x01\x12)\n" +
+	"\asubject\x18\v \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x06R\asubject\x88\x01\x01\x12\"\n" +
+	"\x04kind\x18\f \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\aR\x04kind\x88\x01\x01\x12(\n" +
+	"\atask_id\x18\r \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\bR\x06taskId\x88\x01\x01\x12D\n" +
+	"\bpriority\x18\x0e \x01(\x0e2\x17.openintent.v1.PriorityB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\tR\bpriority\x88\x01\x01\x126\n" +
+	"\bmentions\x18\x0f \x01(\v2\x1a.google.protobuf.ListValueR\bmentions\x12P\n" +
+	"\fdirectedness\x18\x10 \x01(\x0e2\x1b.openintent.v1.DirectednessB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\n" +
+	"R\fdirectedness\x88\x01\x01\x12F\n" +
+	"\x06policy\x18\x11 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\vR\x06policy\x88\x01\x01\x120\n" +
+	"\acollect\x18\x12 \x01(\v2\x16.google.protobuf.ValueR\acollect\x12\"\n" +
+	"\x05fence\x18\x13 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\fR\x05fence\x88\x01\x01B\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
 	"\x0f_correlation_idB\x12\n" +
-	"\x10_idempotency_key\"\x9d\x01\n" +
+	"\x10_idempotency_keyB\f\n" +
+	"\n" +
+	"_parent_idB\n" +
+	"\n" +
+	"\b_subjectB\a\n" +
+	"\x05_kindB\n" +
+	"\n" +
+	"\b_task_idB\v\n" +
+	"\t_priorityB\x0f\n" +
+	"\r_directednessB\t\n" +
+	"\a_policyB\b\n" +
+	"\x06_fence\"\x9d\x01\n" +
 	"\x14SendMessagesResponse\x12J\n" +
 	"\x0facknowledgement\x18\x01 \x01(\v2\x1e.openintent.v1.AcknowledgementH\x00R\x0facknowledgement\x12.\n" +
 	"\arefusal\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\arefusalB\t\n" +
@@ -2398,7 +3288,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x129\n" +
 	"\n" +
-	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xda\x04\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xd1\t\n" +
 	"\x18SendMessageByNameRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -2414,12 +3304,40 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x128\n" +
 	"\x0fidempotency_key\x18\n" +
 	" \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x04R\x0eidempotencyKey\x88\x01\x01B\t\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x04R\x0eidempotencyKey\x88\x01\x01\x12,\n" +
+	"\tparent_id\x18\v \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x05R\bparentId\x88\x01\x01\x12)\n" +
+	"\asubject\x18\f \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x06R\asubject\x88\x01\x01\x12\"\n" +
+	"\x04kind\x18\r \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\aR\x04kind\x88\x01\x01\x12(\n" +
+	"\atask_id\x18\x0e \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\bR\x06taskId\x88\x01\x01\x12D\n" +
+	"\bpriority\x18\x0f \x01(\x0e2\x17.openintent.v1.PriorityB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\tR\bpriority\x88\x01\x01\x126\n" +
+	"\bmentions\x18\x10 \x01(\v2\x1a.google.protobuf.ListValueR\bmentions\x12P\n" +
+	"\fdirectedness\x18\x11 \x01(\x0e2\x1b.openintent.v1.DirectednessB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\n" +
+	"R\fdirectedness\x88\x01\x01\x12F\n" +
+	"\x06policy\x18\x12 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\vR\x06policy\x88\x01\x01\x120\n" +
+	"\acollect\x18\x13 \x01(\v2\x16.google.protobuf.ValueR\acollect\x12\"\n" +
+	"\x05fence\x18\x14 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\fR\x05fence\x88\x01\x01B\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
 	"\x0f_correlation_idB\x12\n" +
-	"\x10_idempotency_key\"\xe9\x02\n" +
+	"\x10_idempotency_keyB\f\n" +
+	"\n" +
+	"_parent_idB\n" +
+	"\n" +
+	"\b_subjectB\a\n" +
+	"\x05_kindB\n" +
+	"\n" +
+	"\b_task_idB\v\n" +
+	"\t_priorityB\x0f\n" +
+	"\r_directednessB\t\n" +
+	"\a_policyB\b\n" +
+	"\x06_fence\"\xa3\x03\n" +
 	"\x13ListMessagesRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12#\n" +
@@ -2429,12 +3347,15 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x02R\x05limit\x88\x01\x01\x12N\n" +
 	"\fmessage_type\x18\x05 \x01(\x0e2\x1a.openintent.v1.MessageTypeB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\vmessageType\x88\x01\x01\x124\n" +
-	"\x0ecorrelation_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x04R\rcorrelationId\x88\x01\x01B\b\n" +
+	"\x0ecorrelation_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x04R\rcorrelationId\x88\x01\x01\x12*\n" +
+	"\tthread_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x05R\bthreadId\x88\x01\x01B\b\n" +
 	"\x06_sinceB\x05\n" +
 	"\x03_toB\b\n" +
 	"\x06_limitB\x0f\n" +
 	"\r_message_typeB\x11\n" +
-	"\x0f_correlation_id\"}\n" +
+	"\x0f_correlation_idB\f\n" +
+	"\n" +
+	"_thread_id\"}\n" +
 	"\x14ListMessagesResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\bmessages\x12\"\n" +
 	"\n" +
@@ -2444,7 +3365,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
 	"\n" +
-	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\"\x8b\x03\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\"\x94\a\n" +
 	"\x13ReplyMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -2456,9 +3377,32 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x128\n" +
 	"\x0fidempotency_key\x18\a \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x01R\x0eidempotencyKey\x88\x01\x01B\t\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x01R\x0eidempotencyKey\x88\x01\x01\x12)\n" +
+	"\asubject\x18\b \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x02R\asubject\x88\x01\x01\x12\"\n" +
+	"\x04kind\x18\t \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\x03R\x04kind\x88\x01\x01\x12(\n" +
+	"\atask_id\x18\n" +
+	" \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x04R\x06taskId\x88\x01\x01\x12D\n" +
+	"\bpriority\x18\v \x01(\x0e2\x17.openintent.v1.PriorityB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x05R\bpriority\x88\x01\x01\x126\n" +
+	"\bmentions\x18\f \x01(\v2\x1a.google.protobuf.ListValueR\bmentions\x12P\n" +
+	"\fdirectedness\x18\r \x01(\x0e2\x1b.openintent.v1.DirectednessB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x06R\fdirectedness\x88\x01\x01\x12F\n" +
+	"\x06policy\x18\x0e \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\aR\x06policy\x88\x01\x01\x12\"\n" +
+	"\x05fence\x18\x0f \x01(\x03B\a\xbaH\x04\"\x02(\x01H\bR\x05fence\x88\x01\x01B\t\n" +
 	"\a_senderB\x12\n" +
-	"\x10_idempotency_key\"\xd8\x01\n" +
+	"\x10_idempotency_keyB\n" +
+	"\n" +
+	"\b_subjectB\a\n" +
+	"\x05_kindB\n" +
+	"\n" +
+	"\b_task_idB\v\n" +
+	"\t_priorityB\x0f\n" +
+	"\r_directednessB\t\n" +
+	"\a_policyB\b\n" +
+	"\x06_fence\"\xd8\x01\n" +
 	"\x14UpdateMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -2466,7 +3410,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12A\n" +
 	"\x06status\x18\x03 \x01(\x0e2\x1c.openintent.v1.MessageStatusB\v\xe0A\x02\xbaH\x05\x82\x01\x02\x18\x03R\x06status\x12(\n" +
 	"\bagent_id\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x00R\aagentId\x88\x01\x01B\v\n" +
-	"\t_agent_id\"\xe3\x03\n" +
+	"\t_agent_id\"\xac\b\n" +
 	"\n" +
 	"AskRequest\x12\"\n" +
 	"\n" +
@@ -2478,12 +3422,39 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x0ftimeout_seconds\x18\x06 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\xc0\x82@!\x00\x00\x00\x00\x00\x00\x00\x00H\x01R\x0etimeoutSeconds\x88\x01\x01\x128\n" +
 	"\atimeout\x18\a \x01(\x01B\x19\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\xc0\x82@!\x00\x00\x00\x00\x00\x00\x00\x00\x18\x01H\x02R\atimeout\x88\x01\x01\x128\n" +
 	"\x0fidempotency_key\x18\b \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x03R\x0eidempotencyKey\x88\x01\x01B\t\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x03R\x0eidempotencyKey\x88\x01\x01\x12,\n" +
+	"\tparent_id\x18\t \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x04R\bparentId\x88\x01\x01\x12)\n" +
+	"\asubject\x18\n" +
+	" \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x05R\asubject\x88\x01\x01\x12\"\n" +
+	"\x04kind\x18\v \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\x06R\x04kind\x88\x01\x01\x12(\n" +
+	"\atask_id\x18\f \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\aR\x06taskId\x88\x01\x01\x12D\n" +
+	"\bpriority\x18\r \x01(\x0e2\x17.openintent.v1.PriorityB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\bR\bpriority\x88\x01\x01\x126\n" +
+	"\bmentions\x18\x0e \x01(\v2\x1a.google.protobuf.ListValueR\bmentions\x12P\n" +
+	"\fdirectedness\x18\x0f \x01(\x0e2\x1b.openintent.v1.DirectednessB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\tR\fdirectedness\x88\x01\x01\x12F\n" +
+	"\x06policy\x18\x10 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\n" +
+	"R\x06policy\x88\x01\x01\x120\n" +
+	"\acollect\x18\x11 \x01(\v2\x16.google.protobuf.ValueR\acollectB\t\n" +
 	"\a_senderB\x12\n" +
 	"\x10_timeout_secondsB\n" +
 	"\n" +
 	"\b_timeoutB\x12\n" +
-	"\x10_idempotency_key\"\xae\x04\n" +
+	"\x10_idempotency_keyB\f\n" +
+	"\n" +
+	"_parent_idB\n" +
+	"\n" +
+	"\b_subjectB\a\n" +
+	"\x05_kindB\n" +
+	"\n" +
+	"\b_task_idB\v\n" +
+	"\t_priorityB\x0f\n" +
+	"\r_directednessB\t\n" +
+	"\a_policy\"\xf7\b\n" +
 	"\rAskAllRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12%\n" +
@@ -2496,13 +3467,40 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\rmin_responses\x18\b \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x03R\fminResponses\x88\x01\x01\x128\n" +
 	"\x0fidempotency_key\x18\t \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x04R\x0eidempotencyKey\x88\x01\x01B\t\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x04R\x0eidempotencyKey\x88\x01\x01\x12,\n" +
+	"\tparent_id\x18\n" +
+	" \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x05R\bparentId\x88\x01\x01\x12)\n" +
+	"\asubject\x18\v \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x06R\asubject\x88\x01\x01\x12\"\n" +
+	"\x04kind\x18\f \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\aR\x04kind\x88\x01\x01\x12(\n" +
+	"\atask_id\x18\r \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\bR\x06taskId\x88\x01\x01\x12D\n" +
+	"\bpriority\x18\x0e \x01(\x0e2\x17.openintent.v1.PriorityB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\tR\bpriority\x88\x01\x01\x126\n" +
+	"\bmentions\x18\x0f \x01(\v2\x1a.google.protobuf.ListValueR\bmentions\x12P\n" +
+	"\fdirectedness\x18\x10 \x01(\x0e2\x1b.openintent.v1.DirectednessB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\n" +
+	"R\fdirectedness\x88\x01\x01\x12F\n" +
+	"\x06policy\x18\x11 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\vR\x06policy\x88\x01\x01\x120\n" +
+	"\acollect\x18\x12 \x01(\v2\x16.google.protobuf.ValueR\acollectB\t\n" +
 	"\a_senderB\x12\n" +
 	"\x10_timeout_secondsB\n" +
 	"\n" +
 	"\b_timeoutB\x10\n" +
 	"\x0e_min_responsesB\x12\n" +
-	"\x10_idempotency_key\"F\n" +
+	"\x10_idempotency_keyB\f\n" +
+	"\n" +
+	"_parent_idB\n" +
+	"\n" +
+	"\b_subjectB\a\n" +
+	"\x05_kindB\n" +
+	"\n" +
+	"\b_task_idB\v\n" +
+	"\t_priorityB\x0f\n" +
+	"\r_directednessB\t\n" +
+	"\a_policy\"F\n" +
 	"\x0eAskAllResponse\x124\n" +
 	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\"\xf9\x01\n" +
 	"\x15AwaitResponsesRequest\x12\"\n" +
@@ -2516,7 +3514,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\r_wait_secondsB\x10\n" +
 	"\x0e_min_responses\"N\n" +
 	"\x16AwaitResponsesResponse\x124\n" +
-	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\"\xa5\x03\n" +
+	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\"\xe7\x03\n" +
 	"\x10SubscribeRequest\x12\x1f\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tH\x00R\tchannelId\x12\x1d\n" +
@@ -2527,11 +3525,12 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"eventTypes\x12N\n" +
 	"\fmessage_type\x18\x06 \x01(\x0e2\x1a.openintent.v1.MessageTypeB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x02R\vmessageType\x88\x01\x01\x124\n" +
-	"\x0ecorrelation_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x03R\rcorrelationId\x88\x01\x01B\x0e\n" +
+	"\x0ecorrelation_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x03R\rcorrelationId\x88\x01\x01\x12@\n" +
+	"\ainclude\x18\b \x03(\tB&\xbaH#\x92\x01 \x10\x02\x18\x01\"\x1ar\x18R\tattentionR\vannotationsR\aincludeB\x0e\n" +
 	"\x05scope\x12\x05\xbaH\x02\b\x01B\x11\n" +
 	"\x0f_after_positionB\x0f\n" +
 	"\r_message_typeB\x11\n" +
-	"\x0f_correlation_id\"\xbd\x02\n" +
+	"\x0f_correlation_id\"\xb0\x03\n" +
 	"\x11SubscribeResponse\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x03R\bposition\x12\x1b\n" +
 	"\tintent_id\x18\x02 \x01(\tR\bintentId\x12!\n" +
@@ -2541,7 +3540,12 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x05event\x18\x06 \x01(\v2\x14.openintent.v1.EventR\x05event\x125\n" +
 	"\vaudit_event\x18\a \x01(\v2\x14.openintent.v1.EventR\n" +
 	"auditEvent\x12\x1b\n" +
-	"\tcaught_up\x18\b \x01(\bR\bcaughtUp\"\xc9\x01\n" +
+	"\tcaught_up\x18\b \x01(\bR\bcaughtUp\x129\n" +
+	"\n" +
+	"annotation\x18\t \x01(\v2\x19.openintent.v1.AnnotationR\n" +
+	"annotation\x126\n" +
+	"\tattention\x18\n" +
+	" \x01(\v2\x18.openintent.v1.AttentionR\tattention\"\xc9\x01\n" +
 	"\x1cListMessageDeliveriesRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -2558,7 +3562,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"deliveries\x12$\n" +
 	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\x94\x04\n" +
+	"\f_next_cursor\"\xc5\x05\n" +
 	"\x0fMessageDelivery\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x125\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1d.openintent.v1.DeliveryStatusR\x06status\x127\n" +
@@ -2571,14 +3575,23 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"expired_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiredAt\x12D\n" +
 	"\x10dead_lettered_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x0edeadLetteredAt\x121\n" +
-	"\x12dead_letter_reason\x18\t \x01(\tH\x00R\x10deadLetterReason\x88\x01\x01B\x15\n" +
-	"\x13_dead_letter_reason\"\xe6\x01\n" +
+	"\x12dead_letter_reason\x18\t \x01(\tH\x00R\x10deadLetterReason\x88\x01\x01\x12;\n" +
+	"\vsurfaced_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"surfacedAt\x12%\n" +
+	"\vdisposition\x18\v \x01(\tH\x01R\vdisposition\x88\x01\x01\x12;\n" +
+	"\vdisposed_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"disposedAtB\x15\n" +
+	"\x13_dead_letter_reasonB\x0e\n" +
+	"\f_disposition\"\xe5\x02\n" +
 	"\x0fGetInboxRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
 	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x01R\x06cursor\x88\x01\x01\x12?\n" +
-	"\fwait_seconds\x18\x04 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\xc0\x82@)\x00\x00\x00\x00\x00\x00\x00\x00H\x02R\vwaitSeconds\x88\x01\x01B\b\n" +
+	"\fwait_seconds\x18\x04 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\xc0\x82@)\x00\x00\x00\x00\x00\x00\x00\x00H\x02R\vwaitSeconds\x88\x01\x01\x121\n" +
+	"\ainclude\x18\x05 \x03(\tB\x17\xbaH\x14\x92\x01\x11\x10\x01\"\rr\vR\tattentionR\ainclude\x12J\n" +
+	"\x06policy\x18\x06 \x03(\x0e2\x1d.openintent.v1.ResponsePolicyB\x13\xbaH\x10\x92\x01\r\x10\x04\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x06policyB\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_cursorB\x0f\n" +
 	"\r_wait_seconds\"\xbb\x01\n" +
@@ -2588,12 +3601,13 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x10unanswered_count\x18\x03 \x01(\x03R\x0funansweredCount\x12$\n" +
 	"\vnext_cursor\x18\x04 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\x91\x01\n" +
+	"\f_next_cursor\"\xc9\x01\n" +
 	"\tInboxItem\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12!\n" +
 	"\fchannel_name\x18\x02 \x01(\tR\vchannelName\x120\n" +
 	"\amessage\x18\x03 \x01(\v2\x16.openintent.v1.MessageR\amessage\x12\x12\n" +
-	"\x04read\x18\x04 \x01(\bR\x04read\"p\n" +
+	"\x04read\x18\x04 \x01(\bR\x04read\x126\n" +
+	"\tattention\x18\x05 \x01(\v2\x18.openintent.v1.AttentionR\tattention\"p\n" +
 	"\x14MarkInboxReadRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x128\n" +
 	"\vmessage_ids\x18\x02 \x03(\tB\x17\xe0A\x02\xbaH\x11\x92\x01\x0e\b\x01\x10\xe8\a\"\ar\x05\x10\x01\x18\x80\x01R\n" +
@@ -2611,7 +3625,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x16MESSAGE_STATUS_PENDING\x10\x01\x12\x1c\n" +
 	"\x18MESSAGE_STATUS_DELIVERED\x10\x02\x12\x17\n" +
 	"\x13MESSAGE_STATUS_READ\x10\x03\x12\x1a\n" +
-	"\x16MESSAGE_STATUS_EXPIRED\x10\x04*\xe2\x01\n" +
+	"\x16MESSAGE_STATUS_EXPIRED\x10\x04*\x80\x02\n" +
 	"\x0eDeliveryStatus\x12\x1f\n" +
 	"\x1bDELIVERY_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_STATUS_STORED\x10\x01\x12\x1b\n" +
@@ -2619,7 +3633,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x14DELIVERY_STATUS_READ\x10\x03\x12\x1c\n" +
 	"\x18DELIVERY_STATUS_ANSWERED\x10\x04\x12\x1b\n" +
 	"\x17DELIVERY_STATUS_EXPIRED\x10\x05\x12!\n" +
-	"\x1dDELIVERY_STATUS_DEAD_LETTERED\x10\x062\xbe\x0e\n" +
+	"\x1dDELIVERY_STATUS_DEAD_LETTERED\x10\x06\x12\x1c\n" +
+	"\x18DELIVERY_STATUS_SURFACED\x10\a2\xbe\x0e\n" +
 	"\x0eMessageService\x12w\n" +
 	"\vSendMessage\x12!.openintent.v1.SendMessageRequest\x1a\x16.openintent.v1.Message\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/channels/{channel_id}/messages\x12\x91\x01\n" +
 	"\x11SendMessageByName\x12'.openintent.v1.SendMessageByNameRequest\x1a\x16.openintent.v1.Message\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/intents/{intent_id}/channels/{name}/messages\x12Z\n" +
@@ -2652,120 +3667,166 @@ func file_openintent_v1_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_openintent_v1_messages_proto_goTypes = []any{
 	(MessageType)(0),                      // 0: openintent.v1.MessageType
 	(MessageStatus)(0),                    // 1: openintent.v1.MessageStatus
 	(DeliveryStatus)(0),                   // 2: openintent.v1.DeliveryStatus
 	(*Message)(nil),                       // 3: openintent.v1.Message
-	(*SendMessageRequest)(nil),            // 4: openintent.v1.SendMessageRequest
-	(*SendMessagesResponse)(nil),          // 5: openintent.v1.SendMessagesResponse
-	(*Acknowledgement)(nil),               // 6: openintent.v1.Acknowledgement
-	(*SendMessageByNameRequest)(nil),      // 7: openintent.v1.SendMessageByNameRequest
-	(*ListMessagesRequest)(nil),           // 8: openintent.v1.ListMessagesRequest
-	(*ListMessagesResponse)(nil),          // 9: openintent.v1.ListMessagesResponse
-	(*GetMessageRequest)(nil),             // 10: openintent.v1.GetMessageRequest
-	(*ReplyMessageRequest)(nil),           // 11: openintent.v1.ReplyMessageRequest
-	(*UpdateMessageRequest)(nil),          // 12: openintent.v1.UpdateMessageRequest
-	(*AskRequest)(nil),                    // 13: openintent.v1.AskRequest
-	(*AskAllRequest)(nil),                 // 14: openintent.v1.AskAllRequest
-	(*AskAllResponse)(nil),                // 15: openintent.v1.AskAllResponse
-	(*AwaitResponsesRequest)(nil),         // 16: openintent.v1.AwaitResponsesRequest
-	(*AwaitResponsesResponse)(nil),        // 17: openintent.v1.AwaitResponsesResponse
-	(*SubscribeRequest)(nil),              // 18: openintent.v1.SubscribeRequest
-	(*SubscribeResponse)(nil),             // 19: openintent.v1.SubscribeResponse
-	(*ListMessageDeliveriesRequest)(nil),  // 20: openintent.v1.ListMessageDeliveriesRequest
-	(*ListMessageDeliveriesResponse)(nil), // 21: openintent.v1.ListMessageDeliveriesResponse
-	(*MessageDelivery)(nil),               // 22: openintent.v1.MessageDelivery
-	(*GetInboxRequest)(nil),               // 23: openintent.v1.GetInboxRequest
-	(*Inbox)(nil),                         // 24: openintent.v1.Inbox
-	(*InboxItem)(nil),                     // 25: openintent.v1.InboxItem
-	(*MarkInboxReadRequest)(nil),          // 26: openintent.v1.MarkInboxReadRequest
-	(*MarkInboxReadResponse)(nil),         // 27: openintent.v1.MarkInboxReadResponse
-	(*structpb.Struct)(nil),               // 28: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),         // 29: google.protobuf.Timestamp
-	(*status.Status)(nil),                 // 30: google.rpc.Status
-	(*Event)(nil),                         // 31: openintent.v1.Event
+	(*Annotation)(nil),                    // 4: openintent.v1.Annotation
+	(*SendMessageRequest)(nil),            // 5: openintent.v1.SendMessageRequest
+	(*SendMessagesResponse)(nil),          // 6: openintent.v1.SendMessagesResponse
+	(*Acknowledgement)(nil),               // 7: openintent.v1.Acknowledgement
+	(*SendMessageByNameRequest)(nil),      // 8: openintent.v1.SendMessageByNameRequest
+	(*ListMessagesRequest)(nil),           // 9: openintent.v1.ListMessagesRequest
+	(*ListMessagesResponse)(nil),          // 10: openintent.v1.ListMessagesResponse
+	(*GetMessageRequest)(nil),             // 11: openintent.v1.GetMessageRequest
+	(*ReplyMessageRequest)(nil),           // 12: openintent.v1.ReplyMessageRequest
+	(*UpdateMessageRequest)(nil),          // 13: openintent.v1.UpdateMessageRequest
+	(*AskRequest)(nil),                    // 14: openintent.v1.AskRequest
+	(*AskAllRequest)(nil),                 // 15: openintent.v1.AskAllRequest
+	(*AskAllResponse)(nil),                // 16: openintent.v1.AskAllResponse
+	(*AwaitResponsesRequest)(nil),         // 17: openintent.v1.AwaitResponsesRequest
+	(*AwaitResponsesResponse)(nil),        // 18: openintent.v1.AwaitResponsesResponse
+	(*SubscribeRequest)(nil),              // 19: openintent.v1.SubscribeRequest
+	(*SubscribeResponse)(nil),             // 20: openintent.v1.SubscribeResponse
+	(*ListMessageDeliveriesRequest)(nil),  // 21: openintent.v1.ListMessageDeliveriesRequest
+	(*ListMessageDeliveriesResponse)(nil), // 22: openintent.v1.ListMessageDeliveriesResponse
+	(*MessageDelivery)(nil),               // 23: openintent.v1.MessageDelivery
+	(*GetInboxRequest)(nil),               // 24: openintent.v1.GetInboxRequest
+	(*Inbox)(nil),                         // 25: openintent.v1.Inbox
+	(*InboxItem)(nil),                     // 26: openintent.v1.InboxItem
+	(*MarkInboxReadRequest)(nil),          // 27: openintent.v1.MarkInboxReadRequest
+	(*MarkInboxReadResponse)(nil),         // 28: openintent.v1.MarkInboxReadResponse
+	(*structpb.Struct)(nil),               // 29: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),         // 30: google.protobuf.Timestamp
+	(Priority)(0),                         // 31: openintent.v1.Priority
+	(*structpb.Value)(nil),                // 32: google.protobuf.Value
+	(Directedness)(0),                     // 33: openintent.v1.Directedness
+	(ResponsePolicy)(0),                   // 34: openintent.v1.ResponsePolicy
+	(*structpb.ListValue)(nil),            // 35: google.protobuf.ListValue
+	(*status.Status)(nil),                 // 36: google.rpc.Status
+	(*Event)(nil),                         // 37: openintent.v1.Event
+	(*Attention)(nil),                     // 38: openintent.v1.Attention
 }
 var file_openintent_v1_messages_proto_depIdxs = []int32{
 	0,  // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
-	28, // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
-	28, // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
+	29, // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
+	29, // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
 	1,  // 3: openintent.v1.Message.status:type_name -> openintent.v1.MessageStatus
-	29, // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
-	29, // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
-	29, // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
-	0,  // 7: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
-	28, // 8: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
-	28, // 9: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
-	29, // 10: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	6,  // 11: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
-	30, // 12: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
-	29, // 13: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
-	0,  // 14: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
-	28, // 15: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
-	28, // 16: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
-	29, // 17: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 18: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
-	3,  // 19: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
-	28, // 20: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
-	28, // 21: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
-	29, // 22: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	1,  // 23: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
-	28, // 24: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
-	28, // 25: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
-	28, // 26: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
-	28, // 27: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
-	3,  // 28: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
-	3,  // 29: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
-	0,  // 30: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
-	3,  // 31: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
-	31, // 32: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
-	31, // 33: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
-	22, // 34: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
-	2,  // 35: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
-	29, // 36: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
-	29, // 37: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
-	29, // 38: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
-	29, // 39: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
-	29, // 40: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
-	29, // 41: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
-	25, // 42: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
-	3,  // 43: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
-	3,  // 44: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
-	4,  // 45: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
-	7,  // 46: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
-	4,  // 47: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
-	8,  // 48: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
-	10, // 49: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
-	11, // 50: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
-	12, // 51: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
-	13, // 52: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
-	14, // 53: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
-	16, // 54: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
-	20, // 55: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
-	23, // 56: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
-	26, // 57: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
-	18, // 58: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
-	3,  // 59: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
-	3,  // 60: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
-	5,  // 61: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
-	9,  // 62: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
-	3,  // 63: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
-	3,  // 64: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
-	3,  // 65: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
-	3,  // 66: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
-	15, // 67: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
-	17, // 68: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
-	21, // 69: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
-	24, // 70: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
-	27, // 71: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
-	19, // 72: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
-	59, // [59:73] is the sub-list for method output_type
-	45, // [45:59] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	30, // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
+	30, // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
+	30, // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
+	31, // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
+	32, // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
+	33, // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
+	34, // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
+	30, // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
+	30, // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
+	30, // 13: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
+	30, // 14: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
+	30, // 15: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
+	0,  // 16: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
+	29, // 17: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
+	29, // 18: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
+	30, // 19: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	31, // 20: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
+	35, // 21: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	33, // 22: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	34, // 23: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	32, // 24: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
+	7,  // 25: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
+	36, // 26: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
+	30, // 27: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
+	0,  // 28: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
+	29, // 29: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
+	29, // 30: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
+	30, // 31: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
+	31, // 32: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
+	35, // 33: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
+	33, // 34: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
+	34, // 35: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	32, // 36: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
+	0,  // 37: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
+	3,  // 38: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
+	29, // 39: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
+	29, // 40: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
+	30, // 41: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	31, // 42: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
+	35, // 43: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	33, // 44: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	34, // 45: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	1,  // 46: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
+	29, // 47: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
+	29, // 48: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
+	31, // 49: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
+	35, // 50: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
+	33, // 51: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
+	34, // 52: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	32, // 53: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
+	29, // 54: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
+	29, // 55: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
+	31, // 56: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
+	35, // 57: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
+	33, // 58: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
+	34, // 59: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	32, // 60: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
+	3,  // 61: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
+	3,  // 62: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
+	0,  // 63: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
+	3,  // 64: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
+	37, // 65: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
+	37, // 66: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
+	4,  // 67: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
+	38, // 68: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
+	23, // 69: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
+	2,  // 70: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
+	30, // 71: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
+	30, // 72: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
+	30, // 73: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
+	30, // 74: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
+	30, // 75: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
+	30, // 76: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
+	30, // 77: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
+	30, // 78: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
+	34, // 79: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	26, // 80: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
+	3,  // 81: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
+	38, // 82: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
+	3,  // 83: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
+	5,  // 84: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
+	8,  // 85: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
+	5,  // 86: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
+	9,  // 87: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
+	11, // 88: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
+	12, // 89: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
+	13, // 90: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
+	14, // 91: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
+	15, // 92: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
+	17, // 93: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
+	21, // 94: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
+	24, // 95: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
+	27, // 96: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
+	19, // 97: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
+	3,  // 98: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
+	3,  // 99: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
+	6,  // 100: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
+	10, // 101: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
+	3,  // 102: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
+	3,  // 103: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
+	3,  // 104: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
+	3,  // 105: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
+	16, // 106: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
+	18, // 107: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
+	22, // 108: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
+	25, // 109: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
+	28, // 110: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
+	20, // 111: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
+	98, // [98:112] is the sub-list for method output_type
+	84, // [84:98] is the sub-list for method input_type
+	84, // [84:84] is the sub-list for extension type_name
+	84, // [84:84] is the sub-list for extension extendee
+	0,  // [0:84] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_messages_proto_init() }
@@ -2773,38 +3834,40 @@ func file_openintent_v1_messages_proto_init() {
 	if File_openintent_v1_messages_proto != nil {
 		return
 	}
+	file_openintent_v1_attention_proto_init()
 	file_openintent_v1_events_proto_init()
 	file_openintent_v1_messages_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[1].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[2].OneofWrappers = []any{
+	file_openintent_v1_messages_proto_msgTypes[2].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[3].OneofWrappers = []any{
 		(*SendMessagesResponse_Acknowledgement)(nil),
 		(*SendMessagesResponse_Refusal)(nil),
 	}
-	file_openintent_v1_messages_proto_msgTypes[4].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[5].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[6].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[8].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[7].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[9].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[10].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[11].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[13].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[15].OneofWrappers = []any{
+	file_openintent_v1_messages_proto_msgTypes[12].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[14].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[16].OneofWrappers = []any{
 		(*SubscribeRequest_ChannelId)(nil),
 		(*SubscribeRequest_IntentId)(nil),
 		(*SubscribeRequest_AgentId)(nil),
 	}
-	file_openintent_v1_messages_proto_msgTypes[17].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[18].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[19].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[20].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[21].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_messages_proto_rawDesc), len(file_openintent_v1_messages_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -3,6 +3,7 @@ import datetime
 from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.rpc import status_pb2 as _status_pb2
+from openintent_channels._generated import attention_pb2 as _attention_pb2
 from openintent_channels._generated import events_pb2 as _events_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -38,6 +39,7 @@ class DeliveryStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_STATUS_ANSWERED: _ClassVar[DeliveryStatus]
     DELIVERY_STATUS_EXPIRED: _ClassVar[DeliveryStatus]
     DELIVERY_STATUS_DEAD_LETTERED: _ClassVar[DeliveryStatus]
+    DELIVERY_STATUS_SURFACED: _ClassVar[DeliveryStatus]
 MESSAGE_TYPE_UNSPECIFIED: MessageType
 MESSAGE_TYPE_REQUEST: MessageType
 MESSAGE_TYPE_RESPONSE: MessageType
@@ -55,9 +57,10 @@ DELIVERY_STATUS_READ: DeliveryStatus
 DELIVERY_STATUS_ANSWERED: DeliveryStatus
 DELIVERY_STATUS_EXPIRED: DeliveryStatus
 DELIVERY_STATUS_DEAD_LETTERED: DeliveryStatus
+DELIVERY_STATUS_SURFACED: DeliveryStatus
 
 class Message(_message.Message):
-    __slots__ = ("id", "channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "status", "created_at", "expires_at", "read_at")
+    __slots__ = ("id", "channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "status", "created_at", "expires_at", "read_at", "parent_id", "thread_id", "subject", "kind", "task_id", "priority", "mentions", "collect", "directedness", "policy", "revision", "edited_at", "deleted_at")
     ID_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -70,6 +73,19 @@ class Message(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     READ_AT_FIELD_NUMBER: _ClassVar[int]
+    PARENT_ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    MENTIONS_FIELD_NUMBER: _ClassVar[int]
+    COLLECT_FIELD_NUMBER: _ClassVar[int]
+    DIRECTEDNESS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    EDITED_AT_FIELD_NUMBER: _ClassVar[int]
+    DELETED_AT_FIELD_NUMBER: _ClassVar[int]
     id: str
     channel_id: str
     sender: str
@@ -82,10 +98,57 @@ class Message(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     expires_at: _timestamp_pb2.Timestamp
     read_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    parent_id: str
+    thread_id: str
+    subject: str
+    kind: str
+    task_id: str
+    priority: _attention_pb2.Priority
+    mentions: _containers.RepeatedScalarFieldContainer[str]
+    collect: _struct_pb2.Value
+    directedness: _attention_pb2.Directedness
+    policy: _attention_pb2.ResponsePolicy
+    revision: int
+    edited_at: _timestamp_pb2.Timestamp
+    deleted_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parent_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Iterable[str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., revision: _Optional[int] = ..., edited_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., deleted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Annotation(_message.Message):
+    __slots__ = ("type", "position", "message_id", "channel_id", "agent_id", "created_at", "change", "signal", "note", "eta", "revision", "expires_at", "reason", "disposition", "until")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    ETA_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    type: str
+    position: int
+    message_id: str
+    channel_id: str
+    agent_id: str
+    created_at: _timestamp_pb2.Timestamp
+    change: str
+    signal: str
+    note: str
+    eta: str
+    revision: int
+    expires_at: _timestamp_pb2.Timestamp
+    reason: str
+    disposition: str
+    until: _timestamp_pb2.Timestamp
+    def __init__(self, type: _Optional[str] = ..., position: _Optional[int] = ..., message_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change: _Optional[str] = ..., signal: _Optional[str] = ..., note: _Optional[str] = ..., eta: _Optional[str] = ..., revision: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., disposition: _Optional[str] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SendMessageRequest(_message.Message):
-    __slots__ = ("channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key")
+    __slots__ = ("channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
@@ -95,6 +158,16 @@ class SendMessageRequest(_message.Message):
     METADATA_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    PARENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    MENTIONS_FIELD_NUMBER: _ClassVar[int]
+    DIRECTEDNESS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    COLLECT_FIELD_NUMBER: _ClassVar[int]
+    FENCE_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     sender: str
     to: str
@@ -104,7 +177,17 @@ class SendMessageRequest(_message.Message):
     metadata: _struct_pb2.Struct
     expires_at: _timestamp_pb2.Timestamp
     idempotency_key: str
-    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    parent_id: str
+    subject: str
+    kind: str
+    task_id: str
+    priority: _attention_pb2.Priority
+    mentions: _struct_pb2.ListValue
+    directedness: _attention_pb2.Directedness
+    policy: _attention_pb2.ResponsePolicy
+    collect: _struct_pb2.Value
+    fence: int
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ...) -> None: ...
 
 class SendMessagesResponse(_message.Message):
     __slots__ = ("acknowledgement", "refusal")
@@ -123,7 +206,7 @@ class Acknowledgement(_message.Message):
     def __init__(self, message_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SendMessageByNameRequest(_message.Message):
-    __slots__ = ("intent_id", "name", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key")
+    __slots__ = ("intent_id", "name", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -134,6 +217,16 @@ class SendMessageByNameRequest(_message.Message):
     METADATA_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    PARENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    MENTIONS_FIELD_NUMBER: _ClassVar[int]
+    DIRECTEDNESS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    COLLECT_FIELD_NUMBER: _ClassVar[int]
+    FENCE_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     name: str
     sender: str
@@ -144,23 +237,35 @@ class SendMessageByNameRequest(_message.Message):
     metadata: _struct_pb2.Struct
     expires_at: _timestamp_pb2.Timestamp
     idempotency_key: str
-    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    parent_id: str
+    subject: str
+    kind: str
+    task_id: str
+    priority: _attention_pb2.Priority
+    mentions: _struct_pb2.ListValue
+    directedness: _attention_pb2.Directedness
+    policy: _attention_pb2.ResponsePolicy
+    collect: _struct_pb2.Value
+    fence: int
+    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ...) -> None: ...
 
 class ListMessagesRequest(_message.Message):
-    __slots__ = ("channel_id", "since", "to", "limit", "message_type", "correlation_id")
+    __slots__ = ("channel_id", "since", "to", "limit", "message_type", "correlation_id", "thread_id")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     since: str
     to: str
     limit: int
     message_type: MessageType
     correlation_id: str
-    def __init__(self, channel_id: _Optional[str] = ..., since: _Optional[str] = ..., to: _Optional[str] = ..., limit: _Optional[int] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ...) -> None: ...
+    thread_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., since: _Optional[str] = ..., to: _Optional[str] = ..., limit: _Optional[int] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., thread_id: _Optional[str] = ...) -> None: ...
 
 class ListMessagesResponse(_message.Message):
     __slots__ = ("messages", "next_since")
@@ -179,7 +284,7 @@ class GetMessageRequest(_message.Message):
     def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ...) -> None: ...
 
 class ReplyMessageRequest(_message.Message):
-    __slots__ = ("channel_id", "message_id", "sender", "payload", "metadata", "expires_at", "idempotency_key")
+    __slots__ = ("channel_id", "message_id", "sender", "payload", "metadata", "expires_at", "idempotency_key", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "fence")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -187,6 +292,14 @@ class ReplyMessageRequest(_message.Message):
     METADATA_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    MENTIONS_FIELD_NUMBER: _ClassVar[int]
+    DIRECTEDNESS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    FENCE_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     message_id: str
     sender: str
@@ -194,7 +307,15 @@ class ReplyMessageRequest(_message.Message):
     metadata: _struct_pb2.Struct
     expires_at: _timestamp_pb2.Timestamp
     idempotency_key: str
-    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., sender: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    subject: str
+    kind: str
+    task_id: str
+    priority: _attention_pb2.Priority
+    mentions: _struct_pb2.ListValue
+    directedness: _attention_pb2.Directedness
+    policy: _attention_pb2.ResponsePolicy
+    fence: int
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., sender: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., fence: _Optional[int] = ...) -> None: ...
 
 class UpdateMessageRequest(_message.Message):
     __slots__ = ("channel_id", "message_id", "status", "agent_id")
@@ -209,7 +330,7 @@ class UpdateMessageRequest(_message.Message):
     def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., agent_id: _Optional[str] = ...) -> None: ...
 
 class AskRequest(_message.Message):
-    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "idempotency_key")
+    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
@@ -218,6 +339,15 @@ class AskRequest(_message.Message):
     TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    PARENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    MENTIONS_FIELD_NUMBER: _ClassVar[int]
+    DIRECTEDNESS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    COLLECT_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     sender: str
     to: str
@@ -226,10 +356,19 @@ class AskRequest(_message.Message):
     timeout_seconds: float
     timeout: float
     idempotency_key: str
-    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    parent_id: str
+    subject: str
+    kind: str
+    task_id: str
+    priority: _attention_pb2.Priority
+    mentions: _struct_pb2.ListValue
+    directedness: _attention_pb2.Directedness
+    policy: _attention_pb2.ResponsePolicy
+    collect: _struct_pb2.Value
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ...) -> None: ...
 
 class AskAllRequest(_message.Message):
-    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "min_responses", "idempotency_key")
+    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "min_responses", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
@@ -239,6 +378,15 @@ class AskAllRequest(_message.Message):
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     MIN_RESPONSES_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    PARENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    MENTIONS_FIELD_NUMBER: _ClassVar[int]
+    DIRECTEDNESS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    COLLECT_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     sender: str
     to: str
@@ -248,7 +396,16 @@ class AskAllRequest(_message.Message):
     timeout: float
     min_responses: int
     idempotency_key: str
-    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., min_responses: _Optional[int] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    parent_id: str
+    subject: str
+    kind: str
+    task_id: str
+    priority: _attention_pb2.Priority
+    mentions: _struct_pb2.ListValue
+    directedness: _attention_pb2.Directedness
+    policy: _attention_pb2.ResponsePolicy
+    collect: _struct_pb2.Value
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., min_responses: _Optional[int] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ...) -> None: ...
 
 class AskAllResponse(_message.Message):
     __slots__ = ("responses",)
@@ -275,7 +432,7 @@ class AwaitResponsesResponse(_message.Message):
     def __init__(self, responses: _Optional[_Iterable[_Union[Message, _Mapping]]] = ...) -> None: ...
 
 class SubscribeRequest(_message.Message):
-    __slots__ = ("channel_id", "intent_id", "agent_id", "after_position", "event_types", "message_type", "correlation_id")
+    __slots__ = ("channel_id", "intent_id", "agent_id", "after_position", "event_types", "message_type", "correlation_id", "include")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -283,6 +440,7 @@ class SubscribeRequest(_message.Message):
     EVENT_TYPES_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     intent_id: str
     agent_id: str
@@ -290,10 +448,11 @@ class SubscribeRequest(_message.Message):
     event_types: _containers.RepeatedScalarFieldContainer[str]
     message_type: MessageType
     correlation_id: str
-    def __init__(self, channel_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., after_position: _Optional[int] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ...) -> None: ...
+    include: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, channel_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., after_position: _Optional[int] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SubscribeResponse(_message.Message):
-    __slots__ = ("position", "intent_id", "channel_name", "message", "backfill", "event", "audit_event", "caught_up")
+    __slots__ = ("position", "intent_id", "channel_name", "message", "backfill", "event", "audit_event", "caught_up", "annotation", "attention")
     POSITION_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -302,6 +461,8 @@ class SubscribeResponse(_message.Message):
     EVENT_FIELD_NUMBER: _ClassVar[int]
     AUDIT_EVENT_FIELD_NUMBER: _ClassVar[int]
     CAUGHT_UP_FIELD_NUMBER: _ClassVar[int]
+    ANNOTATION_FIELD_NUMBER: _ClassVar[int]
+    ATTENTION_FIELD_NUMBER: _ClassVar[int]
     position: int
     intent_id: str
     channel_name: str
@@ -310,7 +471,9 @@ class SubscribeResponse(_message.Message):
     event: _events_pb2.Event
     audit_event: _events_pb2.Event
     caught_up: bool
-    def __init__(self, position: _Optional[int] = ..., intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., backfill: bool = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., audit_event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., caught_up: bool = ...) -> None: ...
+    annotation: Annotation
+    attention: _attention_pb2.Attention
+    def __init__(self, position: _Optional[int] = ..., intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., backfill: bool = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., audit_event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., caught_up: bool = ..., annotation: _Optional[_Union[Annotation, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ...) -> None: ...
 
 class ListMessageDeliveriesRequest(_message.Message):
     __slots__ = ("channel_id", "message_id", "limit", "cursor")
@@ -333,7 +496,7 @@ class ListMessageDeliveriesResponse(_message.Message):
     def __init__(self, deliveries: _Optional[_Iterable[_Union[MessageDelivery, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class MessageDelivery(_message.Message):
-    __slots__ = ("agent_id", "status", "stored_at", "offered_at", "read_at", "answered_at", "expired_at", "dead_lettered_at", "dead_letter_reason")
+    __slots__ = ("agent_id", "status", "stored_at", "offered_at", "read_at", "answered_at", "expired_at", "dead_lettered_at", "dead_letter_reason", "surfaced_at", "disposition", "disposed_at")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     STORED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -343,6 +506,9 @@ class MessageDelivery(_message.Message):
     EXPIRED_AT_FIELD_NUMBER: _ClassVar[int]
     DEAD_LETTERED_AT_FIELD_NUMBER: _ClassVar[int]
     DEAD_LETTER_REASON_FIELD_NUMBER: _ClassVar[int]
+    SURFACED_AT_FIELD_NUMBER: _ClassVar[int]
+    DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    DISPOSED_AT_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     status: DeliveryStatus
     stored_at: _timestamp_pb2.Timestamp
@@ -352,19 +518,26 @@ class MessageDelivery(_message.Message):
     expired_at: _timestamp_pb2.Timestamp
     dead_lettered_at: _timestamp_pb2.Timestamp
     dead_letter_reason: str
-    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[DeliveryStatus, str]] = ..., stored_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., offered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., answered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_lettered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_letter_reason: _Optional[str] = ...) -> None: ...
+    surfaced_at: _timestamp_pb2.Timestamp
+    disposition: str
+    disposed_at: _timestamp_pb2.Timestamp
+    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[DeliveryStatus, str]] = ..., stored_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., offered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., answered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_lettered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_letter_reason: _Optional[str] = ..., surfaced_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., disposition: _Optional[str] = ..., disposed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class GetInboxRequest(_message.Message):
-    __slots__ = ("agent_id", "limit", "cursor", "wait_seconds")
+    __slots__ = ("agent_id", "limit", "cursor", "wait_seconds", "include", "policy")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     WAIT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     limit: int
     cursor: str
     wait_seconds: float
-    def __init__(self, agent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., wait_seconds: _Optional[float] = ...) -> None: ...
+    include: _containers.RepeatedScalarFieldContainer[str]
+    policy: _containers.RepeatedScalarFieldContainer[_attention_pb2.ResponsePolicy]
+    def __init__(self, agent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., wait_seconds: _Optional[float] = ..., include: _Optional[_Iterable[str]] = ..., policy: _Optional[_Iterable[_Union[_attention_pb2.ResponsePolicy, str]]] = ...) -> None: ...
 
 class Inbox(_message.Message):
     __slots__ = ("items", "unread_count", "unanswered_count", "next_cursor")
@@ -379,16 +552,18 @@ class Inbox(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[InboxItem, _Mapping]]] = ..., unread_count: _Optional[int] = ..., unanswered_count: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class InboxItem(_message.Message):
-    __slots__ = ("intent_id", "channel_name", "message", "read")
+    __slots__ = ("intent_id", "channel_name", "message", "read", "attention")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    ATTENTION_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     channel_name: str
     message: Message
     read: bool
-    def __init__(self, intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., read: bool = ...) -> None: ...
+    attention: _attention_pb2.Attention
+    def __init__(self, intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., read: bool = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ...) -> None: ...
 
 class MarkInboxReadRequest(_message.Message):
     __slots__ = ("agent_id", "message_ids")

@@ -4,10 +4,12 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ListValue, Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../google/rpc/status_pb.js";
 import { file_google_rpc_status } from "../../google/rpc/status_pb.js";
+import type { Attention, Directedness, Priority, ResponsePolicy } from "./attention_pb.js";
+import { file_openintent_v1_attention } from "./attention_pb.js";
 import type { Event } from "./events_pb.js";
 import { file_openintent_v1_events } from "./events_pb.js";
 import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
@@ -16,7 +18,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/messages.proto.
  */
 export const file_openintent_v1_messages: GenFile = /*@__PURE__*/
-  fileDesc("ChxvcGVuaW50ZW50L3YxL21lc3NhZ2VzLnByb3RvEg1vcGVuaW50ZW50LnYxIsMDCgdNZXNzYWdlEgoKAmlkGAEgASgJEhIKCmNoYW5uZWxfaWQYAiABKAkSDgoGc2VuZGVyGAMgASgJEg8KAnRvGAQgASgJSACIAQESMAoMbWVzc2FnZV90eXBlGAUgASgOMhoub3BlbmludGVudC52MS5NZXNzYWdlVHlwZRIbCg5jb3JyZWxhdGlvbl9pZBgGIAEoCUgBiAEBEigKB3BheWxvYWQYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EikKCG1ldGFkYXRhGAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIsCgZzdGF0dXMYCSABKA4yHC5vcGVuaW50ZW50LnYxLk1lc3NhZ2VTdGF0dXMSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHcmVhZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBQoDX3RvQhEKD19jb3JyZWxhdGlvbl9pZCKPAwoSU2VuZE1lc3NhZ2VSZXF1ZXN0EhIKCmNoYW5uZWxfaWQYASABKAkSEwoGc2VuZGVyGAIgASgJSACIAQESDwoCdG8YAyABKAlIAYgBARI1CgxtZXNzYWdlX3R5cGUYBCABKA4yGi5vcGVuaW50ZW50LnYxLk1lc3NhZ2VUeXBlSAKIAQESGwoOY29ycmVsYXRpb25faWQYBSABKAlIA4gBARIoCgdwYXlsb2FkGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoPaWRlbXBvdGVuY3lfa2V5GAkgASgJSASIAQFCCQoHX3NlbmRlckIFCgNfdG9CDwoNX21lc3NhZ2VfdHlwZUIRCg9fY29ycmVsYXRpb25faWRCEgoQX2lkZW1wb3RlbmN5X2tleSKDAQoUU2VuZE1lc3NhZ2VzUmVzcG9uc2USOQoPYWNrbm93bGVkZ2VtZW50GAEgASgLMh4ub3BlbmludGVudC52MS5BY2tub3dsZWRnZW1lbnRIABIlCgdyZWZ1c2FsGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIJCgdvdXRjb21lIlUKD0Fja25vd2xlZGdlbWVudBISCgptZXNzYWdlX2lkGAEgASgJEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqIDChhTZW5kTWVzc2FnZUJ5TmFtZVJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoGc2VuZGVyGAMgASgJSACIAQESDwoCdG8YBCABKAlIAYgBARI1CgxtZXNzYWdlX3R5cGUYBSABKA4yGi5vcGVuaW50ZW50LnYxLk1lc3NhZ2VUeXBlSAKIAQESGwoOY29ycmVsYXRpb25faWQYBiABKAlIA4gBARIoCgdwYXlsb2FkGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoPaWRlbXBvdGVuY3lfa2V5GAogASgJSASIAQFCCQoHX3NlbmRlckIFCgNfdG9CDwoNX21lc3NhZ2VfdHlwZUIRCg9fY29ycmVsYXRpb25faWRCEgoQX2lkZW1wb3RlbmN5X2tleSL1AQoTTGlzdE1lc3NhZ2VzUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhIKBXNpbmNlGAIgASgJSACIAQESDwoCdG8YAyABKAlIAYgBARISCgVsaW1pdBgEIAEoBUgCiAEBEjUKDG1lc3NhZ2VfdHlwZRgFIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIA4gBARIbCg5jb3JyZWxhdGlvbl9pZBgGIAEoCUgEiAEBQggKBl9zaW5jZUIFCgNfdG9CCAoGX2xpbWl0Qg8KDV9tZXNzYWdlX3R5cGVCEQoPX2NvcnJlbGF0aW9uX2lkImgKFExpc3RNZXNzYWdlc1Jlc3BvbnNlEigKCG1lc3NhZ2VzGAEgAygLMhYub3BlbmludGVudC52MS5NZXNzYWdlEhcKCm5leHRfc2luY2UYAiABKAlIAIgBAUINCgtfbmV4dF9zaW5jZSI7ChFHZXRNZXNzYWdlUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkilAIKE1JlcGx5TWVzc2FnZVJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhMKBnNlbmRlchgDIAEoCUgAiAEBEigKB3BheWxvYWQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EikKCG1ldGFkYXRhGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcCg9pZGVtcG90ZW5jeV9rZXkYByABKAlIAYgBAUIJCgdfc2VuZGVyQhIKEF9pZGVtcG90ZW5jeV9rZXkikAEKFFVwZGF0ZU1lc3NhZ2VSZXF1ZXN0EhIKCmNoYW5uZWxfaWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC5vcGVuaW50ZW50LnYxLk1lc3NhZ2VTdGF0dXMSFQoIYWdlbnRfaWQYBCABKAlIAIgBAUILCglfYWdlbnRfaWQiqwIKCkFza1JlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRITCgZzZW5kZXIYAiABKAlIAIgBARIKCgJ0bxgDIAEoCRIoCgdwYXlsb2FkGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoPdGltZW91dF9zZWNvbmRzGAYgASgBSAGIAQESGAoHdGltZW91dBgHIAEoAUICGAFIAogBARIcCg9pZGVtcG90ZW5jeV9rZXkYCCABKAlIA4gBAUIJCgdfc2VuZGVyQhIKEF90aW1lb3V0X3NlY29uZHNCCgoIX3RpbWVvdXRCEgoQX2lkZW1wb3RlbmN5X2tleSLcAgoNQXNrQWxsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhMKBnNlbmRlchgCIAEoCUgAiAEBEgoKAnRvGAMgASgJEigKB3BheWxvYWQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EikKCG1ldGFkYXRhGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIcCg90aW1lb3V0X3NlY29uZHMYBiABKAFIAYgBARIYCgd0aW1lb3V0GAcgASgBQgIYAUgCiAEBEhoKDW1pbl9yZXNwb25zZXMYCCABKAVIA4gBARIcCg9pZGVtcG90ZW5jeV9rZXkYCSABKAlIBIgBAUIJCgdfc2VuZGVyQhIKEF90aW1lb3V0X3NlY29uZHNCCgoIX3RpbWVvdXRCEAoOX21pbl9yZXNwb25zZXNCEgoQX2lkZW1wb3RlbmN5X2tleSI7Cg5Bc2tBbGxSZXNwb25zZRIpCglyZXNwb25zZXMYASADKAsyFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2UimQEKFUF3YWl0UmVzcG9uc2VzUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSGQoMd2FpdF9zZWNvbmRzGAMgASgBSACIAQESGgoNbWluX3Jlc3BvbnNlcxgEIAEoBUgBiAEBQg8KDV93YWl0X3NlY29uZHNCEAoOX21pbl9yZXNwb25zZXMiQwoWQXdhaXRSZXNwb25zZXNSZXNwb25zZRIpCglyZXNwb25zZXMYASADKAsyFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2UilwIKEFN1YnNjcmliZVJlcXVlc3QSFAoKY2hhbm5lbF9pZBgBIAEoCUgAEhMKCWludGVudF9pZBgDIAEoCUgAEhIKCGFnZW50X2lkGAQgASgJSAASGwoOYWZ0ZXJfcG9zaXRpb24YAiABKANIAYgBARITCgtldmVudF90eXBlcxgFIAMoCRI1CgxtZXNzYWdlX3R5cGUYBiABKA4yGi5vcGVuaW50ZW50LnYxLk1lc3NhZ2VUeXBlSAKIAQESGwoOY29ycmVsYXRpb25faWQYByABKAlIA4gBAUIHCgVzY29wZUIRCg9fYWZ0ZXJfcG9zaXRpb25CDwoNX21lc3NhZ2VfdHlwZUIRCg9fY29ycmVsYXRpb25faWQi7AEKEVN1YnNjcmliZVJlc3BvbnNlEhAKCHBvc2l0aW9uGAEgASgDEhEKCWludGVudF9pZBgCIAEoCRIUCgxjaGFubmVsX25hbWUYAyABKAkSJwoHbWVzc2FnZRgEIAEoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRIQCghiYWNrZmlsbBgFIAEoCBIjCgVldmVudBgGIAEoCzIULm9wZW5pbnRlbnQudjEuRXZlbnQSKQoLYXVkaXRfZXZlbnQYByABKAsyFC5vcGVuaW50ZW50LnYxLkV2ZW50EhEKCWNhdWdodF91cBgIIAEoCCKEAQocTGlzdE1lc3NhZ2VEZWxpdmVyaWVzUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSEgoFbGltaXQYAyABKAVIAIgBARITCgZjdXJzb3IYBCABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ9Ch1MaXN0TWVzc2FnZURlbGl2ZXJpZXNSZXNwb25zZRIyCgpkZWxpdmVyaWVzGAEgAygLMh4ub3BlbmludGVudC52MS5NZXNzYWdlRGVsaXZlcnkSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IirQMKD01lc3NhZ2VEZWxpdmVyeRIQCghhZ2VudF9pZBgBIAEoCRItCgZzdGF0dXMYAiABKA4yHS5vcGVuaW50ZW50LnYxLkRlbGl2ZXJ5U3RhdHVzEi0KCXN0b3JlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKb2ZmZXJlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHcmVhZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKEGRlYWRfbGV0dGVyZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KEmRlYWRfbGV0dGVyX3JlYXNvbhgJIAEoCUgAiAEBQhUKE19kZWFkX2xldHRlcl9yZWFzb24ijQEKD0dldEluYm94UmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEhMKBmN1cnNvchgDIAEoCUgBiAEBEhkKDHdhaXRfc2Vjb25kcxgEIAEoAUgCiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yQg8KDV93YWl0X3NlY29uZHMiigEKBUluYm94EicKBWl0ZW1zGAEgAygLMhgub3BlbmludGVudC52MS5JbmJveEl0ZW0SFAoMdW5yZWFkX2NvdW50GAIgASgDEhgKEHVuYW5zd2VyZWRfY291bnQYAyABKAMSGAoLbmV4dF9jdXJzb3IYBCABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiawoJSW5ib3hJdGVtEhEKCWludGVudF9pZBgBIAEoCRIUCgxjaGFubmVsX25hbWUYAiABKAkSJwoHbWVzc2FnZRgDIAEoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRIMCgRyZWFkGAQgASgIIj0KFE1hcmtJbmJveFJlYWRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEhMKC21lc3NhZ2VfaWRzGAIgAygJIkEKFU1hcmtJbmJveFJlYWRSZXNwb25zZRIoCghtZXNzYWdlcxgBIAMoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZSqVAQoLTWVzc2FnZVR5cGUSHAoYTUVTU0FHRV9UWVBFX1VOU1BFQ0lGSUVEEAASGAoUTUVTU0FHRV9UWVBFX1JFUVVFU1QQARIZChVNRVNTQUdFX1RZUEVfUkVTUE9OU0UQAhIXChNNRVNTQUdFX1RZUEVfTk9USUZZEAMSGgoWTUVTU0FHRV9UWVBFX0JST0FEQ0FTVBAEKp4BCg1NZXNzYWdlU3RhdHVzEh4KGk1FU1NBR0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWTUVTU0FHRV9TVEFUVVNfUEVORElORxABEhwKGE1FU1NBR0VfU1RBVFVTX0RFTElWRVJFRBACEhcKE01FU1NBR0VfU1RBVFVTX1JFQUQQAxIaChZNRVNTQUdFX1NUQVRVU19FWFBJUkVEEAQq4gEKDkRlbGl2ZXJ5U3RhdHVzEh8KG0RFTElWRVJZX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFkRFTElWRVJZX1NUQVRVU19TVE9SRUQQARIbChdERUxJVkVSWV9TVEFUVVNfT0ZGRVJFRBACEhgKFERFTElWRVJZX1NUQVRVU19SRUFEEAMSHAoYREVMSVZFUllfU1RBVFVTX0FOU1dFUkVEEAQSGwoXREVMSVZFUllfU1RBVFVTX0VYUElSRUQQBRIhCh1ERUxJVkVSWV9TVEFUVVNfREVBRF9MRVRURVJFRBAGMosJCg5NZXNzYWdlU2VydmljZRJICgtTZW5kTWVzc2FnZRIhLm9wZW5pbnRlbnQudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0GhYub3BlbmludGVudC52MS5NZXNzYWdlElQKEVNlbmRNZXNzYWdlQnlOYW1lEicub3BlbmludGVudC52MS5TZW5kTWVzc2FnZUJ5TmFtZVJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2USWgoMU2VuZE1lc3NhZ2VzEiEub3BlbmludGVudC52MS5TZW5kTWVzc2FnZVJlcXVlc3QaIy5vcGVuaW50ZW50LnYxLlNlbmRNZXNzYWdlc1Jlc3BvbnNlKAEwARJXCgxMaXN0TWVzc2FnZXMSIi5vcGVuaW50ZW50LnYxLkxpc3RNZXNzYWdlc1JlcXVlc3QaIy5vcGVuaW50ZW50LnYxLkxpc3RNZXNzYWdlc1Jlc3BvbnNlEkYKCkdldE1lc3NhZ2USIC5vcGVuaW50ZW50LnYxLkdldE1lc3NhZ2VSZXF1ZXN0GhYub3BlbmludGVudC52MS5NZXNzYWdlEkoKDFJlcGx5TWVzc2FnZRIiLm9wZW5pbnRlbnQudjEuUmVwbHlNZXNzYWdlUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRJMCg1VcGRhdGVNZXNzYWdlEiMub3BlbmludGVudC52MS5VcGRhdGVNZXNzYWdlUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRI4CgNBc2sSGS5vcGVuaW50ZW50LnYxLkFza1JlcXVlc3QaFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2USRQoGQXNrQWxsEhwub3BlbmludGVudC52MS5Bc2tBbGxSZXF1ZXN0Gh0ub3BlbmludGVudC52MS5Bc2tBbGxSZXNwb25zZRJdCg5Bd2FpdFJlc3BvbnNlcxIkLm9wZW5pbnRlbnQudjEuQXdhaXRSZXNwb25zZXNSZXF1ZXN0GiUub3BlbmludGVudC52MS5Bd2FpdFJlc3BvbnNlc1Jlc3BvbnNlEnIKFUxpc3RNZXNzYWdlRGVsaXZlcmllcxIrLm9wZW5pbnRlbnQudjEuTGlzdE1lc3NhZ2VEZWxpdmVyaWVzUmVxdWVzdBosLm9wZW5pbnRlbnQudjEuTGlzdE1lc3NhZ2VEZWxpdmVyaWVzUmVzcG9uc2USQAoIR2V0SW5ib3gSHi5vcGVuaW50ZW50LnYxLkdldEluYm94UmVxdWVzdBoULm9wZW5pbnRlbnQudjEuSW5ib3gSWgoNTWFya0luYm94UmVhZBIjLm9wZW5pbnRlbnQudjEuTWFya0luYm94UmVhZFJlcXVlc3QaJC5vcGVuaW50ZW50LnYxLk1hcmtJbmJveFJlYWRSZXNwb25zZRJQCglTdWJzY3JpYmUSHy5vcGVuaW50ZW50LnYxLlN1YnNjcmliZVJlcXVlc3QaIC5vcGVuaW50ZW50LnYxLlN1YnNjcmliZVJlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_google_rpc_status, file_openintent_v1_events]);
+  fileDesc("ChxvcGVuaW50ZW50L3YxL21lc3NhZ2VzLnByb3RvEg1vcGVuaW50ZW50LnYxIvIHCgdNZXNzYWdlEgoKAmlkGAEgASgJEhIKCmNoYW5uZWxfaWQYAiABKAkSDgoGc2VuZGVyGAMgASgJEg8KAnRvGAQgASgJSACIAQESMAoMbWVzc2FnZV90eXBlGAUgASgOMhoub3BlbmludGVudC52MS5NZXNzYWdlVHlwZRIbCg5jb3JyZWxhdGlvbl9pZBgGIAEoCUgBiAEBEigKB3BheWxvYWQYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EikKCG1ldGFkYXRhGAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIsCgZzdGF0dXMYCSABKA4yHC5vcGVuaW50ZW50LnYxLk1lc3NhZ2VTdGF0dXMSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHcmVhZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoJcGFyZW50X2lkGA0gASgJSAKIAQESFgoJdGhyZWFkX2lkGA4gASgJSAOIAQESFAoHc3ViamVjdBgPIAEoCUgEiAEBEhEKBGtpbmQYECABKAlIBYgBARIUCgd0YXNrX2lkGBEgASgJSAaIAQESLgoIcHJpb3JpdHkYEiABKA4yFy5vcGVuaW50ZW50LnYxLlByaW9yaXR5SAeIAQESEAoIbWVudGlvbnMYEyADKAkSJwoHY29sbGVjdBgUIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRI2CgxkaXJlY3RlZG5lc3MYFSABKA4yGy5vcGVuaW50ZW50LnYxLkRpcmVjdGVkbmVzc0gIiAEBEjIKBnBvbGljeRgWIAEoDjIdLm9wZW5pbnRlbnQudjEuUmVzcG9uc2VQb2xpY3lICYgBARIVCghyZXZpc2lvbhgXIAEoBUgKiAEBEi0KCWVkaXRlZF9hdBgYIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZGVsZXRlZF9hdBgZIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBQoDX3RvQhEKD19jb3JyZWxhdGlvbl9pZEIMCgpfcGFyZW50X2lkQgwKCl90aHJlYWRfaWRCCgoIX3N1YmplY3RCBwoFX2tpbmRCCgoIX3Rhc2tfaWRCCwoJX3ByaW9yaXR5Qg8KDV9kaXJlY3RlZG5lc3NCCQoHX3BvbGljeUILCglfcmV2aXNpb24i1QMKCkFubm90YXRpb24SDAoEdHlwZRgBIAEoCRIQCghwb3NpdGlvbhgCIAEoAxISCgptZXNzYWdlX2lkGAMgASgJEhIKCmNoYW5uZWxfaWQYBCABKAkSEAoIYWdlbnRfaWQYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGY2hhbmdlGAcgASgJSACIAQESEwoGc2lnbmFsGAggASgJSAGIAQESEQoEbm90ZRgJIAEoCUgCiAEBEhAKA2V0YRgKIAEoCUgDiAEBEhUKCHJldmlzaW9uGAsgASgFSASIAQESLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGcmVhc29uGA0gASgJSAWIAQESGAoLZGlzcG9zaXRpb24YDiABKAlIBogBARIpCgV1bnRpbBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX2NoYW5nZUIJCgdfc2lnbmFsQgcKBV9ub3RlQgYKBF9ldGFCCwoJX3JldmlzaW9uQgkKB19yZWFzb25CDgoMX2Rpc3Bvc2l0aW9uIs8GChJTZW5kTWVzc2FnZVJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRITCgZzZW5kZXIYAiABKAlIAIgBARIPCgJ0bxgDIAEoCUgBiAEBEjUKDG1lc3NhZ2VfdHlwZRgEIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIAogBARIbCg5jb3JyZWxhdGlvbl9pZBgFIAEoCUgDiAEBEigKB3BheWxvYWQYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EikKCG1ldGFkYXRhGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpleHBpcmVzX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcCg9pZGVtcG90ZW5jeV9rZXkYCSABKAlIBIgBARIWCglwYXJlbnRfaWQYCiABKAlIBYgBARIUCgdzdWJqZWN0GAsgASgJSAaIAQESEQoEa2luZBgMIAEoCUgHiAEBEhQKB3Rhc2tfaWQYDSABKAlICIgBARIuCghwcmlvcml0eRgOIAEoDjIXLm9wZW5pbnRlbnQudjEuUHJpb3JpdHlICYgBARIsCghtZW50aW9ucxgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5MaXN0VmFsdWUSNgoMZGlyZWN0ZWRuZXNzGBAgASgOMhsub3BlbmludGVudC52MS5EaXJlY3RlZG5lc3NICogBARIyCgZwb2xpY3kYESABKA4yHS5vcGVuaW50ZW50LnYxLlJlc3BvbnNlUG9saWN5SAuIAQESJwoHY29sbGVjdBgSIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRISCgVmZW5jZRgTIAEoA0gMiAEBQgkKB19zZW5kZXJCBQoDX3RvQg8KDV9tZXNzYWdlX3R5cGVCEQoPX2NvcnJlbGF0aW9uX2lkQhIKEF9pZGVtcG90ZW5jeV9rZXlCDAoKX3BhcmVudF9pZEIKCghfc3ViamVjdEIHCgVfa2luZEIKCghfdGFza19pZEILCglfcHJpb3JpdHlCDwoNX2RpcmVjdGVkbmVzc0IJCgdfcG9saWN5QggKBl9mZW5jZSKDAQoUU2VuZE1lc3NhZ2VzUmVzcG9uc2USOQoPYWNrbm93bGVkZ2VtZW50GAEgASgLMh4ub3BlbmludGVudC52MS5BY2tub3dsZWRnZW1lbnRIABIlCgdyZWZ1c2FsGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIJCgdvdXRjb21lIlUKD0Fja25vd2xlZGdlbWVudBISCgptZXNzYWdlX2lkGAEgASgJEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuIGChhTZW5kTWVzc2FnZUJ5TmFtZVJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoGc2VuZGVyGAMgASgJSACIAQESDwoCdG8YBCABKAlIAYgBARI1CgxtZXNzYWdlX3R5cGUYBSABKA4yGi5vcGVuaW50ZW50LnYxLk1lc3NhZ2VUeXBlSAKIAQESGwoOY29ycmVsYXRpb25faWQYBiABKAlIA4gBARIoCgdwYXlsb2FkGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoPaWRlbXBvdGVuY3lfa2V5GAogASgJSASIAQESFgoJcGFyZW50X2lkGAsgASgJSAWIAQESFAoHc3ViamVjdBgMIAEoCUgGiAEBEhEKBGtpbmQYDSABKAlIB4gBARIUCgd0YXNrX2lkGA4gASgJSAiIAQESLgoIcHJpb3JpdHkYDyABKA4yFy5vcGVuaW50ZW50LnYxLlByaW9yaXR5SAmIAQESLAoIbWVudGlvbnMYECABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEjYKDGRpcmVjdGVkbmVzcxgRIAEoDjIbLm9wZW5pbnRlbnQudjEuRGlyZWN0ZWRuZXNzSAqIAQESMgoGcG9saWN5GBIgASgOMh0ub3BlbmludGVudC52MS5SZXNwb25zZVBvbGljeUgLiAEBEicKB2NvbGxlY3QYEyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSEgoFZmVuY2UYFCABKANIDIgBAUIJCgdfc2VuZGVyQgUKA190b0IPCg1fbWVzc2FnZV90eXBlQhEKD19jb3JyZWxhdGlvbl9pZEISChBfaWRlbXBvdGVuY3lfa2V5QgwKCl9wYXJlbnRfaWRCCgoIX3N1YmplY3RCBwoFX2tpbmRCCgoIX3Rhc2tfaWRCCwoJX3ByaW9yaXR5Qg8KDV9kaXJlY3RlZG5lc3NCCQoHX3BvbGljeUIICgZfZmVuY2UimwIKE0xpc3RNZXNzYWdlc1JlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRISCgVzaW5jZRgCIAEoCUgAiAEBEg8KAnRvGAMgASgJSAGIAQESEgoFbGltaXQYBCABKAVIAogBARI1CgxtZXNzYWdlX3R5cGUYBSABKA4yGi5vcGVuaW50ZW50LnYxLk1lc3NhZ2VUeXBlSAOIAQESGwoOY29ycmVsYXRpb25faWQYBiABKAlIBIgBARIWCgl0aHJlYWRfaWQYByABKAlIBYgBAUIICgZfc2luY2VCBQoDX3RvQggKBl9saW1pdEIPCg1fbWVzc2FnZV90eXBlQhEKD19jb3JyZWxhdGlvbl9pZEIMCgpfdGhyZWFkX2lkImgKFExpc3RNZXNzYWdlc1Jlc3BvbnNlEigKCG1lc3NhZ2VzGAEgAygLMhYub3BlbmludGVudC52MS5NZXNzYWdlEhcKCm5leHRfc2luY2UYAiABKAlIAIgBAUINCgtfbmV4dF9zaW5jZSI7ChFHZXRNZXNzYWdlUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkihQUKE1JlcGx5TWVzc2FnZVJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhMKBnNlbmRlchgDIAEoCUgAiAEBEigKB3BheWxvYWQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EikKCG1ldGFkYXRhGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcCg9pZGVtcG90ZW5jeV9rZXkYByABKAlIAYgBARIUCgdzdWJqZWN0GAggASgJSAKIAQESEQoEa2luZBgJIAEoCUgDiAEBEhQKB3Rhc2tfaWQYCiABKAlIBIgBARIuCghwcmlvcml0eRgLIAEoDjIXLm9wZW5pbnRlbnQudjEuUHJpb3JpdHlIBYgBARIsCghtZW50aW9ucxgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5MaXN0VmFsdWUSNgoMZGlyZWN0ZWRuZXNzGA0gASgOMhsub3BlbmludGVudC52MS5EaXJlY3RlZG5lc3NIBogBARIyCgZwb2xpY3kYDiABKA4yHS5vcGVuaW50ZW50LnYxLlJlc3BvbnNlUG9saWN5SAeIAQESEgoFZmVuY2UYDyABKANICIgBAUIJCgdfc2VuZGVyQhIKEF9pZGVtcG90ZW5jeV9rZXlCCgoIX3N1YmplY3RCBwoFX2tpbmRCCgoIX3Rhc2tfaWRCCwoJX3ByaW9yaXR5Qg8KDV9kaXJlY3RlZG5lc3NCCQoHX3BvbGljeUIICgZfZmVuY2UikAEKFFVwZGF0ZU1lc3NhZ2VSZXF1ZXN0EhIKCmNoYW5uZWxfaWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC5vcGVuaW50ZW50LnYxLk1lc3NhZ2VTdGF0dXMSFQoIYWdlbnRfaWQYBCABKAlIAIgBAUILCglfYWdlbnRfaWQizQUKCkFza1JlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRITCgZzZW5kZXIYAiABKAlIAIgBARIKCgJ0bxgDIAEoCRIoCgdwYXlsb2FkGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoPdGltZW91dF9zZWNvbmRzGAYgASgBSAGIAQESGAoHdGltZW91dBgHIAEoAUICGAFIAogBARIcCg9pZGVtcG90ZW5jeV9rZXkYCCABKAlIA4gBARIWCglwYXJlbnRfaWQYCSABKAlIBIgBARIUCgdzdWJqZWN0GAogASgJSAWIAQESEQoEa2luZBgLIAEoCUgGiAEBEhQKB3Rhc2tfaWQYDCABKAlIB4gBARIuCghwcmlvcml0eRgNIAEoDjIXLm9wZW5pbnRlbnQudjEuUHJpb3JpdHlICIgBARIsCghtZW50aW9ucxgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5MaXN0VmFsdWUSNgoMZGlyZWN0ZWRuZXNzGA8gASgOMhsub3BlbmludGVudC52MS5EaXJlY3RlZG5lc3NICYgBARIyCgZwb2xpY3kYECABKA4yHS5vcGVuaW50ZW50LnYxLlJlc3BvbnNlUG9saWN5SAqIAQESJwoHY29sbGVjdBgRIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIJCgdfc2VuZGVyQhIKEF90aW1lb3V0X3NlY29uZHNCCgoIX3RpbWVvdXRCEgoQX2lkZW1wb3RlbmN5X2tleUIMCgpfcGFyZW50X2lkQgoKCF9zdWJqZWN0QgcKBV9raW5kQgoKCF90YXNrX2lkQgsKCV9wcmlvcml0eUIPCg1fZGlyZWN0ZWRuZXNzQgkKB19wb2xpY3ki/gUKDUFza0FsbFJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRITCgZzZW5kZXIYAiABKAlIAIgBARIKCgJ0bxgDIAEoCRIoCgdwYXlsb2FkGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoPdGltZW91dF9zZWNvbmRzGAYgASgBSAGIAQESGAoHdGltZW91dBgHIAEoAUICGAFIAogBARIaCg1taW5fcmVzcG9uc2VzGAggASgFSAOIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAkgASgJSASIAQESFgoJcGFyZW50X2lkGAogASgJSAWIAQESFAoHc3ViamVjdBgLIAEoCUgGiAEBEhEKBGtpbmQYDCABKAlIB4gBARIUCgd0YXNrX2lkGA0gASgJSAiIAQESLgoIcHJpb3JpdHkYDiABKA4yFy5vcGVuaW50ZW50LnYxLlByaW9yaXR5SAmIAQESLAoIbWVudGlvbnMYDyABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEjYKDGRpcmVjdGVkbmVzcxgQIAEoDjIbLm9wZW5pbnRlbnQudjEuRGlyZWN0ZWRuZXNzSAqIAQESMgoGcG9saWN5GBEgASgOMh0ub3BlbmludGVudC52MS5SZXNwb25zZVBvbGljeUgLiAEBEicKB2NvbGxlY3QYEiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCCQoHX3NlbmRlckISChBfdGltZW91dF9zZWNvbmRzQgoKCF90aW1lb3V0QhAKDl9taW5fcmVzcG9uc2VzQhIKEF9pZGVtcG90ZW5jeV9rZXlCDAoKX3BhcmVudF9pZEIKCghfc3ViamVjdEIHCgVfa2luZEIKCghfdGFza19pZEILCglfcHJpb3JpdHlCDwoNX2RpcmVjdGVkbmVzc0IJCgdfcG9saWN5IjsKDkFza0FsbFJlc3BvbnNlEikKCXJlc3BvbnNlcxgBIAMoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZSKZAQoVQXdhaXRSZXNwb25zZXNSZXF1ZXN0EhIKCmNoYW5uZWxfaWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCRIZCgx3YWl0X3NlY29uZHMYAyABKAFIAIgBARIaCg1taW5fcmVzcG9uc2VzGAQgASgFSAGIAQFCDwoNX3dhaXRfc2Vjb25kc0IQCg5fbWluX3Jlc3BvbnNlcyJDChZBd2FpdFJlc3BvbnNlc1Jlc3BvbnNlEikKCXJlc3BvbnNlcxgBIAMoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZSKoAgoQU3Vic2NyaWJlUmVxdWVzdBIUCgpjaGFubmVsX2lkGAEgASgJSAASEwoJaW50ZW50X2lkGAMgASgJSAASEgoIYWdlbnRfaWQYBCABKAlIABIbCg5hZnRlcl9wb3NpdGlvbhgCIAEoA0gBiAEBEhMKC2V2ZW50X3R5cGVzGAUgAygJEjUKDG1lc3NhZ2VfdHlwZRgGIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIAogBARIbCg5jb3JyZWxhdGlvbl9pZBgHIAEoCUgDiAEBEg8KB2luY2x1ZGUYCCADKAlCBwoFc2NvcGVCEQoPX2FmdGVyX3Bvc2l0aW9uQg8KDV9tZXNzYWdlX3R5cGVCEQoPX2NvcnJlbGF0aW9uX2lkIsgCChFTdWJzY3JpYmVSZXNwb25zZRIQCghwb3NpdGlvbhgBIAEoAxIRCglpbnRlbnRfaWQYAiABKAkSFAoMY2hhbm5lbF9uYW1lGAMgASgJEicKB21lc3NhZ2UYBCABKAsyFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2USEAoIYmFja2ZpbGwYBSABKAgSIwoFZXZlbnQYBiABKAsyFC5vcGVuaW50ZW50LnYxLkV2ZW50EikKC2F1ZGl0X2V2ZW50GAcgASgLMhQub3BlbmludGVudC52MS5FdmVudBIRCgljYXVnaHRfdXAYCCABKAgSLQoKYW5ub3RhdGlvbhgJIAEoCzIZLm9wZW5pbnRlbnQudjEuQW5ub3RhdGlvbhIrCglhdHRlbnRpb24YCiABKAsyGC5vcGVuaW50ZW50LnYxLkF0dGVudGlvbiKEAQocTGlzdE1lc3NhZ2VEZWxpdmVyaWVzUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSEgoFbGltaXQYAyABKAVIAIgBARITCgZjdXJzb3IYBCABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ9Ch1MaXN0TWVzc2FnZURlbGl2ZXJpZXNSZXNwb25zZRIyCgpkZWxpdmVyaWVzGAEgAygLMh4ub3BlbmludGVudC52MS5NZXNzYWdlRGVsaXZlcnkSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiuQQKD01lc3NhZ2VEZWxpdmVyeRIQCghhZ2VudF9pZBgBIAEoCRItCgZzdGF0dXMYAiABKA4yHS5vcGVuaW50ZW50LnYxLkRlbGl2ZXJ5U3RhdHVzEi0KCXN0b3JlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKb2ZmZXJlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHcmVhZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYW5zd2VyZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKEGRlYWRfbGV0dGVyZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KEmRlYWRfbGV0dGVyX3JlYXNvbhgJIAEoCUgAiAEBEi8KC3N1cmZhY2VkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtkaXNwb3NpdGlvbhgLIAEoCUgBiAEBEi8KC2Rpc3Bvc2VkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIVChNfZGVhZF9sZXR0ZXJfcmVhc29uQg4KDF9kaXNwb3NpdGlvbiLNAQoPR2V0SW5ib3hSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESEwoGY3Vyc29yGAMgASgJSAGIAQESGQoMd2FpdF9zZWNvbmRzGAQgASgBSAKIAQESDwoHaW5jbHVkZRgFIAMoCRItCgZwb2xpY3kYBiADKA4yHS5vcGVuaW50ZW50LnYxLlJlc3BvbnNlUG9saWN5QggKBl9saW1pdEIJCgdfY3Vyc29yQg8KDV93YWl0X3NlY29uZHMiigEKBUluYm94EicKBWl0ZW1zGAEgAygLMhgub3BlbmludGVudC52MS5JbmJveEl0ZW0SFAoMdW5yZWFkX2NvdW50GAIgASgDEhgKEHVuYW5zd2VyZWRfY291bnQYAyABKAMSGAoLbmV4dF9jdXJzb3IYBCABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IimAEKCUluYm94SXRlbRIRCglpbnRlbnRfaWQYASABKAkSFAoMY2hhbm5lbF9uYW1lGAIgASgJEicKB21lc3NhZ2UYAyABKAsyFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2USDAoEcmVhZBgEIAEoCBIrCglhdHRlbnRpb24YBSABKAsyGC5vcGVuaW50ZW50LnYxLkF0dGVudGlvbiI9ChRNYXJrSW5ib3hSZWFkUmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRITCgttZXNzYWdlX2lkcxgCIAMoCSJBChVNYXJrSW5ib3hSZWFkUmVzcG9uc2USKAoIbWVzc2FnZXMYASADKAsyFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2UqlQEKC01lc3NhZ2VUeXBlEhwKGE1FU1NBR0VfVFlQRV9VTlNQRUNJRklFRBAAEhgKFE1FU1NBR0VfVFlQRV9SRVFVRVNUEAESGQoVTUVTU0FHRV9UWVBFX1JFU1BPTlNFEAISFwoTTUVTU0FHRV9UWVBFX05PVElGWRADEhoKFk1FU1NBR0VfVFlQRV9CUk9BRENBU1QQBCqeAQoNTWVzc2FnZVN0YXR1cxIeChpNRVNTQUdFX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFk1FU1NBR0VfU1RBVFVTX1BFTkRJTkcQARIcChhNRVNTQUdFX1NUQVRVU19ERUxJVkVSRUQQAhIXChNNRVNTQUdFX1NUQVRVU19SRUFEEAMSGgoWTUVTU0FHRV9TVEFUVVNfRVhQSVJFRBAEKoACCg5EZWxpdmVyeVN0YXR1cxIfChtERUxJVkVSWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZERUxJVkVSWV9TVEFUVVNfU1RPUkVEEAESGwoXREVMSVZFUllfU1RBVFVTX09GRkVSRUQQAhIYChRERUxJVkVSWV9TVEFUVVNfUkVBRBADEhwKGERFTElWRVJZX1NUQVRVU19BTlNXRVJFRBAEEhsKF0RFTElWRVJZX1NUQVRVU19FWFBJUkVEEAUSIQodREVMSVZFUllfU1RBVFVTX0RFQURfTEVUVEVSRUQQBhIcChhERUxJVkVSWV9TVEFUVVNfU1VSRkFDRUQQBzKLCQoOTWVzc2FnZVNlcnZpY2USSAoLU2VuZE1lc3NhZ2USIS5vcGVuaW50ZW50LnYxLlNlbmRNZXNzYWdlUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRJUChFTZW5kTWVzc2FnZUJ5TmFtZRInLm9wZW5pbnRlbnQudjEuU2VuZE1lc3NhZ2VCeU5hbWVSZXF1ZXN0GhYub3BlbmludGVudC52MS5NZXNzYWdlEloKDFNlbmRNZXNzYWdlcxIhLm9wZW5pbnRlbnQudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0GiMub3BlbmludGVudC52MS5TZW5kTWVzc2FnZXNSZXNwb25zZSgBMAESVwoMTGlzdE1lc3NhZ2VzEiIub3BlbmludGVudC52MS5MaXN0TWVzc2FnZXNSZXF1ZXN0GiMub3BlbmludGVudC52MS5MaXN0TWVzc2FnZXNSZXNwb25zZRJGCgpHZXRNZXNzYWdlEiAub3BlbmludGVudC52MS5HZXRNZXNzYWdlUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRJKCgxSZXBseU1lc3NhZ2USIi5vcGVuaW50ZW50LnYxLlJlcGx5TWVzc2FnZVJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2USTAoNVXBkYXRlTWVzc2FnZRIjLm9wZW5pbnRlbnQudjEuVXBkYXRlTWVzc2FnZVJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2USOAoDQXNrEhkub3BlbmludGVudC52MS5Bc2tSZXF1ZXN0GhYub3BlbmludGVudC52MS5NZXNzYWdlEkUKBkFza0FsbBIcLm9wZW5pbnRlbnQudjEuQXNrQWxsUmVxdWVzdBodLm9wZW5pbnRlbnQudjEuQXNrQWxsUmVzcG9uc2USXQoOQXdhaXRSZXNwb25zZXMSJC5vcGVuaW50ZW50LnYxLkF3YWl0UmVzcG9uc2VzUmVxdWVzdBolLm9wZW5pbnRlbnQudjEuQXdhaXRSZXNwb25zZXNSZXNwb25zZRJyChVMaXN0TWVzc2FnZURlbGl2ZXJpZXMSKy5vcGVuaW50ZW50LnYxLkxpc3RNZXNzYWdlRGVsaXZlcmllc1JlcXVlc3QaLC5vcGVuaW50ZW50LnYxLkxpc3RNZXNzYWdlRGVsaXZlcmllc1Jlc3BvbnNlEkAKCEdldEluYm94Eh4ub3BlbmludGVudC52MS5HZXRJbmJveFJlcXVlc3QaFC5vcGVuaW50ZW50LnYxLkluYm94EloKDU1hcmtJbmJveFJlYWQSIy5vcGVuaW50ZW50LnYxLk1hcmtJbmJveFJlYWRSZXF1ZXN0GiQub3BlbmludGVudC52MS5NYXJrSW5ib3hSZWFkUmVzcG9uc2USUAoJU3Vic2NyaWJlEh8ub3BlbmludGVudC52MS5TdWJzY3JpYmVSZXF1ZXN0GiAub3BlbmludGVudC52MS5TdWJzY3JpYmVSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_google_rpc_status, file_openintent_v1_attention, file_openintent_v1_events]);
 
 /**
  * Message is one typed communication on a channel.
@@ -107,6 +109,97 @@ export type Message = Message$1<"openintent.v1.Message"> & {
    * @generated from field: google.protobuf.Timestamp read_at = 12;
    */
   readAt?: Timestamp | undefined;
+
+  /**
+   * The message that this one belongs under. This field and those below are left out of JSON while they are unset.
+   *
+   * @generated from field: optional string parent_id = 13;
+   */
+  parentId?: string | undefined;
+
+  /**
+   * The first message of the thread to which this one belongs.
+   *
+   * @generated from field: optional string thread_id = 14;
+   */
+  threadId?: string | undefined;
+
+  /**
+   * What it is about, in one line.
+   *
+   * @generated from field: optional string subject = 15;
+   */
+  subject?: string | undefined;
+
+  /**
+   * What kind of content it has, such as `status` or `review.finding`.
+   *
+   * @generated from field: optional string kind = 16;
+   */
+  kind?: string | undefined;
+
+  /**
+   * The task of the intent that it is about.
+   *
+   * @generated from field: optional string task_id = 17;
+   */
+  taskId?: string | undefined;
+
+  /**
+   * How urgent its sender finds it.
+   *
+   * @generated from field: optional openintent.v1.Priority priority = 18;
+   */
+  priority?: Priority | undefined;
+
+  /**
+   * The agents and `role:` names that it mentions, as its sender gave them or as the server found them in its text.
+   *
+   * @generated from field: repeated string mentions = 19;
+   */
+  mentions: string[];
+
+  /**
+   * How many answers a request wants: `any`, `one`, `all` or {"quorum": n}.
+   *
+   * @generated from field: google.protobuf.Value collect = 20;
+   */
+  collect?: Value | undefined;
+
+  /**
+   * How far, at most, the sender means it for its recipients.
+   *
+   * @generated from field: optional openintent.v1.Directedness directedness = 21;
+   */
+  directedness?: Directedness | undefined;
+
+  /**
+   * What, at most, the sender asks of its recipients.
+   *
+   * @generated from field: optional openintent.v1.ResponsePolicy policy = 22;
+   */
+  policy?: ResponsePolicy | undefined;
+
+  /**
+   * How often its content was given, counting the first time; unset before the first edit.
+   *
+   * @generated from field: optional int32 revision = 23;
+   */
+  revision?: number | undefined;
+
+  /**
+   * When its content was last edited.
+   *
+   * @generated from field: google.protobuf.Timestamp edited_at = 24;
+   */
+  editedAt?: Timestamp | undefined;
+
+  /**
+   * When its content was deleted.
+   *
+   * @generated from field: google.protobuf.Timestamp deleted_at = 25;
+   */
+  deletedAt?: Timestamp | undefined;
 };
 
 /**
@@ -115,6 +208,126 @@ export type Message = Message$1<"openintent.v1.Message"> & {
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
   messageDesc(file_openintent_v1_messages, 0);
+
+/**
+ * Annotation is something that happened to a message and has a place of its own in the intent's log. Whoever may see the message now may
+ * see it.
+ *
+ * @generated from message openintent.v1.Annotation
+ */
+export type Annotation = Message$1<"openintent.v1.Annotation"> & {
+  /**
+   * What happened: `message_reaction`, `message_edited`, `message_deleted`, `message_claimed`, `claim_released` or `message_disposition`.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * The place in the intent's log.
+   *
+   * @generated from field: int64 position = 2;
+   */
+  position: bigint;
+
+  /**
+   * The message.
+   *
+   * @generated from field: string message_id = 3;
+   */
+  messageId: string;
+
+  /**
+   * The message's channel.
+   *
+   * @generated from field: string channel_id = 4;
+   */
+  channelId: string;
+
+  /**
+   * The agent that did it, or whose claim ended.
+   *
+   * @generated from field: string agent_id = 5;
+   */
+  agentId: string;
+
+  /**
+   * When it was stored; strictly rising within an intent.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Of a reaction: `added` or `removed`. This field and those below are left out of JSON while they are unset.
+   *
+   * @generated from field: optional string change = 7;
+   */
+  change?: string | undefined;
+
+  /**
+   * Of a reaction: the signal.
+   *
+   * @generated from field: optional string signal = 8;
+   */
+  signal?: string | undefined;
+
+  /**
+   * Of a reaction: what its agent says beside the signal.
+   *
+   * @generated from field: optional string note = 9;
+   */
+  note?: string | undefined;
+
+  /**
+   * Of a reaction: when its agent expects to be done, in its own words.
+   *
+   * @generated from field: optional string eta = 10;
+   */
+  eta?: string | undefined;
+
+  /**
+   * Of an edit: the number of the new revision.
+   *
+   * @generated from field: optional int32 revision = 11;
+   */
+  revision?: number | undefined;
+
+  /**
+   * Of a claim: when it ends unless it is renewed.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 12;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Of the end of a claim, or of a disposition: why.
+   *
+   * @generated from field: optional string reason = 13;
+   */
+  reason?: string | undefined;
+
+  /**
+   * Of a disposition: what the agent did with the message.
+   *
+   * @generated from field: optional string disposition = 14;
+   */
+  disposition?: string | undefined;
+
+  /**
+   * Of a disposition `deferred`: until when.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 15;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.Annotation.
+ * Use `create(AnnotationSchema)` to create a new message.
+ */
+export const AnnotationSchema: GenMessage<Annotation> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_messages, 1);
 
 /**
  * SendMessageRequest describes a new message.
@@ -185,6 +398,77 @@ export type SendMessageRequest = Message$1<"openintent.v1.SendMessageRequest"> &
    * @generated from field: optional string idempotency_key = 9;
    */
   idempotencyKey?: string | undefined;
+
+  /**
+   * The message that this one belongs under: on the same channel, and the sender can see it.
+   *
+   * @generated from field: optional string parent_id = 10;
+   */
+  parentId?: string | undefined;
+
+  /**
+   * What it is about, in one line of at most 200 characters.
+   *
+   * @generated from field: optional string subject = 11;
+   */
+  subject?: string | undefined;
+
+  /**
+   * What kind of content it has, at most 64 characters, such as `status` or `review.finding`.
+   *
+   * @generated from field: optional string kind = 12;
+   */
+  kind?: string | undefined;
+
+  /**
+   * The task of the intent that it is about.
+   *
+   * @generated from field: optional string task_id = 13;
+   */
+  taskId?: string | undefined;
+
+  /**
+   * How urgent it is; `normal` when absent.
+   *
+   * @generated from field: optional openintent.v1.Priority priority = 14;
+   */
+  priority?: Priority | undefined;
+
+  /**
+   * The agents and `role:` names that it mentions, at most 50, as strings. An empty list mentions nobody. Absent: those that the server finds
+   * in the text.
+   *
+   * @generated from field: google.protobuf.ListValue mentions = 15;
+   */
+  mentions?: ListValue | undefined;
+
+  /**
+   * How far, at most, it is meant for its recipients; it can lower what the server finds, not raise it.
+   *
+   * @generated from field: optional openintent.v1.Directedness directedness = 16;
+   */
+  directedness?: Directedness | undefined;
+
+  /**
+   * What, at most, is asked of its recipients; it can lower what the server finds, not raise it.
+   *
+   * @generated from field: optional openintent.v1.ResponsePolicy policy = 17;
+   */
+  policy?: ResponsePolicy | undefined;
+
+  /**
+   * How many answers a request wants: `any` (when absent), `one`, `all` or {"quorum": n}, with n from 1 to 100.
+   *
+   * @generated from field: google.protobuf.Value collect = 18;
+   */
+  collect?: Value | undefined;
+
+  /**
+   * Of a response: the fence of the sender's claim on the request.
+   *
+   * @generated from field: optional int64 fence = 19;
+   */
+  fence?: bigint | undefined;
 };
 
 /**
@@ -192,7 +476,7 @@ export type SendMessageRequest = Message$1<"openintent.v1.SendMessageRequest"> &
  * Use `create(SendMessageRequestSchema)` to create a new message.
  */
 export const SendMessageRequestSchema: GenMessage<SendMessageRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 1);
+  messageDesc(file_openintent_v1_messages, 2);
 
 /**
  * SendMessagesResponse is what became of one message of a stream.
@@ -230,7 +514,7 @@ export type SendMessagesResponse = Message$1<"openintent.v1.SendMessagesResponse
  * Use `create(SendMessagesResponseSchema)` to create a new message.
  */
 export const SendMessagesResponseSchema: GenMessage<SendMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 2);
+  messageDesc(file_openintent_v1_messages, 3);
 
 /**
  * Acknowledgement says that a message is stored, now or earlier under the same idempotency key.
@@ -258,7 +542,7 @@ export type Acknowledgement = Message$1<"openintent.v1.Acknowledgement"> & {
  * Use `create(AcknowledgementSchema)` to create a new message.
  */
 export const AcknowledgementSchema: GenMessage<Acknowledgement> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 3);
+  messageDesc(file_openintent_v1_messages, 4);
 
 /**
  * SendMessageByNameRequest describes a new message on a channel known by name.
@@ -335,6 +619,76 @@ export type SendMessageByNameRequest = Message$1<"openintent.v1.SendMessageByNam
    * @generated from field: optional string idempotency_key = 10;
    */
   idempotencyKey?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string parent_id = 11;
+   */
+  parentId?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string subject = 12;
+   */
+  subject?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string kind = 13;
+   */
+  kind?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string task_id = 14;
+   */
+  taskId?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.Priority priority = 15;
+   */
+  priority?: Priority | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: google.protobuf.ListValue mentions = 16;
+   */
+  mentions?: ListValue | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.Directedness directedness = 17;
+   */
+  directedness?: Directedness | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.ResponsePolicy policy = 18;
+   */
+  policy?: ResponsePolicy | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: google.protobuf.Value collect = 19;
+   */
+  collect?: Value | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional int64 fence = 20;
+   */
+  fence?: bigint | undefined;
 };
 
 /**
@@ -342,7 +696,7 @@ export type SendMessageByNameRequest = Message$1<"openintent.v1.SendMessageByNam
  * Use `create(SendMessageByNameRequestSchema)` to create a new message.
  */
 export const SendMessageByNameRequestSchema: GenMessage<SendMessageByNameRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 4);
+  messageDesc(file_openintent_v1_messages, 5);
 
 /**
  * ListMessagesRequest selects a page of messages.
@@ -392,6 +746,13 @@ export type ListMessagesRequest = Message$1<"openintent.v1.ListMessagesRequest">
    * @generated from field: optional string correlation_id = 6;
    */
   correlationId?: string | undefined;
+
+  /**
+   * Only messages of the thread with this root, and the root itself.
+   *
+   * @generated from field: optional string thread_id = 7;
+   */
+  threadId?: string | undefined;
 };
 
 /**
@@ -399,7 +760,7 @@ export type ListMessagesRequest = Message$1<"openintent.v1.ListMessagesRequest">
  * Use `create(ListMessagesRequestSchema)` to create a new message.
  */
 export const ListMessagesRequestSchema: GenMessage<ListMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 5);
+  messageDesc(file_openintent_v1_messages, 6);
 
 /**
  * ListMessagesResponse is a page of messages.
@@ -428,7 +789,7 @@ export type ListMessagesResponse = Message$1<"openintent.v1.ListMessagesResponse
  * Use `create(ListMessagesResponseSchema)` to create a new message.
  */
 export const ListMessagesResponseSchema: GenMessage<ListMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 6);
+  messageDesc(file_openintent_v1_messages, 7);
 
 /**
  * GetMessageRequest names a message.
@@ -456,7 +817,7 @@ export type GetMessageRequest = Message$1<"openintent.v1.GetMessageRequest"> & {
  * Use `create(GetMessageRequestSchema)` to create a new message.
  */
 export const GetMessageRequestSchema: GenMessage<GetMessageRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 7);
+  messageDesc(file_openintent_v1_messages, 8);
 
 /**
  * ReplyMessageRequest answers a request.
@@ -512,6 +873,63 @@ export type ReplyMessageRequest = Message$1<"openintent.v1.ReplyMessageRequest">
    * @generated from field: optional string idempotency_key = 7;
    */
   idempotencyKey?: string | undefined;
+
+  /**
+   * What it is about, in one line of at most 200 characters.
+   *
+   * @generated from field: optional string subject = 8;
+   */
+  subject?: string | undefined;
+
+  /**
+   * What kind of content it has, at most 64 characters, such as `status` or `review.finding`.
+   *
+   * @generated from field: optional string kind = 9;
+   */
+  kind?: string | undefined;
+
+  /**
+   * The task of the intent that it is about.
+   *
+   * @generated from field: optional string task_id = 10;
+   */
+  taskId?: string | undefined;
+
+  /**
+   * How urgent it is; `normal` when absent.
+   *
+   * @generated from field: optional openintent.v1.Priority priority = 11;
+   */
+  priority?: Priority | undefined;
+
+  /**
+   * The agents and `role:` names that it mentions, at most 50, as strings. An empty list mentions nobody. Absent: those that the server finds
+   * in the text.
+   *
+   * @generated from field: google.protobuf.ListValue mentions = 12;
+   */
+  mentions?: ListValue | undefined;
+
+  /**
+   * How far, at most, it is meant for its recipients; it can lower what the server finds, not raise it.
+   *
+   * @generated from field: optional openintent.v1.Directedness directedness = 13;
+   */
+  directedness?: Directedness | undefined;
+
+  /**
+   * What, at most, is asked of its recipients; it can lower what the server finds, not raise it.
+   *
+   * @generated from field: optional openintent.v1.ResponsePolicy policy = 14;
+   */
+  policy?: ResponsePolicy | undefined;
+
+  /**
+   * The fence of the caller's claim on the request, if the request wants one answer or a certain number of them.
+   *
+   * @generated from field: optional int64 fence = 15;
+   */
+  fence?: bigint | undefined;
 };
 
 /**
@@ -519,7 +937,7 @@ export type ReplyMessageRequest = Message$1<"openintent.v1.ReplyMessageRequest">
  * Use `create(ReplyMessageRequestSchema)` to create a new message.
  */
 export const ReplyMessageRequestSchema: GenMessage<ReplyMessageRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 8);
+  messageDesc(file_openintent_v1_messages, 9);
 
 /**
  * UpdateMessageRequest marks a message read.
@@ -561,7 +979,7 @@ export type UpdateMessageRequest = Message$1<"openintent.v1.UpdateMessageRequest
  * Use `create(UpdateMessageRequestSchema)` to create a new message.
  */
 export const UpdateMessageRequestSchema: GenMessage<UpdateMessageRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 9);
+  messageDesc(file_openintent_v1_messages, 10);
 
 /**
  * AskRequest asks a question.
@@ -625,6 +1043,69 @@ export type AskRequest = Message$1<"openintent.v1.AskRequest"> & {
    * @generated from field: optional string idempotency_key = 8;
    */
   idempotencyKey?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string parent_id = 9;
+   */
+  parentId?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string subject = 10;
+   */
+  subject?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string kind = 11;
+   */
+  kind?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string task_id = 12;
+   */
+  taskId?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.Priority priority = 13;
+   */
+  priority?: Priority | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: google.protobuf.ListValue mentions = 14;
+   */
+  mentions?: ListValue | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.Directedness directedness = 15;
+   */
+  directedness?: Directedness | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.ResponsePolicy policy = 16;
+   */
+  policy?: ResponsePolicy | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: google.protobuf.Value collect = 17;
+   */
+  collect?: Value | undefined;
 };
 
 /**
@@ -632,7 +1113,7 @@ export type AskRequest = Message$1<"openintent.v1.AskRequest"> & {
  * Use `create(AskRequestSchema)` to create a new message.
  */
 export const AskRequestSchema: GenMessage<AskRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 10);
+  messageDesc(file_openintent_v1_messages, 11);
 
 /**
  * AskAllRequest asks several agents a question.
@@ -703,6 +1184,69 @@ export type AskAllRequest = Message$1<"openintent.v1.AskAllRequest"> & {
    * @generated from field: optional string idempotency_key = 9;
    */
   idempotencyKey?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string parent_id = 10;
+   */
+  parentId?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string subject = 11;
+   */
+  subject?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string kind = 12;
+   */
+  kind?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional string task_id = 13;
+   */
+  taskId?: string | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.Priority priority = 14;
+   */
+  priority?: Priority | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: google.protobuf.ListValue mentions = 15;
+   */
+  mentions?: ListValue | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.Directedness directedness = 16;
+   */
+  directedness?: Directedness | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: optional openintent.v1.ResponsePolicy policy = 17;
+   */
+  policy?: ResponsePolicy | undefined;
+
+  /**
+   * As in SendMessageRequest.
+   *
+   * @generated from field: google.protobuf.Value collect = 18;
+   */
+  collect?: Value | undefined;
 };
 
 /**
@@ -710,7 +1254,7 @@ export type AskAllRequest = Message$1<"openintent.v1.AskAllRequest"> & {
  * Use `create(AskAllRequestSchema)` to create a new message.
  */
 export const AskAllRequestSchema: GenMessage<AskAllRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 11);
+  messageDesc(file_openintent_v1_messages, 12);
 
 /**
  * AskAllResponse holds the responses so far.
@@ -731,7 +1275,7 @@ export type AskAllResponse = Message$1<"openintent.v1.AskAllResponse"> & {
  * Use `create(AskAllResponseSchema)` to create a new message.
  */
 export const AskAllResponseSchema: GenMessage<AskAllResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 12);
+  messageDesc(file_openintent_v1_messages, 13);
 
 /**
  * AwaitResponsesRequest picks up an earlier request.
@@ -773,7 +1317,7 @@ export type AwaitResponsesRequest = Message$1<"openintent.v1.AwaitResponsesReque
  * Use `create(AwaitResponsesRequestSchema)` to create a new message.
  */
 export const AwaitResponsesRequestSchema: GenMessage<AwaitResponsesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 13);
+  messageDesc(file_openintent_v1_messages, 14);
 
 /**
  * AwaitResponsesResponse holds the responses so far.
@@ -794,7 +1338,7 @@ export type AwaitResponsesResponse = Message$1<"openintent.v1.AwaitResponsesResp
  * Use `create(AwaitResponsesResponseSchema)` to create a new message.
  */
 export const AwaitResponsesResponseSchema: GenMessage<AwaitResponsesResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 14);
+  messageDesc(file_openintent_v1_messages, 15);
 
 /**
  * SubscribeRequest opens a stream.
@@ -866,6 +1410,14 @@ export type SubscribeRequest = Message$1<"openintent.v1.SubscribeRequest"> & {
    * @generated from field: optional string correlation_id = 7;
    */
   correlationId?: string | undefined;
+
+  /**
+   * What to deliver beside the messages: `attention` adds to each message what it asks of the caller, `annotations` delivers what happens to
+   * messages afterwards. Over REST the words are separated by commas.
+   *
+   * @generated from field: repeated string include = 8;
+   */
+  include: string[];
 };
 
 /**
@@ -873,7 +1425,7 @@ export type SubscribeRequest = Message$1<"openintent.v1.SubscribeRequest"> & {
  * Use `create(SubscribeRequestSchema)` to create a new message.
  */
 export const SubscribeRequestSchema: GenMessage<SubscribeRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 15);
+  messageDesc(file_openintent_v1_messages, 16);
 
 /**
  * SubscribeResponse is one delivery: a message, a logged event, or the mark that the stream has caught up.
@@ -937,6 +1489,22 @@ export type SubscribeResponse = Message$1<"openintent.v1.SubscribeResponse"> & {
    * @generated from field: bool caught_up = 8;
    */
   caughtUp: boolean;
+
+  /**
+   * What happened to a message; null if the delivery has none. Only streams that include annotations have them. Over REST the field is left
+   * out while it is unset.
+   *
+   * @generated from field: openintent.v1.Annotation annotation = 9;
+   */
+  annotation?: Annotation | undefined;
+
+  /**
+   * What the message asks of the caller. Only streams that include attention have it, and not for the caller's own messages. Over REST the
+   * field is left out while it is unset.
+   *
+   * @generated from field: openintent.v1.Attention attention = 10;
+   */
+  attention?: Attention | undefined;
 };
 
 /**
@@ -944,7 +1512,7 @@ export type SubscribeResponse = Message$1<"openintent.v1.SubscribeResponse"> & {
  * Use `create(SubscribeResponseSchema)` to create a new message.
  */
 export const SubscribeResponseSchema: GenMessage<SubscribeResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 16);
+  messageDesc(file_openintent_v1_messages, 17);
 
 /**
  * ListMessageDeliveriesRequest names a message.
@@ -986,7 +1554,7 @@ export type ListMessageDeliveriesRequest = Message$1<"openintent.v1.ListMessageD
  * Use `create(ListMessageDeliveriesRequestSchema)` to create a new message.
  */
 export const ListMessageDeliveriesRequestSchema: GenMessage<ListMessageDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 17);
+  messageDesc(file_openintent_v1_messages, 18);
 
 /**
  * ListMessageDeliveriesResponse is a page of what happened to a message.
@@ -1014,7 +1582,7 @@ export type ListMessageDeliveriesResponse = Message$1<"openintent.v1.ListMessage
  * Use `create(ListMessageDeliveriesResponseSchema)` to create a new message.
  */
 export const ListMessageDeliveriesResponseSchema: GenMessage<ListMessageDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 18);
+  messageDesc(file_openintent_v1_messages, 19);
 
 /**
  * MessageDelivery is what happened to a message with one recipient.
@@ -1084,6 +1652,27 @@ export type MessageDelivery = Message$1<"openintent.v1.MessageDelivery"> & {
    * @generated from field: optional string dead_letter_reason = 9;
    */
   deadLetterReason?: string | undefined;
+
+  /**
+   * When the recipient's harness said that its model saw the message.
+   *
+   * @generated from field: google.protobuf.Timestamp surfaced_at = 10;
+   */
+  surfacedAt?: Timestamp | undefined;
+
+  /**
+   * What the recipient did with the message in the end, such as `responded`, `deferred` or `ignored`.
+   *
+   * @generated from field: optional string disposition = 11;
+   */
+  disposition?: string | undefined;
+
+  /**
+   * When that was.
+   *
+   * @generated from field: google.protobuf.Timestamp disposed_at = 12;
+   */
+  disposedAt?: Timestamp | undefined;
 };
 
 /**
@@ -1091,7 +1680,7 @@ export type MessageDelivery = Message$1<"openintent.v1.MessageDelivery"> & {
  * Use `create(MessageDeliverySchema)` to create a new message.
  */
 export const MessageDeliverySchema: GenMessage<MessageDelivery> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 19);
+  messageDesc(file_openintent_v1_messages, 20);
 
 /**
  * GetInboxRequest selects a page of an inbox.
@@ -1126,6 +1715,21 @@ export type GetInboxRequest = Message$1<"openintent.v1.GetInboxRequest"> & {
    * @generated from field: optional double wait_seconds = 4;
    */
   waitSeconds?: number | undefined;
+
+  /**
+   * `attention` adds to each message what it asks of the agent. Nothing else can be included.
+   *
+   * @generated from field: repeated string include = 5;
+   */
+  include: string[];
+
+  /**
+   * Only messages with one of these policies: `must_respond`, `may_respond`, `ack_only` or `must_not_respond`. Over REST the words are
+   * separated by commas. The counts are those of the whole inbox.
+   *
+   * @generated from field: repeated openintent.v1.ResponsePolicy policy = 6;
+   */
+  policy: ResponsePolicy[];
 };
 
 /**
@@ -1133,7 +1737,7 @@ export type GetInboxRequest = Message$1<"openintent.v1.GetInboxRequest"> & {
  * Use `create(GetInboxRequestSchema)` to create a new message.
  */
 export const GetInboxRequestSchema: GenMessage<GetInboxRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 20);
+  messageDesc(file_openintent_v1_messages, 21);
 
 /**
  * Inbox is a page of an agent's inbox.
@@ -1175,7 +1779,7 @@ export type Inbox = Message$1<"openintent.v1.Inbox"> & {
  * Use `create(InboxSchema)` to create a new message.
  */
 export const InboxSchema: GenMessage<Inbox> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 21);
+  messageDesc(file_openintent_v1_messages, 22);
 
 /**
  * InboxItem is a message that waits for its recipient.
@@ -1210,6 +1814,13 @@ export type InboxItem = Message$1<"openintent.v1.InboxItem"> & {
    * @generated from field: bool read = 4;
    */
   read: boolean;
+
+  /**
+   * What the message asks of the agent, if the request includes attention. It is left out of JSON while it is unset.
+   *
+   * @generated from field: openintent.v1.Attention attention = 5;
+   */
+  attention?: Attention | undefined;
 };
 
 /**
@@ -1217,7 +1828,7 @@ export type InboxItem = Message$1<"openintent.v1.InboxItem"> & {
  * Use `create(InboxItemSchema)` to create a new message.
  */
 export const InboxItemSchema: GenMessage<InboxItem> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 22);
+  messageDesc(file_openintent_v1_messages, 23);
 
 /**
  * MarkInboxReadRequest names messages that an agent has read.
@@ -1245,7 +1856,7 @@ export type MarkInboxReadRequest = Message$1<"openintent.v1.MarkInboxReadRequest
  * Use `create(MarkInboxReadRequestSchema)` to create a new message.
  */
 export const MarkInboxReadRequestSchema: GenMessage<MarkInboxReadRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 23);
+  messageDesc(file_openintent_v1_messages, 24);
 
 /**
  * MarkInboxReadResponse holds the messages as they are now.
@@ -1266,7 +1877,7 @@ export type MarkInboxReadResponse = Message$1<"openintent.v1.MarkInboxReadRespon
  * Use `create(MarkInboxReadResponseSchema)` to create a new message.
  */
 export const MarkInboxReadResponseSchema: GenMessage<MarkInboxReadResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_messages, 24);
+  messageDesc(file_openintent_v1_messages, 25);
 
 /**
  * MessageType is what a message is for.
@@ -1418,6 +2029,13 @@ export enum DeliveryStatus {
    * @generated from enum value: DELIVERY_STATUS_DEAD_LETTERED = 6;
    */
   DEAD_LETTERED = 6,
+
+  /**
+   * Shown to the recipient's model, as its harness says.
+   *
+   * @generated from enum value: DELIVERY_STATUS_SURFACED = 7;
+   */
+  SURFACED = 7,
 }
 
 /**

@@ -1,0 +1,39 @@
+package conversation
+
+import (
+	"log/slog"
+
+	"openintent/agents"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging"
+)
+
+// Config is what a Service needs.
+type Config struct {
+	DB        *database.DB
+	Intents   *intents.Service
+	Agents    *agents.Service
+	Messaging *messaging.Service
+	// Logger is told what could not be done; nil discards it.
+	Logger *slog.Logger
+}
+
+// Service is the room of conversation. Make it with New.
+type Service struct {
+	db        *database.DB
+	intents   *intents.Service
+	agents    *agents.Service
+	messaging *messaging.Service
+	logger    *slog.Logger
+}
+
+// New makes the room.
+func New(cfg Config) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{
+		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, messaging: cfg.Messaging, logger: cfg.Logger,
+	}
+}

@@ -1,0 +1,83 @@
+package message
+
+import (
+	"encoding/json"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// AnnotationType says what happened to a message.
+type AnnotationType string
+
+// The annotation types.
+const (
+	AnnotationReaction    AnnotationType = "message_reaction"
+	AnnotationEdit        AnnotationType = "message_edited"
+	AnnotationDeletion    AnnotationType = "message_deleted"
+	AnnotationClaim       AnnotationType = "message_claimed"
+	AnnotationClaimEnd    AnnotationType = "claim_released"
+	AnnotationDisposition AnnotationType = "message_disposition"
+)
+
+// Annotation is something that happened to a message and has a place of its own in the intent's log. It is the third kind of
+// entry, beside messages and logged events. It has no ordinal: it counts in no channel, evicts nothing and moves no time to live.
+// Whoever may see the message now may see it, and it is removed with its message.
+type Annotation struct {
+	IntentNo, ChannelNo int64
+	// Position is the annotation's own place in the intent's log, MessagePosition the place of its message.
+	Position, MessagePosition int64
+	// ID is the server's own mark of the annotation. Clients never see it.
+	ID                   string
+	MessageID, ChannelID string
+	Type                 AnnotationType
+	// AgentID is the agent that did it, or whose claim ended.
+	AgentID   string
+	CreatedAt time.Time
+	Details   AnnotationDetails
+}
+
+// AnnotationDetails are the fields that only some types have. The database keeps them as one JSON object.
+type AnnotationDetails struct {
+	Change, Signal, Note, ETA string    `json:",omitempty"`
+	Revision                  int       `json:",omitempty"`
+	ExpiresAt                 time.Time `json:",omitzero"`
+	Reason, Disposition       string    `json:",omitempty"`
+	Until                     time.Time `json:",omitzero"`
+	// For are the agents that the annotation is for beside those whom its message names: whoever holds a claim.
+	For []string `json:",omitempty"`
+}
+
+// Encode returns the details as the database keeps them.
+func (d AnnotationDetails) Encode() ([]byte, error) { return json.Marshal(d) }
+
+// DecodeDetails reads what Encode returned.
+func DecodeDetails(text []byte) (d AnnotationDetails, err error) {
+	err = json.Unmarshal(text, &d)
+	return d, err
+}
+
+// Size is how many bytes of a page the annotation takes up.
+func (a *Annotation) Size() int {
+	d := a.Details
+	return 200 + len(a.AgentID) + len(d.Note) + len(d.ETA) + len(d.Reason)
+}
+
+// ToWire returns the annotation as clients see it.
+func (a *Annotation) ToWire() *openintentv1.Annotation {
+	d := a.Details
+	wire := &openintentv1.Annotation{
+		Type: string(a.Type), Position: a.Position, MessageId: a.MessageID, ChannelId: a.ChannelID, AgentId: a.AgentID,
+		CreatedAt: timestamppb.New(a.CreatedAt),
+		Change:    TextOrNil(d.Change), Signal: TextOrNil(d.Signal), Note: TextOrNil(d.Note), Eta: TextOrNil(d.ETA),
+		ExpiresAt: TimestampOrNil(d.ExpiresAt), Reason: TextOrNil(d.Reason), Disposition: TextOrNil(d.Disposition),
+		Until: TimestampOrNil(d.Until),
+	}
+	if d.Revision != 0 {
+		revision := int32(d.Revision)
+		wire.Revision = &revision
+	}
+	return wire
+}

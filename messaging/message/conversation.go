@@ -1,0 +1,218 @@
+package message
+
+import (
+	"encoding/json"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// Priority says how urgent a sender finds its message. Empty counts as normal.
+type Priority string
+
+// The priorities.
+const (
+	PriorityLow    Priority = "low"
+	PriorityNormal Priority = "normal"
+	PriorityHigh   Priority = "high"
+	PriorityUrgent Priority = "urgent"
+)
+
+// Conversation is what a message carries beyond RFC-0021. Most messages carry none of it: they have no Conversation at all, and
+// the database keeps nothing for them. All fields are optional. The database keeps them as one JSON object, except for
+// ThreadPosition, which has a column of its own.
+type Conversation struct {
+	// ParentID and ThreadID are set when the sender gave a parent, and in responses to such requests. ThreadPosition is the
+	// position of the thread's first message, whose id ThreadID is.
+	ParentID       string `json:"parent_id,omitempty"`
+	ThreadID       string `json:"thread_id,omitempty"`
+	ThreadPosition int64  `json:"-"`
+
+	Subject  string   `json:"subject,omitempty"`
+	Kind     string   `json:"kind,omitempty"`
+	TaskID   string   `json:"task_id,omitempty"`
+	Priority Priority `json:"priority,omitempty"`
+	// Mentions are agents and role addresses, each once.
+	Mentions []string `json:"mentions,omitempty"`
+	// Collect is nil for any number of answers, which is the default.
+	Collect *Collect `json:"collect,omitempty"`
+
+	// Directedness and Policy are what the sender means or asks for at most. They are zero when it says nothing.
+	Directedness openintentv1.Directedness   `json:"directedness,omitempty"`
+	Policy       openintentv1.ResponsePolicy `json:"policy,omitempty"`
+
+	// Revision counts how often the content was given; it is 0 before the first edit, and then at least 2.
+	Revision  int       `json:"revision,omitempty"`
+	EditedAt  time.Time `json:"edited_at,omitzero"`
+	DeletedAt time.Time `json:"deleted_at,omitzero"`
+}
+
+// Collection says how many answers a request wants.
+type Collection string
+
+// The collections.
+const (
+	CollectAny    Collection = "any"
+	CollectOne    Collection = "one"
+	CollectAll    Collection = "all"
+	CollectQuorum Collection = "quorum"
+)
+
+// Collect is how many answers a request wants, as its sender gave it.
+type Collect struct {
+	Collection Collection `json:"collection"`
+	// Quorum is the number of answers of CollectQuorum, and 0 otherwise.
+	Quorum int `json:"quorum,omitempty"`
+}
+
+// Bounds of a conversation's fields.
+const (
+	MaxMentions = 50
+	MaxQuorum   = 100
+)
+
+// collecting returns how many answers the message wants.
+func (m *Message) collecting() Collect {
+	if m.Conversation == nil || m.Conversation.Collect == nil {
+		return Collect{Collection: CollectAny}
+	}
+	return *m.Conversation.Collect
+}
+
+// ExactAnswers returns how many answers the message takes, when it is a request that takes exactly so many, and who answers must
+// hold a claim. It returns 0 for any other message. A request to one agent takes that agent's answer and needs no claim.
+func (m *Message) ExactAnswers() int {
+	if m.Type != TypeRequest || RoleOf(m.Target) == "" {
+		return 0
+	}
+	switch c := m.collecting(); c.Collection {
+	case CollectOne:
+		return 1
+	case CollectQuorum:
+		return c.Quorum
+	}
+	return 0
+}
+
+// ThreadRoot returns the position of the first message of the message's thread: the one that it names, or else the request that
+// it answers, or itself.
+func (m *Message) ThreadRoot() int64 {
+	switch {
+	case m.Conversation != nil && m.Conversation.ThreadPosition != 0:
+		return m.Conversation.ThreadPosition
+	case m.CorrelationPosition != 0:
+		return m.CorrelationPosition
+	}
+	return m.Position
+}
+
+// encode returns the conversation as the database keeps it; nil for none.
+func (c *Conversation) encode() []byte {
+	if c == nil {
+		return nil
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // it holds nothing that JSON cannot express
+	}
+	return text
+}
+
+// Columns returns what the database keeps of the conversation: the thread's position and the other fields. Both are nil for none.
+func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
+	if c == nil {
+		return nil, nil
+	}
+	if c.ThreadPosition != 0 {
+		threadPosition = &c.ThreadPosition
+	}
+	return threadPosition, c.encode()
+}
+
+// Size is how many bytes of a page the conversation takes up.
+func (c *Conversation) Size() int {
+	if c == nil {
+		return 0
+	}
+	size := len(c.ParentID) + len(c.ThreadID) + len(c.Subject) + len(c.Kind) + len(c.TaskID)
+	for _, name := range c.Mentions {
+		size += len(name)
+	}
+	return size
+}
+
+// conversationFrom reads what Columns returned.
+func conversationFrom(threadPosition int64, fields []byte) (*Conversation, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	c := new(Conversation)
+	if err := json.Unmarshal(fields, c); err != nil {
+		return nil, err
+	}
+	c.ThreadPosition = threadPosition
+	return c, nil
+}
+
+var prioritiesOnTheWire = map[Priority]openintentv1.Priority{
+	PriorityLow:    openintentv1.Priority_PRIORITY_LOW,
+	PriorityNormal: openintentv1.Priority_PRIORITY_NORMAL,
+	PriorityHigh:   openintentv1.Priority_PRIORITY_HIGH,
+	PriorityUrgent: openintentv1.Priority_PRIORITY_URGENT,
+}
+
+// PriorityFrom returns the priority that a request names; empty when it names none.
+func PriorityFrom(wire openintentv1.Priority) Priority {
+	for word, value := range prioritiesOnTheWire {
+		if value == wire {
+			return word
+		}
+	}
+	return ""
+}
+
+// ToWire returns the priority as clients know it. Empty counts as normal.
+func (p Priority) ToWire() openintentv1.Priority {
+	if p == "" {
+		p = PriorityNormal
+	}
+	return prioritiesOnTheWire[p]
+}
+
+// fill puts the conversation into a message as clients see it.
+func (c *Conversation) fill(wire *openintentv1.Message) {
+	if c == nil {
+		return
+	}
+	wire.ParentId, wire.ThreadId = TextOrNil(c.ParentID), TextOrNil(c.ThreadID)
+	wire.Subject, wire.Kind, wire.TaskId = TextOrNil(c.Subject), TextOrNil(c.Kind), TextOrNil(c.TaskID)
+	wire.Mentions, wire.Collect = c.Mentions, c.Collect.toWire()
+	wire.EditedAt, wire.DeletedAt = TimestampOrNil(c.EditedAt), TimestampOrNil(c.DeletedAt)
+	if c.Priority != "" {
+		wire.Priority = c.Priority.ToWire().Enum()
+	}
+	if c.Directedness != 0 {
+		wire.Directedness = c.Directedness.Enum()
+	}
+	if c.Policy != 0 {
+		wire.Policy = c.Policy.Enum()
+	}
+	if c.Revision != 0 {
+		revision := int32(c.Revision)
+		wire.Revision = &revision
+	}
+}
+
+func (c *Collect) toWire() *structpb.Value {
+	switch {
+	case c == nil:
+		return nil
+	case c.Collection == CollectQuorum:
+		return structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+			"quorum": structpb.NewNumberValue(float64(c.Quorum)),
+		}})
+	}
+	return structpb.NewStringValue(string(c.Collection))
+}
