@@ -11,8 +11,8 @@ import (
 	"openintent/pages"
 )
 
-// ListAgents lists a page of the records that the caller may see. Without a status in the request it lists active agents, or under the
-// compatibility profile all agents.
+// ListAgents lists a page of the records that the caller may see. Without a status in the request it lists active agents, or
+// under the compatibility profile all agents.
 func (s *Service) ListAgents(
 	ctx context.Context, req *openintentv1.ListAgentsRequest,
 ) (*openintentv1.ListAgentsResponse, error) {

@@ -16,9 +16,9 @@ type insider struct {
 }
 
 // HistoryFloor returns the ordinal up to which other agents' messages are hidden from an agent that takes part. On an explicit
-// channel with HistoryFromJoin, it is how far the channel had come when the agent was added; for a guest that is so on any channel. On a channel that was opened, it
-// is how far the channel had come at that moment. An agent that was a member then still sees what it saw before, until a
-// departure ends this as it ends a membership (see Lists).
+// channel with HistoryFromJoin, it is how far the channel had come when the agent was added; for a guest that is so on any
+// channel. On a channel that was opened, it is how far the channel had come at that moment. An agent that was a member then
+// still sees what it saw before, until a departure ends this as it ends a membership (see Lists).
 func (r *Rules) HistoryFloor(agent string, departedAt time.Time) int64 {
 	switch {
 	case (r.Policy == PolicyExplicit || caller.IsGuest(agent)) && r.History == HistoryFromJoin:

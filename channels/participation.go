@@ -8,7 +8,8 @@ import (
 )
 
 // Participates reports whether the agent may see and post messages. It needs read access to the intent and, under the explicit
-// policy, must be a listed member. The operator always may. A guest needs no access, and must be a listed member under both policies.
+// policy, must be a listed member. The operator always may. A guest needs no access, and must be a listed member under both
+// policies.
 func (r *Rules) Participates(agent string, operator bool, access *intents.Rules, departedAt, now time.Time) bool {
 	if operator {
 		return true

@@ -9,8 +9,8 @@ import (
 )
 
 // Manages reports whether the acting agent may change, close and delete the channel. The channel's creator and the intent's
-// coordinator may, if they have read access to the intent, and the operator may. Admin access to the intent does not suffice. A guest
-// never may.
+// coordinator may, if they have read access to the intent, and the operator may. Admin access to the intent does not suffice. A
+// guest never may.
 func (r *Rules) Manages(acting string, operator bool, access *intents.Rules, now time.Time) bool {
 	if operator {
 		return true

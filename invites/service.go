@@ -43,8 +43,8 @@ func New(cfg Config) *Service {
 // Register adds the service to a gRPC server.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterInviteServiceServer(r, s) }
 
-// CreateInvite makes an invite and returns it with its secret. It counts as a message against the quota of the caller's key, so that
-// nobody makes invites faster than messages.
+// CreateInvite makes an invite and returns it with its secret. It counts as a message against the quota of the caller's key, so
+// that nobody makes invites faster than messages.
 func (s *Service) CreateInvite(
 	ctx context.Context, req *openintentv1.CreateInviteRequest,
 ) (*openintentv1.IssuedInvite, error) {

@@ -50,7 +50,7 @@ func (s *Service) RotateKey(ctx context.Context, req *openintentv1.RotateKeyRequ
 		switch now := tx.Now(); {
 		case req.ExpectedVersion != nil && req.GetExpectedVersion() != key.Version:
 			return versionMismatch(key.Version)
-		case key.ended(now):
+		case key.Ended(now):
 			return errEnded
 		default:
 			key.rotate(DigestOf(secret), grace, now)

@@ -167,9 +167,6 @@ func EndInvite(tx *database.Tx, k *Key) (changed bool, err error) {
 	return true, store(tx, k)
 }
 
-// Ended reports whether a key is not accepted any more.
-func (k *Key) Ended(now time.Time) bool { return k.ended(now) }
-
 // ListInvites reads a page of a channel's invites, oldest first, after a place.
 func ListInvites(tx *database.Tx, page *pages.Page, channelID string, createdAt int64, id string) ([]*Key, error) {
 	return list(tx, page, "channel_id = ?", []any{channelID}, place{createdAt, id})

@@ -58,8 +58,8 @@ type Former struct {
 	ExpiresAt time.Time
 }
 
-// ended reports whether the key is not accepted any more.
-func (k *Key) ended(now time.Time) bool { return !k.RevokedAt.IsZero() || k.expired(now) }
+// Ended reports whether the key is not accepted any more.
+func (k *Key) Ended(now time.Time) bool { return !k.RevokedAt.IsZero() || k.expired(now) }
 
 func (k *Key) expired(now time.Time) bool { return !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now) }
 
