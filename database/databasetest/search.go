@@ -7,7 +7,7 @@ import (
 )
 
 // fewCases is how many random cases a property is checked with in one run of the tests. Each run draws other cases.
-const fewCases = 25
+const fewCases = 10
 
 // SearchBriefly lets package rapid check a property with few cases for the rest of a test, because each case uses a database. The
 // command line has precedence: -rapid.checks=1000 is a long search, as make search makes it. Tests that use rapid at the same
