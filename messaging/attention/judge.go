@@ -28,9 +28,9 @@ type Judgement struct {
 }
 
 // Judge works out what a message asks of a recipient.
-func Judge(m *message.Message, f Facts, now time.Time) Judgement {
+func Judge(m *message.Message, f Facts, now time.Time) *Judgement {
 	q := question{Message: m, Facts: f, now: now}
-	j := Judgement{q: q}
+	j := &Judgement{q: q}
 	for _, row := range table {
 		if verdict, found := row.decide(&q); found {
 			j.Verdict = verdict
@@ -50,7 +50,7 @@ func (r row) decide(q *question) (verdict Verdict, applies bool) {
 }
 
 // ToWire returns the judgement as clients see it.
-func (j Judgement) ToWire() *openintentv1.Attention {
+func (j *Judgement) ToWire() *openintentv1.Attention {
 	m, now := j.q.Message, j.q.now
 	wire := &openintentv1.Attention{
 		Directedness: j.Directedness, Policy: j.Policy, Injection: j.Injection, Reason: j.Reason,
@@ -70,8 +70,10 @@ func (j Judgement) ToWire() *openintentv1.Attention {
 // Rule is one rule that was considered, and what it did.
 type Rule struct{ Name, Effect string }
 
-// Explain returns the rules that led to the judgement, in the order in which they were considered.
-func (j Judgement) Explain() (rules []Rule) {
+const doesNotApply = "does not apply"
+
+// rules returns the rules that led to the judgement, in the order in which they were considered.
+func (j *Judgement) rules() (rules []Rule) {
 	var verdict Verdict
 	for _, row := range table {
 		var decides bool
@@ -79,7 +81,7 @@ func (j Judgement) Explain() (rules []Rule) {
 			rules = append(rules, Rule{row.rule, "decides: " + verdict.words()})
 			break
 		}
-		rules = append(rules, Rule{row.rule, "does not apply"})
+		rules = append(rules, Rule{row.rule, doesNotApply})
 	}
 	for _, later := range laterRules {
 		effect := "changes nothing"

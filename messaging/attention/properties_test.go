@@ -95,7 +95,7 @@ func TestEveryJudgementIsWhole(t *testing.T) {
 		text, err := protojson.Marshal(block)
 		require.NoError(t, err)
 		require.NotContains(t, string(text), secret, "nothing of the payload or the metadata is shown")
-		for _, rule := range j.Explain() {
+		for _, rule := range j.rules() {
 			require.NotContains(t, rule.Effect, secret)
 		}
 	})
@@ -106,7 +106,7 @@ func TestExplanationsEndWithTheVerdict(t *testing.T) {
 		m, facts := drawMessage(t), drawFacts(t)
 		j := Judge(m, facts, now)
 		last := ""
-		for _, rule := range j.Explain() {
+		for _, rule := range j.rules() {
 			if _, verdict, found := strings.Cut(rule.Effect, "decides: "); found {
 				last = verdict
 			}

@@ -1,8 +1,6 @@
 package attention
 
-import (
-	"openintent/messaging/message"
-)
+import "openintent/messaging/message"
 
 // Relation is what a message and its thread have to do with one recipient. Relations can be compared.
 type Relation struct {
@@ -14,16 +12,12 @@ type Relation struct {
 	WroteInThread bool
 }
 
-// RelationOf returns the relation of a message to a viewer, and whether the viewer is a recipient at all. It does not know who wrote
-// in the thread.
-func RelationOf(m *message.Message, v message.Viewer) (r Relation, receives bool) {
-	if !v.Receives(m) {
-		return Relation{}, false
-	}
+// RelationOf returns the relation of a message to a recipient. It does not know who wrote in the thread.
+func RelationOf(m *message.Message, v message.Viewer) (r Relation) {
 	r.Addressed = message.IsAgent(m.Target)
 	r.ByRole = message.RoleOf(m.Target) != ""
 	if m.Conversation == nil {
-		return r, true
+		return r
 	}
 	for _, name := range m.Conversation.Mentions {
 		switch role := message.RoleOf(name); {
@@ -33,7 +27,7 @@ func RelationOf(m *message.Message, v message.Viewer) (r Relation, receives bool
 			r.RoleMentioned = true
 		}
 	}
-	return r, true
+	return r
 }
 
 // DependsOnThread tells whether it matters for the judgement of a message if the recipient wrote in its thread.

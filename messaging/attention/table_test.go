@@ -177,7 +177,7 @@ func TestExplanationsWalkTheSameRules(t *testing.T) {
 		{"edited_after_response", "changes nothing"},
 		{"claimed_by_other", "changes it to to_my_role / must_not_respond / notify, reason claimed_by_other"},
 		{"sender_wish", "changes nothing"},
-	}, Judge(m, facts, now).Explain())
+	}, Judge(m, facts, now).rules())
 }
 
 func TestBlock(t *testing.T) {
