@@ -22,11 +22,13 @@ type record struct {
 	stored, offered, read, answered time.Time
 	expired, deadLettered           time.Time
 	deadLetterReason                string
+	surfaced                        time.Time
+	disposition                     disposition
 }
 
 // status tells how far the message came. An answered message has come as far as it can. Otherwise the status is the last
-// thing that happened among reading, expiring and being given up. An offer counts as earlier than all these, whatever its
-// time says, because for messages to everyone only the latest offer is known.
+// thing that happened among surfacing, reading, expiring and being given up; but what was read stays read when it is surfaced later.
+// An offer counts as earlier than all these, whatever its time says, because for messages to everyone only the latest offer is known.
 func (r record) status() openintentv1.DeliveryStatus {
 	if !r.answered.IsZero() {
 		return openintentv1.DeliveryStatus_DELIVERY_STATUS_ANSWERED
@@ -34,6 +36,9 @@ func (r record) status() openintentv1.DeliveryStatus {
 	status, last := openintentv1.DeliveryStatus_DELIVERY_STATUS_STORED, time.Time{}
 	if !r.offered.IsZero() {
 		status = openintentv1.DeliveryStatus_DELIVERY_STATUS_OFFERED
+	}
+	if !r.surfaced.IsZero() && r.read.IsZero() {
+		status, last = openintentv1.DeliveryStatus_DELIVERY_STATUS_SURFACED, r.surfaced
 	}
 	for _, happened := range []struct {
 		at     time.Time
@@ -76,6 +81,9 @@ func (r record) toWire() *openintentv1.MessageDelivery {
 		ExpiredAt:        message.TimestampOrNil(r.expired),
 		DeadLetteredAt:   message.TimestampOrNil(r.deadLettered),
 		DeadLetterReason: message.TextOrNil(r.deadLetterReason),
+		SurfacedAt:       message.TimestampOrNil(r.surfaced),
+		Disposition:      message.TextOrNil(r.disposition.word),
+		DisposedAt:       message.TimestampOrNil(r.disposition.at),
 	}
 }
 
@@ -143,13 +151,25 @@ func (l recipients) records(tx *database.Tx, m *message.Message, after string, l
 // recordsAfter reads the given number of traces of each kind. It lists the recipients up to the name through which all
 // kinds were read, and returns that name. It is empty when all kinds were read to their end.
 func (l recipients) recordsAfter(tx *database.Tx, m *message.Message, after string, rows int) (records []record, through string, err error) {
-	traces := newTraces(rows)
+	return l.recordsOf(tx, m, newTraces(rows), func(agent string) bool { return agent > after }, after)
+}
+
+// hasRecord tells whether the list of what happened to a message has an agent.
+func (l recipients) hasRecord(tx *database.Tx, m *message.Message, agent string) (bool, error) {
+	records, _, err := l.recordsOf(tx, m, tracesOfOne(), func(other string) bool { return other == agent }, agent)
+	return len(records) > 0, err
+}
+
+// recordsOf lists the wanted recipients. The traces are read by the name.
+func (l recipients) recordsOf(
+	tx *database.Tx, m *message.Message, traces *traces, wanted func(agent string) bool, name string,
+) (records []record, through string, err error) {
 	addressees, statement := l.prepareAddressees(tx, m)
-	if err := tx.Pipeline(append(traces.statements(m, after), statement)...); err != nil {
+	if err := tx.Pipeline(append(traces.statements(m, name), statement)...); err != nil {
 		return nil, "", err
 	}
 	for _, agent := range l.of(m.ForAnother(), addressees) {
-		if agent > after {
+		if wanted(agent) {
 			traces.of(agent)
 		}
 	}

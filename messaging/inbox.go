@@ -12,7 +12,9 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging/attention"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )
@@ -30,6 +32,9 @@ type inboxQuery struct {
 	agent string
 	after inboxPlace
 	limit int
+	// policies, unless there are none, leave only messages with one of them. attention adds to each message what it asks.
+	policies  []openintentv1.ResponsePolicy
+	attention bool
 }
 
 // inbox is one page of an inbox.
@@ -48,6 +53,8 @@ type inboxItem struct {
 	message *message.Message
 	channel *channels.Rules
 	now     time.Time
+	// attention is what the message asks of the recipient, if the call wants to know it.
+	attention *attention.Judgement
 }
 
 // waits tells whether a message waits for its recipient. A request waits until somebody has answered it, any other message
@@ -118,7 +125,7 @@ func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
 	page := &inbox{state: state}
 	var waiting []*message.Message
 	for _, read := range []func(after inboxPlace, limit int) candidates{r.openRequests, r.unreadMessages} {
-		all, complete, err := r.collect(read, inboxPlace{}, maxCounted)
+		all, complete, err := r.collect(read, inboxPlace{}, maxCounted, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -129,11 +136,12 @@ func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
 			}
 			return -1
 		})
-		following := all[after:]
-		if !complete && len(following) <= q.limit {
-			if following, _, err = r.collect(read, q.after, q.limit+1); err != nil {
-				return nil, err
-			}
+		following, err := r.siftUntil(all[after:], q.limit+1)
+		if err == nil && !complete && len(following) <= q.limit {
+			following, _, err = r.collect(read, q.after, q.limit+1, r.sifting())
+		}
+		if err != nil {
+			return nil, err
 		}
 		waiting = append(waiting, following[:min(len(following), q.limit+1)]...)
 	}
@@ -181,12 +189,17 @@ func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inbo
 func (r *inboxReader) operator() bool { return message.ActsAsOperator(r.by, r.agent) }
 
 // collect gathers messages after a place that wait for the agent, in order and without their content, as many as are
-// wanted. It tells whether these are all.
+// wanted. Unless it is nil, sift leaves some of them. It tells whether these are all.
 func (r *inboxReader) collect(
 	read func(after inboxPlace, limit int) candidates, after inboxPlace, wanted int,
+	sift func([]*message.Message) ([]*message.Message, error),
 ) (waiting []*message.Message, complete bool, err error) {
+	limit := wanted
+	if sift != nil {
+		limit = max(limit, reading.MaxChunk)
+	}
 	for {
-		found := read(after, wanted)
+		found := read(after, limit)
 		if err := r.Tx.Pipeline(found.statement); err != nil {
 			return nil, false, err
 		}
@@ -194,14 +207,21 @@ func (r *inboxReader) collect(
 		if err := r.Include(rows); err != nil {
 			return nil, false, err
 		}
+		var some []*message.Message
 		for _, m := range rows {
 			if l := r.Of(m); l != nil && r.by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) &&
 				waits(m, l.Viewer(r.agent, r.operator()), l, r.part[m.IntentNo]) {
-				waiting = append(waiting, m)
+				some = append(some, m)
 			}
 		}
-		if len(rows) < wanted || len(waiting) >= wanted {
-			return waiting[:min(len(waiting), wanted)], len(rows) < wanted, nil
+		if sift != nil {
+			if some, err = sift(some); err != nil {
+				return nil, false, err
+			}
+		}
+		waiting = append(waiting, some...)
+		if len(rows) < limit || len(waiting) >= wanted {
+			return waiting[:min(len(waiting), wanted)], len(rows) < limit, nil
 		}
 		after = placeInInbox(rows[len(rows)-1])
 	}
@@ -225,5 +245,12 @@ func (r *inboxReader) fill(page *inbox, waiting []*message.Message) error {
 		l := r.Of(m)
 		page.items = append(page.items, inboxItem{message: m, channel: l.Channel, now: l.Now})
 	}
-	return nil
+	if !r.attention {
+		return nil
+	}
+	judgements, err := r.attend(whole.Messages)
+	for i, judged := range judgements {
+		page.items[i].attention = judged
+	}
+	return err
 }

@@ -18,7 +18,10 @@ func (s *Service) GetInbox(ctx context.Context, req *openintentv1.GetInboxReques
 	if err != nil {
 		return nil, err
 	}
-	q := inboxQuery{by: c, agent: agent, limit: orDefault(int(req.GetLimit()), inboxPage)}
+	q := inboxQuery{
+		by: c, agent: agent, limit: orDefault(int(req.GetLimit()), inboxPage),
+		policies: req.GetPolicy(), attention: len(req.GetInclude()) > 0,
+	}
 	if q.after, err = inboxPlaceFrom(req.GetCursor()); err != nil {
 		return nil, err
 	}
@@ -151,6 +154,7 @@ func (i *inbox) toWire() (*openintentv1.Inbox, error) {
 		}
 		wire.Items = append(wire.Items, &openintentv1.InboxItem{
 			IntentId: item.channel.IntentID, ChannelName: item.channel.Name, Message: message, Read: item.message.ReadByViewer,
+			Attention: item.attentionToWire(),
 		})
 	}
 	if i.more {

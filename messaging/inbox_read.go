@@ -23,7 +23,7 @@ func (s *Service) MarkInboxRead(
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.markInboxRead(ctx, c, agent, firstOfEach(req.GetMessageIds()))
+	items, err := s.markInbox(ctx, c, agent, firstOfEach(req.GetMessageIds()), marking{loadByIDs, mayAcknowledge, acknowledge})
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +51,19 @@ func firstOfEach(texts []string) []string {
 	return once
 }
 
-// markInboxRead stores an agent's acknowledgements of messages in any channels, under the locks of all their intents. If
-// the agent may not acknowledge one of them, it stores none and returns the refusal of the first such message.
-func (s *Service) markInboxRead(ctx context.Context, by caller.Caller, agent string, ids []string) (items []inboxItem, err error) {
+// marking is something that an agent says of several messages: how the messages are read, which of them the agent may say it of,
+// and how it is stored.
+type marking struct {
+	load  func(tx *database.Tx, agent string, ids []string) ([]*message.Message, error)
+	may   func(m *message.Message, viewer message.Viewer, l reading.Snapshot) error
+	store func(tx *database.Tx, agent string, items ...inboxItem) error
+}
+
+// markInbox stores what an agent says of messages in any channels, under the locks of all their intents. If the agent may not say it
+// of one of them, it stores nothing and returns the refusal of the first such message.
+func (s *Service) markInbox(
+	ctx context.Context, by caller.Caller, agent string, ids []string, what marking,
+) (items []inboxItem, err error) {
 	wellFormed := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !message.IsID(id) })
 	var intentNos []int64
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
@@ -77,17 +87,17 @@ func (s *Service) markInboxRead(ctx context.Context, by caller.Caller, agent str
 		if err != nil {
 			return err
 		}
-		items, err = s.acknowledgeTogether(tx, heads, by, agent, ids, wellFormed)
+		items, err = s.markTogether(tx, heads, by, agent, ids, wellFormed, what)
 		return err
 	})
 	return items, err
 }
 
-// acknowledgeTogether does the work of markInboxRead under the locks.
-func (s *Service) acknowledgeTogether(
-	tx *database.Tx, heads intents.Heads, by caller.Caller, agent string, ids, wellFormed []string,
+// markTogether does the work of markInbox under the locks.
+func (s *Service) markTogether(
+	tx *database.Tx, heads intents.Heads, by caller.Caller, agent string, ids, wellFormed []string, what marking,
 ) ([]inboxItem, error) {
-	messages, err := loadByIDs(tx, agent, wellFormed)
+	messages, err := what.load(tx, agent, wellFormed)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +123,12 @@ func (s *Service) acknowledgeTogether(
 		if l == nil || !by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) {
 			return nil, message.ErrMessageNotFound.With("message_id", id)
 		}
-		if err := mayAcknowledge(m, l.Viewer(agent, message.ActsAsOperator(by, agent)), *l); err != nil {
+		if err := what.may(m, l.Viewer(agent, message.ActsAsOperator(by, agent)), *l); err != nil {
 			return nil, naming(err, id)
 		}
 		items = append(items, inboxItem{message: m, channel: l.Channel, now: l.Now})
 	}
-	return items, acknowledge(tx, agent, items...)
+	return items, what.store(tx, agent, items...)
 }
 
 // naming adds the message's id to a refusal.

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"time"
 
 	"openintent/caller"
 	"openintent/channels"
@@ -28,6 +29,22 @@ type Sighting struct {
 // SeeMessage calls do with a message of a channel as the acting agent sees it. A message that was evicted, or that the agent may
 // not see, is refused with MESSAGE_NOT_FOUND.
 func (s *Service) SeeMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	return s.see(ctx, by, acting, channelID, messageID, message.Listed, do)
+}
+
+// SeeLateMessage is SeeMessage for a message whose time may be over: it finds what GetMessage finds.
+func (s *Service) SeeLateMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	return s.see(ctx, by, acting, channelID, messageID, evenLate, do)
+}
+
+// shown tells whether a viewer finds a message at a time.
+type shown func(m *message.Message, v message.Viewer, now time.Time) bool
+
+func evenLate(m *message.Message, v message.Viewer, _ time.Time) bool { return message.Visible(m, v) }
+
+func (s *Service) see(
+	ctx context.Context, by caller.Caller, acting, channelID, messageID string, finds shown, do func(*Sighting) error,
+) error {
 	key, err := s.locate(ctx, channelID)
 	if err != nil {
 		return err
@@ -37,13 +54,24 @@ func (s *Service) SeeMessage(ctx context.Context, by caller.Caller, acting, chan
 		if err != nil {
 			return err
 		}
-		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s}, acting, messageID, do)
+		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s}, acting, messageID, finds, do)
 	})
 }
 
 // HoldMessage is SeeMessage under the lock of the intent's head, in a transaction that may change something. The transaction may
 // run several times.
 func (s *Service) HoldMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	return s.hold(ctx, by, acting, channelID, messageID, message.Listed, do)
+}
+
+// HoldLateMessage is HoldMessage for a message whose time may be over: it finds what GetMessage finds.
+func (s *Service) HoldLateMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	return s.hold(ctx, by, acting, channelID, messageID, evenLate, do)
+}
+
+func (s *Service) hold(
+	ctx context.Context, by caller.Caller, acting, channelID, messageID string, finds shown, do func(*Sighting) error,
+) error {
 	key, err := s.locate(ctx, channelID)
 	if err != nil {
 		return err
@@ -53,12 +81,12 @@ func (s *Service) HoldMessage(ctx context.Context, by caller.Caller, acting, cha
 		if err != nil {
 			return err
 		}
-		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s, head: head}, acting, messageID, do)
+		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s, head: head}, acting, messageID, finds, do)
 	})
 }
 
 // sight finds the message and decides whether the agent may see it.
-func (s *Service) sight(seen *Sighting, acting, messageID string, do func(*Sighting) error) (err error) {
+func (s *Service) sight(seen *Sighting, acting, messageID string, finds shown, do func(*Sighting) error) (err error) {
 	if seen.Viewer, err = seen.Snapshot.AdmitViewer(seen.By, acting); err != nil {
 		return err
 	}
@@ -66,7 +94,7 @@ func (s *Service) sight(seen *Sighting, acting, messageID string, do func(*Sight
 		return err
 	}
 	m := seen.Message
-	if m == nil || m.Ordinal <= seen.Snapshot.Count.Floor || !message.Listed(m, seen.Viewer, seen.Snapshot.Now) {
+	if m == nil || m.Ordinal <= seen.Snapshot.Count.Floor || !finds(m, seen.Viewer, seen.Snapshot.Now) {
 		return message.ErrMessageNotFound
 	}
 	return do(seen)

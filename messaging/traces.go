@@ -7,16 +7,23 @@ import (
 	"openintent/messaging/message"
 )
 
-// traces are what recipients have left behind of a message: receipts, answers, offers and dead letters. Each kind is read
-// in the order of the recipients' names, and at most so many rows of it as rows says.
+// traces are what recipients have left behind of a message: receipts, answers, offers, dead letters, surfacings and dispositions.
+// Each kind is read in the order of the recipients' names, and at most so many rows of it as rows says.
 type traces struct {
-	rows    int
-	records map[string]*record
+	rows int
+	// compared says which recipients are read: > those after a name, = the one with the name.
+	compared string
+	records  map[string]*record
 	// through is the last name up to which every kind was read. It is empty when each kind was read to its end.
 	through string
 }
 
-func newTraces(rows int) *traces { return &traces{rows: rows, records: make(map[string]*record)} }
+func newTraces(rows int) *traces {
+	return &traces{rows: rows, compared: ">", records: make(map[string]*record)}
+}
+
+// tracesOfOne are the traces of one recipient.
+func tracesOfOne() *traces { return &traces{rows: 2, compared: "=", records: make(map[string]*record)} }
 
 // of returns an agent's record, and begins one at the agent's first trace.
 func (t *traces) of(agent string) *record {
@@ -26,17 +33,17 @@ func (t *traces) of(agent string) *record {
 	return t.records[agent]
 }
 
-// statements returns the statements that read the traces of recipients whose names come after the given one.
-func (t *traces) statements(m *message.Message, after string) []database.Statement {
-	place := []any{m.IntentNo, m.Position, after}
+// statements returns the statements that read the traces of recipients whose names come after the given one, or of the one with the
+// name.
+func (t *traces) statements(m *message.Message, name string) []database.Statement {
+	place := []any{m.IntentNo, m.Position, name}
 	statements := []database.Statement{
-		t.timed("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? AND agent_id > ?"+
+		t.timed("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? AND agent_id "+t.compared+" ?"+
 			" ORDER BY agent_id", place, func(r *record, at int64) { r.read = database.Time(at) }),
-		t.timed("SELECT sender, min(created_at) FROM messages WHERE intent_no = ? AND correlation_position = ?"+
-			" AND sender > ? GROUP BY sender ORDER BY sender", place, func(r *record, at int64) { r.answered = database.Time(at) }),
-		t.timed("SELECT agent_id, offered_at FROM offers WHERE intent_no = ? AND position = ? AND agent_id > ?"+
+		t.answers(place),
+		t.timed("SELECT agent_id, offered_at FROM offers WHERE intent_no = ? AND position = ? AND agent_id "+t.compared+" ?"+
 			" ORDER BY agent_id", place, func(r *record, at int64) { r.offered = database.Time(at) }),
-		t.kind("SELECT agent_id, dead_at, reason FROM dead_letters WHERE intent_no = ? AND position = ? AND agent_id > ?"+
+		t.kind("SELECT agent_id, dead_at, reason FROM dead_letters WHERE intent_no = ? AND position = ? AND agent_id "+t.compared+" ?"+
 			" ORDER BY agent_id", place, func(row database.Row) (agent string, err error) {
 			var reason string
 			var at int64
@@ -46,13 +53,43 @@ func (t *traces) statements(m *message.Message, after string) []database.Stateme
 			}
 			return agent, err
 		}),
+		t.timed("SELECT agent_id, surfaced_at FROM surfacings WHERE intent_no = ? AND position = ? AND agent_id "+t.compared+" ?"+
+			" ORDER BY agent_id", place, func(r *record, at int64) { r.surfaced = database.Time(at) }),
+		t.dispositions(place),
 	}
 	if message.ToEveryone(m.Target) {
 		statements = append(statements, t.timed("SELECT agent_id, offered_at FROM channel_offers"+
 			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? AND agent_id > ? ORDER BY agent_id",
-			[]any{m.IntentNo, m.ChannelNo, m.Ordinal, after}, func(r *record, at int64) { r.offered = database.Time(at) }))
+			[]any{m.IntentNo, m.ChannelNo, m.Ordinal, name}, func(r *record, at int64) { r.offered = database.Time(at) }))
 	}
 	return statements
+}
+
+// answers reads when each recipient first answered, and when last.
+func (t *traces) answers(place []any) database.Statement {
+	return t.kind("SELECT sender, min(created_at), max(created_at) FROM messages WHERE intent_no = ? AND correlation_position = ?"+
+		" AND sender "+t.compared+" ? GROUP BY sender ORDER BY sender", place, func(row database.Row) (agent string, err error) {
+		var first, last int64
+		if err = row.Scan(&agent, &first, &last); err == nil {
+			one := t.of(agent)
+			one.answered = database.Time(first)
+			one.disposed(dispositionResponded, database.Time(last))
+		}
+		return agent, err
+	})
+}
+
+// dispositions reads what the recipients said that they did.
+func (t *traces) dispositions(place []any) database.Statement {
+	return t.kind("SELECT agent_id, disposition, disposed_at FROM dispositions WHERE intent_no = ? AND position = ?"+
+		" AND agent_id "+t.compared+" ? ORDER BY agent_id", place, func(row database.Row) (agent string, err error) {
+		var word string
+		var at int64
+		if err = row.Scan(&agent, &word, &at); err == nil {
+			t.of(agent).disposed(word, database.Time(at))
+		}
+		return agent, err
+	})
 }
 
 // timed reads a kind of trace that is a time.

@@ -7,8 +7,11 @@
 package openintentv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -512,11 +515,577 @@ func (x *Knock) GetPullWith() string {
 	return ""
 }
 
+// GetAttentionRequest names a message and a recipient.
+type GetAttentionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The message.
+	MessageId string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// The recipient; the caller itself when absent.
+	AgentId       *string `protobuf:"bytes,3,opt,name=agent_id,json=agentId,proto3,oneof" json:"agent_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAttentionRequest) Reset() {
+	*x = GetAttentionRequest{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAttentionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAttentionRequest) ProtoMessage() {}
+
+func (x *GetAttentionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAttentionRequest.ProtoReflect.Descriptor instead.
+func (*GetAttentionRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetAttentionRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *GetAttentionRequest) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *GetAttentionRequest) GetAgentId() string {
+	if x != nil && x.AgentId != nil {
+		return *x.AgentId
+	}
+	return ""
+}
+
+// GetAttentionResponse is what the message asks of the agent, and why.
+type GetAttentionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in Attention. This field and those up to `knock` are null if the message asks nothing of the agent.
+	Directedness *Directedness `protobuf:"varint,1,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
+	// As in Attention.
+	Policy *ResponsePolicy `protobuf:"varint,2,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
+	// As in Attention.
+	Injection *Injection `protobuf:"varint,3,opt,name=injection,proto3,enum=openintent.v1.Injection,oneof" json:"injection,omitempty"`
+	// As in Attention.
+	Reason *string `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// As in Attention.
+	Priority *Priority `protobuf:"varint,5,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
+	// As in Attention.
+	DeadlineMs *int64 `protobuf:"varint,6,opt,name=deadline_ms,json=deadlineMs,proto3,oneof" json:"deadline_ms,omitempty"`
+	// As in Attention.
+	Claim *AttentionClaim `protobuf:"bytes,7,opt,name=claim,proto3" json:"claim,omitempty"`
+	// As in Attention.
+	Knock *Knock `protobuf:"bytes,8,opt,name=knock,proto3" json:"knock,omitempty"`
+	// Every rule that was considered, in order.
+	Rules         []*AttentionRule `protobuf:"bytes,9,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAttentionResponse) Reset() {
+	*x = GetAttentionResponse{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAttentionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAttentionResponse) ProtoMessage() {}
+
+func (x *GetAttentionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAttentionResponse.ProtoReflect.Descriptor instead.
+func (*GetAttentionResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GetAttentionResponse) GetDirectedness() Directedness {
+	if x != nil && x.Directedness != nil {
+		return *x.Directedness
+	}
+	return Directedness_DIRECTEDNESS_UNSPECIFIED
+}
+
+func (x *GetAttentionResponse) GetPolicy() ResponsePolicy {
+	if x != nil && x.Policy != nil {
+		return *x.Policy
+	}
+	return ResponsePolicy_RESPONSE_POLICY_UNSPECIFIED
+}
+
+func (x *GetAttentionResponse) GetInjection() Injection {
+	if x != nil && x.Injection != nil {
+		return *x.Injection
+	}
+	return Injection_INJECTION_UNSPECIFIED
+}
+
+func (x *GetAttentionResponse) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *GetAttentionResponse) GetPriority() Priority {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *GetAttentionResponse) GetDeadlineMs() int64 {
+	if x != nil && x.DeadlineMs != nil {
+		return *x.DeadlineMs
+	}
+	return 0
+}
+
+func (x *GetAttentionResponse) GetClaim() *AttentionClaim {
+	if x != nil {
+		return x.Claim
+	}
+	return nil
+}
+
+func (x *GetAttentionResponse) GetKnock() *Knock {
+	if x != nil {
+		return x.Knock
+	}
+	return nil
+}
+
+func (x *GetAttentionResponse) GetRules() []*AttentionRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// AttentionRule is one rule and what it did.
+type AttentionRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rule's name.
+	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// What it did, in words.
+	Effect        string `protobuf:"bytes,2,opt,name=effect,proto3" json:"effect,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttentionRule) Reset() {
+	*x = AttentionRule{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttentionRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttentionRule) ProtoMessage() {}
+
+func (x *AttentionRule) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttentionRule.ProtoReflect.Descriptor instead.
+func (*AttentionRule) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *AttentionRule) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *AttentionRule) GetEffect() string {
+	if x != nil {
+		return x.Effect
+	}
+	return ""
+}
+
+// SetDispositionRequest says what the caller did with a message.
+type SetDispositionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The message.
+	MessageId string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// `responded`, `acknowledged`, `deferred`, `claimed`, `ignored`, `superseded` or `failed`.
+	Disposition string `protobuf:"bytes,3,opt,name=disposition,proto3" json:"disposition,omitempty"`
+	// Why, in at most 200 characters.
+	Reason *string `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// Until when the caller has put the message off. Only a `deferred` message has it.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetDispositionRequest) Reset() {
+	*x = SetDispositionRequest{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetDispositionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetDispositionRequest) ProtoMessage() {}
+
+func (x *SetDispositionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetDispositionRequest.ProtoReflect.Descriptor instead.
+func (*SetDispositionRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SetDispositionRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *SetDispositionRequest) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *SetDispositionRequest) GetDisposition() string {
+	if x != nil {
+		return x.Disposition
+	}
+	return ""
+}
+
+func (x *SetDispositionRequest) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *SetDispositionRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+// MessageDisposition is what one recipient did with a message.
+type MessageDisposition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// The recipient.
+	AgentId string `protobuf:"bytes,2,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// What it did.
+	Disposition string `protobuf:"bytes,3,opt,name=disposition,proto3" json:"disposition,omitempty"`
+	// Why.
+	Reason *string `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// Until when it has put the message off.
+	Until *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	// When the disposition was stored.
+	DisposedAt    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=disposed_at,json=disposedAt,proto3" json:"disposed_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessageDisposition) Reset() {
+	*x = MessageDisposition{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessageDisposition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessageDisposition) ProtoMessage() {}
+
+func (x *MessageDisposition) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessageDisposition.ProtoReflect.Descriptor instead.
+func (*MessageDisposition) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *MessageDisposition) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *MessageDisposition) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *MessageDisposition) GetDisposition() string {
+	if x != nil {
+		return x.Disposition
+	}
+	return ""
+}
+
+func (x *MessageDisposition) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *MessageDisposition) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *MessageDisposition) GetDisposedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DisposedAt
+	}
+	return nil
+}
+
+// MarkSurfacedRequest names messages that an agent's model has seen.
+type MarkSurfacedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent: the caller itself, or any agent if the caller is the operator. Empty: the caller itself; the operator must name an agent.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// The messages, 1 to 1,000, of any channels.
+	MessageIds    []string `protobuf:"bytes,2,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MarkSurfacedRequest) Reset() {
+	*x = MarkSurfacedRequest{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MarkSurfacedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MarkSurfacedRequest) ProtoMessage() {}
+
+func (x *MarkSurfacedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MarkSurfacedRequest.ProtoReflect.Descriptor instead.
+func (*MarkSurfacedRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *MarkSurfacedRequest) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *MarkSurfacedRequest) GetMessageIds() []string {
+	if x != nil {
+		return x.MessageIds
+	}
+	return nil
+}
+
+// MarkSurfacedResponse says when each message was surfaced.
+type MarkSurfacedResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order they were named, each once.
+	Messages      []*SurfacedMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MarkSurfacedResponse) Reset() {
+	*x = MarkSurfacedResponse{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MarkSurfacedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MarkSurfacedResponse) ProtoMessage() {}
+
+func (x *MarkSurfacedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MarkSurfacedResponse.ProtoReflect.Descriptor instead.
+func (*MarkSurfacedResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *MarkSurfacedResponse) GetMessages() []*SurfacedMessage {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+// SurfacedMessage is a message that an agent's model has seen.
+type SurfacedMessage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// When the agent's harness first said so.
+	SurfacedAt    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=surfaced_at,json=surfacedAt,proto3" json:"surfaced_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SurfacedMessage) Reset() {
+	*x = SurfacedMessage{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SurfacedMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SurfacedMessage) ProtoMessage() {}
+
+func (x *SurfacedMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SurfacedMessage.ProtoReflect.Descriptor instead.
+func (*SurfacedMessage) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SurfacedMessage) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *SurfacedMessage) GetSurfacedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SurfacedAt
+	}
+	return nil
+}
+
 var File_openintent_v1_attention_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_attention_proto_rawDesc = "" +
 	"\n" +
-	"\x1dopenintent/v1/attention.proto\x12\ropenintent.v1\"\x9f\x03\n" +
+	"\x1dopenintent/v1/attention.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x03\n" +
 	"\tAttention\x12?\n" +
 	"\fdirectedness\x18\x01 \x01(\x0e2\x1b.openintent.v1.DirectednessR\fdirectedness\x125\n" +
 	"\x06policy\x18\x02 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyR\x06policy\x126\n" +
@@ -537,7 +1106,68 @@ const file_openintent_v1_attention_proto_rawDesc = "" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x14\n" +
 	"\x05where\x18\x02 \x01(\tR\x05where\x12\x14\n" +
 	"\x05topic\x18\x03 \x01(\tR\x05topic\x12\x1b\n" +
-	"\tpull_with\x18\x04 \x01(\tR\bpullWith*{\n" +
+	"\tpull_with\x18\x04 \x01(\tR\bpullWith\"\x96\x01\n" +
+	"\x13GetAttentionRequest\x12\"\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12*\n" +
+	"\bagent_id\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\aagentId\x88\x01\x01B\v\n" +
+	"\t_agent_id\"\xb9\x04\n" +
+	"\x14GetAttentionResponse\x12D\n" +
+	"\fdirectedness\x18\x01 \x01(\x0e2\x1b.openintent.v1.DirectednessH\x00R\fdirectedness\x88\x01\x01\x12:\n" +
+	"\x06policy\x18\x02 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyH\x01R\x06policy\x88\x01\x01\x12;\n" +
+	"\tinjection\x18\x03 \x01(\x0e2\x18.openintent.v1.InjectionH\x02R\tinjection\x88\x01\x01\x12\x1b\n" +
+	"\x06reason\x18\x04 \x01(\tH\x03R\x06reason\x88\x01\x01\x128\n" +
+	"\bpriority\x18\x05 \x01(\x0e2\x17.openintent.v1.PriorityH\x04R\bpriority\x88\x01\x01\x12$\n" +
+	"\vdeadline_ms\x18\x06 \x01(\x03H\x05R\n" +
+	"deadlineMs\x88\x01\x01\x123\n" +
+	"\x05claim\x18\a \x01(\v2\x1d.openintent.v1.AttentionClaimR\x05claim\x12*\n" +
+	"\x05knock\x18\b \x01(\v2\x14.openintent.v1.KnockR\x05knock\x122\n" +
+	"\x05rules\x18\t \x03(\v2\x1c.openintent.v1.AttentionRuleR\x05rulesB\x0f\n" +
+	"\r_directednessB\t\n" +
+	"\a_policyB\f\n" +
+	"\n" +
+	"_injectionB\t\n" +
+	"\a_reasonB\v\n" +
+	"\t_priorityB\x0e\n" +
+	"\f_deadline_ms\";\n" +
+	"\rAttentionRule\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x16\n" +
+	"\x06effect\x18\x02 \x01(\tR\x06effect\"\xba\x02\n" +
+	"\x15SetDispositionRequest\x12\"\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12s\n" +
+	"\vdisposition\x18\x03 \x01(\tBQ\xe0A\x02\xbaHKrIR\trespondedR\facknowledgedR\bdeferredR\aclaimedR\aignoredR\n" +
+	"supersededR\x06failedR\vdisposition\x12'\n" +
+	"\x06reason\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\x06reason\x88\x01\x01\x120\n" +
+	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05untilB\t\n" +
+	"\a_reason\"\x87\x02\n" +
+	"\x12MessageDisposition\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x19\n" +
+	"\bagent_id\x18\x02 \x01(\tR\aagentId\x12 \n" +
+	"\vdisposition\x18\x03 \x01(\tR\vdisposition\x12\x1b\n" +
+	"\x06reason\x18\x04 \x01(\tH\x00R\x06reason\x88\x01\x01\x120\n" +
+	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12;\n" +
+	"\vdisposed_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"disposedAtB\t\n" +
+	"\a_reason\"o\n" +
+	"\x13MarkSurfacedRequest\x12\x1e\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x128\n" +
+	"\vmessage_ids\x18\x02 \x03(\tB\x17\xe0A\x02\xbaH\x11\x92\x01\x0e\b\x01\x10\xe8\a\"\ar\x05\x10\x01\x18\x80\x01R\n" +
+	"messageIds\"R\n" +
+	"\x14MarkSurfacedResponse\x12:\n" +
+	"\bmessages\x18\x01 \x03(\v2\x1e.openintent.v1.SurfacedMessageR\bmessages\"m\n" +
+	"\x0fSurfacedMessage\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x01 \x01(\tR\tmessageId\x12;\n" +
+	"\vsurfaced_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"surfacedAt*{\n" +
 	"\fDirectedness\x12\x1c\n" +
 	"\x18DIRECTEDNESS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DIRECTEDNESS_TO_ME\x10\x01\x12\x1b\n" +
@@ -561,7 +1191,11 @@ const file_openintent_v1_attention_proto_rawDesc = "" +
 	"\fPRIORITY_LOW\x10\x01\x12\x13\n" +
 	"\x0fPRIORITY_NORMAL\x10\x02\x12\x11\n" +
 	"\rPRIORITY_HIGH\x10\x03\x12\x13\n" +
-	"\x0fPRIORITY_URGENT\x10\x04B\xa3\x01\n" +
+	"\x0fPRIORITY_URGENT\x10\x042\xde\x03\n" +
+	"\x10AttentionService\x12\x9a\x01\n" +
+	"\fGetAttention\x12\".openintent.v1.GetAttentionRequest\x1a#.openintent.v1.GetAttentionResponse\"A\x82\xd3\xe4\x93\x02;\x129/v1/channels/{channel_id}/messages/{message_id}/attention\x12\xa1\x01\n" +
+	"\x0eSetDisposition\x12$.openintent.v1.SetDispositionRequest\x1a!.openintent.v1.MessageDisposition\"F\x82\xd3\xe4\x93\x02@:\x01*\";/v1/channels/{channel_id}/messages/{message_id}/disposition\x12\x88\x01\n" +
+	"\fMarkSurfaced\x12\".openintent.v1.MarkSurfacedRequest\x1a#.openintent.v1.MarkSurfacedResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/agents/{agent_id}/inbox/surfacedB\xa3\x01\n" +
 	"\x11com.openintent.v1B\x0eAttentionProtoP\x01Z)openintent/gen/openintent/v1;openintentv1\xa2\x02\x03OXX\xaa\x02\rOpenintent.V1\xca\x02\rOpenintent\\V1\xe2\x02\x19Openintent\\V1\\GPBMetadata\xea\x02\x0eOpenintent::V1b\x06proto3"
 
 var (
@@ -577,28 +1211,55 @@ func file_openintent_v1_attention_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_attention_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_openintent_v1_attention_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_openintent_v1_attention_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_openintent_v1_attention_proto_goTypes = []any{
-	(Directedness)(0),      // 0: openintent.v1.Directedness
-	(ResponsePolicy)(0),    // 1: openintent.v1.ResponsePolicy
-	(Injection)(0),         // 2: openintent.v1.Injection
-	(Priority)(0),          // 3: openintent.v1.Priority
-	(*Attention)(nil),      // 4: openintent.v1.Attention
-	(*AttentionClaim)(nil), // 5: openintent.v1.AttentionClaim
-	(*Knock)(nil),          // 6: openintent.v1.Knock
+	(Directedness)(0),             // 0: openintent.v1.Directedness
+	(ResponsePolicy)(0),           // 1: openintent.v1.ResponsePolicy
+	(Injection)(0),                // 2: openintent.v1.Injection
+	(Priority)(0),                 // 3: openintent.v1.Priority
+	(*Attention)(nil),             // 4: openintent.v1.Attention
+	(*AttentionClaim)(nil),        // 5: openintent.v1.AttentionClaim
+	(*Knock)(nil),                 // 6: openintent.v1.Knock
+	(*GetAttentionRequest)(nil),   // 7: openintent.v1.GetAttentionRequest
+	(*GetAttentionResponse)(nil),  // 8: openintent.v1.GetAttentionResponse
+	(*AttentionRule)(nil),         // 9: openintent.v1.AttentionRule
+	(*SetDispositionRequest)(nil), // 10: openintent.v1.SetDispositionRequest
+	(*MessageDisposition)(nil),    // 11: openintent.v1.MessageDisposition
+	(*MarkSurfacedRequest)(nil),   // 12: openintent.v1.MarkSurfacedRequest
+	(*MarkSurfacedResponse)(nil),  // 13: openintent.v1.MarkSurfacedResponse
+	(*SurfacedMessage)(nil),       // 14: openintent.v1.SurfacedMessage
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
 }
 var file_openintent_v1_attention_proto_depIdxs = []int32{
-	0, // 0: openintent.v1.Attention.directedness:type_name -> openintent.v1.Directedness
-	1, // 1: openintent.v1.Attention.policy:type_name -> openintent.v1.ResponsePolicy
-	2, // 2: openintent.v1.Attention.injection:type_name -> openintent.v1.Injection
-	3, // 3: openintent.v1.Attention.priority:type_name -> openintent.v1.Priority
-	5, // 4: openintent.v1.Attention.claim:type_name -> openintent.v1.AttentionClaim
-	6, // 5: openintent.v1.Attention.knock:type_name -> openintent.v1.Knock
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	0,  // 0: openintent.v1.Attention.directedness:type_name -> openintent.v1.Directedness
+	1,  // 1: openintent.v1.Attention.policy:type_name -> openintent.v1.ResponsePolicy
+	2,  // 2: openintent.v1.Attention.injection:type_name -> openintent.v1.Injection
+	3,  // 3: openintent.v1.Attention.priority:type_name -> openintent.v1.Priority
+	5,  // 4: openintent.v1.Attention.claim:type_name -> openintent.v1.AttentionClaim
+	6,  // 5: openintent.v1.Attention.knock:type_name -> openintent.v1.Knock
+	0,  // 6: openintent.v1.GetAttentionResponse.directedness:type_name -> openintent.v1.Directedness
+	1,  // 7: openintent.v1.GetAttentionResponse.policy:type_name -> openintent.v1.ResponsePolicy
+	2,  // 8: openintent.v1.GetAttentionResponse.injection:type_name -> openintent.v1.Injection
+	3,  // 9: openintent.v1.GetAttentionResponse.priority:type_name -> openintent.v1.Priority
+	5,  // 10: openintent.v1.GetAttentionResponse.claim:type_name -> openintent.v1.AttentionClaim
+	6,  // 11: openintent.v1.GetAttentionResponse.knock:type_name -> openintent.v1.Knock
+	9,  // 12: openintent.v1.GetAttentionResponse.rules:type_name -> openintent.v1.AttentionRule
+	15, // 13: openintent.v1.SetDispositionRequest.until:type_name -> google.protobuf.Timestamp
+	15, // 14: openintent.v1.MessageDisposition.until:type_name -> google.protobuf.Timestamp
+	15, // 15: openintent.v1.MessageDisposition.disposed_at:type_name -> google.protobuf.Timestamp
+	14, // 16: openintent.v1.MarkSurfacedResponse.messages:type_name -> openintent.v1.SurfacedMessage
+	15, // 17: openintent.v1.SurfacedMessage.surfaced_at:type_name -> google.protobuf.Timestamp
+	7,  // 18: openintent.v1.AttentionService.GetAttention:input_type -> openintent.v1.GetAttentionRequest
+	10, // 19: openintent.v1.AttentionService.SetDisposition:input_type -> openintent.v1.SetDispositionRequest
+	12, // 20: openintent.v1.AttentionService.MarkSurfaced:input_type -> openintent.v1.MarkSurfacedRequest
+	8,  // 21: openintent.v1.AttentionService.GetAttention:output_type -> openintent.v1.GetAttentionResponse
+	11, // 22: openintent.v1.AttentionService.SetDisposition:output_type -> openintent.v1.MessageDisposition
+	13, // 23: openintent.v1.AttentionService.MarkSurfaced:output_type -> openintent.v1.MarkSurfacedResponse
+	21, // [21:24] is the sub-list for method output_type
+	18, // [18:21] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_attention_proto_init() }
@@ -608,15 +1269,19 @@ func file_openintent_v1_attention_proto_init() {
 	}
 	file_openintent_v1_attention_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_attention_proto_msgTypes[1].OneofWrappers = []any{}
+	file_openintent_v1_attention_proto_msgTypes[3].OneofWrappers = []any{}
+	file_openintent_v1_attention_proto_msgTypes[4].OneofWrappers = []any{}
+	file_openintent_v1_attention_proto_msgTypes[6].OneofWrappers = []any{}
+	file_openintent_v1_attention_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_attention_proto_rawDesc), len(file_openintent_v1_attention_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   3,
+			NumMessages:   11,
 			NumExtensions: 0,
-			NumServices:   0,
+			NumServices:   1,
 		},
 		GoTypes:           file_openintent_v1_attention_proto_goTypes,
 		DependencyIndexes: file_openintent_v1_attention_proto_depIdxs,

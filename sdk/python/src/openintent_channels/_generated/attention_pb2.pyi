@@ -1,7 +1,11 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -98,3 +102,95 @@ class Knock(_message.Message):
     topic: str
     pull_with: str
     def __init__(self, where: _Optional[str] = ..., topic: _Optional[str] = ..., pull_with: _Optional[str] = ..., **kwargs) -> None: ...
+
+class GetAttentionRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id", "agent_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    agent_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., agent_id: _Optional[str] = ...) -> None: ...
+
+class GetAttentionResponse(_message.Message):
+    __slots__ = ("directedness", "policy", "injection", "reason", "priority", "deadline_ms", "claim", "knock", "rules")
+    DIRECTEDNESS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    INJECTION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
+    CLAIM_FIELD_NUMBER: _ClassVar[int]
+    KNOCK_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    directedness: Directedness
+    policy: ResponsePolicy
+    injection: Injection
+    reason: str
+    priority: Priority
+    deadline_ms: int
+    claim: AttentionClaim
+    knock: Knock
+    rules: _containers.RepeatedCompositeFieldContainer[AttentionRule]
+    def __init__(self, directedness: _Optional[_Union[Directedness, str]] = ..., policy: _Optional[_Union[ResponsePolicy, str]] = ..., injection: _Optional[_Union[Injection, str]] = ..., reason: _Optional[str] = ..., priority: _Optional[_Union[Priority, str]] = ..., deadline_ms: _Optional[int] = ..., claim: _Optional[_Union[AttentionClaim, _Mapping]] = ..., knock: _Optional[_Union[Knock, _Mapping]] = ..., rules: _Optional[_Iterable[_Union[AttentionRule, _Mapping]]] = ...) -> None: ...
+
+class AttentionRule(_message.Message):
+    __slots__ = ("rule", "effect")
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    EFFECT_FIELD_NUMBER: _ClassVar[int]
+    rule: str
+    effect: str
+    def __init__(self, rule: _Optional[str] = ..., effect: _Optional[str] = ...) -> None: ...
+
+class SetDispositionRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id", "disposition", "reason", "until")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    disposition: str
+    reason: str
+    until: _timestamp_pb2.Timestamp
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., disposition: _Optional[str] = ..., reason: _Optional[str] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class MessageDisposition(_message.Message):
+    __slots__ = ("message_id", "agent_id", "disposition", "reason", "until", "disposed_at")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    DISPOSED_AT_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    agent_id: str
+    disposition: str
+    reason: str
+    until: _timestamp_pb2.Timestamp
+    disposed_at: _timestamp_pb2.Timestamp
+    def __init__(self, message_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., disposition: _Optional[str] = ..., reason: _Optional[str] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., disposed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class MarkSurfacedRequest(_message.Message):
+    __slots__ = ("agent_id", "message_ids")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    message_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, agent_id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class MarkSurfacedResponse(_message.Message):
+    __slots__ = ("messages",)
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    messages: _containers.RepeatedCompositeFieldContainer[SurfacedMessage]
+    def __init__(self, messages: _Optional[_Iterable[_Union[SurfacedMessage, _Mapping]]] = ...) -> None: ...
+
+class SurfacedMessage(_message.Message):
+    __slots__ = ("message_id", "surfaced_at")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SURFACED_AT_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    surfaced_at: _timestamp_pb2.Timestamp
+    def __init__(self, message_id: _Optional[str] = ..., surfaced_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

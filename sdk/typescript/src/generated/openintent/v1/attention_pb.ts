@@ -2,15 +2,17 @@
 // @generated from file openintent/v1/attention.proto (package openintent.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file openintent/v1/attention.proto.
  */
 export const file_openintent_v1_attention: GenFile = /*@__PURE__*/
-  fileDesc("Ch1vcGVuaW50ZW50L3YxL2F0dGVudGlvbi5wcm90bxINb3BlbmludGVudC52MSLSAgoJQXR0ZW50aW9uEjEKDGRpcmVjdGVkbmVzcxgBIAEoDjIbLm9wZW5pbnRlbnQudjEuRGlyZWN0ZWRuZXNzEi0KBnBvbGljeRgCIAEoDjIdLm9wZW5pbnRlbnQudjEuUmVzcG9uc2VQb2xpY3kSKwoJaW5qZWN0aW9uGAMgASgOMhgub3BlbmludGVudC52MS5JbmplY3Rpb24SDgoGcmVhc29uGAQgASgJEikKCHByaW9yaXR5GAUgASgOMhcub3BlbmludGVudC52MS5Qcmlvcml0eRIYCgtkZWFkbGluZV9tcxgGIAEoA0gAiAEBEiwKBWNsYWltGAcgASgLMh0ub3BlbmludGVudC52MS5BdHRlbnRpb25DbGFpbRIjCgVrbm9jaxgIIAEoCzIULm9wZW5pbnRlbnQudjEuS25vY2tCDgoMX2RlYWRsaW5lX21zIlUKDkF0dGVudGlvbkNsYWltEg4KBmhvbGRlchgBIAEoCRIVCg1leHBpcmVzX2luX21zGAIgASgDEhIKBWZlbmNlGAMgASgDSACIAQFCCAoGX2ZlbmNlIkYKBUtub2NrEgwKBGZyb20YASABKAkSDQoFd2hlcmUYAiABKAkSDQoFdG9waWMYAyABKAkSEQoJcHVsbF93aXRoGAQgASgJKnsKDERpcmVjdGVkbmVzcxIcChhESVJFQ1RFRE5FU1NfVU5TUEVDSUZJRUQQABIWChJESVJFQ1RFRE5FU1NfVE9fTUUQARIbChdESVJFQ1RFRE5FU1NfVE9fTVlfUk9MRRACEhgKFERJUkVDVEVETkVTU19BTUJJRU5UEAMquAEKDlJlc3BvbnNlUG9saWN5Eh8KG1JFU1BPTlNFX1BPTElDWV9VTlNQRUNJRklFRBAAEiAKHFJFU1BPTlNFX1BPTElDWV9NVVNUX1JFU1BPTkQQARIfChtSRVNQT05TRV9QT0xJQ1lfTUFZX1JFU1BPTkQQAhIcChhSRVNQT05TRV9QT0xJQ1lfQUNLX09OTFkQAxIkCiBSRVNQT05TRV9QT0xJQ1lfTVVTVF9OT1RfUkVTUE9ORBAEKp8BCglJbmplY3Rpb24SGQoVSU5KRUNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTSU5KRUNUSU9OX0lNTUVESUFURRABEhYKEklOSkVDVElPTl9CVUZGRVJFRBACEhQKEElOSkVDVElPTl9OT1RJRlkQAxIUChBJTkpFQ1RJT05fRElHRVNUEAQSGgoWSU5KRUNUSU9OX1RPT0xfTUFJTEJPWBAFKnMKCFByaW9yaXR5EhgKFFBSSU9SSVRZX1VOU1BFQ0lGSUVEEAASEAoMUFJJT1JJVFlfTE9XEAESEwoPUFJJT1JJVFlfTk9STUFMEAISEQoNUFJJT1JJVFlfSElHSBADEhMKD1BSSU9SSVRZX1VSR0VOVBAEYgZwcm90bzM");
+  fileDesc("Ch1vcGVuaW50ZW50L3YxL2F0dGVudGlvbi5wcm90bxINb3BlbmludGVudC52MSLSAgoJQXR0ZW50aW9uEjEKDGRpcmVjdGVkbmVzcxgBIAEoDjIbLm9wZW5pbnRlbnQudjEuRGlyZWN0ZWRuZXNzEi0KBnBvbGljeRgCIAEoDjIdLm9wZW5pbnRlbnQudjEuUmVzcG9uc2VQb2xpY3kSKwoJaW5qZWN0aW9uGAMgASgOMhgub3BlbmludGVudC52MS5JbmplY3Rpb24SDgoGcmVhc29uGAQgASgJEikKCHByaW9yaXR5GAUgASgOMhcub3BlbmludGVudC52MS5Qcmlvcml0eRIYCgtkZWFkbGluZV9tcxgGIAEoA0gAiAEBEiwKBWNsYWltGAcgASgLMh0ub3BlbmludGVudC52MS5BdHRlbnRpb25DbGFpbRIjCgVrbm9jaxgIIAEoCzIULm9wZW5pbnRlbnQudjEuS25vY2tCDgoMX2RlYWRsaW5lX21zIlUKDkF0dGVudGlvbkNsYWltEg4KBmhvbGRlchgBIAEoCRIVCg1leHBpcmVzX2luX21zGAIgASgDEhIKBWZlbmNlGAMgASgDSACIAQFCCAoGX2ZlbmNlIkYKBUtub2NrEgwKBGZyb20YASABKAkSDQoFd2hlcmUYAiABKAkSDQoFdG9waWMYAyABKAkSEQoJcHVsbF93aXRoGAQgASgJImEKE0dldEF0dGVudGlvblJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhUKCGFnZW50X2lkGAMgASgJSACIAQFCCwoJX2FnZW50X2lkIuUDChRHZXRBdHRlbnRpb25SZXNwb25zZRI2CgxkaXJlY3RlZG5lc3MYASABKA4yGy5vcGVuaW50ZW50LnYxLkRpcmVjdGVkbmVzc0gAiAEBEjIKBnBvbGljeRgCIAEoDjIdLm9wZW5pbnRlbnQudjEuUmVzcG9uc2VQb2xpY3lIAYgBARIwCglpbmplY3Rpb24YAyABKA4yGC5vcGVuaW50ZW50LnYxLkluamVjdGlvbkgCiAEBEhMKBnJlYXNvbhgEIAEoCUgDiAEBEi4KCHByaW9yaXR5GAUgASgOMhcub3BlbmludGVudC52MS5Qcmlvcml0eUgEiAEBEhgKC2RlYWRsaW5lX21zGAYgASgDSAWIAQESLAoFY2xhaW0YByABKAsyHS5vcGVuaW50ZW50LnYxLkF0dGVudGlvbkNsYWltEiMKBWtub2NrGAggASgLMhQub3BlbmludGVudC52MS5Lbm9jaxIrCgVydWxlcxgJIAMoCzIcLm9wZW5pbnRlbnQudjEuQXR0ZW50aW9uUnVsZUIPCg1fZGlyZWN0ZWRuZXNzQgkKB19wb2xpY3lCDAoKX2luamVjdGlvbkIJCgdfcmVhc29uQgsKCV9wcmlvcml0eUIOCgxfZGVhZGxpbmVfbXMiLQoNQXR0ZW50aW9uUnVsZRIMCgRydWxlGAEgASgJEg4KBmVmZmVjdBgCIAEoCSKfAQoVU2V0RGlzcG9zaXRpb25SZXF1ZXN0EhIKCmNoYW5uZWxfaWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCRITCgtkaXNwb3NpdGlvbhgDIAEoCRITCgZyZWFzb24YBCABKAlIAIgBARIpCgV1bnRpbBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX3JlYXNvbiLLAQoSTWVzc2FnZURpc3Bvc2l0aW9uEhIKCm1lc3NhZ2VfaWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSEwoLZGlzcG9zaXRpb24YAyABKAkSEwoGcmVhc29uGAQgASgJSACIAQESKQoFdW50aWwYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Rpc3Bvc2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfcmVhc29uIjwKE01hcmtTdXJmYWNlZFJlcXVlc3QSEAoIYWdlbnRfaWQYASABKAkSEwoLbWVzc2FnZV9pZHMYAiADKAkiSAoUTWFya1N1cmZhY2VkUmVzcG9uc2USMAoIbWVzc2FnZXMYASADKAsyHi5vcGVuaW50ZW50LnYxLlN1cmZhY2VkTWVzc2FnZSJWCg9TdXJmYWNlZE1lc3NhZ2USEgoKbWVzc2FnZV9pZBgBIAEoCRIvCgtzdXJmYWNlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqewoMRGlyZWN0ZWRuZXNzEhwKGERJUkVDVEVETkVTU19VTlNQRUNJRklFRBAAEhYKEkRJUkVDVEVETkVTU19UT19NRRABEhsKF0RJUkVDVEVETkVTU19UT19NWV9ST0xFEAISGAoURElSRUNURURORVNTX0FNQklFTlQQAyq4AQoOUmVzcG9uc2VQb2xpY3kSHwobUkVTUE9OU0VfUE9MSUNZX1VOU1BFQ0lGSUVEEAASIAocUkVTUE9OU0VfUE9MSUNZX01VU1RfUkVTUE9ORBABEh8KG1JFU1BPTlNFX1BPTElDWV9NQVlfUkVTUE9ORBACEhwKGFJFU1BPTlNFX1BPTElDWV9BQ0tfT05MWRADEiQKIFJFU1BPTlNFX1BPTElDWV9NVVNUX05PVF9SRVNQT05EEAQqnwEKCUluamVjdGlvbhIZChVJTkpFQ1RJT05fVU5TUEVDSUZJRUQQABIXChNJTkpFQ1RJT05fSU1NRURJQVRFEAESFgoSSU5KRUNUSU9OX0JVRkZFUkVEEAISFAoQSU5KRUNUSU9OX05PVElGWRADEhQKEElOSkVDVElPTl9ESUdFU1QQBBIaChZJTkpFQ1RJT05fVE9PTF9NQUlMQk9YEAUqcwoIUHJpb3JpdHkSGAoUUFJJT1JJVFlfVU5TUEVDSUZJRUQQABIQCgxQUklPUklUWV9MT1cQARITCg9QUklPUklUWV9OT1JNQUwQAhIRCg1QUklPUklUWV9ISUdIEAMSEwoPUFJJT1JJVFlfVVJHRU5UEAQynwIKEEF0dGVudGlvblNlcnZpY2USVwoMR2V0QXR0ZW50aW9uEiIub3BlbmludGVudC52MS5HZXRBdHRlbnRpb25SZXF1ZXN0GiMub3BlbmludGVudC52MS5HZXRBdHRlbnRpb25SZXNwb25zZRJZCg5TZXREaXNwb3NpdGlvbhIkLm9wZW5pbnRlbnQudjEuU2V0RGlzcG9zaXRpb25SZXF1ZXN0GiEub3BlbmludGVudC52MS5NZXNzYWdlRGlzcG9zaXRpb24SVwoMTWFya1N1cmZhY2VkEiIub3BlbmludGVudC52MS5NYXJrU3VyZmFjZWRSZXF1ZXN0GiMub3BlbmludGVudC52MS5NYXJrU3VyZmFjZWRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Attention tells one recipient whether a message is for it and whether it may answer. The server works it out when it hands the message
@@ -159,6 +161,328 @@ export type Knock = Message<"openintent.v1.Knock"> & {
  */
 export const KnockSchema: GenMessage<Knock> = /*@__PURE__*/
   messageDesc(file_openintent_v1_attention, 2);
+
+/**
+ * GetAttentionRequest names a message and a recipient.
+ *
+ * @generated from message openintent.v1.GetAttentionRequest
+ */
+export type GetAttentionRequest = Message<"openintent.v1.GetAttentionRequest"> & {
+  /**
+   * The channel.
+   *
+   * @generated from field: string channel_id = 1;
+   */
+  channelId: string;
+
+  /**
+   * The message.
+   *
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * The recipient; the caller itself when absent.
+   *
+   * @generated from field: optional string agent_id = 3;
+   */
+  agentId?: string | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.GetAttentionRequest.
+ * Use `create(GetAttentionRequestSchema)` to create a new message.
+ */
+export const GetAttentionRequestSchema: GenMessage<GetAttentionRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 3);
+
+/**
+ * GetAttentionResponse is what the message asks of the agent, and why.
+ *
+ * @generated from message openintent.v1.GetAttentionResponse
+ */
+export type GetAttentionResponse = Message<"openintent.v1.GetAttentionResponse"> & {
+  /**
+   * As in Attention. This field and those up to `knock` are null if the message asks nothing of the agent.
+   *
+   * @generated from field: optional openintent.v1.Directedness directedness = 1;
+   */
+  directedness?: Directedness | undefined;
+
+  /**
+   * As in Attention.
+   *
+   * @generated from field: optional openintent.v1.ResponsePolicy policy = 2;
+   */
+  policy?: ResponsePolicy | undefined;
+
+  /**
+   * As in Attention.
+   *
+   * @generated from field: optional openintent.v1.Injection injection = 3;
+   */
+  injection?: Injection | undefined;
+
+  /**
+   * As in Attention.
+   *
+   * @generated from field: optional string reason = 4;
+   */
+  reason?: string | undefined;
+
+  /**
+   * As in Attention.
+   *
+   * @generated from field: optional openintent.v1.Priority priority = 5;
+   */
+  priority?: Priority | undefined;
+
+  /**
+   * As in Attention.
+   *
+   * @generated from field: optional int64 deadline_ms = 6;
+   */
+  deadlineMs?: bigint | undefined;
+
+  /**
+   * As in Attention.
+   *
+   * @generated from field: openintent.v1.AttentionClaim claim = 7;
+   */
+  claim?: AttentionClaim | undefined;
+
+  /**
+   * As in Attention.
+   *
+   * @generated from field: openintent.v1.Knock knock = 8;
+   */
+  knock?: Knock | undefined;
+
+  /**
+   * Every rule that was considered, in order.
+   *
+   * @generated from field: repeated openintent.v1.AttentionRule rules = 9;
+   */
+  rules: AttentionRule[];
+};
+
+/**
+ * Describes the message openintent.v1.GetAttentionResponse.
+ * Use `create(GetAttentionResponseSchema)` to create a new message.
+ */
+export const GetAttentionResponseSchema: GenMessage<GetAttentionResponse> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 4);
+
+/**
+ * AttentionRule is one rule and what it did.
+ *
+ * @generated from message openintent.v1.AttentionRule
+ */
+export type AttentionRule = Message<"openintent.v1.AttentionRule"> & {
+  /**
+   * The rule's name.
+   *
+   * @generated from field: string rule = 1;
+   */
+  rule: string;
+
+  /**
+   * What it did, in words.
+   *
+   * @generated from field: string effect = 2;
+   */
+  effect: string;
+};
+
+/**
+ * Describes the message openintent.v1.AttentionRule.
+ * Use `create(AttentionRuleSchema)` to create a new message.
+ */
+export const AttentionRuleSchema: GenMessage<AttentionRule> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 5);
+
+/**
+ * SetDispositionRequest says what the caller did with a message.
+ *
+ * @generated from message openintent.v1.SetDispositionRequest
+ */
+export type SetDispositionRequest = Message<"openintent.v1.SetDispositionRequest"> & {
+  /**
+   * The channel.
+   *
+   * @generated from field: string channel_id = 1;
+   */
+  channelId: string;
+
+  /**
+   * The message.
+   *
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * `responded`, `acknowledged`, `deferred`, `claimed`, `ignored`, `superseded` or `failed`.
+   *
+   * @generated from field: string disposition = 3;
+   */
+  disposition: string;
+
+  /**
+   * Why, in at most 200 characters.
+   *
+   * @generated from field: optional string reason = 4;
+   */
+  reason?: string | undefined;
+
+  /**
+   * Until when the caller has put the message off. Only a `deferred` message has it.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 5;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.SetDispositionRequest.
+ * Use `create(SetDispositionRequestSchema)` to create a new message.
+ */
+export const SetDispositionRequestSchema: GenMessage<SetDispositionRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 6);
+
+/**
+ * MessageDisposition is what one recipient did with a message.
+ *
+ * @generated from message openintent.v1.MessageDisposition
+ */
+export type MessageDisposition = Message<"openintent.v1.MessageDisposition"> & {
+  /**
+   * The message.
+   *
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * The recipient.
+   *
+   * @generated from field: string agent_id = 2;
+   */
+  agentId: string;
+
+  /**
+   * What it did.
+   *
+   * @generated from field: string disposition = 3;
+   */
+  disposition: string;
+
+  /**
+   * Why.
+   *
+   * @generated from field: optional string reason = 4;
+   */
+  reason?: string | undefined;
+
+  /**
+   * Until when it has put the message off.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 5;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * When the disposition was stored.
+   *
+   * @generated from field: google.protobuf.Timestamp disposed_at = 6;
+   */
+  disposedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.MessageDisposition.
+ * Use `create(MessageDispositionSchema)` to create a new message.
+ */
+export const MessageDispositionSchema: GenMessage<MessageDisposition> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 7);
+
+/**
+ * MarkSurfacedRequest names messages that an agent's model has seen.
+ *
+ * @generated from message openintent.v1.MarkSurfacedRequest
+ */
+export type MarkSurfacedRequest = Message<"openintent.v1.MarkSurfacedRequest"> & {
+  /**
+   * The agent: the caller itself, or any agent if the caller is the operator. Empty: the caller itself; the operator must name an agent.
+   *
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
+
+  /**
+   * The messages, 1 to 1,000, of any channels.
+   *
+   * @generated from field: repeated string message_ids = 2;
+   */
+  messageIds: string[];
+};
+
+/**
+ * Describes the message openintent.v1.MarkSurfacedRequest.
+ * Use `create(MarkSurfacedRequestSchema)` to create a new message.
+ */
+export const MarkSurfacedRequestSchema: GenMessage<MarkSurfacedRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 8);
+
+/**
+ * MarkSurfacedResponse says when each message was surfaced.
+ *
+ * @generated from message openintent.v1.MarkSurfacedResponse
+ */
+export type MarkSurfacedResponse = Message<"openintent.v1.MarkSurfacedResponse"> & {
+  /**
+   * In the order they were named, each once.
+   *
+   * @generated from field: repeated openintent.v1.SurfacedMessage messages = 1;
+   */
+  messages: SurfacedMessage[];
+};
+
+/**
+ * Describes the message openintent.v1.MarkSurfacedResponse.
+ * Use `create(MarkSurfacedResponseSchema)` to create a new message.
+ */
+export const MarkSurfacedResponseSchema: GenMessage<MarkSurfacedResponse> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 9);
+
+/**
+ * SurfacedMessage is a message that an agent's model has seen.
+ *
+ * @generated from message openintent.v1.SurfacedMessage
+ */
+export type SurfacedMessage = Message<"openintent.v1.SurfacedMessage"> & {
+  /**
+   * The message.
+   *
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * When the agent's harness first said so.
+   *
+   * @generated from field: google.protobuf.Timestamp surfaced_at = 2;
+   */
+  surfacedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.SurfacedMessage.
+ * Use `create(SurfacedMessageSchema)` to create a new message.
+ */
+export const SurfacedMessageSchema: GenMessage<SurfacedMessage> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 10);
 
 /**
  * Directedness says how far a message is meant for one recipient.
@@ -351,4 +675,50 @@ export enum Priority {
  */
 export const PrioritySchema: GenEnum<Priority> = /*@__PURE__*/
   enumDesc(file_openintent_v1_attention, 3);
+
+/**
+ * AttentionService says what messages ask of their recipients, and takes what became of them.
+ *
+ * @generated from service openintent.v1.AttentionService
+ */
+export const AttentionService: GenService<{
+  /**
+   * GetAttention tells what a message asks of one recipient now, and by which rules: the answer to "why was I woken?". The recipient itself
+   * may ask, the sender about any agent, and the operator. To everybody else there is no such message (NOT_FOUND with reason
+   * MESSAGE_NOT_FOUND). About an agent that is no recipient, and about the sender itself, the block is null and `rules` says so; a sender is
+   * told no more of who is a recipient than ListMessageDeliveries shows.
+   *
+   * @generated from rpc openintent.v1.AttentionService.GetAttention
+   */
+  getAttention: {
+    methodKind: "unary";
+    input: typeof GetAttentionRequestSchema;
+    output: typeof GetAttentionResponseSchema;
+  },
+  /**
+   * SetDisposition says what the caller, a recipient of the message, did with it. The last disposition counts, whether it is set here or
+   * follows from an answer. It is also taken after the message has expired, on closed channels and in intents that have ended. To set the same
+   * again changes nothing. The sender is PERMISSION_DENIED with reason NOT_A_RECIPIENT, more than 100 changes of one recipient's
+   * disposition of one message are RESOURCE_EXHAUSTED with reason TOO_MANY_DISPOSITIONS.
+   *
+   * @generated from rpc openintent.v1.AttentionService.SetDisposition
+   */
+  setDisposition: {
+    methodKind: "unary";
+    input: typeof SetDispositionRequestSchema;
+    output: typeof MessageDispositionSchema;
+  },
+  /**
+   * MarkSurfaced says that an agent's model saw several messages, in all their channels; or it marks none of them. Its errors are those of
+   * MarkInboxRead, except that messages count whose time is over. The first time counts, and repeats are harmless.
+   *
+   * @generated from rpc openintent.v1.AttentionService.MarkSurfaced
+   */
+  markSurfaced: {
+    methodKind: "unary";
+    input: typeof MarkSurfacedRequestSchema;
+    output: typeof MarkSurfacedResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_openintent_v1_attention, 0);
 

@@ -1,0 +1,55 @@
+package messaging
+
+import (
+	"maps"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/messaging/attention"
+	"openintent/messaging/message"
+)
+
+// Attention judges what the message asks of an agent, as far as the viewer may know: the viewer asks about itself, or it is the
+// message's sender or the operator and asks about somebody else. The judgement is nil if the message asks nothing. The rules say why.
+func (s *Sighting) Attention(recipient string) (judged *attention.Judgement, rules []attention.Rule, err error) {
+	d := attention.Delivery{
+		Message: s.Message, Viewer: s.Viewer, ChannelName: s.Channel().Name, Floor: s.Snapshot.Count.Floor,
+	}
+	if recipient != s.Viewer.Agent {
+		if err := s.deliverTo(&d, recipient); err != nil {
+			return nil, nil, err
+		}
+	}
+	judgements, err := attention.For(s.Tx, []attention.Delivery{d})
+	if err != nil {
+		return nil, nil, err
+	}
+	return judgements[0], attention.Explain(d, judgements[0]), nil
+}
+
+// deliverTo makes the delivery one to an agent other than the viewer. A sender may know whether the agent is a recipient only if it
+// can also read so in the list of deliveries.
+func (s *Sighting) deliverTo(d *attention.Delivery, recipient string) error {
+	l := maps.Clone(s.Snapshot.Presences)
+	presences, err := agents.LoadPresences(s.Tx, []string{recipient})
+	if err != nil {
+		return err
+	}
+	l[recipient] = presences[recipient]
+	of := s.Snapshot
+	of.Presences = l
+	found, err := of.Find(s.Tx, recipient, s.Message.ID)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		return message.ErrMessageNotFound
+	}
+	d.Message, d.Viewer, d.Shown = found, of.Viewer(recipient, recipient == caller.Operator), &s.Viewer
+	if !s.Viewer.Operator && recipient != s.Message.Sender {
+		known, err := recipients{s.Snapshot}.hasRecord(s.Tx, s.Message, recipient)
+		d.Unknown = !known
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+// Package attention answers one question about one message and one recipient: is it for this agent, and may the agent answer? The
+// answer is a pure function of the message, the recipient, the thread, the claims and the time. The database keeps none of it: a
+// delivery works it out when it is made.
+//
+//	message + viewer ──> Relation ─┐
+//	thread, answers, claims ───────┴─> Judge ──> Judgement ──> the block that clients see, and the rules that led to it
+//
+// Two steps lead to a judgement. The first row of the table (table.go) that applies decides. Then the later rules change what it
+// decided (later.go): a claim of somebody else, and the sender's own wish. Both are lists, and an explanation walks the same lists.
+//
+// What must hold:
+//
+//   - Only a recipient gets a judgement. A mention makes nobody a recipient.
+//   - The sender's wish never raises anything.
+//   - A knock shows nothing of the payload.
+//   - Recipients with the same Relation get the same judgement of a message, except for claims that they hold themselves. So a
+//     judgement can be kept by message and Relation, however many recipients there are.
+package attention

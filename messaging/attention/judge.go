@@ -1,0 +1,102 @@
+package attention
+
+import (
+	"strings"
+	"time"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
+)
+
+// Facts are what Judge must know beside the message.
+type Facts struct {
+	// Agent is the recipient, Relation what the message has to do with it.
+	Agent    string
+	Relation Relation
+	// EditedAfterResponse is true for a request whose content was edited after an answer to it was stored.
+	EditedAfterResponse bool
+	// Claims are those of the message.
+	Claims Claims
+	// ChannelName is the name of the message's channel.
+	ChannelName string
+}
+
+// Judgement is what a message asks of one recipient at one time.
+type Judgement struct {
+	Verdict
+	q question
+}
+
+// Judge works out what a message asks of a recipient.
+func Judge(m *message.Message, f Facts, now time.Time) *Judgement {
+	q := question{Message: m, Facts: f, now: now}
+	j := &Judgement{q: q}
+	for _, row := range table {
+		if verdict, found := row.decide(&q); found {
+			j.Verdict = verdict
+			break
+		}
+	}
+	for _, later := range laterRules {
+		later.change(&q, &j.Verdict)
+	}
+	return j
+}
+
+// decide returns what the row decides, and whether it applies.
+func (r row) decide(q *question) (verdict Verdict, applies bool) {
+	verdict, found := r.cells[q.Type]
+	return verdict, found && r.applies(q)
+}
+
+// ToWire returns the judgement as clients see it.
+func (j *Judgement) ToWire() *openintentv1.Attention {
+	m, now := j.q.Message, j.q.now
+	wire := &openintentv1.Attention{
+		Directedness: j.Directedness, Policy: j.Policy, Injection: j.Injection, Reason: j.Reason,
+		Priority: j.q.priority().ToWire(),
+		Claim:    j.q.Claims.toWire(j.q.Agent, now),
+	}
+	if !m.ExpiresAt.IsZero() {
+		left := max(0, m.ExpiresAt.Sub(now).Milliseconds())
+		wire.DeadlineMs = &left
+	}
+	if j.Injection == notify {
+		wire.Knock = knockOf(m, j.q.ChannelName)
+	}
+	return wire
+}
+
+// Rule is one rule that was considered, and what it did.
+type Rule struct{ Name, Effect string }
+
+const doesNotApply = "does not apply"
+
+// rules returns the rules that led to the judgement, in the order in which they were considered.
+func (j *Judgement) rules() (rules []Rule) {
+	var verdict Verdict
+	for _, row := range table {
+		var decides bool
+		if verdict, decides = row.decide(&j.q); decides {
+			rules = append(rules, Rule{row.rule, "decides: " + verdict.words()})
+			break
+		}
+		rules = append(rules, Rule{row.rule, doesNotApply})
+	}
+	for _, later := range laterRules {
+		effect := "changes nothing"
+		if later.change(&j.q, &verdict) {
+			effect = "changes it to " + verdict.words() + ", reason " + verdict.Reason
+		}
+		rules = append(rules, Rule{later.rule, effect})
+	}
+	return rules
+}
+
+// words returns the verdict as the table prints it.
+func (v Verdict) words() string {
+	return word("DIRECTEDNESS_", v.Directedness.String()) + " / " + word("RESPONSE_POLICY_", v.Policy.String()) + " / " +
+		word("INJECTION_", v.Injection.String())
+}
+
+func word(prefix, name string) string { return strings.ToLower(strings.TrimPrefix(name, prefix)) }
