@@ -57,6 +57,48 @@ func (s *Service) HoldMessage(ctx context.Context, by caller.Caller, acting, cha
 	})
 }
 
+// HoldAnswerable is HoldMessage for what concerns the answer to a request. As a reply does, it also finds a request that was evicted
+// or that has expired.
+func (s *Service) HoldAnswerable(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	key, err := s.locate(ctx, channelID)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		snapshot, head, err := s.reader.LockedSnapshot(tx, key, []string{acting})
+		if err != nil {
+			return err
+		}
+		seen := &Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s, head: head}
+		if seen.Viewer, err = snapshot.AdmitViewer(by, acting); err != nil {
+			return err
+		}
+		if seen.Message, err = snapshot.Find(tx, acting, messageID); err != nil {
+			return err
+		}
+		if m := seen.Message; m == nil || m.Type != message.TypeRequest || !message.Visible(m, seen.Viewer) {
+			return s.sight(seen, acting, messageID, do)
+		}
+		return do(seen)
+	})
+}
+
+// HoldForServer calls do with the message at a place of a channel, for work that the server does by itself. There is no viewer, and
+// the message is nil if it was removed.
+func (s *Service) HoldForServer(ctx context.Context, key channels.Key, position int64, do func(*Sighting) error) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		snapshot, head, err := s.reader.LockedSnapshot(tx, key, nil)
+		if err != nil {
+			return err
+		}
+		seen := &Sighting{Tx: tx, Snapshot: snapshot, service: s, head: head}
+		if seen.Message, err = snapshot.FindAt(tx, position); err != nil {
+			return err
+		}
+		return do(seen)
+	})
+}
+
 // sight finds the message and decides whether the agent may see it.
 func (s *Service) sight(seen *Sighting, acting, messageID string, do func(*Sighting) error) (err error) {
 	if seen.Viewer, err = seen.Snapshot.AdmitViewer(seen.By, acting); err != nil {

@@ -115,6 +115,9 @@ var policies = map[string]policy{
 	openintentv1.MessageService_GetInbox_FullMethodName:              {access: anyCaller, effect: reads, place: byRoom, waits: true},
 	openintentv1.MessageService_MarkInboxRead_FullMethodName:         {access: anyCaller, effect: writes, place: byRoom},
 
+	openintentv1.ClaimService_ClaimMessage_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.ClaimService_ReleaseClaim_FullMethodName: {access: anyCaller, effect: writes, place: named},
+
 	openintentv1.SubscriptionService_CreateSubscription_FullMethodName:    {access: anyCaller, effect: writes, place: anywhere},
 	openintentv1.SubscriptionService_ListSubscriptions_FullMethodName:     {access: anyCaller, effect: reads, place: anywhere},
 	openintentv1.SubscriptionService_GetSubscription_FullMethodName:       {access: anyCaller, effect: reads, place: byRoom},

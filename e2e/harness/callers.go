@@ -38,6 +38,7 @@ type Caller struct {
 	Channels      openintentv1.ChannelServiceClient
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
+	Claims        openintentv1.ClaimServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
@@ -72,6 +73,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Channels:      openintentv1.NewChannelServiceClient(connection),
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
+		Claims:        openintentv1.NewClaimServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
 		Keys:          openintentv1.NewKeyServiceClient(connection),
 		Invites:       openintentv1.NewInviteServiceClient(connection),

@@ -41,6 +41,7 @@ type Raw struct {
 	Channels      openintentv1.ChannelServiceClient
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
+	Claims        openintentv1.ClaimServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
@@ -99,6 +100,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Channels:      openintentv1.NewChannelServiceClient(calls),
 		Messages:      openintentv1.NewMessageServiceClient(calls),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
+		Claims:        openintentv1.NewClaimServiceClient(calls),
 		Leases:        openintentv1.NewLeaseServiceClient(calls),
 		Keys:          openintentv1.NewKeyServiceClient(calls),
 		Invites:       openintentv1.NewInviteServiceClient(calls),
