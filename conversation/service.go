@@ -25,6 +25,7 @@ type Config struct {
 // Service is the room of conversation. Make it with New.
 type Service struct {
 	openintentv1.UnimplementedAttentionServiceServer
+	openintentv1.UnimplementedClaimServiceServer
 
 	db        *database.DB
 	intents   *intents.Service
@@ -46,4 +47,5 @@ func New(cfg Config) *Service {
 // Register adds the room's gRPC services.
 func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterAttentionServiceServer(r, s)
+	openintentv1.RegisterClaimServiceServer(r, s)
 }

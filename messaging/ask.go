@@ -69,7 +69,11 @@ func (s *Service) AskAll(ctx context.Context, req *openintentv1.AskAllRequest) (
 	if err != nil {
 		return nil, err
 	}
-	seen, err := s.ask(ctx, d, int(req.GetMinResponses()))
+	minimum := d.Wanted()
+	if req.MinResponses != nil {
+		minimum = int(req.GetMinResponses())
+	}
+	seen, err := s.ask(ctx, d, minimum)
 	if err != nil {
 		return nil, err
 	}

@@ -57,15 +57,16 @@ type inboxItem struct {
 	attention *attention.Judgement
 }
 
-// waits tells whether a message waits for its recipient. A request waits until somebody has answered it, any other message
-// until the viewer has read it. takesPart tells whether messages to everyone in the intent are for the viewer too. A
-// request below the eviction floor can still be answered, so it waits.
+// waits tells whether a message waits for its recipient. A request waits until somebody has answered it, or, if it takes a quorum,
+// until that is complete or the viewer has answered it. Any other message waits until the viewer has read it. takesPart tells
+// whether messages to everyone in the intent are for the viewer too. A request below the eviction floor can still be answered, so
+// it waits.
 func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart bool) bool {
 	switch {
 	case !message.Visible(m, v) || !v.Receives(m):
 		return false
 	case m.Type == message.TypeRequest:
-		return m.Open && m.Answerable(l.Now)
+		return m.Open && m.Answerable(l.Now) && !(m.ExactAnswers() > 0 && m.AnsweredByViewer)
 	case m.ReadByViewer || !m.EndedAt.IsZero() || m.PastExpiry(l.Now):
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging/claim"
 	"openintent/messaging/writing"
 )
 
@@ -88,7 +89,7 @@ func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Sta
 			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
 		})
 	}
-	return statements
+	return append(statements, claim.DeletionWith(tx, intentNo, positions))
 }
 
 // concludeRemoval ends a piece of work whose messages are gone. Then nothing is left of a deleted channel, and nothing in a

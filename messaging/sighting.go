@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"context"
-	"time"
 
 	"openintent/caller"
 	"openintent/channels"
@@ -29,7 +28,7 @@ type Sighting struct {
 // SeeMessage calls do with a message of a channel as the acting agent sees it. A message that was evicted, or that the agent may
 // not see, is refused with MESSAGE_NOT_FOUND.
 func (s *Service) SeeMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.see(ctx, by, acting, channelID, messageID, message.Listed, do)
+	return s.see(ctx, by, acting, channelID, messageID, listed, do)
 }
 
 // SeeLateMessage is SeeMessage for a message whose time may be over: it finds what GetMessage finds.
@@ -37,13 +36,26 @@ func (s *Service) SeeLateMessage(ctx context.Context, by caller.Caller, acting, 
 	return s.see(ctx, by, acting, channelID, messageID, evenLate, do)
 }
 
-// shown tells whether a viewer finds a message at a time.
-type shown func(m *message.Message, v message.Viewer, now time.Time) bool
+// found tells whether the viewer of a sighting finds its message.
+type found func(*Sighting) bool
 
-func evenLate(m *message.Message, v message.Viewer, _ time.Time) bool { return message.Visible(m, v) }
+// listed finds what lists show.
+func listed(s *Sighting) bool {
+	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Listed(s.Message, s.Viewer, s.Snapshot.Now)
+}
+
+// evenLate also finds messages whose time is over.
+func evenLate(s *Sighting) bool {
+	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Visible(s.Message, s.Viewer)
+}
+
+// answerable also finds requests that were evicted or have expired, as a reply does.
+func answerable(s *Sighting) bool {
+	return s.Message.Type == message.TypeRequest && message.Visible(s.Message, s.Viewer) || listed(s)
+}
 
 func (s *Service) see(
-	ctx context.Context, by caller.Caller, acting, channelID, messageID string, finds shown, do func(*Sighting) error,
+	ctx context.Context, by caller.Caller, acting, channelID, messageID string, finds found, do func(*Sighting) error,
 ) error {
 	key, err := s.locate(ctx, channelID)
 	if err != nil {
@@ -61,7 +73,7 @@ func (s *Service) see(
 // HoldMessage is SeeMessage under the lock of the intent's head, in a transaction that may change something. The transaction may
 // run several times.
 func (s *Service) HoldMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.hold(ctx, by, acting, channelID, messageID, message.Listed, do)
+	return s.hold(ctx, by, acting, channelID, messageID, listed, do)
 }
 
 // HoldLateMessage is HoldMessage for a message whose time may be over: it finds what GetMessage finds.
@@ -69,8 +81,14 @@ func (s *Service) HoldLateMessage(ctx context.Context, by caller.Caller, acting,
 	return s.hold(ctx, by, acting, channelID, messageID, evenLate, do)
 }
 
+// HoldAnswerable is HoldMessage for what concerns the answer to a request. As a reply does, it also finds a request that was
+// evicted or that has expired.
+func (s *Service) HoldAnswerable(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	return s.hold(ctx, by, acting, channelID, messageID, answerable, do)
+}
+
 func (s *Service) hold(
-	ctx context.Context, by caller.Caller, acting, channelID, messageID string, finds shown, do func(*Sighting) error,
+	ctx context.Context, by caller.Caller, acting, channelID, messageID string, finds found, do func(*Sighting) error,
 ) error {
 	key, err := s.locate(ctx, channelID)
 	if err != nil {
@@ -85,16 +103,31 @@ func (s *Service) hold(
 	})
 }
 
+// HoldForServer calls do with the message at a place of a channel, for work that the server does by itself. There is no viewer, and
+// the message is nil if it was removed.
+func (s *Service) HoldForServer(ctx context.Context, key channels.Key, position int64, do func(*Sighting) error) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		snapshot, head, err := s.reader.LockedSnapshot(tx, key, nil)
+		if err != nil {
+			return err
+		}
+		seen := &Sighting{Tx: tx, Snapshot: snapshot, service: s, head: head}
+		if seen.Message, err = snapshot.FindAt(tx, position); err != nil {
+			return err
+		}
+		return do(seen)
+	})
+}
+
 // sight finds the message and decides whether the agent may see it.
-func (s *Service) sight(seen *Sighting, acting, messageID string, finds shown, do func(*Sighting) error) (err error) {
+func (s *Service) sight(seen *Sighting, acting, messageID string, finds found, do func(*Sighting) error) (err error) {
 	if seen.Viewer, err = seen.Snapshot.AdmitViewer(seen.By, acting); err != nil {
 		return err
 	}
 	if seen.Message, err = seen.Snapshot.Find(seen.Tx, acting, messageID); err != nil {
 		return err
 	}
-	m := seen.Message
-	if m == nil || m.Ordinal <= seen.Snapshot.Count.Floor || !finds(m, seen.Viewer, seen.Snapshot.Now) {
+	if seen.Message == nil || !finds(seen) {
 		return message.ErrMessageNotFound
 	}
 	return do(seen)

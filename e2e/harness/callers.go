@@ -39,6 +39,7 @@ type Caller struct {
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Attention     openintentv1.AttentionServiceClient
+	Claims        openintentv1.ClaimServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
@@ -74,6 +75,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
 		Attention:     openintentv1.NewAttentionServiceClient(connection),
+		Claims:        openintentv1.NewClaimServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
 		Keys:          openintentv1.NewKeyServiceClient(connection),
 		Invites:       openintentv1.NewInviteServiceClient(connection),

@@ -54,9 +54,10 @@ type Message struct {
 	ReadAt time.Time
 	// EndedAt is set once the message's expiry is stored (expiry_store.go).
 	EndedAt time.Time
-	// Open is true for a request that nobody has answered and whose expiry is not stored.
+	// Open is true for a request that nobody has answered and whose expiry is not stored. A request that takes an exact number of
+	// answers stays open until it has them.
 	Open bool
-	// AnsweredAt is when a request to a role got its first answer. It is zero without an answer, and for any other message.
+	// AnsweredAt is when a request to a role got its first answer; if it takes an exact number, its latest. It is zero without an answer, and for any other message.
 	AnsweredAt time.Time
 	// Abandoned is true for an open request whose addressee left after it was sent, or whose channel has closed. It counts
 	// as expired even before the departure's work or the sweep has stored that.

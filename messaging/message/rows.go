@@ -19,7 +19,10 @@ const (
 		m.message_type = 'request' AND m.target LIKE 'role:%' AND EXISTS (SELECT 1 FROM messages a
 			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position AND a.sender = ?` + OneByOne + `),
 		CASE WHEN m.message_type = 'request' AND m.target LIKE 'role:%' THEN (SELECT a.created_at FROM messages a
-			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position ORDER BY a.position LIMIT 1) END`
+			WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position ORDER BY a.position LIMIT 1) END,
+		CASE WHEN m.conversation IS NOT NULL AND m.message_type = 'request' AND m.target LIKE 'role:%' THEN (SELECT a.created_at
+			FROM messages a WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position
+			ORDER BY a.position DESC LIMIT 1) END`
 	Columns = FactColumns + `, m.payload, m.metadata`
 	// OneByOne ends a query inside EXISTS that the database should run for each row by its key. Without it PostgreSQL reads
 	// the whole table once instead when it expects many rows.
@@ -40,6 +43,7 @@ type messageRow struct {
 	createdAt           int64
 	expires, read       sql.NullInt64
 	ended, answered     sql.NullInt64
+	lastAnswered        sql.NullInt64
 	threadPosition      sql.NullInt64
 	conversation        []byte
 	payload, metadata   []byte
@@ -49,7 +53,7 @@ func (r *messageRow) facts() []any {
 	m := &r.message
 	return []any{&m.IntentNo, &m.Position, &m.ChannelNo, &m.Ordinal, &m.ID, &m.Sender, &r.target, &m.Type,
 		&r.correlationPosition, &r.correlation, &r.createdAt, &r.expires, &r.read, &r.ended, &r.threadPosition, &r.conversation,
-		&m.Open, &m.ReadByViewer, &m.AnsweredByViewer, &r.answered}
+		&m.Open, &m.ReadByViewer, &m.AnsweredByViewer, &r.answered, &r.lastAnswered}
 }
 
 // ScanFacts reads a message without its payload and metadata.
@@ -89,5 +93,8 @@ func (r *messageRow) finish() (m *Message, err error) {
 	}
 	m.Payload, m.Metadata = r.payload, r.metadata
 	m.Conversation, err = conversationFrom(r.threadPosition.Int64, r.conversation)
+	if m.ExactAnswers() > 0 && r.lastAnswered.Valid {
+		m.AnsweredAt = database.Time(r.lastAnswered.Int64)
+	}
 	return m, err
 }

@@ -55,10 +55,10 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *mes
 		ID: d.ID, ChannelID: channel.ID, Sender: d.Sender, Target: d.Target, Type: d.MessageType,
 		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
 		CreatedAt: at, ExpiresAt: d.expiry(now), Open: d.MessageType == message.TypeRequest,
+		Conversation: d.Conversation,
 	}
 	if request != nil {
 		m.CorrelationPosition = request.Position
-		a.answered = append(a.answered, answeredRequest{request.IntentNo, request.Position})
 	}
 	a.rows.add(m)
 	a.reached.add(m, head, a.audiences)
@@ -75,7 +75,12 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *mes
 	return m, err
 }
 
-// answers tells whether one of the messages answers the request.
+// close notes that a request has the answers that it takes, or the first one if it takes any number.
+func (a *appender) close(request *message.Message) {
+	a.answered = append(a.answered, answeredRequest{request.IntentNo, request.Position})
+}
+
+// answers tells whether one of the messages closes the request.
 func (a *appender) answers(request *message.Message) bool {
 	return slices.Contains(a.answered, answeredRequest{request.IntentNo, request.Position})
 }

@@ -9,6 +9,7 @@ import (
 	"openintent/database"
 	"openintent/fault"
 	"openintent/intents"
+	"openintent/messaging/claim"
 	"openintent/messaging/message"
 )
 
@@ -36,7 +37,12 @@ type batch struct {
 	requests  map[string]*message.Message
 	// handled are requests to a role that an agent has read or answered although it took the role later.
 	handled map[handling]struct{}
-	keys    map[keyPlace]keyRecord
+	// exact are the answers to requests that take an exact number, by the requests' ids.
+	exact map[string]*claim.Answers
+	// annotated are the channels with annotations of this batch. What the batch stored there is not handed over, because a handover
+	// holds no annotations.
+	annotated map[channels.Key]struct{}
+	keys      map[keyPlace]keyRecord
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*message.Message
 	// reached are those of the messages' audiences that were read and are stored.
@@ -57,7 +63,7 @@ func newBatch(w *Writer, tx *database.Tx, submissions []*submission) *batch {
 		Writer: w, tx: tx, submissions: submissions,
 		began: make(map[int64]intents.Head), counts: make(map[channels.Key]*channels.Count),
 		requests: make(map[string]*message.Message), keys: make(map[keyPlace]keyRecord), found: make(map[string]*message.Message),
-		outcomes: make([]Outcome, len(submissions)), wakes: make(map[any]struct{}),
+		outcomes: make([]Outcome, len(submissions)), wakes: make(map[any]struct{}), annotated: make(map[channels.Key]struct{}),
 	}
 }
 
@@ -185,6 +191,9 @@ func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replaye
 		head.Follow(b.presences[d.Target].DepartedAt) // a request that the departure does not end has a time after it
 	}
 	m, err = b.appender.add(head, channel, b.request(d), d)
+	if err == nil {
+		err = b.noteAnswer(head, channel, d)
+	}
 	if err == nil && d.Key != "" {
 		b.keys[place] = recordOf(d, m)
 	}
@@ -207,7 +216,10 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 		return nil, err
 	}
 	s.count = *b.counts[s.channel.Key]
-	return s.channel, admit(d, s)
+	if err := admit(d, s); err != nil {
+		return nil, err
+	}
+	return s.channel, b.refuseInexact(d)
 }
 
 // asSeen returns the message that the draft's correlation id names, as the draft's sender sees it.

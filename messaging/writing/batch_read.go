@@ -76,7 +76,10 @@ func (b *batch) read(w wants) error {
 	if err := b.readAddressees(); err != nil {
 		return err
 	}
-	return b.readHandled()
+	if err := b.readHandled(); err != nil {
+		return err
+	}
+	return b.readExact()
 }
 
 // readAddressees reads the records of the addressees of open requests, unless they are read already. They are missing when

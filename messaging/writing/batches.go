@@ -106,7 +106,7 @@ func (a *appender) statements() []database.Statement {
 	return append(statements, channels.CountStatements(a.tx, a.changed)...)
 }
 
-// answeredStatements returns the statements that close the requests that got an answer. A request that is closed already
+// answeredStatements returns the statements that close the requests that have their answers. A request that is closed already
 // stays so.
 func (a *appender) answeredStatements() []database.Statement {
 	if len(a.answered) == 0 {

@@ -47,6 +47,11 @@ type Draft struct {
 	// Timeout, for Ask, sets ExpiresAt, counted from the time of storing.
 	Timeout time.Duration
 
+	// Conversation is what the message carries beyond RFC-0021; nil if it carries none of it.
+	Conversation *message.Conversation
+	// fence is that of the sender's claim on the request that a response answers; 0 without one.
+	fence int64
+
 	Key         string
 	fingerprint [sha256.Size]byte
 }
@@ -85,6 +90,9 @@ func (d *Draft) Check(maxPayloadBytes int) error {
 	}
 	if d.MessageType == message.TypeResponse && d.CorrelationID == "" {
 		return fault.BadField("correlation_id", "a response must name the request that it answers")
+	}
+	if err := d.checkCollect(); err != nil {
+		return err
 	}
 	return d.checkTargetOfType()
 }

@@ -21,6 +21,9 @@ func (b *batch) handovers(heard []any) map[any]*wake.Handover {
 	b.eachStored(func(m *message.Message) {
 		_, followed := listened[m.Key()]
 		_, awaited := listened[wake.RequestTopic(m.CorrelationID)]
+		if _, annotated := b.annotated[m.Key()]; annotated {
+			return
+		}
 		if (followed || awaited) && byChannel[m.Key()] == nil {
 			byChannel[m.Key()] = b.handover(m.Key())
 		}

@@ -60,6 +60,10 @@ func (d *Draft) Seal() error {
 		}
 		writeField(sum, canonical)
 	}
+	if d.Conversation != nil {
+		_, fields := d.Conversation.Columns()
+		writeField(sum, fields)
+	}
 	sum.Sum(d.fingerprint[:0])
 	return nil
 }
@@ -132,6 +136,7 @@ func (b *batch) replay(head *intents.Head, d *Draft, record keyRecord) (*message
 		ID: record.messageID, ChannelID: record.channelID, Sender: d.Sender, Target: record.target, Type: d.MessageType,
 		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
 		CreatedAt: record.createdAt, ExpiresAt: d.expiry(record.createdAt), Open: d.MessageType == message.TypeRequest,
+		Conversation: d.Conversation,
 	}, nil
 }
 

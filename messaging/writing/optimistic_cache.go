@@ -111,8 +111,8 @@ func (c *optimisticCache) recallIntents(state *cachedState, w wants) bool {
 	}
 	for _, id := range w.correlations {
 		known, ok := c.requests.Get(id)
-		if !ok || known.generation != generations[known.value.IntentNo] {
-			return false
+		if !ok || known.generation != generations[known.value.IntentNo] || known.value.ExactAnswers() > 0 {
+			return false // claims decide about exact answers, and are not cached
 		}
 		state.requests[id] = &known.value
 	}

@@ -42,6 +42,7 @@ type Raw struct {
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Attention     openintentv1.AttentionServiceClient
+	Claims        openintentv1.ClaimServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
@@ -101,6 +102,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Messages:      openintentv1.NewMessageServiceClient(calls),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
 		Attention:     openintentv1.NewAttentionServiceClient(calls),
+		Claims:        openintentv1.NewClaimServiceClient(calls),
 		Leases:        openintentv1.NewLeaseServiceClient(calls),
 		Keys:          openintentv1.NewKeyServiceClient(calls),
 		Invites:       openintentv1.NewInviteServiceClient(calls),

@@ -1896,7 +1896,7 @@ type AskAllRequest struct {
 	//
 	// Deprecated: Marked as deprecated in openintent/v1/messages.proto.
 	Timeout *float64 `protobuf:"fixed64,7,opt,name=timeout,proto3,oneof" json:"timeout,omitempty"`
-	// How many responses are enough, 1 to 1,000; absent: whatever comes within the time.
+	// How many responses are enough, 1 to 1,000; absent: as many as `collect` says exactly, or else whatever comes within the time.
 	MinResponses *int32 `protobuf:"varint,8,opt,name=min_responses,json=minResponses,proto3,oneof" json:"min_responses,omitempty"`
 	// As in AskRequest.
 	IdempotencyKey *string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`

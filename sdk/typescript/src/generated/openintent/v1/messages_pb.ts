@@ -1172,7 +1172,7 @@ export type AskAllRequest = Message$1<"openintent.v1.AskAllRequest"> & {
   timeout?: number | undefined;
 
   /**
-   * How many responses are enough, 1 to 1,000; absent: whatever comes within the time.
+   * How many responses are enough, 1 to 1,000; absent: as many as `collect` says exactly, or else whatever comes within the time.
    *
    * @generated from field: optional int32 min_responses = 8;
    */

@@ -1,0 +1,23 @@
+-- +goose Up
+
+-- Who works on which message. A claim whose place somebody else may take is kept, with the reason why it ended, while its holder may
+-- still answer.
+CREATE TABLE claims (
+    intent_no        integer NOT NULL,
+    message_position integer NOT NULL,
+    agent_id         text NOT NULL,
+    channel_no       integer NOT NULL,
+    message_id       text NOT NULL,
+    fence            integer NOT NULL, -- a time of the intent's log
+    claim_key        text NOT NULL, -- the idempotency key of the call that made it, or empty
+    expires_at       integer NOT NULL,
+    ended            text NOT NULL, -- why it ended; empty while it stands
+    due_at           integer NOT NULL, -- when the sweep has to look at it
+    epoch            integer NOT NULL, -- of the intent when the holder's access was last judged
+    PRIMARY KEY (intent_no, message_position, agent_id)
+);
+CREATE INDEX claims_agent ON claims (agent_id, intent_no);
+CREATE INDEX claims_due ON claims (due_at);
+
+-- +goose Down
+DROP TABLE claims;

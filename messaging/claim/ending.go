@@ -1,0 +1,113 @@
+package claim
+
+import (
+	"time"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging/message"
+)
+
+// Ending is why a claim ended, as annotations say it.
+type Ending string
+
+// The endings.
+const (
+	EndedByRelease Ending = "released"
+	EndedByTime    Ending = "expired"
+	EndedByAnswer  Ending = "responded"
+	EndedByDeath   Ending = "agent_dead"
+	EndedByLeaving Ending = "agent_left"
+	EndedByAccess  Ending = "access_lost"
+	EndedByRole    Ending = "role_lost"
+	EndedByMessage Ending = "message_ended"
+	EndedByChannel Ending = "channel_closed"
+	EndedByIntent  Ending = "intent_ended"
+)
+
+// Place is what the claims of a message are judged by beside themselves.
+type Place struct {
+	// Message is nil if it was evicted; then only time, the holder and the channel decide.
+	Message *message.Message
+	Channel *channels.Rules
+	Access  *intents.Rules
+	// Closed tells whether the channel is closed, IntentEnded whether that is because the intent has ended.
+	Closed, IntentEnded bool
+	Now                 time.Time
+}
+
+// EndingOf returns why a claim has ended, or "" if it stands. A release takes a claim away by itself.
+func (p Place) EndingOf(c *Claim) Ending {
+	if c.Ended != "" {
+		return c.Ended
+	}
+	if ending := p.endingOfAll(); ending != "" && !c.Answered {
+		return ending
+	}
+	holder := message.NewViewer(p.Channel, c.Presence, c.AgentID == caller.Operator, p.Access, p.Now)
+	switch {
+	case c.Answered:
+		return EndedByAnswer
+	case c.Presence.Status == agents.StatusDead:
+		return EndedByDeath
+	case c.Presence.Status == agents.StatusDeregistered || c.Presence.DepartedAt.After(database.Time(c.Fence)):
+		return EndedByLeaving
+	case !holder.Participates:
+		return EndedByAccess
+	case p.isRequest() && !holder.Operator && !holder.Receives(p.Message):
+		return EndedByRole
+	case !p.Now.Before(c.ExpiresAt):
+		return EndedByTime
+	}
+	return ""
+}
+
+// endingOfAll returns why all claims of the message have ended; "" if there is no such reason.
+func (p Place) endingOfAll() Ending {
+	switch m := p.Message; {
+	case p.Closed && p.IntentEnded:
+		return EndedByIntent
+	case p.Closed:
+		return EndedByChannel
+	case m == nil:
+		return ""
+	case m.Conversation != nil && !m.Conversation.DeletedAt.IsZero(), p.isRequest() && !m.Answerable(p.Now):
+		return EndedByMessage
+	}
+	return ""
+}
+
+func (p Place) isRequest() bool { return p.Message != nil && p.Message.Type == message.TypeRequest }
+
+// Standing returns the claims that have not ended.
+func (p Place) Standing(claims []*Claim) (standing []*Claim) {
+	for _, c := range claims {
+		if p.EndingOf(c) == "" {
+			standing = append(standing, c)
+		}
+	}
+	return standing
+}
+
+// Keeps tells whether a claim keeps its place after an ending, until somebody else takes it.
+func (p Place) Keeps(ending Ending) bool {
+	if p.Message == nil || p.Message.ExactAnswers() == 0 {
+		return false
+	}
+	switch ending {
+	case EndedByTime, EndedByDeath, EndedByLeaving, EndedByAccess, EndedByRole:
+		return true
+	}
+	return false
+}
+
+// End notes why the claim ended. What is kept of it is due when its message can be answered no more.
+func (c *Claim) End(p Place, ending Ending) {
+	c.Ended, c.DueAt = ending, never
+	if !p.Message.ExpiresAt.IsZero() {
+		c.DueAt = p.Message.ExpiresAt
+	}
+}
