@@ -71,6 +71,7 @@ func (s *Service) ReplyMessage(ctx context.Context, req *openintentv1.ReplyMessa
 
 // sending is what every request that sends has in common.
 type sending interface {
+	writing.Conversing
 	GetSender() string
 	GetPayload() *structpb.Struct
 	GetMetadata() *structpb.Struct
@@ -98,7 +99,10 @@ func (s *Service) draft(ctx context.Context, req sending) (*writing.Draft, error
 			return nil, err
 		}
 	}
-	return d, d.SetContent(req.GetPayload(), req.GetMetadata())
+	if err := d.SetContent(req.GetPayload(), req.GetMetadata()); err != nil {
+		return nil, err
+	}
+	return d, d.SetConversation(req)
 }
 
 // onChannel finds the draft's channel.

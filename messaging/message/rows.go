@@ -88,6 +88,6 @@ func (r *messageRow) finish() (m *Message, err error) {
 		m.AnsweredAt = database.Time(r.answered.Int64)
 	}
 	m.Payload, m.Metadata = r.payload, r.metadata
-	m.Conversation, err = conversationFrom(r.threadPosition.Int64, r.conversation)
+	m.Conversation, err = ConversationFrom(r.threadPosition.Int64, r.conversation)
 	return m, err
 }

@@ -1,0 +1,41 @@
+package writing
+
+import (
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/fault"
+	"openintent/messaging/message"
+)
+
+// collectFrom reads how many answers a request wants: "any", "one", "all" or {"quorum": n}. It returns nil for an absent value.
+func collectFrom(value *structpb.Value) (*message.Collect, error) {
+	if value == nil {
+		return nil, nil
+	}
+	switch kind := value.GetKind().(type) {
+	case *structpb.Value_StringValue:
+		switch word := message.Collection(kind.StringValue); word {
+		case message.CollectAny, message.CollectOne, message.CollectAll:
+			return &message.Collect{Collection: word}, nil
+		}
+	case *structpb.Value_StructValue:
+		number, given := kind.StructValue.GetFields()["quorum"]
+		if !given || len(kind.StructValue.GetFields()) != 1 {
+			break
+		}
+		if n, ok := quorumFrom(number); ok {
+			return &message.Collect{Collection: message.CollectQuorum, Quorum: n}, nil
+		}
+		return nil, fault.BadField("collect.quorum", "it must be a whole number from 1 to %d", message.MaxQuorum)
+	}
+	return nil, fault.BadField("collect", `it must be "any", "one", "all" or {"quorum": n}`)
+}
+
+func quorumFrom(value *structpb.Value) (n int, ok bool) {
+	number, isNumber := value.GetKind().(*structpb.Value_NumberValue)
+	if !isNumber || !(number.NumberValue >= 1 && number.NumberValue <= message.MaxQuorum) {
+		return 0, false
+	}
+	n = int(number.NumberValue)
+	return n, float64(n) == number.NumberValue
+}
