@@ -48,6 +48,19 @@ func PrepareHolders(roleID string) (database.Statement, map[string]Presence) {
 	return preparePresences("role_id = ? AND "+presentStatuses, roleID)
 }
 
+// PrepareHeld returns the statement that calls the function if an agent holds the role now.
+func PrepareHeld(roleID string, held func()) database.Statement {
+	return database.Statement{
+		SQL:  "SELECT 1 FROM agents WHERE role_id = ? AND " + presentStatuses + " LIMIT 1",
+		Args: []any{roleID},
+		Scan: func(row database.Row) error {
+			var one int64
+			held()
+			return row.Scan(&one)
+		},
+	}
+}
+
 // presentStatuses says in SQL what Status.Present says in Go.
 const presentStatuses = "status IN ('active', 'draining', 'unhealthy')"
 

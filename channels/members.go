@@ -181,6 +181,34 @@ func PrepareListing(intentNo int64, agentID string) (database.Statement, map[int
 	return prepareListings("intent_no = ? AND agent_id = ?", []any{intentNo, agentID}, listed), listed
 }
 
+// Listing is an agent that channels of an intent list.
+type Listing struct {
+	IntentNo int64
+	AgentID  string
+}
+
+// Listings say when channels of an intent last began to list an agent.
+type Listings map[Listing]time.Time
+
+// PrepareListingsIn is PrepareListings for several agents and intents.
+func PrepareListingsIn(tx *database.Tx, intentNos []int64, agentIDs []string) (database.Statement, Listings) {
+	listed := make(Listings)
+	inIntents, intentArgument := tx.In("intent_no", intentNos)
+	inAgents, agentArgument := tx.In("agent_id", agentIDs)
+	return database.Statement{
+		SQL: "SELECT intent_no, agent_id, max(added_at) FROM members WHERE " + inAgents + " AND " + inIntents +
+			" GROUP BY intent_no, agent_id",
+		Args: []any{agentArgument, intentArgument},
+		Scan: func(row database.Row) error {
+			var one Listing
+			var addedAt int64
+			err := row.Scan(&one.IntentNo, &one.AgentID, &addedAt)
+			listed[one] = database.Time(addedAt)
+			return err
+		},
+	}, listed
+}
+
 // PrepareListed is the reverse of PrepareListings: it returns the statement that reads which agents are listed by channels of
 // the given intents, and calls the function for each of them.
 func PrepareListed(tx *database.Tx, intentNos []int64, listed func(intentNo int64, agentID string)) database.Statement {

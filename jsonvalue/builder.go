@@ -27,6 +27,17 @@ func (b *Builder) Null(key string) *Builder {
 	return b
 }
 
+// Strings adds a list of texts; each must be valid UTF-8.
+func (b *Builder) Strings(key string, values []string) *Builder {
+	b.key(key)
+	b.text = append(b.text, '[')
+	for _, value := range values {
+		b.text = append(appendString(b.text, value), ',')
+	}
+	b.text = closed(b.text, ']')
+	return b
+}
+
 // Raw adds a value that is already validated JSON text.
 func (b *Builder) Raw(key string, value []byte) *Builder {
 	b.key(key)

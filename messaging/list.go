@@ -24,7 +24,7 @@ func (s *Service) ListMessages(
 	}
 	q := listing{
 		by: c, since: req.GetSince(), recipient: req.GetTo(), limit: int(req.GetLimit()),
-		messageType: message.TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(),
+		messageType: message.TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(), threadID: req.GetThreadId(),
 	}
 	if q.limit == 0 {
 		q.limit = reading.MaxPage
@@ -73,6 +73,7 @@ type listing struct {
 	limit         int
 	messageType   message.Type
 	correlationID string
+	threadID      string
 }
 
 // list returns the retained messages that the caller may see: those after the cursor or, without one, the newest. It also
@@ -119,33 +120,49 @@ func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Vie
 		MessageType: q.messageType, CorrelationID: q.correlationID,
 		NewestFirst: backwards, Limit: min(reading.FirstChunk, q.limit),
 	}
-	var kept []*message.Message
-	for bytes := 0; len(kept) < q.limit; {
-		rows, err := p.Load(tx, l)
-		if err != nil {
+	next := p.Next
+	if q.threadID != "" {
+		thread, err := threadFrom(tx, l, p, q.threadID)
+		if err != nil || thread == nil {
 			return nil, err
 		}
-		for _, m := range rows.Messages {
-			if !q.keeps(m, l, viewer) {
+		next = thread.Next
+	}
+	g := gathering{limit: q.limit, keeps: func(m *message.Message) bool { return q.keeps(m, l, viewer) }}
+	kept, _, err := g.gather(tx, l, next)
+	return q.ordered(kept), err
+}
+
+// gathering is how a page is filled from a list of messages.
+type gathering struct {
+	limit int
+	// bytes is how much of the page is filled from the beginning.
+	bytes int
+	keeps func(m *message.Message) bool
+}
+
+// gather reads the list chunk by chunk until the page is full or the list ends. It also tells whether there may be more.
+func (g gathering) gather(
+	tx *database.Tx, l reading.Snapshot, next func(*database.Tx, reading.Snapshot) ([]*message.Message, bool, error),
+) (kept []*message.Message, more bool, err error) {
+	for last := false; len(kept) < g.limit && !last; {
+		var messages []*message.Message
+		if messages, last, err = next(tx, l); err != nil {
+			return nil, false, err
+		}
+		for _, m := range messages {
+			if !g.keeps(m) {
 				continue
 			}
-			bytes += m.Size()
-			if len(kept) == q.limit || len(kept) > 0 && bytes > reading.MaxPageBytes {
-				return q.ordered(kept), nil
+			g.bytes += m.Size()
+			if len(kept) == g.limit || len(kept) > 0 && g.bytes > reading.MaxPageBytes {
+				return kept, true, nil
 			}
 			kept = append(kept, m)
 		}
-		if rows.Complete(p.Limit) {
-			break
-		}
-		if last := rows.Messages[len(rows.Messages)-1].Ordinal; backwards {
-			p.Through = last - 1
-		} else {
-			p.After = last
-		}
-		p.Limit = rows.NextLimit(p.Limit)
+		more = !last
 	}
-	return q.ordered(kept), nil
+	return kept, more, nil
 }
 
 // ordered turns a page that was read newest first into rising order.

@@ -71,6 +71,7 @@ func (s *Service) ReplyMessage(ctx context.Context, req *openintentv1.ReplyMessa
 
 // sending is what every request that sends has in common.
 type sending interface {
+	writing.Conversing
 	GetSender() string
 	GetPayload() *structpb.Struct
 	GetMetadata() *structpb.Struct
@@ -101,20 +102,7 @@ func (s *Service) draft(ctx context.Context, req sending) (*writing.Draft, error
 	if err := d.SetContent(req.GetPayload(), req.GetMetadata()); err != nil {
 		return nil, err
 	}
-	return d, setCollect(d, req)
-}
-
-// setCollect reads what a request says about the number of answers, as far as its kind can say any.
-func setCollect(d *writing.Draft, req sending) error {
-	var wanted *structpb.Value
-	if collecting, ok := req.(interface{ GetCollect() *structpb.Value }); ok {
-		wanted = collecting.GetCollect()
-	}
-	var fence int64
-	if fenced, ok := req.(interface{ GetFence() int64 }); ok {
-		fence = fenced.GetFence()
-	}
-	return d.SetCollect(wanted, fence)
+	return d, d.SetConversation(req)
 }
 
 // onChannel finds the draft's channel.

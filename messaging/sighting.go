@@ -112,7 +112,7 @@ func (s *Service) HoldForServer(ctx context.Context, key channels.Key, position 
 			return err
 		}
 		seen := &Sighting{Tx: tx, Snapshot: snapshot, service: s, head: head}
-		if seen.Message, err = snapshot.FindAt(tx, position); err != nil {
+		if seen.Message, err = snapshot.FindAt(tx, "", position); err != nil {
 			return err
 		}
 		return do(seen)

@@ -105,6 +105,7 @@ var policies = map[string]policy{
 	openintentv1.MessageService_SendMessages_FullMethodName:          {access: anyCaller, effect: writes, place: named, waits: true},
 	openintentv1.MessageService_ListMessages_FullMethodName:          {access: anyCaller, effect: reads, place: named},
 	openintentv1.MessageService_GetMessage_FullMethodName:            {access: anyCaller, effect: reads, place: named},
+	openintentv1.MessageService_GetThread_FullMethodName:             {access: anyCaller, effect: reads, place: named},
 	openintentv1.MessageService_ReplyMessage_FullMethodName:          {access: anyCaller, effect: writes, place: named},
 	openintentv1.MessageService_UpdateMessage_FullMethodName:         {access: anyCaller, effect: writes, place: named},
 	openintentv1.MessageService_Ask_FullMethodName:                   {access: anyCaller, effect: writes, place: named, waits: true},

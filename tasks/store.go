@@ -188,6 +188,28 @@ func some(tx *database.Tx, intentNo int64, intentID string, ids []string) ([]*Ta
 	return read(tx.Gorm().Where("intent_no = ?", intentNo).Where(condition, wanted).Order("created_at"), intentID)
 }
 
+// Ref names a task and its intent.
+type Ref struct {
+	IntentNo int64
+	ID       string
+}
+
+// PrepareFound returns the statement that reads which of the ids name tasks, and the set of tasks that it fills.
+func PrepareFound(tx *database.Tx, ids []string) (database.Statement, map[Ref]struct{}) {
+	found := make(map[Ref]struct{})
+	in, argument := tx.In("id", ids)
+	return database.Statement{
+		SQL:  "SELECT intent_no, id FROM tasks WHERE " + in,
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			var one Ref
+			err := row.Scan(&one.IntentNo, &one.ID)
+			found[one] = struct{}{}
+			return err
+		},
+	}, found
+}
+
 func read(query *gorm.DB, intentID string) ([]*Task, error) {
 	var rows []row
 	if err := query.Find(&rows).Error; err != nil {

@@ -129,6 +129,26 @@ func TestWrongFields(t *testing.T) {
 	send := "POST /v1/channels/{room}/messages"
 	add(send, "payload", `{}`, ``, `{"payload":null}`, `{"payload":[]}`, `{"payload":"x"}`, `{"payload":1}`)
 	add(send, "metadata", `{"payload":{},"metadata":[]}`, `{"payload":{},"metadata":"x"}`)
+	add(send, "parent_id", `{"payload":{},"parent_id":5}`, `{"payload":{},"parent_id":""}`, `{"payload":{},"parent_id":"nope"}`,
+		`{"payload":{},"parent_id":"{other_message}"}`, `{"payload":{},"parent_id":"`+strings.Repeat("m", 129)+`"}`)
+	add(send, "subject", `{"payload":{},"subject":5}`, `{"payload":{},"subject":""}`, `{"payload":{},"subject":"a
+b"}`,
+		`{"payload":{},"subject":"`+strings.Repeat("s", 201)+`"}`)
+	add(send, "kind", `{"payload":{},"kind":[]}`, `{"payload":{},"kind":"a"}`, `{"payload":{},"kind":"`+strings.Repeat("k", 65)+`"}`)
+	add(send, "task_id", `{"payload":{},"task_id":5}`, `{"payload":{},"task_id":"nope"}`, `{"payload":{},"task_id":"{room}"}`)
+	add(send, "priority", `{"payload":{},"priority":"soon"}`, `{"payload":{},"priority":1}`, `{"payload":{},"priority":"unspecified"}`)
+	add(send, "directedness", `{"payload":{},"directedness":"you"}`, `{"payload":{},"directedness":"unspecified"}`)
+	add(send, "policy", `{"payload":{},"policy":"must"}`, `{"payload":{},"policy":{}}`)
+	add(send, "mentions", `{"payload":{},"mentions":"bob"}`, `{"payload":{},"mentions":{}}`,
+		`{"payload":{},"mentions":["b"`+strings.Repeat(`,"b"`, 50)+`]}`)
+	add(send, "mentions[0]", `{"payload":{},"mentions":[1]}`, `{"payload":{},"mentions":[null]}`, `{"payload":{},"mentions":["role:"]}`,
+		`{"payload":{},"mentions":["*"]}`, `{"payload":{},"mentions":["system"]}`, `{"payload":{},"mentions":["`+strings.Repeat("b", 300)+`"]}`)
+	add(send, "mentions[1]", `{"payload":{},"mentions":["bob","bob"]}`)
+	asked := `{"payload":{},"to":"bob","message_type":"request","collect":`
+	add(send, "collect", asked+`"some"}`, asked+`1}`, asked+`null}`, asked+`{}}`, asked+`{"quorum":1,"more":1}}`, `{"payload":{},"collect":"one"}`)
+	add(send, "collect.quorum", asked+`{"quorum":0}}`, asked+`{"quorum":101}}`, asked+`{"quorum":1.5}}`, asked+`{"quorum":"2"}}`)
+	add("POST /v1/channels/{room}/messages/{request}/reply", "collect", `{"payload":{},"collect":"one"}`)
+	add("POST /v1/channels/{room}/messages/{request}/reply", "parent_id", `{"payload":{},"parent_id":"{broadcast}"}`)
 	add(send, "to", `{"payload":{},"to":5}`, `{"payload":{},"to":["bob"]}`, `{"payload":{},"to":"alice"}`,
 		`{"payload":{},"to":"role:"}`, `{"payload":{},"to":"a/b"}`, `{"payload":{},"to":"a\nb"}`,
 		`{"payload":{},"to":"`+strings.Repeat("b", 300)+`"}`,

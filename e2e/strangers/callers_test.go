@@ -101,6 +101,8 @@ func TestOtherPeoplesNamesAndThings(t *testing.T) {
 		{what: "mark another's inbox read", agent: "carol", call: "POST /v1/agents/bob/inbox/read", body: `{"message_ids":["{notify}"]}`, refused: denied("NOT_AGENT_OWNER")},
 		{what: "mark what one cannot see read", agent: "carol", call: "POST /v1/agents/carol/inbox/read", body: `{"message_ids":["{broadcast}","{notify}"]}`, refused: notFound("MESSAGE_NOT_FOUND")},
 		{what: "mark one's own message read in the inbox", call: "POST /v1/agents/alice/inbox/read", body: `{"message_ids":["{notify}"]}`, refused: denied("OWN_MESSAGE")},
+		{what: "another's thread", agent: "carol", call: "GET /v1/channels/{room}/messages/{notify}/thread", refused: notFound("MESSAGE_NOT_FOUND")},
+		{what: "a thread where one is no member", agent: "carol", call: "GET /v1/channels/{members_room}/messages/{members_message}/thread", refused: denied("NOT_A_MEMBER")},
 		{what: "what became of another's message", agent: "bob", call: "GET /v1/channels/{room}/messages/{notify}/deliveries", refused: notFound("MESSAGE_NOT_FOUND")},
 		{what: "what became of a message where one is no member", agent: "carol", call: "GET /v1/channels/{members_room}/messages/{members_message}/deliveries", refused: denied("NOT_A_MEMBER")},
 		{what: "subscribe for bob", call: "POST /v1/subscriptions", body: `{"subscriber_id":"bob"}`, refused: mismatch},

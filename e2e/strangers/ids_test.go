@@ -62,6 +62,9 @@ func TestIdsOfNothing(t *testing.T) {
 		{"POST /v1/channels/{other_room}/messages/{request}/reply", `{"payload":{}}`, "MESSAGE_NOT_FOUND"},
 		{"GET /v1/channels/{room}/messages/ID/responses", ``, "MESSAGE_NOT_FOUND"},
 		{"GET /v1/channels/{other_room}/messages/{request}/responses", ``, "MESSAGE_NOT_FOUND"},
+		{"GET /v1/channels/ID/messages/{request}/thread", ``, "CHANNEL_NOT_FOUND"},
+		{"GET /v1/channels/{room}/messages/ID/thread", ``, "MESSAGE_NOT_FOUND"},
+		{"GET /v1/channels/{other_room}/messages/{request}/thread", ``, "MESSAGE_NOT_FOUND"},
 		{"GET /v1/channels/ID/messages/{request}/deliveries", ``, "CHANNEL_NOT_FOUND"},
 		{"GET /v1/channels/{room}/messages/ID/deliveries", ``, "MESSAGE_NOT_FOUND"},
 		{"GET /v1/channels/{other_room}/messages/{request}/deliveries", ``, "MESSAGE_NOT_FOUND"},
@@ -123,7 +126,7 @@ func TestWrongPathsAndMethods(t *testing.T) {
 		"PATCH /v1/subscribe/subscriptions/{subscription}", "PUT /v1/subscriptions", "PATCH /v1/subscriptions/{subscription}",
 		"POST /v1/subscriptions/{subscription}/deliveries", "GET /v1/subscriptions/{subscription}/acknowledge",
 		"DELETE /v1/subscriptions/{subscription}/dead_letters", "POST /v1/agents/alice/inbox", "GET /v1/agents/alice/inbox/read",
-		"POST /v1/channels/{room}/messages/{request}/deliveries")
+		"POST /v1/channels/{room}/messages/{request}/deliveries", "POST /v1/channels/{room}/messages/{request}/thread")
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		w.try(t, attempts)
@@ -169,7 +172,7 @@ func TestWrongQueries(t *testing.T) {
 	add(subscription+"/dead_letters", "limit", "limit=0", "limit=1001")
 	add(subscription+"/dead_letters", "after_number", "after_number=-1", "after_number=9223372036854775808", "after_number=last")
 	for _, list := range []string{
-		messages + "/{request}/deliveries", "/v1/intents", "/v1/agents", "/v1/intents/{intent}/tasks", "/v1/intents/{intent}/channels",
+		messages + "/{request}/deliveries", messages + "/{request}/thread", "/v1/intents", "/v1/agents", "/v1/intents/{intent}/tasks", "/v1/intents/{intent}/channels",
 		"/v1/intents/{intent}/events",
 	} {
 		add(list, "limit", "limit=0", "limit=1001", "limit=many")

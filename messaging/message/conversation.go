@@ -2,6 +2,8 @@ package message
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -99,13 +101,24 @@ func (m *Message) ExactAnswers() int {
 // ThreadRoot returns the position of the first message of the message's thread: the one that it names, or else the request that
 // it answers, or itself.
 func (m *Message) ThreadRoot() int64 {
+	_, position := m.Thread()
+	return position
+}
+
+// Thread returns the id and the position of the first message of the message's thread (see ThreadRoot).
+func (m *Message) Thread() (id string, position int64) {
 	switch {
-	case m.Conversation != nil && m.Conversation.ThreadPosition != 0:
-		return m.Conversation.ThreadPosition
+	case m.NamesThread():
+		return m.Conversation.ThreadID, m.Conversation.ThreadPosition
 	case m.CorrelationPosition != 0:
-		return m.CorrelationPosition
+		return m.CorrelationID, m.CorrelationPosition
 	}
-	return m.Position
+	return m.ID, m.Position
+}
+
+// NamesThread tells whether the message names the thread to which it belongs. Then its responses do so too.
+func (m *Message) NamesThread() bool {
+	return m.Conversation != nil && m.Conversation.ThreadPosition != 0
 }
 
 // encode returns the conversation as the database keeps it; nil for none.
@@ -131,6 +144,21 @@ func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 	return threadPosition, c.encode()
 }
 
+// Empty tells whether the conversation has no field at all, so that there is nothing to keep.
+func (c *Conversation) Empty() bool {
+	return c.ParentID == "" && c.ThreadID == "" && c.Subject == "" && c.Kind == "" && c.TaskID == "" && c.Priority == "" &&
+		len(c.Mentions) == 0 && c.Collect == nil && c.Directedness == 0 && c.Policy == 0 && c.Revision == 0
+}
+
+// Outline returns what of the conversation decides about other messages: the thread, and how many answers a request wants. It is
+// small, whatever the sender wrote.
+func (c *Conversation) Outline() *Conversation {
+	if c == nil || c.ThreadPosition == 0 && c.Collect == nil {
+		return nil
+	}
+	return &Conversation{ThreadID: c.ThreadID, ThreadPosition: c.ThreadPosition, Collect: c.Collect}
+}
+
 // Size is how many bytes of a page the conversation takes up.
 func (c *Conversation) Size() int {
 	if c == nil {
@@ -143,8 +171,8 @@ func (c *Conversation) Size() int {
 	return size
 }
 
-// conversationFrom reads what Columns returned.
-func conversationFrom(threadPosition int64, fields []byte) (*Conversation, error) {
+// ConversationFrom reads what Columns returned.
+func ConversationFrom(threadPosition int64, fields []byte) (*Conversation, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
@@ -203,6 +231,31 @@ func (c *Conversation) fill(wire *openintentv1.Message) {
 		revision := int32(c.Revision)
 		wire.Revision = &revision
 	}
+}
+
+// DirectednessWord returns what the sender means at most, as clients know it in JSON; empty for nothing.
+func (c *Conversation) DirectednessWord() string {
+	return enumWord(int32(c.Directedness), "DIRECTEDNESS_", openintentv1.Directedness_name)
+}
+
+// PolicyWord returns what the sender asks for at most, as clients know it in JSON; empty for nothing.
+func (c *Conversation) PolicyWord() string {
+	return enumWord(int32(c.Policy), "RESPONSE_POLICY_", openintentv1.ResponsePolicy_name)
+}
+
+func enumWord(value int32, prefix string, names map[int32]string) string {
+	if value == 0 {
+		return ""
+	}
+	return strings.ToLower(strings.TrimPrefix(names[value], prefix))
+}
+
+// JSON returns the value as clients give it.
+func (c *Collect) JSON() []byte {
+	if c.Collection == CollectQuorum {
+		return []byte(`{"quorum":` + strconv.Itoa(c.Quorum) + `}`)
+	}
+	return []byte(`"` + string(c.Collection) + `"`)
 }
 
 func (c *Collect) toWire() *structpb.Value {

@@ -92,7 +92,7 @@ func (r *messageRow) finish() (m *Message, err error) {
 		m.AnsweredAt = database.Time(r.answered.Int64)
 	}
 	m.Payload, m.Metadata = r.payload, r.metadata
-	m.Conversation, err = conversationFrom(r.threadPosition.Int64, r.conversation)
+	m.Conversation, err = ConversationFrom(r.threadPosition.Int64, r.conversation)
 	if m.ExactAnswers() > 0 && r.lastAnswered.Valid {
 		m.AnsweredAt = database.Time(r.lastAnswered.Int64)
 	}

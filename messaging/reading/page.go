@@ -81,10 +81,8 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 		query += " AND " + place + " > ? AND " + place + " <= ?"
 		arguments = append(arguments, p.After, p.Through)
 	}
-	if !p.Everyone {
-		query += " AND (m.sender = ? OR m.target IS NULL OR m.target = '*' OR m.target = ? OR m.target LIKE 'role:%')"
-		arguments = append(arguments, p.Agent, p.Agent)
-	}
+	narrowing, narrowedBy := p.narrowing()
+	query, arguments = query+narrowing, append(arguments, narrowedBy...)
 	if p.MessageType != "" {
 		query += " AND m.message_type = ?"
 		arguments = append(arguments, string(p.MessageType))
@@ -99,6 +97,32 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 	}
 	query += " LIMIT ?"
 	return PrepareMessages(p.ChannelID, query, append(arguments, p.Limit)...)
+}
+
+// narrowing returns the condition that leaves the rows that the agent may possibly see.
+func (p MessageQuery) narrowing() (sql string, arguments []any) {
+	if p.Everyone {
+		return "", nil
+	}
+	return " AND (m.sender = ? OR m.target IS NULL OR m.target = '*' OR m.target = ? OR m.target LIKE 'role:%')", []any{p.Agent, p.Agent}
+}
+
+// Next reads the query's next page, and turns the query to the one after it. It also tells whether there is none after it.
+func (p *MessageQuery) Next(tx *database.Tx, l Snapshot) (messages []*message.Message, last bool, err error) {
+	rows, err := p.Load(tx, l)
+	if err != nil {
+		return nil, true, err
+	}
+	if rows.Complete(p.Limit) {
+		return rows.Messages, true, nil
+	}
+	if end := rows.Messages[len(rows.Messages)-1].Ordinal; p.NewestFirst {
+		p.Through = end - 1
+	} else {
+		p.After = end
+	}
+	p.Limit = rows.NextLimit(p.Limit)
+	return rows.Messages, false, nil
 }
 
 // PrepareMessages returns a statement for whole messages of one channel, and the page that it fills.

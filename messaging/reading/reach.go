@@ -9,6 +9,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging/message"
 )
 
 // ReachingIntents returns the intents from which something may reach an agent, lowest first: intents that have named it,
@@ -80,10 +81,9 @@ func (r Reach) Intents() []int64 {
 	return database.Distinct(all)
 }
 
-// TakesPart tells whether what is sent to everyone in an intent is sent to the agent too: the intent names it, a channel
-// lists it, or it has sent there.
+// TakesPart tells whether what is sent to everyone in an intent is sent to the agent too (message.TakesPart).
 func (r Reach) TakesPart(intentNo int64, rules *intents.Rules, agentID string, departedAt, now time.Time) bool {
-	return r.Spoken[intentNo] || r.Listed[intentNo].After(departedAt) || rules.Names(agentID, now)
+	return message.TakesPart(r.Spoken[intentNo], r.Listed[intentNo], rules, agentID, departedAt, now)
 }
 
 // AheadOf returns those of the intents in which a role was addressed whose newest place lies after a time, the latest

@@ -164,11 +164,11 @@ func (l Snapshot) Find(tx *database.Tx, agent, id string) (*message.Message, err
 	return found.Messages[0], nil
 }
 
-// FindAt is Find by the message's position, for nobody in particular.
-func (l Snapshot) FindAt(tx *database.Tx, position int64) (*message.Message, error) {
+// FindAt is Find by the message's position.
+func (l Snapshot) FindAt(tx *database.Tx, agent string, position int64) (*message.Message, error) {
 	found, err := l.load(tx,
 		"SELECT "+message.Columns+" FROM messages m WHERE m.intent_no = ? AND m.channel_no = ? AND m.position = ?",
-		message.ViewedBy("", l.Channel.IntentNo, l.Channel.ChannelNo, position)...)
+		message.ViewedBy(agent, l.Channel.IntentNo, l.Channel.ChannelNo, position)...)
 	if err != nil || len(found.Messages) == 0 {
 		return nil, err
 	}

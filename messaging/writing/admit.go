@@ -21,11 +21,17 @@ type situation struct {
 	// request is the message that a response's correlation id names, as the response's sender sees it. It is nil when there
 	// is no such message.
 	request *message.Message
-	now     time.Time
+	// parent is the message that the draft names as its parent, as the draft's sender sees it; nil when there is no such message.
+	// taskFound is true when the draft's task is one of the intent. book says whom the draft's words may name; nil if it has none.
+	parent    *message.Message
+	taskFound bool
+	book      *addressBook
+	now       time.Time
 }
 
 // admit decides whether a draft may be stored. It asks in this order: may the sender take part at all, is the channel open,
-// is the message itself in order. It changes nothing but the draft's target, which a response takes from its request.
+// is the message itself in order. It changes nothing but the draft's target, which a response takes from its request, and what the
+// draft's message carries beyond RFC-0021.
 func admit(d *Draft, s situation) error {
 	viewer := s.viewer(d)
 	if err := viewer.RequireParticipation(d.By, s.access); err != nil {
@@ -37,6 +43,13 @@ func admit(d *Draft, s situation) error {
 	if err := admitExpiry(d, s.now); err != nil {
 		return err
 	}
+	if err := admitAddress(d, s, viewer); err != nil {
+		return err
+	}
+	return s.converse(d, viewer)
+}
+
+func admitAddress(d *Draft, s situation, viewer message.Viewer) error {
 	if d.MessageType == message.TypeResponse {
 		return admitResponse(d, s, viewer)
 	}

@@ -53,9 +53,8 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *mes
 		IntentNo: head.IntentNo, ChannelNo: channel.ChannelNo,
 		Position: position, Ordinal: count.Messages,
 		ID: d.ID, ChannelID: channel.ID, Sender: d.Sender, Target: d.Target, Type: d.MessageType,
-		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
+		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(), Conversation: d.conversation,
 		CreatedAt: at, ExpiresAt: d.expiry(now), Open: d.MessageType == message.TypeRequest,
-		Conversation: d.Conversation,
 	}
 	if request != nil {
 		m.CorrelationPosition = request.Position

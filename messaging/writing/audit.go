@@ -40,5 +40,33 @@ func auditPayload(channel *channels.Rules, m *message.Message) jsonvalue.Object 
 	if proof, ok := m.Metadata.Member("proof"); ok {
 		object.Raw("proof", proof)
 	}
+	addConversation(&object, m.Conversation)
 	return object.Object()
+}
+
+// addConversation adds what a message carries beyond RFC-0021 to its copy: the members that are set, as clients see them.
+func addConversation(object *jsonvalue.Builder, c *message.Conversation) {
+	if c == nil {
+		return
+	}
+	for _, member := range []struct{ key, text string }{
+		{"parent_id", c.ParentID},
+		{"thread_id", c.ThreadID},
+		{"subject", c.Subject},
+		{"kind", c.Kind},
+		{"task_id", c.TaskID},
+		{"priority", string(c.Priority)},
+		{"directedness", c.DirectednessWord()},
+		{"policy", c.PolicyWord()},
+	} {
+		if member.text != "" {
+			object.String(member.key, member.text)
+		}
+	}
+	if len(c.Mentions) > 0 {
+		object.Strings("mentions", c.Mentions)
+	}
+	if c.Collect != nil {
+		object.Raw("collect", c.Collect.JSON())
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"openintent/intents"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
+	"openintent/tasks"
 )
 
 var (
@@ -43,6 +44,10 @@ type batch struct {
 	// holds no annotations.
 	annotated map[channels.Key]struct{}
 	keys      map[keyPlace]keyRecord
+	// parents, tasks and book hold what decides the drafts' conversations. They are nil unless a draft needs them.
+	parents map[sighting]*message.Message
+	tasks   map[tasks.Ref]struct{}
+	book    *addressBook
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*message.Message
 	// reached are those of the messages' audiences that were read and are stored.
@@ -206,7 +211,11 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := situation{head: head, access: access, presences: b.presences, request: b.asSeen(d), now: head.Now()}
+	s := situation{head: head, access: access, presences: b.presences, request: b.asSeen(d), book: b.book, now: head.Now()}
+	if d.given != nil {
+		s.parent = b.parentOf(d)
+		_, s.taskFound = b.tasks[tasks.Ref{IntentNo: d.IntentNo, ID: d.taskID()}]
+	}
 	if d.Name != "" {
 		s.channel, err = b.channelByName(d, s)
 	} else {

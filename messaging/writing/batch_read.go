@@ -20,6 +20,9 @@ type wants struct {
 	// byName is true when a draft names its channel, which has to be found. uncertain is true when a draft may be stored
 	// already. passedOver is true when an intent could not be locked before.
 	byName, uncertain, passedOver bool
+	// words may be names in the drafts' texts. conversing is true when a draft needs something read for its conversation.
+	words      []string
+	conversing bool
 }
 
 func (w *Writer) wants(submissions []*submission) wants {
@@ -29,6 +32,8 @@ func (w *Writer) wants(submissions []*submission) wants {
 		all.intentNos = append(all.intentNos, d.IntentNo)
 		all.uncertain = all.uncertain || s.uncertain
 		all.passedOver = all.passedOver || !s.asideAt.IsZero()
+		all.words = append(all.words, d.words...)
+		all.conversing = all.conversing || len(d.words) > 0 || d.parentID() != "" || d.taskID() != ""
 		if d.Name == "" {
 			all.channels = append(all.channels, d.Channel)
 		} else {
@@ -47,6 +52,9 @@ func (w *Writer) wants(submissions []*submission) wants {
 	}
 	all.intentNos, all.channels = database.Distinct(all.intentNos), channels.DistinctKeys(all.channels)
 	all.names, all.correlations = database.Distinct(all.names), database.Distinct(all.correlations)
+	if len(all.words) > 0 {
+		all.words = database.Distinct(all.words)
+	}
 	return all
 }
 
@@ -65,6 +73,7 @@ func (b *batch) read(w wants) error {
 	statements = append(statements, b.readKeys(w.intentNos)...)
 	statements = append(statements, b.readFound()...)
 	statements = append(statements, b.readExisting(w)...)
+	statements = append(statements, b.readConversations(w)...)
 	if err := b.tx.Pipeline(statements...); err != nil {
 		return err
 	}
@@ -83,9 +92,12 @@ func (b *batch) read(w wants) error {
 }
 
 // readAddressees reads the records of the addressees of open requests, unless they are read already. They are missing when
-// the operator answers a request to an agent.
+// the operator answers a request to an agent, and for a request that is a parent.
 func (b *batch) readAddressees() error {
 	names := addressees(b.requests, b.decidedBy)
+	if len(b.parents) > 0 {
+		names = database.Distinct(append(names, addressees(b.parents, b.decidedBy)...))
+	}
 	presences, err := agents.LoadPresences(b.tx, names)
 	maps.Copy(b.presences, presences)
 	b.decidedBy = append(b.decidedBy, names...)
@@ -93,7 +105,7 @@ func (b *batch) readAddressees() error {
 }
 
 // addressees returns the agents to which requests are open, except for the others.
-func addressees(requests map[string]*message.Message, others []string) []string {
+func addressees[K comparable](requests map[K]*message.Message, others []string) []string {
 	var names []string
 	for _, m := range requests {
 		if m.Open && message.IsAgent(m.Target) && !slices.Contains(others, m.Target) {

@@ -1,51 +1,47 @@
 package writing
 
 import (
-	"math"
-
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/fault"
 	"openintent/messaging/message"
 )
 
-// SetCollect reads how many answers a request wants, and the fence with which a response comes.
-func (d *Draft) SetCollect(collect *structpb.Value, fence int64) error {
-	d.fence = fence
-	if collect == nil {
-		return nil
-	}
-	wanted, err := collectFrom(collect)
-	if err != nil {
-		return err
-	}
-	d.Conversation = &message.Conversation{Collect: wanted}
-	return nil
-}
-
-// collectFrom reads how many answers a request wants, as its sender gave it.
+// collectFrom reads how many answers a request wants: "any", "one", "all" or {"quorum": n}. It returns nil when nothing
+// or null is given.
 func collectFrom(value *structpb.Value) (*message.Collect, error) {
 	switch kind := value.GetKind().(type) {
+	case nil, *structpb.Value_NullValue:
+		return nil, nil
 	case *structpb.Value_StringValue:
-		switch c := message.Collection(kind.StringValue); c {
+		switch word := message.Collection(kind.StringValue); word {
 		case message.CollectAny, message.CollectOne, message.CollectAll:
-			return &message.Collect{Collection: c}, nil
+			return &message.Collect{Collection: word}, nil
 		}
 	case *structpb.Value_StructValue:
-		fields := kind.StructValue.GetFields()
-		n := fields["quorum"].GetNumberValue()
-		if len(fields) == 1 && n >= 1 && n <= message.MaxQuorum && n == math.Trunc(n) {
-			return &message.Collect{Collection: message.CollectQuorum, Quorum: int(n)}, nil
+		number, given := kind.StructValue.GetFields()["quorum"]
+		if !given || len(kind.StructValue.GetFields()) != 1 {
+			break
 		}
+		if n, ok := quorumFrom(number); ok {
+			return &message.Collect{Collection: message.CollectQuorum, Quorum: n}, nil
+		}
+		return nil, fault.BadField("collect.quorum", "it must be a whole number from 1 to %d", message.MaxQuorum)
 	}
-	return nil, fault.BadField("collect", `it must be "any", "one", "all" or {"quorum": n}, with n from 1 to %d`, message.MaxQuorum)
+	return nil, fault.BadField("collect", `it must be "any", "one", "all" or {"quorum": n}`)
 }
 
-// checkCollect refuses a number of answers for what is no request, and a fence for what is no response.
-func (d *Draft) checkCollect() error {
-	if d.MessageType != message.TypeRequest && d.Conversation != nil && d.Conversation.Collect != nil {
-		return fault.BadField("collect", "only a request wants answers; leave it out or send message_type request")
+func quorumFrom(value *structpb.Value) (n int, ok bool) {
+	number, isNumber := value.GetKind().(*structpb.Value_NumberValue)
+	if !isNumber || !(number.NumberValue >= 1 && number.NumberValue <= message.MaxQuorum) {
+		return 0, false
 	}
+	n = int(number.NumberValue)
+	return n, float64(n) == number.NumberValue
+}
+
+// checkFence refuses a fence for what is no response.
+func (d *Draft) checkFence() error {
 	if d.MessageType != message.TypeResponse && d.fence != 0 {
 		return fault.BadField("fence", "only a response comes with one; leave it out or send message_type response")
 	}
@@ -54,5 +50,5 @@ func (d *Draft) checkCollect() error {
 
 // Wanted returns how many answers the draft's request takes, if it takes an exact number; 0 otherwise.
 func (d *Draft) Wanted() int {
-	return (&message.Message{Type: d.MessageType, Target: d.Target, Conversation: d.Conversation}).ExactAnswers()
+	return (&message.Message{Type: d.MessageType, Target: d.Target, Conversation: d.given}).ExactAnswers()
 }

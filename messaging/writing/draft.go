@@ -41,14 +41,19 @@ type Draft struct {
 	Replying      bool
 
 	payload, metadata jsonvalue.Object
+	// given is what the sender says beyond RFC-0021; nil if it says nothing. mentionsGiven is true when that includes whom the
+	// message mentions, if only nobody. Otherwise words are what may be names in the message's text.
+	given         *message.Conversation
+	mentionsGiven bool
+	words         []string
+	// conversation is what the message carries, once the draft is admitted.
+	conversation *message.Conversation
 	// Given are payload and metadata as they came over gRPC. They go back in the same form.
 	Given     message.Content
 	ExpiresAt time.Time
 	// Timeout, for Ask, sets ExpiresAt, counted from the time of storing.
 	Timeout time.Duration
 
-	// Conversation is what the message carries beyond RFC-0021; nil if it carries none of it.
-	Conversation *message.Conversation
 	// fence is that of the sender's claim on the request that a response answers; 0 without one.
 	fence int64
 
@@ -70,14 +75,14 @@ func (d *Draft) SetContent(payload, metadata *structpb.Struct) (err error) {
 }
 
 // Size is what the draft counts for in the bounded queue.
-func (d *Draft) Size() int { return d.contentBytes() + 256 }
+func (d *Draft) Size() int { return d.contentBytes() + 256 + wordSize*len(d.words) }
 
 // contentBytes is what the draft counts for in its sender's quota.
-func (d *Draft) contentBytes() int { return len(d.payload) + len(d.metadata) }
+func (d *Draft) contentBytes() int { return len(d.payload) + len(d.metadata) + d.given.Size() }
 
 // Check decides what can be decided from the draft alone: the rules of RFC-0021 section 2.3 and the bounds.
 func (d *Draft) Check(maxPayloadBytes int) error {
-	if size := d.contentBytes(); size > maxPayloadBytes {
+	if size := len(d.payload) + len(d.metadata); size > maxPayloadBytes {
 		return fault.New(fault.TooLarge, "PAYLOAD_TOO_LARGE",
 			"payload and metadata have %d bytes together; at most %d are allowed, so send a reference to large data instead.",
 			size, maxPayloadBytes)
@@ -91,10 +96,7 @@ func (d *Draft) Check(maxPayloadBytes int) error {
 	if d.MessageType == message.TypeResponse && d.CorrelationID == "" {
 		return fault.BadField("correlation_id", "a response must name the request that it answers")
 	}
-	if err := d.checkCollect(); err != nil {
-		return err
-	}
-	return d.checkTargetOfType()
+	return cmp.Or(d.checkTargetOfType(), d.checkConversation(), d.checkFence())
 }
 
 // checkSender refuses a name that no agent can have; only the operator can have named such a sender.

@@ -36,6 +36,8 @@ type keyRecord struct {
 	messageID   string
 	target      string
 	createdAt   time.Time
+	// conversation is what the message carried, found mentions included; nil for none.
+	conversation *message.Conversation
 }
 
 // Seal computes the fingerprint by which the writer tells a repeated message from a different one under the same key.
@@ -60,12 +62,22 @@ func (d *Draft) Seal() error {
 		}
 		writeField(sum, canonical)
 	}
-	if d.Conversation != nil {
-		_, fields := d.Conversation.Columns()
-		writeField(sum, fields)
-	}
+	d.sealConversation(sum)
 	sum.Sum(d.fingerprint[:0])
 	return nil
+}
+
+// sealConversation adds what the sender gave beyond RFC-0021. A draft without any of it has the fingerprint that it had before
+// there was such a thing.
+func (d *Draft) sealConversation(sum hash.Hash) {
+	if d.given == nil && !d.mentionsGiven {
+		return
+	}
+	_, given := d.given.Columns()
+	writeField(sum, given)
+	if d.mentionsGiven {
+		writeField(sum, []byte("mentions"))
+	}
 }
 
 // writeField adds a field with its length, so that no two lists of fields have the same hash by accident.
@@ -103,7 +115,7 @@ func (b *batch) readKeys(intentNos []int64) []database.Statement {
 	inScopes, scopeArgument := b.tx.In("scope", database.Distinct(scopes))
 	inKeys, keyArgument := b.tx.In("key", database.Distinct(keys))
 	return []database.Statement{{
-		SQL: "SELECT intent_no, sender, scope, key, fingerprint, position, channel_id, message_id, target, created_at" +
+		SQL: "SELECT intent_no, sender, scope, key, fingerprint, position, channel_id, message_id, target, created_at, conversation" +
 			" FROM idempotency_keys WHERE " + inIntents + " AND " + inSenders + " AND " + inScopes + " AND " + inKeys,
 		Args: []any{intentArgument, senderArgument, scopeArgument, keyArgument},
 		Scan: b.scanKey,
@@ -115,9 +127,13 @@ func (b *batch) scanKey(row database.Row) error {
 	var record keyRecord
 	var target sql.NullString
 	var createdAt int64
+	var conversation []byte
 	err := row.Scan(&place.intentNo, &place.sender, &place.scope, &place.key, &record.fingerprint, &record.position,
-		&record.channelID, &record.messageID, &target, &createdAt)
+		&record.channelID, &record.messageID, &target, &createdAt, &conversation)
 	if err != nil {
+		return err
+	}
+	if record.conversation, err = message.ConversationFrom(0, conversation); err != nil {
 		return err
 	}
 	record.target, record.createdAt = target.String, database.Time(createdAt)
@@ -134,9 +150,8 @@ func (b *batch) replay(head *intents.Head, d *Draft, record keyRecord) (*message
 	return &message.Message{
 		IntentNo: head.IntentNo, Position: record.position,
 		ID: record.messageID, ChannelID: record.channelID, Sender: d.Sender, Target: record.target, Type: d.MessageType,
-		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(),
+		CorrelationID: d.CorrelationID, Payload: d.payload.OrEmpty(), Metadata: d.metadata.OrEmpty(), Conversation: record.conversation,
 		CreatedAt: record.createdAt, ExpiresAt: d.expiry(record.createdAt), Open: d.MessageType == message.TypeRequest,
-		Conversation: d.Conversation,
 	}, nil
 }
 
@@ -157,7 +172,7 @@ func (a *appender) forgetStatements() []database.Statement {
 func recordOf(d *Draft, m *message.Message) keyRecord {
 	return keyRecord{
 		fingerprint: d.fingerprint[:], position: m.Position, channelID: m.ChannelID,
-		messageID: m.ID, target: m.Target, createdAt: m.CreatedAt,
+		messageID: m.ID, target: m.Target, createdAt: m.CreatedAt, conversation: m.Conversation,
 	}
 }
 
@@ -166,6 +181,9 @@ type keyBatch struct {
 	sender, scope, key, channelID, messageID []string
 	target                                   []*string
 	fingerprint                              [][]byte
+	// conversing is true when one of the messages has a conversation. Otherwise its column is not written.
+	conversing   bool
+	conversation [][]byte
 }
 
 func (b *keyBatch) add(d *Draft, m *message.Message) {
@@ -179,19 +197,25 @@ func (b *keyBatch) add(d *Draft, m *message.Message) {
 	b.messageID = append(b.messageID, m.ID)
 	b.target = append(b.target, database.NullText(m.Target))
 	b.createdAt = append(b.createdAt, database.Micros(m.CreatedAt))
+	_, conversation := m.Conversation.Columns()
+	b.conversing, b.conversation = b.conversing || m.Conversation != nil, append(b.conversation, conversation)
 }
 
 func (b *keyBatch) statements(tx *database.Tx) []database.Statement {
-	return tx.Insert("idempotency_keys",
-		database.Column{Name: "intent_no", Values: b.intentNo},
-		database.Column{Name: "sender", Values: b.sender},
-		database.Column{Name: "scope", Values: b.scope},
-		database.Column{Name: "key", Values: b.key},
-		database.Column{Name: "fingerprint", Values: b.fingerprint},
-		database.Column{Name: "position", Values: b.position},
-		database.Column{Name: "channel_id", Values: b.channelID},
-		database.Column{Name: "message_id", Values: b.messageID},
-		database.Column{Name: "target", Values: b.target},
-		database.Column{Name: "created_at", Values: b.createdAt},
-	)
+	columns := []database.Column{
+		{Name: "intent_no", Values: b.intentNo},
+		{Name: "sender", Values: b.sender},
+		{Name: "scope", Values: b.scope},
+		{Name: "key", Values: b.key},
+		{Name: "fingerprint", Values: b.fingerprint},
+		{Name: "position", Values: b.position},
+		{Name: "channel_id", Values: b.channelID},
+		{Name: "message_id", Values: b.messageID},
+		{Name: "target", Values: b.target},
+		{Name: "created_at", Values: b.createdAt},
+	}
+	if b.conversing {
+		columns = append(columns, database.Column{Name: "conversation", Values: b.conversation})
+	}
+	return tx.Insert("idempotency_keys", columns...)
 }

@@ -87,7 +87,7 @@ func (c *optimisticCache) recall(w wants) (cachedState, bool) {
 		counts: make(map[channels.Key]*channels.Count), requests: make(map[string]*message.Message),
 		presences: make(map[string]agents.Presence),
 	}
-	ok := !w.uncertain && !w.byName && c.recallIntents(&state, w) &&
+	ok := !w.uncertain && !w.byName && !w.conversing && c.recallIntents(&state, w) &&
 		c.recallPresences(&state, w.names) && c.recallPresences(&state, addressees(state.requests, w.names))
 	return state, ok
 }
@@ -176,6 +176,7 @@ func (c *optimisticCache) learnHead(head *intents.Head, began intents.Head) (gen
 func (c *optimisticCache) learnRequest(generation int64, m *message.Message) {
 	facts := *m
 	facts.Payload, facts.Metadata, facts.Abandoned = nil, nil, false
+	facts.Conversation = m.Conversation.Outline()
 	c.requests.Add(m.ID, cached[message.Message]{generation, facts})
 }
 

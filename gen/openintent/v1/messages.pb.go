@@ -678,7 +678,8 @@ type SendMessageRequest struct {
 	// The same key from the same sender on the same channel is one message; over REST the Idempotency-Key header.
 	// 1 to 255 characters, remembered for 24 hours.
 	IdempotencyKey *string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
-	// The message that this one belongs under: on the same channel, and the sender can see it.
+	// The message that this one belongs under: on the same channel, and the sender can see it. A response belongs under its request, so it
+	// gives that one or none.
 	ParentId *string `protobuf:"bytes,10,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
 	// What it is about, in one line of at most 200 characters.
 	Subject *string `protobuf:"bytes,11,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
@@ -688,8 +689,8 @@ type SendMessageRequest struct {
 	TaskId *string `protobuf:"bytes,13,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
 	// How urgent it is; `normal` when absent.
 	Priority *Priority `protobuf:"varint,14,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
-	// The agents and `role:` names that it mentions, at most 50, as strings. An empty list mentions nobody. Absent: those that the server finds
-	// in the text.
+	// The agents and `role:` names that it mentions, at most 50, as strings, each once. An empty list mentions nobody. Absent: those that the
+	// server finds in the payload's strings `text`, `content` and `question`, written as `@name` or `@role:name`.
 	Mentions *structpb.ListValue `protobuf:"bytes,15,opt,name=mentions,proto3" json:"mentions,omitempty"`
 	// How far, at most, it is meant for its recipients; it can lower what the server finds, not raise it.
 	Directedness *Directedness `protobuf:"varint,16,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
@@ -1242,7 +1243,7 @@ type ListMessagesRequest struct {
 	MessageType *MessageType `protobuf:"varint,5,opt,name=message_type,json=messageType,proto3,enum=openintent.v1.MessageType,oneof" json:"message_type,omitempty"`
 	// Only responses to this request.
 	CorrelationId *string `protobuf:"bytes,6,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
-	// Only messages of the thread with this root, and the root itself.
+	// Only messages of the thread whose first message has this id, and that message itself. An id that begins no thread gives an empty list.
 	ThreadId      *string `protobuf:"bytes,7,opt,name=thread_id,json=threadId,proto3,oneof" json:"thread_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1438,6 +1439,161 @@ func (x *GetMessageRequest) GetMessageId() string {
 	return ""
 }
 
+// GetThreadRequest names a thread by any message of it.
+type GetThreadRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The message: the first of the thread, or one below it.
+	MessageId string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. The first message does not count. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetThreadRequest) Reset() {
+	*x = GetThreadRequest{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetThreadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetThreadRequest) ProtoMessage() {}
+
+func (x *GetThreadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetThreadRequest.ProtoReflect.Descriptor instead.
+func (*GetThreadRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetThreadRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *GetThreadRequest) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *GetThreadRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *GetThreadRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// Thread is a page of a thread, as the caller may see it.
+type Thread struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first message; null if the caller may not see it or if it is no longer retained. Every page has it.
+	Root *Message `protobuf:"bytes,1,opt,name=root,proto3" json:"root,omitempty"`
+	// The messages below the first one, in the order they were sent.
+	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The senders of the messages on this page, the first one's included: each once, in the order in which they appear.
+	Participants []string `protobuf:"bytes,3,rep,name=participants,proto3" json:"participants,omitempty"`
+	// The highest place in the intent's log among the messages on this page; a stream of the channel that begins there goes on after them.
+	LastPosition int64 `protobuf:"varint,4,opt,name=last_position,json=lastPosition,proto3" json:"last_position,omitempty"`
+	// The cursor to go on with; null on the last page.
+	NextCursor    *string `protobuf:"bytes,5,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Thread) Reset() {
+	*x = Thread{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Thread) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Thread) ProtoMessage() {}
+
+func (x *Thread) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Thread.ProtoReflect.Descriptor instead.
+func (*Thread) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Thread) GetRoot() *Message {
+	if x != nil {
+		return x.Root
+	}
+	return nil
+}
+
+func (x *Thread) GetMessages() []*Message {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *Thread) GetParticipants() []string {
+	if x != nil {
+		return x.Participants
+	}
+	return nil
+}
+
+func (x *Thread) GetLastPosition() int64 {
+	if x != nil {
+		return x.LastPosition
+	}
+	return 0
+}
+
+func (x *Thread) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
 // ReplyMessageRequest answers a request.
 type ReplyMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1463,22 +1619,24 @@ type ReplyMessageRequest struct {
 	TaskId *string `protobuf:"bytes,10,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
 	// How urgent it is; `normal` when absent.
 	Priority *Priority `protobuf:"varint,11,opt,name=priority,proto3,enum=openintent.v1.Priority,oneof" json:"priority,omitempty"`
-	// The agents and `role:` names that it mentions, at most 50, as strings. An empty list mentions nobody. Absent: those that the server finds
-	// in the text.
+	// The agents and `role:` names that it mentions, at most 50, as strings, each once. An empty list mentions nobody. Absent: those that the
+	// server finds in the payload's strings `text`, `content` and `question`, written as `@name` or `@role:name`.
 	Mentions *structpb.ListValue `protobuf:"bytes,12,opt,name=mentions,proto3" json:"mentions,omitempty"`
 	// How far, at most, it is meant for its recipients; it can lower what the server finds, not raise it.
 	Directedness *Directedness `protobuf:"varint,13,opt,name=directedness,proto3,enum=openintent.v1.Directedness,oneof" json:"directedness,omitempty"`
 	// What, at most, is asked of its recipients; it can lower what the server finds, not raise it.
 	Policy *ResponsePolicy `protobuf:"varint,14,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
 	// The fence of the caller's claim on the request, if the request wants one answer or a certain number of them.
-	Fence         *int64 `protobuf:"varint,15,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
+	Fence *int64 `protobuf:"varint,15,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
+	// The request's id, or absent. If it is given, the response names its parent and its thread; it belongs there anyway.
+	ParentId      *string `protobuf:"bytes,16,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReplyMessageRequest) Reset() {
 	*x = ReplyMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[9]
+	mi := &file_openintent_v1_messages_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1648,7 @@ func (x *ReplyMessageRequest) String() string {
 func (*ReplyMessageRequest) ProtoMessage() {}
 
 func (x *ReplyMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[9]
+	mi := &file_openintent_v1_messages_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1661,7 @@ func (x *ReplyMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplyMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReplyMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReplyMessageRequest) GetChannelId() string {
@@ -1611,6 +1769,13 @@ func (x *ReplyMessageRequest) GetFence() int64 {
 	return 0
 }
 
+func (x *ReplyMessageRequest) GetParentId() string {
+	if x != nil && x.ParentId != nil {
+		return *x.ParentId
+	}
+	return ""
+}
+
 // UpdateMessageRequest marks a message read.
 type UpdateMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1628,7 +1793,7 @@ type UpdateMessageRequest struct {
 
 func (x *UpdateMessageRequest) Reset() {
 	*x = UpdateMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[10]
+	mi := &file_openintent_v1_messages_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1640,7 +1805,7 @@ func (x *UpdateMessageRequest) String() string {
 func (*UpdateMessageRequest) ProtoMessage() {}
 
 func (x *UpdateMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[10]
+	mi := &file_openintent_v1_messages_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1653,7 +1818,7 @@ func (x *UpdateMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMessageRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateMessageRequest) GetChannelId() string {
@@ -1729,7 +1894,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	mi := &file_openintent_v1_messages_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1906,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	mi := &file_openintent_v1_messages_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1919,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{11}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AskRequest) GetChannelId() string {
@@ -1924,7 +2089,7 @@ type AskAllRequest struct {
 
 func (x *AskAllRequest) Reset() {
 	*x = AskAllRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	mi := &file_openintent_v1_messages_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1936,7 +2101,7 @@ func (x *AskAllRequest) String() string {
 func (*AskAllRequest) ProtoMessage() {}
 
 func (x *AskAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	mi := &file_openintent_v1_messages_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1949,7 +2114,7 @@ func (x *AskAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAllRequest.ProtoReflect.Descriptor instead.
 func (*AskAllRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{12}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AskAllRequest) GetChannelId() string {
@@ -2090,7 +2255,7 @@ type AskAllResponse struct {
 
 func (x *AskAllResponse) Reset() {
 	*x = AskAllResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[13]
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2102,7 +2267,7 @@ func (x *AskAllResponse) String() string {
 func (*AskAllResponse) ProtoMessage() {}
 
 func (x *AskAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[13]
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2115,7 +2280,7 @@ func (x *AskAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAllResponse.ProtoReflect.Descriptor instead.
 func (*AskAllResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{13}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AskAllResponse) GetResponses() []*Message {
@@ -2142,7 +2307,7 @@ type AwaitResponsesRequest struct {
 
 func (x *AwaitResponsesRequest) Reset() {
 	*x = AwaitResponsesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[14]
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2154,7 +2319,7 @@ func (x *AwaitResponsesRequest) String() string {
 func (*AwaitResponsesRequest) ProtoMessage() {}
 
 func (x *AwaitResponsesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[14]
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2167,7 +2332,7 @@ func (x *AwaitResponsesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResponsesRequest.ProtoReflect.Descriptor instead.
 func (*AwaitResponsesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{14}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AwaitResponsesRequest) GetChannelId() string {
@@ -2209,7 +2374,7 @@ type AwaitResponsesResponse struct {
 
 func (x *AwaitResponsesResponse) Reset() {
 	*x = AwaitResponsesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2386,7 @@ func (x *AwaitResponsesResponse) String() string {
 func (*AwaitResponsesResponse) ProtoMessage() {}
 
 func (x *AwaitResponsesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2399,7 @@ func (x *AwaitResponsesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResponsesResponse.ProtoReflect.Descriptor instead.
 func (*AwaitResponsesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AwaitResponsesResponse) GetResponses() []*Message {
@@ -2275,7 +2440,7 @@ type SubscribeRequest struct {
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2287,7 +2452,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2300,7 +2465,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SubscribeRequest) GetScope() isSubscribeRequest_Scope {
@@ -2432,7 +2597,7 @@ type SubscribeResponse struct {
 
 func (x *SubscribeResponse) Reset() {
 	*x = SubscribeResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2444,7 +2609,7 @@ func (x *SubscribeResponse) String() string {
 func (*SubscribeResponse) ProtoMessage() {}
 
 func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2457,7 +2622,7 @@ func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SubscribeResponse) GetPosition() int64 {
@@ -2547,7 +2712,7 @@ type ListMessageDeliveriesRequest struct {
 
 func (x *ListMessageDeliveriesRequest) Reset() {
 	*x = ListMessageDeliveriesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2724,7 @@ func (x *ListMessageDeliveriesRequest) String() string {
 func (*ListMessageDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2737,7 @@ func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListMessageDeliveriesRequest) GetChannelId() string {
@@ -2616,7 +2781,7 @@ type ListMessageDeliveriesResponse struct {
 
 func (x *ListMessageDeliveriesResponse) Reset() {
 	*x = ListMessageDeliveriesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2628,7 +2793,7 @@ func (x *ListMessageDeliveriesResponse) String() string {
 func (*ListMessageDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2641,7 +2806,7 @@ func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListMessageDeliveriesResponse) GetDeliveries() []*MessageDelivery {
@@ -2691,7 +2856,7 @@ type MessageDelivery struct {
 
 func (x *MessageDelivery) Reset() {
 	*x = MessageDelivery{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2703,7 +2868,7 @@ func (x *MessageDelivery) String() string {
 func (*MessageDelivery) ProtoMessage() {}
 
 func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2716,7 +2881,7 @@ func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageDelivery.ProtoReflect.Descriptor instead.
 func (*MessageDelivery) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MessageDelivery) GetAgentId() string {
@@ -2825,7 +2990,7 @@ type GetInboxRequest struct {
 
 func (x *GetInboxRequest) Reset() {
 	*x = GetInboxRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2837,7 +3002,7 @@ func (x *GetInboxRequest) String() string {
 func (*GetInboxRequest) ProtoMessage() {}
 
 func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2850,7 +3015,7 @@ func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInboxRequest.ProtoReflect.Descriptor instead.
 func (*GetInboxRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetInboxRequest) GetAgentId() string {
@@ -2912,7 +3077,7 @@ type Inbox struct {
 
 func (x *Inbox) Reset() {
 	*x = Inbox{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2924,7 +3089,7 @@ func (x *Inbox) String() string {
 func (*Inbox) ProtoMessage() {}
 
 func (x *Inbox) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2937,7 +3102,7 @@ func (x *Inbox) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inbox.ProtoReflect.Descriptor instead.
 func (*Inbox) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Inbox) GetItems() []*InboxItem {
@@ -2987,7 +3152,7 @@ type InboxItem struct {
 
 func (x *InboxItem) Reset() {
 	*x = InboxItem{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	mi := &file_openintent_v1_messages_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2999,7 +3164,7 @@ func (x *InboxItem) String() string {
 func (*InboxItem) ProtoMessage() {}
 
 func (x *InboxItem) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	mi := &file_openintent_v1_messages_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3012,7 +3177,7 @@ func (x *InboxItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboxItem.ProtoReflect.Descriptor instead.
 func (*InboxItem) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *InboxItem) GetIntentId() string {
@@ -3063,7 +3228,7 @@ type MarkInboxReadRequest struct {
 
 func (x *MarkInboxReadRequest) Reset() {
 	*x = MarkInboxReadRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[24]
+	mi := &file_openintent_v1_messages_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3075,7 +3240,7 @@ func (x *MarkInboxReadRequest) String() string {
 func (*MarkInboxReadRequest) ProtoMessage() {}
 
 func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[24]
+	mi := &file_openintent_v1_messages_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3088,7 +3253,7 @@ func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MarkInboxReadRequest) GetAgentId() string {
@@ -3116,7 +3281,7 @@ type MarkInboxReadResponse struct {
 
 func (x *MarkInboxReadResponse) Reset() {
 	*x = MarkInboxReadResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[25]
+	mi := &file_openintent_v1_messages_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3128,7 +3293,7 @@ func (x *MarkInboxReadResponse) String() string {
 func (*MarkInboxReadResponse) ProtoMessage() {}
 
 func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[25]
+	mi := &file_openintent_v1_messages_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3141,7 +3306,7 @@ func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{25}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MarkInboxReadResponse) GetMessages() []*Message {
@@ -3365,7 +3530,25 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
 	"\n" +
-	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\"\x94\a\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\"\xbd\x01\n" +
+	"\x10GetThreadRequest\x12\"\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12%\n" +
+	"\x05limit\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\xe7\x01\n" +
+	"\x06Thread\x12*\n" +
+	"\x04root\x18\x01 \x01(\v2\x16.openintent.v1.MessageR\x04root\x122\n" +
+	"\bmessages\x18\x02 \x03(\v2\x16.openintent.v1.MessageR\bmessages\x12\"\n" +
+	"\fparticipants\x18\x03 \x03(\tR\fparticipants\x12#\n" +
+	"\rlast_position\x18\x04 \x01(\x03R\flastPosition\x12$\n" +
+	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\xd0\a\n" +
 	"\x13ReplyMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -3391,7 +3574,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x06R\fdirectedness\x88\x01\x01\x12F\n" +
 	"\x06policy\x18\x0e \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\aR\x06policy\x88\x01\x01\x12\"\n" +
-	"\x05fence\x18\x0f \x01(\x03B\a\xbaH\x04\"\x02(\x01H\bR\x05fence\x88\x01\x01B\t\n" +
+	"\x05fence\x18\x0f \x01(\x03B\a\xbaH\x04\"\x02(\x01H\bR\x05fence\x88\x01\x01\x12,\n" +
+	"\tparent_id\x18\x10 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\tR\bparentId\x88\x01\x01B\t\n" +
 	"\a_senderB\x12\n" +
 	"\x10_idempotency_keyB\n" +
 	"\n" +
@@ -3402,7 +3587,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\t_priorityB\x0f\n" +
 	"\r_directednessB\t\n" +
 	"\a_policyB\b\n" +
-	"\x06_fence\"\xd8\x01\n" +
+	"\x06_fenceB\f\n" +
+	"\n" +
+	"_parent_id\"\xd8\x01\n" +
 	"\x14UpdateMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -3634,14 +3821,15 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x18DELIVERY_STATUS_ANSWERED\x10\x04\x12\x1b\n" +
 	"\x17DELIVERY_STATUS_EXPIRED\x10\x05\x12!\n" +
 	"\x1dDELIVERY_STATUS_DEAD_LETTERED\x10\x06\x12\x1c\n" +
-	"\x18DELIVERY_STATUS_SURFACED\x10\a2\xbe\x0e\n" +
+	"\x18DELIVERY_STATUS_SURFACED\x10\a2\xc4\x0f\n" +
 	"\x0eMessageService\x12w\n" +
 	"\vSendMessage\x12!.openintent.v1.SendMessageRequest\x1a\x16.openintent.v1.Message\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/channels/{channel_id}/messages\x12\x91\x01\n" +
 	"\x11SendMessageByName\x12'.openintent.v1.SendMessageByNameRequest\x1a\x16.openintent.v1.Message\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/intents/{intent_id}/channels/{name}/messages\x12Z\n" +
 	"\fSendMessages\x12!.openintent.v1.SendMessageRequest\x1a#.openintent.v1.SendMessagesResponse(\x010\x01\x12\x8d\x01\n" +
 	"\fListMessages\x12\".openintent.v1.ListMessagesRequest\x1a#.openintent.v1.ListMessagesResponse\"4\x82\xd3\xe4\x93\x02.b\bmessages\x12\"/v1/channels/{channel_id}/messages\x12\x7f\n" +
 	"\n" +
-	"GetMessage\x12 .openintent.v1.GetMessageRequest\x1a\x16.openintent.v1.Message\"7\x82\xd3\xe4\x93\x021\x12//v1/channels/{channel_id}/messages/{message_id}\x12\x8c\x01\n" +
+	"GetMessage\x12 .openintent.v1.GetMessageRequest\x1a\x16.openintent.v1.Message\"7\x82\xd3\xe4\x93\x021\x12//v1/channels/{channel_id}/messages/{message_id}\x12\x83\x01\n" +
+	"\tGetThread\x12\x1f.openintent.v1.GetThreadRequest\x1a\x15.openintent.v1.Thread\">\x82\xd3\xe4\x93\x028\x126/v1/channels/{channel_id}/messages/{message_id}/thread\x12\x8c\x01\n" +
 	"\fReplyMessage\x12\".openintent.v1.ReplyMessageRequest\x1a\x16.openintent.v1.Message\"@\x82\xd3\xe4\x93\x02::\x01*\"5/v1/channels/{channel_id}/messages/{message_id}/reply\x12\x88\x01\n" +
 	"\rUpdateMessage\x12#.openintent.v1.UpdateMessageRequest\x1a\x16.openintent.v1.Message\":\x82\xd3\xe4\x93\x024:\x01*2//v1/channels/{channel_id}/messages/{message_id}\x12b\n" +
 	"\x03Ask\x12\x19.openintent.v1.AskRequest\x1a\x16.openintent.v1.Message\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/channels/{channel_id}/ask\x12~\n" +
@@ -3667,7 +3855,7 @@ func file_openintent_v1_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_openintent_v1_messages_proto_goTypes = []any{
 	(MessageType)(0),                      // 0: openintent.v1.MessageType
 	(MessageStatus)(0),                    // 1: openintent.v1.MessageStatus
@@ -3681,152 +3869,158 @@ var file_openintent_v1_messages_proto_goTypes = []any{
 	(*ListMessagesRequest)(nil),           // 9: openintent.v1.ListMessagesRequest
 	(*ListMessagesResponse)(nil),          // 10: openintent.v1.ListMessagesResponse
 	(*GetMessageRequest)(nil),             // 11: openintent.v1.GetMessageRequest
-	(*ReplyMessageRequest)(nil),           // 12: openintent.v1.ReplyMessageRequest
-	(*UpdateMessageRequest)(nil),          // 13: openintent.v1.UpdateMessageRequest
-	(*AskRequest)(nil),                    // 14: openintent.v1.AskRequest
-	(*AskAllRequest)(nil),                 // 15: openintent.v1.AskAllRequest
-	(*AskAllResponse)(nil),                // 16: openintent.v1.AskAllResponse
-	(*AwaitResponsesRequest)(nil),         // 17: openintent.v1.AwaitResponsesRequest
-	(*AwaitResponsesResponse)(nil),        // 18: openintent.v1.AwaitResponsesResponse
-	(*SubscribeRequest)(nil),              // 19: openintent.v1.SubscribeRequest
-	(*SubscribeResponse)(nil),             // 20: openintent.v1.SubscribeResponse
-	(*ListMessageDeliveriesRequest)(nil),  // 21: openintent.v1.ListMessageDeliveriesRequest
-	(*ListMessageDeliveriesResponse)(nil), // 22: openintent.v1.ListMessageDeliveriesResponse
-	(*MessageDelivery)(nil),               // 23: openintent.v1.MessageDelivery
-	(*GetInboxRequest)(nil),               // 24: openintent.v1.GetInboxRequest
-	(*Inbox)(nil),                         // 25: openintent.v1.Inbox
-	(*InboxItem)(nil),                     // 26: openintent.v1.InboxItem
-	(*MarkInboxReadRequest)(nil),          // 27: openintent.v1.MarkInboxReadRequest
-	(*MarkInboxReadResponse)(nil),         // 28: openintent.v1.MarkInboxReadResponse
-	(*structpb.Struct)(nil),               // 29: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),         // 30: google.protobuf.Timestamp
-	(Priority)(0),                         // 31: openintent.v1.Priority
-	(*structpb.Value)(nil),                // 32: google.protobuf.Value
-	(Directedness)(0),                     // 33: openintent.v1.Directedness
-	(ResponsePolicy)(0),                   // 34: openintent.v1.ResponsePolicy
-	(*structpb.ListValue)(nil),            // 35: google.protobuf.ListValue
-	(*status.Status)(nil),                 // 36: google.rpc.Status
-	(*Event)(nil),                         // 37: openintent.v1.Event
-	(*Attention)(nil),                     // 38: openintent.v1.Attention
+	(*GetThreadRequest)(nil),              // 12: openintent.v1.GetThreadRequest
+	(*Thread)(nil),                        // 13: openintent.v1.Thread
+	(*ReplyMessageRequest)(nil),           // 14: openintent.v1.ReplyMessageRequest
+	(*UpdateMessageRequest)(nil),          // 15: openintent.v1.UpdateMessageRequest
+	(*AskRequest)(nil),                    // 16: openintent.v1.AskRequest
+	(*AskAllRequest)(nil),                 // 17: openintent.v1.AskAllRequest
+	(*AskAllResponse)(nil),                // 18: openintent.v1.AskAllResponse
+	(*AwaitResponsesRequest)(nil),         // 19: openintent.v1.AwaitResponsesRequest
+	(*AwaitResponsesResponse)(nil),        // 20: openintent.v1.AwaitResponsesResponse
+	(*SubscribeRequest)(nil),              // 21: openintent.v1.SubscribeRequest
+	(*SubscribeResponse)(nil),             // 22: openintent.v1.SubscribeResponse
+	(*ListMessageDeliveriesRequest)(nil),  // 23: openintent.v1.ListMessageDeliveriesRequest
+	(*ListMessageDeliveriesResponse)(nil), // 24: openintent.v1.ListMessageDeliveriesResponse
+	(*MessageDelivery)(nil),               // 25: openintent.v1.MessageDelivery
+	(*GetInboxRequest)(nil),               // 26: openintent.v1.GetInboxRequest
+	(*Inbox)(nil),                         // 27: openintent.v1.Inbox
+	(*InboxItem)(nil),                     // 28: openintent.v1.InboxItem
+	(*MarkInboxReadRequest)(nil),          // 29: openintent.v1.MarkInboxReadRequest
+	(*MarkInboxReadResponse)(nil),         // 30: openintent.v1.MarkInboxReadResponse
+	(*structpb.Struct)(nil),               // 31: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),         // 32: google.protobuf.Timestamp
+	(Priority)(0),                         // 33: openintent.v1.Priority
+	(*structpb.Value)(nil),                // 34: google.protobuf.Value
+	(Directedness)(0),                     // 35: openintent.v1.Directedness
+	(ResponsePolicy)(0),                   // 36: openintent.v1.ResponsePolicy
+	(*structpb.ListValue)(nil),            // 37: google.protobuf.ListValue
+	(*status.Status)(nil),                 // 38: google.rpc.Status
+	(*Event)(nil),                         // 39: openintent.v1.Event
+	(*Attention)(nil),                     // 40: openintent.v1.Attention
 }
 var file_openintent_v1_messages_proto_depIdxs = []int32{
-	0,  // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
-	29, // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
-	29, // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
-	1,  // 3: openintent.v1.Message.status:type_name -> openintent.v1.MessageStatus
-	30, // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
-	30, // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
-	30, // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
-	31, // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
-	32, // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
-	33, // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
-	34, // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
-	30, // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
-	30, // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
-	30, // 13: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
-	30, // 14: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
-	30, // 15: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
-	0,  // 16: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
-	29, // 17: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
-	29, // 18: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
-	30, // 19: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	31, // 20: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
-	35, // 21: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	33, // 22: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	34, // 23: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	32, // 24: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
-	7,  // 25: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
-	36, // 26: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
-	30, // 27: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
-	0,  // 28: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
-	29, // 29: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
-	29, // 30: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
-	30, // 31: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
-	31, // 32: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
-	35, // 33: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
-	33, // 34: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
-	34, // 35: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	32, // 36: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
-	0,  // 37: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
-	3,  // 38: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
-	29, // 39: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
-	29, // 40: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
-	30, // 41: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	31, // 42: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
-	35, // 43: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	33, // 44: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	34, // 45: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	1,  // 46: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
-	29, // 47: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
-	29, // 48: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
-	31, // 49: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
-	35, // 50: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
-	33, // 51: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
-	34, // 52: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	32, // 53: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
-	29, // 54: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
-	29, // 55: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
-	31, // 56: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
-	35, // 57: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
-	33, // 58: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
-	34, // 59: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	32, // 60: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
-	3,  // 61: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
-	3,  // 62: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
-	0,  // 63: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
-	3,  // 64: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
-	37, // 65: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
-	37, // 66: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
-	4,  // 67: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
-	38, // 68: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
-	23, // 69: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
-	2,  // 70: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
-	30, // 71: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
-	30, // 72: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
-	30, // 73: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
-	30, // 74: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
-	30, // 75: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
-	30, // 76: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
-	30, // 77: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
-	30, // 78: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
-	34, // 79: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	26, // 80: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
-	3,  // 81: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
-	38, // 82: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
-	3,  // 83: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
-	5,  // 84: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
-	8,  // 85: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
-	5,  // 86: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
-	9,  // 87: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
-	11, // 88: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
-	12, // 89: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
-	13, // 90: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
-	14, // 91: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
-	15, // 92: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
-	17, // 93: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
-	21, // 94: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
-	24, // 95: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
-	27, // 96: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
-	19, // 97: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
-	3,  // 98: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
-	3,  // 99: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
-	6,  // 100: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
-	10, // 101: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
-	3,  // 102: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
-	3,  // 103: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
-	3,  // 104: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
-	3,  // 105: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
-	16, // 106: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
-	18, // 107: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
-	22, // 108: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
-	25, // 109: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
-	28, // 110: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
-	20, // 111: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
-	98, // [98:112] is the sub-list for method output_type
-	84, // [84:98] is the sub-list for method input_type
-	84, // [84:84] is the sub-list for extension type_name
-	84, // [84:84] is the sub-list for extension extendee
-	0,  // [0:84] is the sub-list for field type_name
+	0,   // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
+	31,  // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
+	31,  // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
+	1,   // 3: openintent.v1.Message.status:type_name -> openintent.v1.MessageStatus
+	32,  // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
+	32,  // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
+	32,  // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
+	33,  // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
+	34,  // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
+	35,  // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
+	36,  // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
+	32,  // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
+	32,  // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
+	32,  // 13: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
+	32,  // 14: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
+	32,  // 15: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
+	0,   // 16: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
+	31,  // 17: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
+	31,  // 18: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
+	32,  // 19: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	33,  // 20: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
+	37,  // 21: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	35,  // 22: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	36,  // 23: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	34,  // 24: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
+	7,   // 25: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
+	38,  // 26: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
+	32,  // 27: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
+	0,   // 28: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
+	31,  // 29: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
+	31,  // 30: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
+	32,  // 31: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
+	33,  // 32: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
+	37,  // 33: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
+	35,  // 34: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
+	36,  // 35: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	34,  // 36: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
+	0,   // 37: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
+	3,   // 38: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
+	3,   // 39: openintent.v1.Thread.root:type_name -> openintent.v1.Message
+	3,   // 40: openintent.v1.Thread.messages:type_name -> openintent.v1.Message
+	31,  // 41: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
+	31,  // 42: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
+	32,  // 43: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	33,  // 44: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
+	37,  // 45: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	35,  // 46: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	36,  // 47: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	1,   // 48: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
+	31,  // 49: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
+	31,  // 50: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
+	33,  // 51: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
+	37,  // 52: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
+	35,  // 53: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
+	36,  // 54: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	34,  // 55: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
+	31,  // 56: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
+	31,  // 57: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
+	33,  // 58: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
+	37,  // 59: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
+	35,  // 60: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
+	36,  // 61: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	34,  // 62: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
+	3,   // 63: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
+	3,   // 64: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
+	0,   // 65: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
+	3,   // 66: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
+	39,  // 67: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
+	39,  // 68: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
+	4,   // 69: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
+	40,  // 70: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
+	25,  // 71: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
+	2,   // 72: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
+	32,  // 73: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
+	32,  // 74: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
+	32,  // 75: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
+	32,  // 76: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
+	32,  // 77: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
+	32,  // 78: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
+	32,  // 79: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
+	32,  // 80: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
+	36,  // 81: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	28,  // 82: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
+	3,   // 83: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
+	40,  // 84: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
+	3,   // 85: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
+	5,   // 86: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
+	8,   // 87: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
+	5,   // 88: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
+	9,   // 89: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
+	11,  // 90: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
+	12,  // 91: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
+	14,  // 92: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
+	15,  // 93: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
+	16,  // 94: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
+	17,  // 95: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
+	19,  // 96: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
+	23,  // 97: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
+	26,  // 98: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
+	29,  // 99: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
+	21,  // 100: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
+	3,   // 101: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
+	3,   // 102: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
+	6,   // 103: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
+	10,  // 104: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
+	3,   // 105: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
+	13,  // 106: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
+	3,   // 107: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
+	3,   // 108: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
+	3,   // 109: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
+	18,  // 110: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
+	20,  // 111: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
+	24,  // 112: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
+	27,  // 113: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
+	30,  // 114: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
+	22,  // 115: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
+	101, // [101:116] is the sub-list for method output_type
+	86,  // [86:101] is the sub-list for method input_type
+	86,  // [86:86] is the sub-list for extension type_name
+	86,  // [86:86] is the sub-list for extension extendee
+	0,   // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_messages_proto_init() }
@@ -3850,24 +4044,26 @@ func file_openintent_v1_messages_proto_init() {
 	file_openintent_v1_messages_proto_msgTypes[10].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[11].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[12].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[13].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[14].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[16].OneofWrappers = []any{
+	file_openintent_v1_messages_proto_msgTypes[16].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[18].OneofWrappers = []any{
 		(*SubscribeRequest_ChannelId)(nil),
 		(*SubscribeRequest_IntentId)(nil),
 		(*SubscribeRequest_AgentId)(nil),
 	}
-	file_openintent_v1_messages_proto_msgTypes[18].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[19].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[20].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[21].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[22].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[23].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_messages_proto_rawDesc), len(file_openintent_v1_messages_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

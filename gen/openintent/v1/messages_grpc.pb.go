@@ -24,6 +24,7 @@ const (
 	MessageService_SendMessages_FullMethodName          = "/openintent.v1.MessageService/SendMessages"
 	MessageService_ListMessages_FullMethodName          = "/openintent.v1.MessageService/ListMessages"
 	MessageService_GetMessage_FullMethodName            = "/openintent.v1.MessageService/GetMessage"
+	MessageService_GetThread_FullMethodName             = "/openintent.v1.MessageService/GetThread"
 	MessageService_ReplyMessage_FullMethodName          = "/openintent.v1.MessageService/ReplyMessage"
 	MessageService_UpdateMessage_FullMethodName         = "/openintent.v1.MessageService/UpdateMessage"
 	MessageService_Ask_FullMethodName                   = "/openintent.v1.MessageService/Ask"
@@ -71,6 +72,10 @@ type MessageServiceClient interface {
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
 	// GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND.
 	GetMessage(ctx context.Context, in *GetMessageRequest, opts ...grpc.CallOption) (*Message, error)
+	// GetThread gives the thread of a message: its first message, and those under it that the caller may see, in the order they were sent. A
+	// thread consists of its first message, of the messages whose `parent_id` lies in it, and of the responses to its first message. The
+	// caller must see the named message, or something below it; otherwise the call is NOT_FOUND.
+	GetThread(ctx context.Context, in *GetThreadRequest, opts ...grpc.CallOption) (*Thread, error)
 	// ReplyMessage answers a request; the server sets `to`, `correlation_id` and the type. Only a recipient of the request may answer: its
 	// sender gets PERMISSION_DENIED, others NOT_FOUND. A message that is no request is INVALID_ARGUMENT, an expired request
 	// FAILED_PRECONDITION. A recipient can still answer an evicted request until it expires. A request without a deadline expires when the
@@ -172,6 +177,16 @@ func (c *messageServiceClient) GetMessage(ctx context.Context, in *GetMessageReq
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Message)
 	err := c.cc.Invoke(ctx, MessageService_GetMessage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *messageServiceClient) GetThread(ctx context.Context, in *GetThreadRequest, opts ...grpc.CallOption) (*Thread, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Thread)
+	err := c.cc.Invoke(ctx, MessageService_GetThread_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -313,6 +328,10 @@ type MessageServiceServer interface {
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
 	// GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND.
 	GetMessage(context.Context, *GetMessageRequest) (*Message, error)
+	// GetThread gives the thread of a message: its first message, and those under it that the caller may see, in the order they were sent. A
+	// thread consists of its first message, of the messages whose `parent_id` lies in it, and of the responses to its first message. The
+	// caller must see the named message, or something below it; otherwise the call is NOT_FOUND.
+	GetThread(context.Context, *GetThreadRequest) (*Thread, error)
 	// ReplyMessage answers a request; the server sets `to`, `correlation_id` and the type. Only a recipient of the request may answer: its
 	// sender gets PERMISSION_DENIED, others NOT_FOUND. A message that is no request is INVALID_ARGUMENT, an expired request
 	// FAILED_PRECONDITION. A recipient can still answer an evicted request until it expires. A request without a deadline expires when the
@@ -381,6 +400,9 @@ func (UnimplementedMessageServiceServer) ListMessages(context.Context, *ListMess
 }
 func (UnimplementedMessageServiceServer) GetMessage(context.Context, *GetMessageRequest) (*Message, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetMessage not implemented")
+}
+func (UnimplementedMessageServiceServer) GetThread(context.Context, *GetThreadRequest) (*Thread, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetThread not implemented")
 }
 func (UnimplementedMessageServiceServer) ReplyMessage(context.Context, *ReplyMessageRequest) (*Message, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReplyMessage not implemented")
@@ -505,6 +527,24 @@ func _MessageService_GetMessage_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(MessageServiceServer).GetMessage(ctx, req.(*GetMessageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MessageService_GetThread_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetThreadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MessageServiceServer).GetThread(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MessageService_GetThread_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MessageServiceServer).GetThread(ctx, req.(*GetThreadRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -686,6 +726,10 @@ var MessageService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetMessage",
 			Handler:    _MessageService_GetMessage_Handler,
+		},
+		{
+			MethodName: "GetThread",
+			Handler:    _MessageService_GetThread_Handler,
 		},
 		{
 			MethodName: "ReplyMessage",

@@ -283,8 +283,34 @@ class GetMessageRequest(_message.Message):
     message_id: str
     def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ...) -> None: ...
 
+class GetThreadRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id", "limit", "cursor")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    limit: int
+    cursor: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class Thread(_message.Message):
+    __slots__ = ("root", "messages", "participants", "last_position", "next_cursor")
+    ROOT_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
+    LAST_POSITION_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    root: Message
+    messages: _containers.RepeatedCompositeFieldContainer[Message]
+    participants: _containers.RepeatedScalarFieldContainer[str]
+    last_position: int
+    next_cursor: str
+    def __init__(self, root: _Optional[_Union[Message, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., participants: _Optional[_Iterable[str]] = ..., last_position: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
 class ReplyMessageRequest(_message.Message):
-    __slots__ = ("channel_id", "message_id", "sender", "payload", "metadata", "expires_at", "idempotency_key", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "fence")
+    __slots__ = ("channel_id", "message_id", "sender", "payload", "metadata", "expires_at", "idempotency_key", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "fence", "parent_id")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -300,6 +326,7 @@ class ReplyMessageRequest(_message.Message):
     DIRECTEDNESS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     FENCE_FIELD_NUMBER: _ClassVar[int]
+    PARENT_ID_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     message_id: str
     sender: str
@@ -315,7 +342,8 @@ class ReplyMessageRequest(_message.Message):
     directedness: _attention_pb2.Directedness
     policy: _attention_pb2.ResponsePolicy
     fence: int
-    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., sender: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., fence: _Optional[int] = ...) -> None: ...
+    parent_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., sender: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., fence: _Optional[int] = ..., parent_id: _Optional[str] = ...) -> None: ...
 
 class UpdateMessageRequest(_message.Message):
     __slots__ = ("channel_id", "message_id", "status", "agent_id")

@@ -1,0 +1,161 @@
+package messaging
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+	"openintent/pages"
+)
+
+// threadList is the name that the cursors of threads have.
+const threadList = "thread"
+
+// thread is a page of a thread, as its viewer may see it.
+type thread struct {
+	root     *message.Message // nil if the viewer may not see it
+	messages []*message.Message
+	more     bool
+	now      time.Time
+}
+
+// shown returns the messages of the page, the root first.
+func (t thread) shown() []*message.Message {
+	if t.root == nil {
+		return t.messages
+	}
+	return slices.Concat([]*message.Message{t.root}, t.messages)
+}
+
+// GetThread returns a page of the thread of a message.
+func (s *Service) GetThread(ctx context.Context, req *openintentv1.GetThreadRequest) (*openintentv1.Thread, error) {
+	c, key, err := s.reading(ctx, req.GetChannelId())
+	if err != nil {
+		return nil, err
+	}
+	var after int64
+	page, err := pages.Begin(threadList, req, pages.MaxEntries, &after)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.thread(ctx, key, c, req.GetMessageId(), after, page.Limit())
+	if err != nil {
+		return nil, err
+	}
+	s.offers.record(c.Agent, found.now, found.shown()...)
+	return found.toWire()
+}
+
+func (t thread) toWire() (*openintentv1.Thread, error) {
+	wire := new(openintentv1.Thread)
+	var err error
+	if t.root != nil {
+		if wire.Root, err = t.root.ToWire(t.now); err != nil {
+			return nil, err
+		}
+	}
+	if wire.Messages, err = message.ToWire(t.messages, t.now); err != nil {
+		return nil, err
+	}
+	seen := make(map[string]struct{})
+	for _, m := range t.shown() {
+		wire.LastPosition = m.Position
+		if _, known := seen[m.Sender]; !known {
+			seen[m.Sender] = struct{}{}
+			wire.Participants = append(wire.Participants, m.Sender)
+		}
+	}
+	if t.more {
+		next := pages.Cursor(threadList, wire.GetLastPosition())
+		wire.NextCursor = &next
+	}
+	return wire, nil
+}
+
+// thread reads the thread of a message, from a position on.
+func (s *Service) thread(
+	ctx context.Context, key channels.Key, by caller.Caller, id string, after int64, limit int,
+) (t thread, err error) {
+	err = s.db.Read(ctx, func(tx *database.Tx) error {
+		l, err := s.reader.Snapshot(tx, key, []string{by.Agent})
+		if err != nil {
+			return err
+		}
+		viewer, err := l.AdmitViewer(by, by.Agent)
+		if err != nil {
+			return err
+		}
+		named, err := l.Find(tx, viewer.Agent, id)
+		if err != nil {
+			return err
+		}
+		if named == nil {
+			return message.ErrMessageNotFound
+		}
+		t, err = readThread(tx, l, viewer, named, after, limit)
+		return err
+	})
+	return t, err
+}
+
+// readThread reads the thread of a message. Whoever may not see the message itself sees those below it, if it is a root: they name
+// it. If there are none either, the message does not exist for the viewer.
+func readThread(
+	tx *database.Tx, l reading.Snapshot, viewer message.Viewer, named *message.Message, after int64, limit int,
+) (t thread, err error) {
+	shows := func(m *message.Message) bool {
+		return m != nil && m.Ordinal > l.Count.Floor && message.Listed(m, viewer, l.Now)
+	}
+	t.now = l.Now
+	visible, rootPosition := shows(named), named.ThreadRoot()
+	switch {
+	case rootPosition == named.Position:
+		t.root = named
+	case !visible:
+		return t, message.ErrMessageNotFound
+	default:
+		if t.root, err = l.FindAt(tx, viewer.Agent, rootPosition); err != nil {
+			return t, err
+		}
+	}
+	g := gathering{limit: limit + 1, keeps: shows} // one more, to know whether the page is the last one
+	if !shows(t.root) {
+		t.root = nil
+	} else {
+		g.bytes = t.root.Size()
+	}
+	p := reading.ThreadQuery{
+		MessageQuery: reading.MessageQuery{
+			IntentNo: l.Channel.IntentNo, ChannelNo: l.Channel.ChannelNo, ChannelID: l.Channel.ID,
+			After: max(after, rootPosition), Through: math.MaxInt64, Agent: viewer.Agent, Everyone: viewer.Operator,
+			Limit: min(reading.FirstChunk, limit+1),
+		},
+		Root: rootPosition, Floor: l.Count.Floor,
+	}
+	t.messages, t.more, err = g.gather(tx, l, p.Next)
+	if err == nil && !visible && len(t.messages) == 0 {
+		return t, message.ErrMessageNotFound
+	}
+	if len(t.messages) > limit {
+		t.messages, t.more = t.messages[:limit], true
+	}
+	return t, err
+}
+
+// threadFrom turns a query for a channel's messages into one for the messages of a thread; nil if the id names no thread.
+func threadFrom(tx *database.Tx, l reading.Snapshot, p reading.MessageQuery, threadID string) (*reading.ThreadQuery, error) {
+	root, err := reading.RootPosition(tx, l, threadID)
+	if err != nil || root == 0 {
+		return nil, err
+	}
+	after, err := reading.PositionOf(tx, l, p.After)
+	p.After, p.Through = after, math.MaxInt64
+	return &reading.ThreadQuery{MessageQuery: p, Root: root, Floor: l.Count.Floor}, err
+}
