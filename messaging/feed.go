@@ -13,13 +13,14 @@ import (
 	"openintent/messaging/reading"
 )
 
-// feedPage is how many messages, and how many events, one page of a feed reads.
+// feedPage is how many messages, how many events and how many annotations one page of a feed reads.
 const feedPage = 128
 
-// Feed says what is read of an intent's log, and for whom.
+// Feed says what is read of an intent's log, and for whom. Of the annotations, if the filter includes them, it has only those
+// that name the reader (message.Annotation.Names).
 type Feed struct {
 	IntentNo int64
-	// ChannelNo leaves only one channel's messages, and no logged events. With 0 the feed is the whole intent.
+	// ChannelNo leaves only one channel's messages and annotations, and no logged events. With 0 the feed is the whole intent.
 	ChannelNo int64
 	// Reaching leaves what reaches the reader: messages to it or to a role it holds, its own messages, messages to everyone
 	// where it takes part in the intent, and its assignments.
@@ -168,7 +169,7 @@ func (s *Service) viewChannel(tx *database.Tx, view *feedView) error {
 func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 	entry := reading.Entry{
 		Position: it.Place, IntentNo: v.Head.IntentNo, IntentID: v.Head.IntentID,
-		Message: it.Message, Event: it.Event, Audit: it.Audit, Now: v.Now,
+		Message: it.Message, Event: it.Event, Annotation: it.Annotation, Audit: it.Audit, Now: v.Now,
 	}
 	if !v.feed.Filter.Keeps(it) {
 		return reading.Entry{}, false
@@ -176,14 +177,18 @@ func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 	if it.Event != nil {
 		return entry, v.feed.By.Scope.CoversIntent(v.Head.IntentID) && (!v.feed.Reaching || v.feed.concerns(it.Event))
 	}
-	found, _ := v.StateOf(it.Message.ChannelNo)
+	if it.Annotation != nil && !it.Annotation.Names(v.feed.By.Agent) {
+		return reading.Entry{}, false
+	}
+	m := it.Judged()
+	found, _ := v.StateOf(m.ChannelNo)
 	entry = entry.In(found.Channel)
 	if !v.feed.By.Scope.CoversChannel(entry.IntentID, entry.ChannelID) {
 		return reading.Entry{}, false
 	}
 	viewer := v.ViewerOf(found.Channel, v.feed.By.Agent, v.feed.By.IsOperator)
-	shown := it.Message.Ordinal > found.Count.Floor && message.Listed(it.Message, viewer, v.Now)
-	return entry, shown && (!v.feed.Reaching || v.reaches(it.Message, viewer))
+	shown := m.Ordinal > found.Count.Floor && message.Listed(m, viewer, v.Now)
+	return entry, shown && (!v.feed.Reaching || v.reaches(m, viewer))
 }
 
 // concerns tells whether a logged event is about the reader's assignment.

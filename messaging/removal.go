@@ -44,6 +44,9 @@ func (s *Service) remove(ctx context.Context, w writing.Work, d doomed) error {
 		if err != nil {
 			return err
 		}
+		if err := s.clearMarks(ctx, w.IntentNo, positions); err != nil {
+			return err
+		}
 		err = s.db.Write(ctx, func(tx *database.Tx) error {
 			heads, err := intents.Lock(tx, w.IntentNo)
 			if err != nil {
@@ -87,6 +90,12 @@ func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Sta
 	for _, table := range []string{"messages", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters", "surfacings", "dispositions"} {
 		statements = append(statements, database.Statement{
 			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
+		})
+	}
+	marked, argument := tx.In("message_position", positions)
+	for _, table := range marksOfMessages {
+		statements = append(statements, database.Statement{
+			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + marked, Args: []any{intentNo, argument},
 		})
 	}
 	return append(statements, claim.DeletionWith(tx, intentNo, positions))

@@ -29,7 +29,7 @@ func (s *Service) Subscribe(
 		return err
 	}
 	asked := following.Stream{By: c, After: req.AfterPosition, Server: server} //nolint:protogetter // unset differs from 0
-	asked.Filter, err = reading.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId())
+	asked.Filter, err = reading.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId(), req.GetInclude())
 	if err != nil {
 		return err
 	}
@@ -40,11 +40,19 @@ func (s *Service) Subscribe(
 	case *openintentv1.SubscribeRequest_AgentId:
 		return s.followAgent(ctx, c, scope.AgentId, asked.After, asked.Filter, asked.Admitted, server.Send)
 	case *openintentv1.SubscribeRequest_IntentId:
-		asked.Scope, err = s.locateIntent(ctx, scope.IntentId)
+		var intentNo int64
+		intentNo, err = s.locateIntent(ctx, scope.IntentId)
+		asked.Scope = following.IntentScope(intentNo)
+		if asked.Filter.Annotations {
+			asked.Scope = following.AnnotatedIntentScope(intentNo)
+		}
 	default:
 		var key channels.Key
 		key, err = s.locate(ctx, req.GetChannelId())
 		asked.Scope = following.ChannelScope(key)
+		if asked.Filter.Annotations {
+			asked.Scope = following.AnnotatedChannelScope(key)
+		}
 	}
 	if err != nil {
 		return err
@@ -52,12 +60,11 @@ func (s *Service) Subscribe(
 	return s.tails.Follow(ctx, asked)
 }
 
-// locateIntent finds the scope of an intent by the intent's id.
-func (s *Service) locateIntent(ctx context.Context, intentID string) (scope following.IntentScope, err error) {
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		intentNo, err := s.intents.Resolve(tx, intentID)
-		scope = following.IntentScope(intentNo)
+// locateIntent finds an intent by its id.
+func (s *Service) locateIntent(ctx context.Context, intentID string) (intentNo int64, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		intentNo, err = s.intents.Resolve(tx, intentID)
 		return err
 	})
-	return scope, err
+	return intentNo, err
 }

@@ -50,7 +50,7 @@ func TestFiltersOfStreams(t *testing.T) {
 				Scope:         &openintentv1.SubscribeRequest_IntentId{IntentId: intentID},
 				AfterPosition: &begin, EventTypes: row.types, MessageType: row.kind, CorrelationId: row.answers,
 			}
-			filter, err := reading.FilterFrom(row.types, req.GetMessageType(), req.GetCorrelationId())
+			filter, err := reading.FilterFrom(row.types, req.GetMessageType(), req.GetCorrelationId(), nil)
 			require.NoError(t, err)
 			feed := h.feedOf(t, id, "bob")
 			feed.Filter = filter

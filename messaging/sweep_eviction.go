@@ -118,7 +118,10 @@ func (s *Service) removeEvicted(ctx context.Context, w writing.Work, key channel
 		if len(page) == sweepBatch {
 			cleared = page[len(page)-1].ordinal
 		}
-		err = s.settleEvicted(ctx, key, s.judge(page, s.db.Now()), cleared)
+		fates := s.judge(page, s.db.Now())
+		if err = s.clearMarks(ctx, key.IntentNo, fates.doomed); err == nil {
+			err = s.settleEvicted(ctx, key, fates, cleared)
+		}
 	}
 	if err != nil {
 		return err
@@ -237,30 +240,45 @@ func (s *Service) sweepEvictedRequests(ctx context.Context) error {
 // removeRequests removes requests, with the responses to them that are evicted too. If there are more of those than one
 // transaction should touch, the requests wait for another turn.
 func (s *Service) removeRequests(ctx context.Context, intentNo int64, positions []int64) error {
+	var doomed []int64
+	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		doomed, err = withEvictedResponses(tx, intentNo, positions)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.clearMarks(ctx, intentNo, doomed); err != nil {
+		return err
+	}
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		if _, err := intents.Lock(tx, intentNo); err != nil {
 			return err
 		}
-		in, argument := tx.In("m.correlation_position", positions)
-		var responses []int64
-		err := tx.Pipeline(database.Statement{
-			SQL: "SELECT m.position FROM messages m WHERE m.intent_no = ? AND " + in + " AND m.ordinal <= (SELECT h.floor" +
-				" FROM channel_heads h WHERE h.intent_no = m.intent_no AND h.channel_no = m.channel_no" + message.OneByOne + ") LIMIT ?",
-			Args: []any{intentNo, argument, sweepBatch},
-			Scan: func(row database.Row) error {
-				var position int64
-				err := row.Scan(&position)
-				responses = append(responses, position)
-				return err
-			},
-		})
+		doomed, err := withEvictedResponses(tx, intentNo, positions)
 		if err != nil {
 			return err
 		}
-		doomed := responses
-		if len(responses) < sweepBatch {
-			doomed = append(doomed, positions...)
-		}
 		return tx.Pipeline(deleteAt(tx, intentNo, doomed)...)
 	})
+}
+
+// withEvictedResponses returns the evicted responses to requests and, unless there are too many of them, the requests.
+func withEvictedResponses(tx *database.Tx, intentNo int64, requests []int64) (doomed []int64, err error) {
+	in, argument := tx.In("m.correlation_position", requests)
+	err = tx.Pipeline(database.Statement{
+		SQL: "SELECT m.position FROM messages m WHERE m.intent_no = ? AND " + in + " AND m.ordinal <= (SELECT h.floor" +
+			" FROM channel_heads h WHERE h.intent_no = m.intent_no AND h.channel_no = m.channel_no" + message.OneByOne + ") LIMIT ?",
+		Args: []any{intentNo, argument, sweepBatch},
+		Scan: func(row database.Row) error {
+			var position int64
+			err := row.Scan(&position)
+			doomed = append(doomed, position)
+			return err
+		},
+	})
+	if len(doomed) < sweepBatch {
+		doomed = append(doomed, requests...)
+	}
+	return doomed, err
 }

@@ -56,6 +56,8 @@ func (s *sharedPage) setAnchor() {
 	case newest.Place <= s.anchor.place:
 	case newest.Message != nil:
 		s.anchor = anchor{newest.Place, newest.Message.ID}
+	case newest.Annotation != nil:
+		s.anchor = anchor{newest.Place, newest.Annotation.ID}
 	default:
 		s.anchor = anchor{newest.Place, newest.Event.ID}
 	}
@@ -97,9 +99,11 @@ var anchored = []string{
 	"SELECT ordinal, id FROM messages WHERE intent_no = ? AND channel_no = ? AND ordinal <= ? ORDER BY ordinal DESC LIMIT 1",
 }
 
-// anchoredInIntent reads an intent's newest message or event up to a position. The log's copy of a message has the same
-// position as the message and comes after it.
+// anchoredInIntent reads an intent's newest message, event or annotation up to a position. The log's copy of a message has the
+// same position as the message and comes after it. Annotations are read even for those who do not follow them: after a loss,
+// one of them may have taken the place of something else.
 var anchoredInIntent = []string{
 	"SELECT position, id FROM messages WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",
 	"SELECT position, id FROM events WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",
+	"SELECT position, id FROM annotations WHERE intent_no = ? AND position <= ? ORDER BY position DESC LIMIT 1",
 }

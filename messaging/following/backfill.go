@@ -82,7 +82,7 @@ func (f *follower) openRequests(tx *database.Tx, gained gains, after int64, limi
 			return nil, err
 		}
 	}
-	found.Merge(reading.LogQuery{Through: f.position, Limit: limit}, rows, copies)
+	found.Merge(reading.LogQuery{Through: f.position, Limit: limit}, reading.Rows{Messages: rows, Events: copies})
 	return found, found.Resolve(tx, f.tails.Reader)
 }
 

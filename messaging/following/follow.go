@@ -188,7 +188,9 @@ func (f *follower) catchUp(ctx context.Context) error {
 		return err
 	}
 	for f.cursor < f.seen.Through {
-		f.cursor = max(f.cursor, f.seen.Count.Floor)
+		if f.seen.byOrdinal() {
+			f.cursor = max(f.cursor, f.seen.Count.Floor)
+		}
 		found, err := f.next(ctx)
 		if err != nil {
 			return err
@@ -245,8 +247,8 @@ func (f *follower) deliverAll(ctx context.Context, found *reading.LogPage) error
 // pass moves the cursor past what is not there, and past what the caller may not see.
 func (f *follower) pass(place int64) {
 	f.cursor = max(f.cursor, place)
-	if f.seen.Channel == nil {
-		f.position = f.cursor // in an intent, the places are the positions
+	if !f.seen.byOrdinal() {
+		f.position = f.cursor
 	}
 }
 
@@ -261,15 +263,21 @@ func (f *follower) mark(passed int64) error {
 }
 
 // deliver hands one item on and moves the cursor past it. It hands the item on if the caller may see it, the item was not
-// evicted and its time has not run out. It returns outdated when it does not know the current rules of the item's channel.
+// evicted and its time has not run out; an annotation goes by its message. It returns outdated when it does not know the current
+// rules of the item's channel, or whether an old message that was annotated is the caller's to see.
 func (f *follower) deliver(found *reading.LogPage, it reading.Item) (outdated bool, err error) {
 	entry := f.entry(it)
-	if it.Message != nil {
-		in, known := f.stateOf(found, it.Message.ChannelNo)
+	if m := it.Judged(); m != nil {
+		in, known := f.stateOf(found, m.ChannelNo)
 		if !known {
 			return true, nil
 		}
-		if it.Message.Ordinal <= in.Count.Floor || !message.Listed(it.Message, f.viewerIn(in.Channel), entry.Now) {
+		viewer := f.viewerIn(in.Channel)
+		if m.Ordinal <= in.Count.Floor || !message.Listed(m, viewer, entry.Now) {
+			if f.mustReadOwn(it, viewer, entry.Now) {
+				f.live = false
+				return true, nil
+			}
 			f.moveTo(it)
 			return false, nil
 		}
@@ -280,6 +288,13 @@ func (f *follower) deliver(found *reading.LogPage, it reading.Item) (outdated bo
 		return false, nil
 	}
 	return false, f.hand(delivery{Entry: entry, position: entry.Position})
+}
+
+// mustReadOwn tells whether the follower must read an annotation for itself. What the tail shares was read for nobody, so it
+// does not tell whether this caller has read or answered the message.
+func (f *follower) mustReadOwn(it reading.Item, viewer message.Viewer, now time.Time) bool {
+	shared := it.Encodings != nil
+	return shared && it.Annotation != nil && message.MayBeListed(it.Annotation.Message, viewer, now)
 }
 
 // stateOf returns the state of a log page's channel as of the latest shared page or, under the same rules, as it was read.
@@ -325,7 +340,7 @@ func (f *follower) recordOffered() {
 func (f *follower) entry(it reading.Item) reading.Entry {
 	return reading.Entry{
 		Position: it.Position(), IntentNo: f.seen.Head.IntentNo, IntentID: f.seen.Head.IntentID,
-		Message: it.Message, Event: it.Event, Audit: it.Audit, Now: f.now(), Encodings: it.Encodings,
+		Message: it.Message, Event: it.Event, Annotation: it.Annotation, Audit: it.Audit, Now: f.now(), Encodings: it.Encodings,
 	}
 }
 

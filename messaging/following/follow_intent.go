@@ -19,16 +19,19 @@ type IntentScope int64
 
 func (n IntentScope) topics() []any { return []any{wake.FeedTopic(n), wake.IntentTopic(n)} }
 
-// look reads the rows in one round trip, and in a second one what decides who sees them.
 func (n IntentScope) look(t *Tails, tx *database.Tx, before *sharedPage, agentIDs []string) (*sharedPage, error) {
-	r := reading.LogQuery{
-		IntentNo: int64(n), After: before.Through, Through: math.MaxInt64, Everyone: true, Limit: tailPage,
-	}
+	return lookAtLog(t, tx, before, agentIDs, reading.LogQuery{IntentNo: int64(n), Through: math.MaxInt64})
+}
+
+// lookAtLog reads what a query finds in an intent's log after the page before: the rows in one round trip, and in a second one
+// what decides who sees them.
+func lookAtLog(t *Tails, tx *database.Tx, before *sharedPage, agentIDs []string, r reading.LogQuery) (*sharedPage, error) {
+	r.After, r.Everyone, r.Limit = before.Through, true, tailPage
 	first := before.number == 0
 	if first {
-		r.Limit = 0
+		r.Limit, r.Through = 0, math.MaxInt64
 	}
-	place, check := before.anchor.prepare(anchoredInIntent, int64(n))
+	place, check := before.anchor.prepare(anchoredInIntent, r.IntentNo)
 	found, err := t.Reader.ReadLog(tx, r, agentIDs, check...)
 	if err != nil {
 		return nil, err
@@ -45,9 +48,12 @@ func (n IntentScope) look(t *Tails, tx *database.Tx, before *sharedPage, agentID
 	}
 	next.share(before, keep, from, found.Items, found.Through)
 	next.hold(before, *place)
+	if r.ChannelNo != 0 { // whoever takes no part in the channel is refused
+		return next, nil
+	}
 	if first || before.Head.Epoch != next.Head.Epoch || !slices.Equal(before.agentIDs, agentIDs) {
 		var statement database.Statement
-		next.exclusions, statement = channels.PrepareExclusions(tx, int64(n), agentIDs)
+		next.exclusions, statement = channels.PrepareExclusions(tx, r.IntentNo, agentIDs)
 		return next, tx.Pipeline(statement)
 	}
 	return next, nil
@@ -65,12 +71,16 @@ func (n IntentScope) cursorAt(_ *database.Tx, _ *sharedPage, position int64) (in
 }
 
 func (n IntentScope) read(t *Tails, tx *database.Tx, f *follower) (*reading.LogPage, error) {
-	found, err := t.Reader.ReadLog(tx, reading.LogQuery{
-		IntentNo: int64(n), After: f.cursor, Through: min(f.seen.Through, f.cursor+reading.MaxSpan),
-		Agent: f.by.Agent, Everyone: f.by.IsOperator, Filter: f.filter, Limit: f.limit,
-	}, nil)
+	found, err := f.readLog(t, tx, reading.LogQuery{IntentNo: int64(n)})
 	if err != nil {
 		return nil, err
 	}
 	return found, found.Access.Require(f.by, f.by.Agent, intents.PermissionRead, found.Now)
+}
+
+// readLog reads what a query finds in an intent's log after the cursor.
+func (f *follower) readLog(t *Tails, tx *database.Tx, r reading.LogQuery) (*reading.LogPage, error) {
+	r.After, r.Through = f.cursor, min(f.seen.Through, f.cursor+reading.MaxSpan)
+	r.Agent, r.Everyone, r.Filter, r.Limit = f.by.Agent, f.by.IsOperator, f.filter, f.limit
+	return t.Reader.ReadLog(tx, r, nil)
 }

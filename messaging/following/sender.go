@@ -56,6 +56,6 @@ func (d delivery) response() (*openintentv1.SubscribeResponse, error) {
 	message, event, audit, err := d.ToWire()
 	return &openintentv1.SubscribeResponse{
 		Position: d.position, IntentId: d.IntentID, ChannelName: d.ChannelName,
-		Message: message, Event: event, AuditEvent: audit, Backfill: d.backfill,
+		Message: message, Event: event, AuditEvent: audit, Annotation: d.AnnotationToWire(), Backfill: d.backfill,
 	}, err
 }

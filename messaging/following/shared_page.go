@@ -25,6 +25,8 @@ type sharedPage struct {
 	number int64
 	anchor anchor
 	losses losses
+	// positions is true when the scope is one channel whose places are positions, and not ordinals.
+	positions bool
 	// exclusions are the intent's exclusions for agentIDs, when the scope is an intent.
 	exclusions *channels.Exclusions
 	agentIDs   []string
@@ -65,11 +67,14 @@ func (s *sharedPage) since(cursor int64) []reading.Item {
 
 // end is the place of the scope's newest item.
 func (s *sharedPage) end() int64 {
-	if s.Channel != nil {
+	if s.byOrdinal() {
 		return s.Count.Messages
 	}
 	return s.Head.LastPosition
 }
+
+// byOrdinal tells whether the scope's places are ordinals of a channel. Otherwise they are positions in the intent's log.
+func (s *sharedPage) byOrdinal() bool { return s.Channel != nil && !s.positions }
 
 // ended tells whether nothing can follow any more.
 func (s *sharedPage) ended() bool { return s.Channel != nil && s.Closed() }

@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -22,6 +23,15 @@ const (
 	AnnotationDisposition AnnotationType = "message_disposition"
 )
 
+// IsAnnotationType tells whether a name is that of an annotation type.
+func IsAnnotationType(name string) bool {
+	switch AnnotationType(name) {
+	case AnnotationReaction, AnnotationEdit, AnnotationDeletion, AnnotationClaim, AnnotationClaimEnd, AnnotationDisposition:
+		return true
+	}
+	return false
+}
+
 // Annotation is something that happened to a message and has a place of its own in the intent's log. It is the third kind of
 // entry, beside messages and logged events. It has no ordinal: it counts in no channel, evicts nothing and moves no time to live.
 // Whoever may see the message now may see it, and it is removed with its message.
@@ -37,6 +47,8 @@ type Annotation struct {
 	AgentID   string
 	CreatedAt time.Time
 	Details   AnnotationDetails
+	// Message is the message without its content, where the annotation was read: it decides who sees the annotation.
+	Message *Message
 }
 
 // AnnotationDetails are the fields that only some types have. The database keeps them as one JSON object.
@@ -57,6 +69,14 @@ func (d AnnotationDetails) Encode() ([]byte, error) { return json.Marshal(d) }
 func DecodeDetails(text []byte) (d AnnotationDetails, err error) {
 	err = json.Unmarshal(text, &d)
 	return d, err
+}
+
+// Names tells whether a durable subscription of the agent delivers the annotation: the agent is the message's sender, its
+// addressee or mentioned in it, or the annotation is for it. So a reaction to a message to everyone goes to few.
+func (a *Annotation) Names(agent string) bool {
+	m := a.Message
+	return m.Sender == agent || m.Target == agent || slices.Contains(a.Details.For, agent) ||
+		m.Conversation != nil && slices.Contains(m.Conversation.Mentions, agent)
 }
 
 // Size is how many bytes of a page the annotation takes up.

@@ -56,10 +56,10 @@ func (r *messageRow) facts() []any {
 		&m.Open, &m.ReadByViewer, &m.AnsweredByViewer, &r.answered, &r.lastAnswered}
 }
 
-// ScanFacts reads a message without its payload and metadata.
-func ScanFacts(row database.Row) (*Message, error) {
+// ScanFacts reads a message without its payload and metadata. It reads the columns that follow into further.
+func ScanFacts(row database.Row, further ...any) (*Message, error) {
 	var r messageRow
-	if err := row.Scan(r.facts()...); err != nil {
+	if err := row.Scan(append(r.facts(), further...)...); err != nil {
 		return nil, err
 	}
 	return r.finish()

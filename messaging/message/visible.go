@@ -31,6 +31,14 @@ func Listed(m *Message, v Viewer, now time.Time) bool {
 	return Visible(m, v) && Timely(m, v, now)
 }
 
+// MayBeListed tells whether Listed may hold once it is known what the viewer has read and answered itself. It is for messages
+// that were read for nobody in particular.
+func MayBeListed(m *Message, v Viewer, now time.Time) bool {
+	known := *m
+	known.ReadByViewer, known.AnsweredByViewer = true, true
+	return Listed(&known, v, now)
+}
+
 // Timely tells whether lists and streams still show a message at a time to a viewer that may see it.
 func Timely(m *Message, v Viewer, now time.Time) bool {
 	switch {

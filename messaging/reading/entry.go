@@ -10,18 +10,19 @@ import (
 	"openintent/messaging/message"
 )
 
-// Entry is one thing in an intent's log as a reader sees it: a message or a logged event.
+// Entry is one thing in an intent's log as a reader sees it: a message, a logged event or an annotation.
 type Entry struct {
 	Position int64
 	IntentNo int64
 	IntentID string
-	// ChannelNo, ChannelID and ChannelName are set for a message.
+	// ChannelNo, ChannelID and ChannelName are set for a message and for an annotation.
 	ChannelNo              int64
 	ChannelID, ChannelName string
-	// Either Message or Event is set. Audit is the log's copy of an audited message.
-	Message *message.Message
-	Event   *intents.Event
-	Audit   *intents.Event
+	// One of Message, Event and Annotation is set. Audit is the log's copy of an audited message.
+	Message    *message.Message
+	Event      *intents.Event
+	Annotation *message.Annotation
+	Audit      *intents.Event
 	// Now is the time by which the entry was judged. A message's status is the one at that time.
 	Now time.Time
 
@@ -29,7 +30,15 @@ type Entry struct {
 	Encodings *Encodings
 }
 
-// In returns a message's entry with its channel filled in.
+// AnnotationToWire returns an annotation as clients see it, and nil for any other entry.
+func (e Entry) AnnotationToWire() *openintentv1.Annotation {
+	if e.Annotation == nil {
+		return nil
+	}
+	return e.Annotation.ToWire()
+}
+
+// In returns the entry of a message or an annotation with its channel filled in.
 func (e Entry) In(channel *channels.Rules) Entry {
 	e.ChannelNo, e.ChannelID, e.ChannelName = channel.ChannelNo, channel.ID, channel.Name
 	return e
@@ -41,11 +50,16 @@ func (e Entry) At(now time.Time, by caller.Caller) (later Entry, shown bool) {
 	if now.After(e.Now) {
 		e.Now = now
 	}
-	return e, e.Message == nil || message.Timely(e.Message, message.Viewer{Agent: by.Agent, Operator: by.IsOperator}, e.Now)
+	m := judged(e.Message, e.Annotation)
+	return e, m == nil || message.Timely(m, message.Viewer{Agent: by.Agent, Operator: by.IsOperator}, e.Now)
 }
 
-// ToWire returns the entry as clients see it: a message, with the log's copy if it has one, or an event.
+// ToWire returns an entry that is no annotation as clients see it: a message, with the log's copy if it has one, or an event.
+// Both are nil for an annotation.
 func (e Entry) ToWire() (message *openintentv1.Message, event, audit *openintentv1.Event, err error) {
+	if e.Annotation != nil {
+		return nil, nil, nil, nil
+	}
 	if e.Event != nil {
 		event, err = e.Event.ToWire()
 		return nil, event, nil, err

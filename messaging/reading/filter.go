@@ -10,19 +10,28 @@ import (
 
 // Filter narrows what a reader is given of a log. Its zero value narrows nothing.
 type Filter struct {
-	// EventTypes are the wanted types: those of logged events, and channel_message for messages. When it is empty all types
-	// are wanted.
+	// EventTypes are the wanted types: those of logged events and of annotations, and channel_message for messages. When it is
+	// empty all types are wanted.
 	EventTypes []string
-	// MessageType and CorrelationID, when they are set, leave only messages that have them, and no logged events.
+	// MessageType and CorrelationID, when they are set, leave only messages that have them.
 	MessageType   message.Type
 	CorrelationID string
+	// Annotations adds annotations. A logged event that a client gave an annotation's type is left out then, so that nobody
+	// can pass one off as the other.
+	Annotations bool
 }
+
+// IncludeAnnotations is the word by which a request asks for annotations.
+const IncludeAnnotations = "annotations"
 
 // FilterFrom checks and returns the filter that a request asks for. Unset values narrow nothing.
 func FilterFrom(
-	eventTypes []string, messageType openintentv1.MessageType, correlationID string,
+	eventTypes []string, messageType openintentv1.MessageType, correlationID string, include []string,
 ) (Filter, error) {
-	filter := Filter{EventTypes: eventTypes, MessageType: message.TypeFrom(messageType, ""), CorrelationID: correlationID}
+	filter := Filter{
+		EventTypes: eventTypes, MessageType: message.TypeFrom(messageType, ""), CorrelationID: correlationID,
+		Annotations: slices.Contains(include, IncludeAnnotations),
+	}
 	return filter, filter.Check()
 }
 
@@ -36,7 +45,7 @@ func (f Filter) Check() error {
 	return caller.CheckText("correlation_id", f.CorrelationID)
 }
 
-// onlyMessages tells whether the filter leaves no logged events.
+// onlyMessages tells whether the filter leaves nothing but messages.
 func (f Filter) onlyMessages() bool { return f.MessageType != "" || f.CorrelationID != "" }
 
 func (f Filter) wants(eventType string) bool {
@@ -55,10 +64,24 @@ func (f Filter) loggedTypes() []string {
 	return f.EventTypes
 }
 
+// annotationTypes returns the types of the annotations that the filter leaves; wanted is false when it leaves none. When there
+// are no types, all are wanted.
+func (f Filter) annotationTypes() (types []string, wanted bool) {
+	for _, name := range f.EventTypes {
+		if message.IsAnnotationType(name) {
+			types = append(types, name)
+		}
+	}
+	return types, f.Annotations && !f.onlyMessages() && (len(f.EventTypes) == 0 || len(types) > 0)
+}
+
 // Keeps tells whether the filter leaves an item.
 func (f Filter) Keeps(it Item) bool {
-	if it.Event != nil {
-		return !f.onlyMessages() && f.wants(it.Event.Type)
+	switch {
+	case it.Event != nil:
+		return !f.onlyMessages() && f.wants(it.Event.Type) && !(f.Annotations && message.IsAnnotationType(it.Event.Type))
+	case it.Annotation != nil:
+		return f.Annotations && !f.onlyMessages() && f.wants(string(it.Annotation.Type))
 	}
 	m := it.Message
 	return f.wantsMessages() && (f.MessageType == "" || m.Type == f.MessageType) &&
