@@ -3,8 +3,11 @@ package conversation
 import (
 	"log/slog"
 
+	"google.golang.org/grpc"
+
 	"openintent/agents"
 	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 	"openintent/messaging"
 )
@@ -21,6 +24,8 @@ type Config struct {
 
 // Service is the room of conversation. Make it with New.
 type Service struct {
+	openintentv1.UnimplementedReactionServiceServer
+
 	db        *database.DB
 	intents   *intents.Service
 	agents    *agents.Service
@@ -37,3 +42,6 @@ func New(cfg Config) *Service {
 		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, messaging: cfg.Messaging, logger: cfg.Logger,
 	}
 }
+
+// Register adds the room's gRPC services.
+func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterReactionServiceServer(r, s) }

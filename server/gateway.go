@@ -117,6 +117,7 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
 		openintentv1.RegisterSubscriptionServiceHandlerClient(ctx, mux, openintentv1.NewSubscriptionServiceClient(connection)),
 		openintentv1.RegisterKeyServiceHandlerClient(ctx, mux, openintentv1.NewKeyServiceClient(connection)),
+		openintentv1.RegisterReactionServiceHandlerClient(ctx, mux, openintentv1.NewReactionServiceClient(connection)),
 		openintentv1.RegisterLeaseServiceHandlerClient(ctx, mux, openintentv1.NewLeaseServiceClient(connection)),
 		openintentv1.RegisterInviteServiceHandlerClient(ctx, mux, openintentv1.NewInviteServiceClient(connection)),
 	)

@@ -115,6 +115,10 @@ var policies = map[string]policy{
 	openintentv1.MessageService_GetInbox_FullMethodName:              {access: anyCaller, effect: reads, place: byRoom, waits: true},
 	openintentv1.MessageService_MarkInboxRead_FullMethodName:         {access: anyCaller, effect: writes, place: byRoom},
 
+	openintentv1.ReactionService_AddReaction_FullMethodName:    {access: anyCaller, effect: writes, place: named},
+	openintentv1.ReactionService_RemoveReaction_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.ReactionService_ListReactions_FullMethodName:  {access: anyCaller, effect: reads, place: named},
+
 	openintentv1.SubscriptionService_CreateSubscription_FullMethodName:    {access: anyCaller, effect: writes, place: anywhere},
 	openintentv1.SubscriptionService_ListSubscriptions_FullMethodName:     {access: anyCaller, effect: reads, place: anywhere},
 	openintentv1.SubscriptionService_GetSubscription_FullMethodName:       {access: anyCaller, effect: reads, place: byRoom},

@@ -130,6 +130,7 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.channels.Register(registrar)
 	r.messaging.Register(registrar)
 	r.subscriptions.Register(registrar)
+	r.conversation.Register(registrar)
 	r.leases.Register(registrar)
 	r.keys.Register(registrar)
 	r.invites.Register(registrar)

@@ -39,6 +39,7 @@ type Caller struct {
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Leases        openintentv1.LeaseServiceClient
+	Reactions     openintentv1.ReactionServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
 
@@ -73,6 +74,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
+		Reactions:     openintentv1.NewReactionServiceClient(connection),
 		Keys:          openintentv1.NewKeyServiceClient(connection),
 		Invites:       openintentv1.NewInviteServiceClient(connection),
 

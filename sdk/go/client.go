@@ -42,6 +42,7 @@ type Raw struct {
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Leases        openintentv1.LeaseServiceClient
+	Reactions     openintentv1.ReactionServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
 }
@@ -100,6 +101,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Messages:      openintentv1.NewMessageServiceClient(calls),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
 		Leases:        openintentv1.NewLeaseServiceClient(calls),
+		Reactions:     openintentv1.NewReactionServiceClient(calls),
 		Keys:          openintentv1.NewKeyServiceClient(calls),
 		Invites:       openintentv1.NewInviteServiceClient(calls),
 	}
