@@ -26,6 +26,7 @@ type Config struct {
 type Service struct {
 	openintentv1.UnimplementedAttentionServiceServer
 	openintentv1.UnimplementedClaimServiceServer
+	openintentv1.UnimplementedReactionServiceServer
 
 	db        *database.DB
 	intents   *intents.Service
@@ -48,4 +49,5 @@ func New(cfg Config) *Service {
 func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterAttentionServiceServer(r, s)
 	openintentv1.RegisterClaimServiceServer(r, s)
+	openintentv1.RegisterReactionServiceServer(r, s)
 }

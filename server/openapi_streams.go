@@ -23,9 +23,11 @@ const (
 
 // streamKeys describe the query keys of streams.
 var streamKeys = map[string]string{
-	"event_types":     "Only these types, separated by commas: a logged event's type, or `channel_message`.",
-	"message_type":    "Only messages of this type, and no logged events.",
-	"correlation_id":  "Only responses to this request, and no logged events.",
+	"event_types":    "Only these types, separated by commas: a logged event's type, or `channel_message`.",
+	"message_type":   "Only messages of this type, and no logged events.",
+	"correlation_id": "Only responses to this request, and no logged events.",
+	"include": "What to deliver beside messages and events, separated by commas: `annotations` or `attention`. Each annotation is an event " +
+		"named after its type; its data is the annotation with `intent_id` and `channel_name`.",
 	"max_outstanding": "How many deliveries may be unacknowledged at the same time, 1 to 1,000; 100 when absent.",
 }
 

@@ -121,6 +121,9 @@ var policies = map[string]policy{
 	openintentv1.AttentionService_MarkSurfaced_FullMethodName:   {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.ClaimService_ClaimMessage_FullMethodName:       {access: anyCaller, effect: writes, place: named},
 	openintentv1.ClaimService_ReleaseClaim_FullMethodName:       {access: anyCaller, effect: writes, place: named},
+	openintentv1.ReactionService_AddReaction_FullMethodName:     {access: anyCaller, effect: writes, place: named},
+	openintentv1.ReactionService_RemoveReaction_FullMethodName:  {access: anyCaller, effect: writes, place: named},
+	openintentv1.ReactionService_ListReactions_FullMethodName:   {access: anyCaller, effect: reads, place: named},
 
 	openintentv1.SubscriptionService_CreateSubscription_FullMethodName:    {access: anyCaller, effect: writes, place: anywhere},
 	openintentv1.SubscriptionService_ListSubscriptions_FullMethodName:     {access: anyCaller, effect: reads, place: anywhere},

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -61,6 +62,7 @@ type delivered interface {
 	GetChannelName() string
 	GetMessage() *openintentv1.Message
 	GetEvent() *openintentv1.Event
+	GetAnnotation() *openintentv1.Annotation
 }
 
 // delivery writes one delivery as an event with an id.
@@ -71,7 +73,10 @@ func (f eventForm) delivery(id int64, d delivered) (string, error) {
 	switch logged := d.GetEvent(); {
 	case d.GetMessage() != nil:
 		name = messageEvent
-		data, err = f.message(d)
+		data, err = f.placed(d, d.GetMessage())
+	case d.GetAnnotation() != nil:
+		name = d.GetAnnotation().GetType()
+		data, err = f.placed(d, d.GetAnnotation())
 	case f.clientNames:
 		name = f.name(logged.GetEventType())
 		data, err = clientData(logged)
@@ -82,9 +87,10 @@ func (f eventForm) delivery(id int64, d delivered) (string, error) {
 	return idLine(id) + event(name, data), err
 }
 
-// message returns the flat message object with its intent, its channel's name and the extra fields of its delivery.
-func (f eventForm) message(d delivered) ([]byte, error) {
-	data, err := jsonform.Append(nil, d.GetMessage())
+// placed returns the flat object of a message or an annotation with its intent, its channel's name and the extra fields of its
+// delivery.
+func (f eventForm) placed(d delivered, object proto.Message) ([]byte, error) {
+	data, err := jsonform.Append(nil, object)
 	if err != nil {
 		return nil, err
 	}

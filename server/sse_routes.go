@@ -77,7 +77,7 @@ func subscribeRoute(route eventRoute) *eventRoute {
 		setField(request, route.parameter, protoreflect.ValueOfString(id))
 		return request.Interface()
 	}
-	route.keys = []string{"event_types", "message_type", "correlation_id"}
+	route.keys = []string{"event_types", "message_type", "correlation_id", "include"}
 	route.cursor = "after_position"
 	return &route
 }

@@ -62,13 +62,10 @@ func (s *Service) draft(
 	if err := checkName(draft.name); err != nil {
 		return nil, err
 	}
-	draft.filter = reading.Filter{
-		EventTypes: req.GetEventTypes(), MessageType: message.TypeFrom(req.GetMessageType(), ""),
-		CorrelationID: req.GetCorrelationId(),
-	}
-	if err := draft.filter.Check(); err != nil {
+	if draft.filter, err = reading.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId(), req.GetInclude()); err != nil {
 		return nil, err
 	}
+	draft.including(req.GetInclude())
 	if draft.expiresAt, err = message.TimeFrom("expires_at", req.GetExpiresAt()); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ type delivery struct {
 	number   int64
 	intentNo int64
 	position int64
-	// channelNo is the message's channel; it is 0 for a logged event.
+	// channelNo is the channel of the message or annotation; it is 0 for a logged event.
 	channelNo int64
 	attempts  int64
 	// dueAt is when the delivery is to be made, or made again; it is zero in an agent's own log.

@@ -38,6 +38,8 @@ type gatherer struct {
 	// refused contains the intents to which the subscriber has no access, with the epoch of the rules that refused it.
 	refused  map[int64]int64
 	presence agents.Presence
+	// annotations tells whether scanned was read with annotations.
+	annotations bool
 }
 
 func (s *Service) newGatherer(no int64) *gatherer {
@@ -109,6 +111,7 @@ func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progre
 	if err != nil {
 		return nil, err
 	}
+	g.follows(seen.sub.filter.Annotations)
 	if seen.presence != g.presence {
 		clear(g.refused) // its access may also have changed
 		g.presence = seen.presence
@@ -210,6 +213,7 @@ func (g *gatherer) step(
 	}
 	b.stored = stored
 	delete(g.scanned, b.intentNo)
+	g.follows(sub.filter.Annotations)
 	return found, stored >= min(b.through, page.Last), page.Ended && stored >= page.Through, nil
 }
 
@@ -223,12 +227,14 @@ func isRefusal(err error) bool {
 }
 
 // number gives the entries of a page the subscription's next numbers, unless somebody else has gathered beyond the beginning of
-// the page. stored is how far the intent is gathered afterwards.
+// the page, or the subscription has begun to number annotations and the page was read without them; then the given subscription
+// says so from then on. stored is how far the intent is gathered afterwards.
 func (s *Service) number(
 	ctx context.Context, sub *subscription, intentNo, after, through int64, entries []reading.Entry,
 ) (found []numbered, stored int64, err error) {
+	include := sub.include
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		found, stored = nil, through
+		found, stored, include = nil, through, sub.include
 		position, read := preparePosition(sub.no, intentNo)
 		locked, now, err := lock(tx, sub.no, read)
 		switch {
@@ -236,8 +242,8 @@ func (s *Service) number(
 			return err
 		case !locked.active(now):
 			return errEnded
-		case *position > after:
-			stored = *position
+		case *position > after, locked.filter.Annotations != sub.filter.Annotations:
+			stored, include = *position, locked.include
 			return nil
 		}
 		rows := make([]delivery, len(entries))
@@ -261,6 +267,7 @@ func (s *Service) number(
 		}
 		return nil
 	})
+	sub.including(include)
 	return found, stored, err
 }
 

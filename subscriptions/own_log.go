@@ -45,6 +45,11 @@ func (s *Service) followAgent(
 		if err != nil {
 			return err
 		}
+		if filter.Annotations {
+			if err := s.numberAnnotations(ctx, own); err != nil {
+				return err
+			}
+		}
 		st.receiver = s.newReceiver(own)
 		st.observer = s.monitor.add(ownLogObserver(st.receiver))
 		return st.begin(ctx, after)
@@ -251,7 +256,9 @@ func (st *ownLogStream) remember(found []numbered) {
 		st.numbered = make(map[int64]reading.Entry)
 	}
 	for _, n := range found {
-		st.numbered[n.number] = n.entry
+		if st.filter.Keeps(reading.Item{Message: n.entry.Message, Event: n.entry.Event, Annotation: n.entry.Annotation}) {
+			st.numbered[n.number] = n.entry
+		}
 	}
 }
 
@@ -333,7 +340,7 @@ func (st *ownLogStream) hand(entry reading.Entry, position int64, backfill bool)
 	}
 	err = st.send(&openintentv1.SubscribeResponse{
 		Position: position, IntentId: entry.IntentID, ChannelName: entry.ChannelName, Message: message, Event: event,
-		Backfill: backfill,
+		Annotation: entry.AnnotationToWire(), Backfill: backfill,
 	})
 	if err == nil {
 		st.service.messaging.RecordOffered(st.sub.subscriber, entry)

@@ -32,8 +32,17 @@ type messagePlace struct {
 	ChannelName string `json:"channel_name"`
 }
 
+// annotationPlace contains the members of an annotation's payload.
+type annotationPlace struct {
+	messagePlace
+	Annotation json.RawMessage `json:"annotation"`
+}
+
 // body returns the body to post for an entry.
 func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
+	if entry.Annotation != nil {
+		return p.annotationBody(sub, entry)
+	}
 	message, event, _, err := entry.ToWire()
 	if err != nil {
 		return nil, err
@@ -65,6 +74,32 @@ func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 		return nil, err
 	}
 	return plainJSON(envelope{sub.id, encoded})
+}
+
+// annotationBody returns the body to post for an annotation. Its id is that of its place, because an annotation has none of its
+// own that clients know.
+func (p *poster) annotationBody(sub *subscription, entry reading.Entry) ([]byte, error) {
+	a := entry.Annotation
+	encoded, err := p.encode(a.ToWire())
+	if err != nil {
+		return nil, err
+	}
+	payload, err := plainJSON(annotationPlace{messagePlace{entry.IntentID, entry.ChannelName}, encoded})
+	if err != nil {
+		return nil, err
+	}
+	createdAt, err := p.encode(timestamppb.New(a.CreatedAt))
+	if err != nil {
+		return nil, err
+	}
+	event, err := plainJSON(messageEvent{
+		ID: a.MessageID + "/" + strconv.FormatInt(a.Position, 10), IntentID: entry.IntentID, EventType: string(a.Type),
+		Actor: a.AgentID, Payload: payload, CreatedAt: createdAt,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plainJSON(envelope{sub.id, event})
 }
 
 // joined merges two non-empty JSON objects into one.

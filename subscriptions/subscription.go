@@ -37,6 +37,9 @@ type subscription struct {
 	intentNo, channelNo int64
 	intentID, channelID string
 	filter              reading.Filter
+	// include are the words for what is delivered beside messages and events. The filter knows of annotations. In an agent's own
+	// log the word says that annotations are numbered; each stream decides for itself whether it shows them.
+	include []string
 	// scope is that of the key with which the subscription was made; nil is everywhere. Nothing outside of it is delivered.
 	scope *caller.Scope
 
@@ -113,8 +116,11 @@ func (s *subscription) isNewEnough(e reading.Entry) bool {
 }
 
 func entryTime(e reading.Entry) time.Time {
-	if e.Message != nil {
+	switch {
+	case e.Message != nil:
 		return e.Message.CreatedAt
+	case e.Annotation != nil:
+		return e.Annotation.CreatedAt
 	}
 	return e.Event.CreatedAt
 }

@@ -32,6 +32,7 @@ func (s summary) toWire(active bool) *openintentv1.Subscription {
 		OutstandingCount:    s.outstanding,
 		DeadLetterCount:     s.dead,
 		LastError:           textOrNil(s.lastError),
+		Include:             s.include,
 	}
 	if s.filter.MessageType != "" {
 		messageType := s.filter.MessageType.ToWire()
@@ -50,6 +51,7 @@ func toWire(sub *subscription, d delivery, entry *reading.Entry) (*openintentv1.
 	}
 	message, event, _, err := entry.ToWire()
 	wire.IntentId, wire.ChannelName, wire.Message, wire.Event = entry.IntentID, entry.ChannelName, message, event
+	wire.Annotation = entry.AnnotationToWire()
 	return wire, err
 }
 

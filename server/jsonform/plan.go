@@ -83,6 +83,9 @@ var leftOutWhenUnset = map[protoreflect.FullName]bool{
 	"openintent.v1.SubscribeResponse.annotation": true,
 	"openintent.v1.SubscribeResponse.attention":  true,
 	"openintent.v1.InboxItem.attention":          true,
+
+	"openintent.v1.Subscription.include":            true,
+	"openintent.v1.SubscriptionDelivery.annotation": true,
 }
 
 // plans holds a *plan for each protoreflect.MessageDescriptor seen so far.

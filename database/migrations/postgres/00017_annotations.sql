@@ -16,7 +16,7 @@ CREATE TABLE reactions (
     PRIMARY KEY (intent_no, position)
 );
 CREATE UNIQUE INDEX reactions_agent ON reactions (intent_no, message_position, agent_id, signal);
-CREATE INDEX reactions_message ON reactions (intent_no, message_position, position);
+CREATE INDEX reactions_message ON reactions (intent_no, message_position, position) WHERE present;
 
 -- What a subscription delivers beside messages and events: words separated by commas; empty for nothing. For an agent's own log:
 -- what it numbers, since a stream asked for it.

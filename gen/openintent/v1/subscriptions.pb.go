@@ -69,7 +69,9 @@ type Subscription struct {
 	// How many the server has given up.
 	DeadLetterCount int64 `protobuf:"varint,20,opt,name=dead_letter_count,json=deadLetterCount,proto3" json:"dead_letter_count,omitempty"`
 	// Why the last attempt of a webhook failed; null after a success.
-	LastError     *string `protobuf:"bytes,21,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	LastError *string `protobuf:"bytes,21,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// What it delivers beside messages and events, as its creation said. It is left out of JSON while it is empty.
+	Include       []string `protobuf:"bytes,22,rep,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -251,6 +253,13 @@ func (x *Subscription) GetLastError() string {
 	return ""
 }
 
+func (x *Subscription) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
 // CreateSubscriptionRequest describes a new subscription.
 type CreateSubscriptionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -279,7 +288,11 @@ type CreateSubscriptionRequest struct {
 	// 1 to 100; 10 when absent.
 	MaxAttempts *int32 `protobuf:"varint,11,opt,name=max_attempts,json=maxAttempts,proto3,oneof" json:"max_attempts,omitempty"`
 	// When it ends; it must lie in the future. Absent: never.
-	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// What to deliver beside messages and events. `annotations` delivers what happens to messages afterwards, but only if the agent is the
+	// message's sender, its addressee (`to`) by name or one of its mentions, or holds the claim of which the annotation tells. `attention`
+	// adds to each message what it asks of the agent. A client's own event of an annotation's type is not delivered then.
+	Include       []string `protobuf:"bytes,13,rep,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -394,6 +407,13 @@ func (x *CreateSubscriptionRequest) GetMaxAttempts() int32 {
 func (x *CreateSubscriptionRequest) GetExpiresAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *CreateSubscriptionRequest) GetInclude() []string {
+	if x != nil {
+		return x.Include
 	}
 	return nil
 }
@@ -673,7 +693,7 @@ func (x *DeleteSubscriptionResponse) GetStatus() string {
 	return ""
 }
 
-// SubscriptionDelivery is one delivery: a message or a logged event.
+// SubscriptionDelivery is one delivery: a message, a logged event or an annotation.
 type SubscriptionDelivery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The subscription.
@@ -693,7 +713,10 @@ type SubscriptionDelivery struct {
 	// The logged event; null when the delivery is a message.
 	Event *Event `protobuf:"bytes,8,opt,name=event,proto3" json:"event,omitempty"`
 	// With the number 0: the stream stands by, because another one is active. Otherwise such a delivery says that the stream is active.
-	StandingBy    bool `protobuf:"varint,9,opt,name=standing_by,json=standingBy,proto3" json:"standing_by,omitempty"`
+	StandingBy bool `protobuf:"varint,9,opt,name=standing_by,json=standingBy,proto3" json:"standing_by,omitempty"`
+	// What happened to a message. Only subscriptions that include annotations have them; message and event are null then. It is left out of
+	// JSON while it is unset.
+	Annotation    *Annotation `protobuf:"bytes,10,opt,name=annotation,proto3" json:"annotation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -789,6 +812,13 @@ func (x *SubscriptionDelivery) GetStandingBy() bool {
 		return x.StandingBy
 	}
 	return false
+}
+
+func (x *SubscriptionDelivery) GetAnnotation() *Annotation {
+	if x != nil {
+		return x.Annotation
+	}
+	return nil
 }
 
 // StreamDeliveriesRequest opens a stream of deliveries.
@@ -1293,7 +1323,7 @@ var File_openintent_v1_subscriptions_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\n" +
-	"!openintent/v1/subscriptions.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/events.proto\x1a\x1copenintent/v1/messages.proto\"\xb2\a\n" +
+	"!openintent/v1/subscriptions.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/events.proto\x1a\x1copenintent/v1/messages.proto\"\xcc\a\n" +
 	"\fSubscription\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12#\n" +
@@ -1323,7 +1353,8 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x11outstanding_count\x18\x13 \x01(\x03R\x10outstandingCount\x12*\n" +
 	"\x11dead_letter_count\x18\x14 \x01(\x03R\x0fdeadLetterCount\x12\"\n" +
 	"\n" +
-	"last_error\x18\x15 \x01(\tH\x06R\tlastError\x88\x01\x01B\f\n" +
+	"last_error\x18\x15 \x01(\tH\x06R\tlastError\x88\x01\x01\x12\x18\n" +
+	"\ainclude\x18\x16 \x03(\tR\aincludeB\f\n" +
 	"\n" +
 	"_intent_idB\r\n" +
 	"\v_channel_idB\x0f\n" +
@@ -1331,7 +1362,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x0f_correlation_idB\x0e\n" +
 	"\f_webhook_urlB\t\n" +
 	"\a_secretB\r\n" +
-	"\v_last_error\"\xb8\x06\n" +
+	"\v_last_error\"\xfa\x06\n" +
 	"\x19CreateSubscriptionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x00R\x04name\x88\x01\x01\x122\n" +
@@ -1353,7 +1384,8 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\x90\x1c(\x01H\bR\x12acknowledgeSeconds\x88\x01\x01\x121\n" +
 	"\fmax_attempts\x18\v \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\tR\vmaxAttempts\x88\x01\x01\x129\n" +
 	"\n" +
-	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAtB\a\n" +
+	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12@\n" +
+	"\ainclude\x18\r \x03(\tB&\xbaH#\x92\x01 \x10\x02\x18\x01\"\x1ar\x18R\tattentionR\vannotationsR\aincludeB\a\n" +
 	"\x05_nameB\x10\n" +
 	"\x0e_subscriber_idB\f\n" +
 	"\n" +
@@ -1387,7 +1419,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"]\n" +
 	"\x1aDeleteSubscriptionResponse\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\"\xcc\x02\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"\x87\x03\n" +
 	"\x14SubscriptionDelivery\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x18\n" +
@@ -1398,7 +1430,11 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\amessage\x18\a \x01(\v2\x16.openintent.v1.MessageR\amessage\x12*\n" +
 	"\x05event\x18\b \x01(\v2\x14.openintent.v1.EventR\x05event\x12\x1f\n" +
 	"\vstanding_by\x18\t \x01(\bR\n" +
-	"standingBy\"\xb1\x02\n" +
+	"standingBy\x129\n" +
+	"\n" +
+	"annotation\x18\n" +
+	" \x01(\v2\x19.openintent.v1.AnnotationR\n" +
+	"annotation\"\xb1\x02\n" +
 	"\x17StreamDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x128\n" +
 	"\x0fmax_outstanding\x18\x02 \x01(\x05B\n" +
@@ -1495,6 +1531,7 @@ var file_openintent_v1_subscriptions_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),        // 17: google.protobuf.Timestamp
 	(*Message)(nil),                      // 18: openintent.v1.Message
 	(*Event)(nil),                        // 19: openintent.v1.Event
+	(*Annotation)(nil),                   // 20: openintent.v1.Annotation
 }
 var file_openintent_v1_subscriptions_proto_depIdxs = []int32{
 	16, // 0: openintent.v1.Subscription.message_type:type_name -> openintent.v1.MessageType
@@ -1505,33 +1542,34 @@ var file_openintent_v1_subscriptions_proto_depIdxs = []int32{
 	0,  // 5: openintent.v1.ListSubscriptionsResponse.subscriptions:type_name -> openintent.v1.Subscription
 	18, // 6: openintent.v1.SubscriptionDelivery.message:type_name -> openintent.v1.Message
 	19, // 7: openintent.v1.SubscriptionDelivery.event:type_name -> openintent.v1.Event
-	7,  // 8: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
-	14, // 9: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
-	7,  // 10: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
-	17, // 11: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
-	1,  // 12: openintent.v1.SubscriptionService.CreateSubscription:input_type -> openintent.v1.CreateSubscriptionRequest
-	2,  // 13: openintent.v1.SubscriptionService.ListSubscriptions:input_type -> openintent.v1.ListSubscriptionsRequest
-	4,  // 14: openintent.v1.SubscriptionService.GetSubscription:input_type -> openintent.v1.GetSubscriptionRequest
-	5,  // 15: openintent.v1.SubscriptionService.DeleteSubscription:input_type -> openintent.v1.DeleteSubscriptionRequest
-	8,  // 16: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
-	9,  // 17: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
-	11, // 18: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
-	12, // 19: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
-	15, // 20: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
-	0,  // 21: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
-	3,  // 22: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
-	0,  // 23: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
-	6,  // 24: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
-	7,  // 25: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
-	10, // 26: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
-	0,  // 27: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
-	13, // 28: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
-	0,  // 29: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
-	21, // [21:30] is the sub-list for method output_type
-	12, // [12:21] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	20, // 8: openintent.v1.SubscriptionDelivery.annotation:type_name -> openintent.v1.Annotation
+	7,  // 9: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
+	14, // 10: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
+	7,  // 11: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
+	17, // 12: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
+	1,  // 13: openintent.v1.SubscriptionService.CreateSubscription:input_type -> openintent.v1.CreateSubscriptionRequest
+	2,  // 14: openintent.v1.SubscriptionService.ListSubscriptions:input_type -> openintent.v1.ListSubscriptionsRequest
+	4,  // 15: openintent.v1.SubscriptionService.GetSubscription:input_type -> openintent.v1.GetSubscriptionRequest
+	5,  // 16: openintent.v1.SubscriptionService.DeleteSubscription:input_type -> openintent.v1.DeleteSubscriptionRequest
+	8,  // 17: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
+	9,  // 18: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
+	11, // 19: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
+	12, // 20: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
+	15, // 21: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
+	0,  // 22: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
+	3,  // 23: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
+	0,  // 24: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
+	6,  // 25: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
+	7,  // 26: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
+	10, // 27: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
+	0,  // 28: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
+	13, // 29: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
+	0,  // 30: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
+	22, // [22:31] is the sub-list for method output_type
+	13, // [13:22] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_subscriptions_proto_init() }

@@ -12,7 +12,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Subscription(_message.Message):
-    __slots__ = ("id", "name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "secret", "active", "acknowledge_seconds", "max_attempts", "created_at", "expires_at", "acknowledged_through", "last_number", "outstanding_count", "dead_letter_count", "last_error")
+    __slots__ = ("id", "name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "secret", "active", "acknowledge_seconds", "max_attempts", "created_at", "expires_at", "acknowledged_through", "last_number", "outstanding_count", "dead_letter_count", "last_error", "include")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -34,6 +34,7 @@ class Subscription(_message.Message):
     OUTSTANDING_COUNT_FIELD_NUMBER: _ClassVar[int]
     DEAD_LETTER_COUNT_FIELD_NUMBER: _ClassVar[int]
     LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
     id: str
     name: str
     subscriber_id: str
@@ -55,10 +56,11 @@ class Subscription(_message.Message):
     outstanding_count: int
     dead_letter_count: int
     last_error: str
-    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., secret: _Optional[str] = ..., active: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged_through: _Optional[int] = ..., last_number: _Optional[int] = ..., outstanding_count: _Optional[int] = ..., dead_letter_count: _Optional[int] = ..., last_error: _Optional[str] = ...) -> None: ...
+    include: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., secret: _Optional[str] = ..., active: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged_through: _Optional[int] = ..., last_number: _Optional[int] = ..., outstanding_count: _Optional[int] = ..., dead_letter_count: _Optional[int] = ..., last_error: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateSubscriptionRequest(_message.Message):
-    __slots__ = ("name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "acknowledge_seconds", "max_attempts", "expires_at")
+    __slots__ = ("name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "acknowledge_seconds", "max_attempts", "expires_at", "include")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +73,7 @@ class CreateSubscriptionRequest(_message.Message):
     ACKNOWLEDGE_SECONDS_FIELD_NUMBER: _ClassVar[int]
     MAX_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
     name: str
     subscriber_id: str
     intent_id: str
@@ -83,7 +86,8 @@ class CreateSubscriptionRequest(_message.Message):
     acknowledge_seconds: int
     max_attempts: int
     expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    include: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListSubscriptionsRequest(_message.Message):
     __slots__ = ("subscriber_id", "intent_id", "limit", "cursor")
@@ -126,7 +130,7 @@ class DeleteSubscriptionResponse(_message.Message):
     def __init__(self, subscription_id: _Optional[str] = ..., status: _Optional[str] = ...) -> None: ...
 
 class SubscriptionDelivery(_message.Message):
-    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by")
+    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by", "annotation")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -136,6 +140,7 @@ class SubscriptionDelivery(_message.Message):
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     EVENT_FIELD_NUMBER: _ClassVar[int]
     STANDING_BY_FIELD_NUMBER: _ClassVar[int]
+    ANNOTATION_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     number: int
     attempt: int
@@ -145,7 +150,8 @@ class SubscriptionDelivery(_message.Message):
     message: _messages_pb2.Message
     event: _events_pb2.Event
     standing_by: bool
-    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ...) -> None: ...
+    annotation: _messages_pb2.Annotation
+    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ..., annotation: _Optional[_Union[_messages_pb2.Annotation, _Mapping]] = ...) -> None: ...
 
 class StreamDeliveriesRequest(_message.Message):
     __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active")

@@ -1,0 +1,46 @@
+package subscriptions
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"openintent/database"
+	"openintent/messaging/reading"
+)
+
+// including sets what the subscription delivers beside messages and events.
+func (s *subscription) including(words []string) {
+	s.include, s.filter.Annotations = words, slices.Contains(words, reading.IncludeAnnotations)
+}
+
+// numberAnnotations makes an agent's own log number annotations, from the first stream that includes them on. The log's numbers are
+// shared: streams that do not include annotations pass over theirs. While no stream has ever asked, the log numbers none, and other
+// agents' annotations cost the agent nothing.
+func (s *Service) numberAnnotations(ctx context.Context, own *subscription) error {
+	if own.filter.Annotations {
+		return nil
+	}
+	own.including([]string{reading.IncludeAnnotations})
+	err := s.db.Write(ctx, func(tx *database.Tx) error {
+		if _, _, err := lock(tx, own.no); err != nil {
+			return err
+		}
+		return tx.Pipeline(database.Statement{
+			SQL: "UPDATE subscriptions SET include = ? WHERE subscription_no = ?", Args: []any{strings.Join(own.include, ","), own.no},
+		})
+	})
+	if err == nil {
+		s.messaging.WakeSubscription(own.no)
+	}
+	return err
+}
+
+// follows takes over whether the subscription numbers annotations. If that has changed, what the gatherer read ahead was read
+// without them, and is read again.
+func (g *gatherer) follows(annotations bool) {
+	if g.annotations != annotations {
+		g.annotations = annotations
+		clear(g.scanned)
+	}
+}
