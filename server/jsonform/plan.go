@@ -80,9 +80,10 @@ var leftOutWhenUnset = map[protoreflect.FullName]bool{
 	"openintent.v1.Annotation.disposition": true,
 	"openintent.v1.Annotation.until":       true,
 
-	"openintent.v1.SubscribeResponse.annotation": true,
-	"openintent.v1.SubscribeResponse.attention":  true,
-	"openintent.v1.InboxItem.attention":          true,
+	"openintent.v1.SubscribeResponse.annotation":   true,
+	"openintent.v1.SubscribeResponse.attention":    true,
+	"openintent.v1.SubscriptionDelivery.attention": true,
+	"openintent.v1.InboxItem.attention":            true,
 
 	"openintent.v1.Subscription.include":            true,
 	"openintent.v1.SubscriptionDelivery.annotation": true,

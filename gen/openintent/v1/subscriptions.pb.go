@@ -716,7 +716,10 @@ type SubscriptionDelivery struct {
 	StandingBy bool `protobuf:"varint,9,opt,name=standing_by,json=standingBy,proto3" json:"standing_by,omitempty"`
 	// What happened to a message. Only subscriptions that include annotations have them; message and event are null then. It is left out of
 	// JSON while it is unset.
-	Annotation    *Annotation `protobuf:"bytes,10,opt,name=annotation,proto3" json:"annotation,omitempty"`
+	Annotation *Annotation `protobuf:"bytes,10,opt,name=annotation,proto3" json:"annotation,omitempty"`
+	// What the message asks of the agent. Only subscriptions that include attention have it, and not for the agent's own messages. It is left
+	// out of JSON while it is unset.
+	Attention     *Attention `protobuf:"bytes,11,opt,name=attention,proto3" json:"attention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -817,6 +820,13 @@ func (x *SubscriptionDelivery) GetStandingBy() bool {
 func (x *SubscriptionDelivery) GetAnnotation() *Annotation {
 	if x != nil {
 		return x.Annotation
+	}
+	return nil
+}
+
+func (x *SubscriptionDelivery) GetAttention() *Attention {
+	if x != nil {
+		return x.Attention
 	}
 	return nil
 }
@@ -1323,7 +1333,7 @@ var File_openintent_v1_subscriptions_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\n" +
-	"!openintent/v1/subscriptions.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aopenintent/v1/events.proto\x1a\x1copenintent/v1/messages.proto\"\xcc\a\n" +
+	"!openintent/v1/subscriptions.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\x1a\x1copenintent/v1/messages.proto\"\xcc\a\n" +
 	"\fSubscription\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12#\n" +
@@ -1419,7 +1429,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"]\n" +
 	"\x1aDeleteSubscriptionResponse\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\"\x87\x03\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"\xbf\x03\n" +
 	"\x14SubscriptionDelivery\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x18\n" +
@@ -1434,7 +1444,8 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\n" +
 	"annotation\x18\n" +
 	" \x01(\v2\x19.openintent.v1.AnnotationR\n" +
-	"annotation\"\xb1\x02\n" +
+	"annotation\x126\n" +
+	"\tattention\x18\v \x01(\v2\x18.openintent.v1.AttentionR\tattention\"\xb1\x02\n" +
 	"\x17StreamDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x128\n" +
 	"\x0fmax_outstanding\x18\x02 \x01(\x05B\n" +
@@ -1532,6 +1543,7 @@ var file_openintent_v1_subscriptions_proto_goTypes = []any{
 	(*Message)(nil),                      // 18: openintent.v1.Message
 	(*Event)(nil),                        // 19: openintent.v1.Event
 	(*Annotation)(nil),                   // 20: openintent.v1.Annotation
+	(*Attention)(nil),                    // 21: openintent.v1.Attention
 }
 var file_openintent_v1_subscriptions_proto_depIdxs = []int32{
 	16, // 0: openintent.v1.Subscription.message_type:type_name -> openintent.v1.MessageType
@@ -1543,33 +1555,34 @@ var file_openintent_v1_subscriptions_proto_depIdxs = []int32{
 	18, // 6: openintent.v1.SubscriptionDelivery.message:type_name -> openintent.v1.Message
 	19, // 7: openintent.v1.SubscriptionDelivery.event:type_name -> openintent.v1.Event
 	20, // 8: openintent.v1.SubscriptionDelivery.annotation:type_name -> openintent.v1.Annotation
-	7,  // 9: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
-	14, // 10: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
-	7,  // 11: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
-	17, // 12: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
-	1,  // 13: openintent.v1.SubscriptionService.CreateSubscription:input_type -> openintent.v1.CreateSubscriptionRequest
-	2,  // 14: openintent.v1.SubscriptionService.ListSubscriptions:input_type -> openintent.v1.ListSubscriptionsRequest
-	4,  // 15: openintent.v1.SubscriptionService.GetSubscription:input_type -> openintent.v1.GetSubscriptionRequest
-	5,  // 16: openintent.v1.SubscriptionService.DeleteSubscription:input_type -> openintent.v1.DeleteSubscriptionRequest
-	8,  // 17: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
-	9,  // 18: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
-	11, // 19: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
-	12, // 20: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
-	15, // 21: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
-	0,  // 22: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
-	3,  // 23: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
-	0,  // 24: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
-	6,  // 25: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
-	7,  // 26: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
-	10, // 27: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
-	0,  // 28: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
-	13, // 29: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
-	0,  // 30: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
-	22, // [22:31] is the sub-list for method output_type
-	13, // [13:22] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	21, // 9: openintent.v1.SubscriptionDelivery.attention:type_name -> openintent.v1.Attention
+	7,  // 10: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
+	14, // 11: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
+	7,  // 12: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
+	17, // 13: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
+	1,  // 14: openintent.v1.SubscriptionService.CreateSubscription:input_type -> openintent.v1.CreateSubscriptionRequest
+	2,  // 15: openintent.v1.SubscriptionService.ListSubscriptions:input_type -> openintent.v1.ListSubscriptionsRequest
+	4,  // 16: openintent.v1.SubscriptionService.GetSubscription:input_type -> openintent.v1.GetSubscriptionRequest
+	5,  // 17: openintent.v1.SubscriptionService.DeleteSubscription:input_type -> openintent.v1.DeleteSubscriptionRequest
+	8,  // 18: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
+	9,  // 19: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
+	11, // 20: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
+	12, // 21: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
+	15, // 22: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
+	0,  // 23: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
+	3,  // 24: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
+	0,  // 25: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
+	6,  // 26: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
+	7,  // 27: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
+	10, // 28: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
+	0,  // 29: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
+	13, // 30: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
+	0,  // 31: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
+	23, // [23:32] is the sub-list for method output_type
+	14, // [14:23] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_subscriptions_proto_init() }
@@ -1577,6 +1590,7 @@ func file_openintent_v1_subscriptions_proto_init() {
 	if File_openintent_v1_subscriptions_proto != nil {
 		return
 	}
+	file_openintent_v1_attention_proto_init()
 	file_openintent_v1_events_proto_init()
 	file_openintent_v1_messages_proto_init()
 	file_openintent_v1_subscriptions_proto_msgTypes[0].OneofWrappers = []any{}

@@ -1,6 +1,7 @@
 import datetime
 
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from openintent_channels._generated import attention_pb2 as _attention_pb2
 from openintent_channels._generated import events_pb2 as _events_pb2
 from openintent_channels._generated import messages_pb2 as _messages_pb2
 from google.protobuf.internal import containers as _containers
@@ -130,7 +131,7 @@ class DeleteSubscriptionResponse(_message.Message):
     def __init__(self, subscription_id: _Optional[str] = ..., status: _Optional[str] = ...) -> None: ...
 
 class SubscriptionDelivery(_message.Message):
-    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by", "annotation")
+    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by", "annotation", "attention")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -141,6 +142,7 @@ class SubscriptionDelivery(_message.Message):
     EVENT_FIELD_NUMBER: _ClassVar[int]
     STANDING_BY_FIELD_NUMBER: _ClassVar[int]
     ANNOTATION_FIELD_NUMBER: _ClassVar[int]
+    ATTENTION_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     number: int
     attempt: int
@@ -151,7 +153,8 @@ class SubscriptionDelivery(_message.Message):
     event: _events_pb2.Event
     standing_by: bool
     annotation: _messages_pb2.Annotation
-    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ..., annotation: _Optional[_Union[_messages_pb2.Annotation, _Mapping]] = ...) -> None: ...
+    attention: _attention_pb2.Attention
+    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ..., annotation: _Optional[_Union[_messages_pb2.Annotation, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ...) -> None: ...
 
 class StreamDeliveriesRequest(_message.Message):
     __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active")
