@@ -19,6 +19,7 @@ type messageBatch struct {
 	// conversing is true when one of the messages has a conversation. Otherwise its columns are not written at all.
 	conversing     bool
 	threadPosition []*int64
+	threadID       []*string
 	conversation   [][]byte
 }
 
@@ -40,6 +41,7 @@ func (b *messageBatch) add(m *message.Message) {
 	b.conversing = b.conversing || m.Conversation != nil
 	threadPosition, conversation := m.Conversation.Columns()
 	b.threadPosition, b.conversation = append(b.threadPosition, threadPosition), append(b.conversation, conversation)
+	b.threadID = append(b.threadID, m.Conversation.NamedThread())
 }
 
 func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
@@ -62,6 +64,7 @@ func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
 	if b.conversing {
 		columns = append(columns,
 			database.Column{Name: "thread_position", Values: b.threadPosition},
+			database.Column{Name: "thread_id", Values: b.threadID},
 			database.Column{Name: "conversation", Values: b.conversation},
 		)
 	}
