@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -377,5 +378,33 @@ func TestWhatNeedsNothingReadIsStoredAtOnce(t *testing.T) {
 			h.send(t, "alice", row.req)
 			require.Equal(t, row.once, atOnce.Load() > before, name)
 		}
+	})
+}
+
+// Messages with and without a conversation are stored together, each with its own.
+func TestOneBatchHoldsPlainMessagesAndOthers(t *testing.T) {
+	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
+		id := h.open(t)
+		waiting, release := f.hold()
+		defer release()
+		stored := []*submitted{h.submit(t, id, "alice", "first")}
+		<-waiting
+		for i, subject := range []string{"", "one", "", "two", ""} {
+			d := h.draftFor(t, id, "alice", "said")
+			d.Key = fmt.Sprint(i)
+			require.NoError(t, d.SetConversation(&sendRequest{Subject: &subject}))
+			require.NoError(t, d.Seal())
+			stored = append(stored, h.enqueue(t, d))
+		}
+		release()
+		var subjects []string
+		for _, s := range stored {
+			out := <-s.done
+			require.NoError(t, out.Err)
+			subjects = append(subjects, h.get(t, id, out.Message.ID).GetSubject())
+		}
+		require.Equal(t, []string{"", "", "one", "", "two", ""}, subjects)
+		require.Equal(t, 2, h.rows(t, "messages", "conversation IS NOT NULL"))
+		require.Equal(t, 2, h.rows(t, "idempotency_keys", "conversation IS NOT NULL"))
 	})
 }

@@ -144,14 +144,6 @@ func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 	return threadPosition, c.encode()
 }
 
-// NamedThread returns the id of the thread that the message names, as the database keeps it beside the other fields; nil for none.
-func (c *Conversation) NamedThread() *string {
-	if c == nil {
-		return nil
-	}
-	return TextOrNil(c.ThreadID)
-}
-
 // Empty tells whether the conversation has no field at all, so that there is nothing to keep.
 func (c *Conversation) Empty() bool {
 	return c.ParentID == "" && c.ThreadID == "" && c.Subject == "" && c.Kind == "" && c.TaskID == "" && c.Priority == "" &&
