@@ -13,6 +13,11 @@ func TestBuilderWritesMembersInOrder(t *testing.T) {
 	require.NoError(t, Check(object, "object"))
 }
 
+func TestBuilderWritesListsOfTexts(t *testing.T) {
+	var object Builder
+	require.Equal(t, `{"none":[],"some":["a","\"b\""]}`, string(object.Strings("none", nil).Strings("some", []string{"a", `"b"`}).Object()))
+}
+
 func TestBuilderWithoutMembersIsAnEmptyObject(t *testing.T) {
 	var b Builder
 	require.Equal(t, "{}", string(b.Object()))

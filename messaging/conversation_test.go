@@ -1,14 +1,12 @@
 package messaging
 
 import (
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -262,120 +260,5 @@ func TestWhatAConversationCannotSay(t *testing.T) {
 			faulttest.RequireBadField(t, err, row.field)
 		}
 		h.send(t, "alice", &sendRequest{ChannelId: id, Mentions: names(many[:50]...), Payload: content("x")})
-	})
-}
-
-func TestARepeatGetsTheFirstConversation(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(2))}})
-		root := h.say(t, "bob", id, "root")
-		draft := func() *sendRequest {
-			r := keyed(id, "k", "look, @bob and @carol")
-			r.ParentId, r.Priority = &root.Id, lowPriority.Enum()
-			return r
-		}
-		first := h.send(t, "alice", draft())
-		require.Equal(t, []string{"bob"}, first.GetMentions(), "carol takes no part yet")
-		require.Empty(t, cmpMessages(first, h.send(t, "alice", draft())), "at once")
-		h.say(t, "carol", id, "now I do")
-		h.say(t, "carol", id, "and push the others out")
-		h.sweep(t)
-		require.Empty(t, cmpMessages(first, h.send(t, "alice", draft())), "after the parent is gone")
-		for name, change := range map[string]func(*sendRequest){
-			"another priority": func(r *sendRequest) { r.Priority = urgent.Enum() },
-			"no priority":      func(r *sendRequest) { r.Priority = nil },
-			"no parent":        func(r *sendRequest) { r.ParentId = nil },
-			"no mentions":      func(r *sendRequest) { r.Mentions = names() },
-			"given mentions":   func(r *sendRequest) { r.Mentions = names("bob") },
-			"a subject":        func(r *sendRequest) { r.Subject = ptr("x") },
-		} {
-			changed := draft()
-			change(changed)
-			_, err := h.messaging.SendMessage(as("alice"), changed)
-			require.Error(t, err, name)
-			faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
-		}
-
-		none := keyed(id, "none", "nobody @here")
-		h.send(t, "alice", none)
-		none.Mentions = names()
-		_, err := h.messaging.SendMessage(as("alice"), none)
-		faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
-	})
-}
-
-func TestAskingCarriesTheConversation(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.open(t)
-		h.say(t, "bob", id, "here")
-		asked := make(chan *wireMessage, 1)
-		go func() {
-			answer, _ := h.messaging.Ask(as("alice"), &askRequest{
-				ChannelId: id, To: "bob", Subject: ptr("s"), Collect: structpb.NewStringValue("one"), Payload: content("@bob?"),
-			})
-			asked <- answer
-		}()
-		question := h.awaitRequest(t, id)
-		require.Equal(t, "s", question.GetSubject())
-		require.Equal(t, "one", question.GetCollect().GetStringValue())
-		require.Equal(t, []string{"bob"}, question.GetMentions())
-		reply, err := h.messaging.ReplyMessage(as("bob"), &replyRequest{
-			ChannelId: id, MessageId: question.GetId(), Kind: ptr("k"), Payload: content("yes"),
-		})
-		require.NoError(t, err)
-		require.Empty(t, cmpMessages(reply, <-asked))
-		require.Equal(t, "k", reply.GetKind())
-	})
-}
-
-func TestTheAuditedCopyHoldsTheConversation(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.audited(t)
-		root := h.say(t, "bob", id, "root")
-		taskID := h.task(t, id)
-		h.send(t, "alice", &sendRequest{
-			ChannelId: id, ParentId: &root.Id, Subject: ptr("s"), Kind: ptr("k"), TaskId: &taskID, Priority: urgent.Enum(),
-			To: ptr("bob"), MessageType: request.Enum(), Collect: quorum(3), Directedness: ambient.Enum(), Policy: mayRespond.Enum(),
-			Payload: content("@bob"),
-		})
-		copies := h.copies(t, id)
-		require.Len(t, copies, 2)
-		require.NotContains(t, copies[0].GetPayload().AsMap(), "subject")
-		said := copies[1].GetPayload().AsMap()
-		for key, value := range map[string]any{
-			"parent_id": root.GetId(), "thread_id": root.GetId(), "subject": "s", "kind": "k", "task_id": taskID, "priority": "urgent",
-			"mentions": []any{"bob"}, "collect": map[string]any{"quorum": 3.0}, "directedness": "ambient", "policy": "may_respond",
-		} {
-			require.Equal(t, value, said[key], key)
-		}
-		h.requireChain(t, id)
-	})
-}
-
-// What needs nothing read is still stored in one round trip; only a parent, a task and possible names are read.
-func TestWhatNeedsNothingReadIsStoredAtOnce(t *testing.T) {
-	eachRemembering(t, func(t *testing.T, h *house, atOnce *atomic.Int64) {
-		id := h.open(t)
-		root := h.say(t, "alice", id, "root")
-		taskID := h.task(t, id)
-		h.say(t, "alice", id, "finds the head moved")
-		h.say(t, "alice", id, "finds it unmoved, so it is cached again")
-		for name, row := range map[string]struct {
-			once bool
-			req  *sendRequest
-		}{
-			"plain":    {true, &sendRequest{Payload: content("x")}},
-			"subject":  {true, &sendRequest{Payload: content("x"), Subject: ptr("s"), Priority: urgent.Enum()}},
-			"mentions": {true, &sendRequest{Payload: content("@bob"), Mentions: names("carol")}},
-			"no names": {true, &sendRequest{Payload: content("a@b `@c`")}},
-			"found":    {false, &sendRequest{Payload: content("@bob")}},
-			"parent":   {false, &sendRequest{Payload: content("x"), ParentId: &root.Id}},
-			"task":     {false, &sendRequest{Payload: content("x"), TaskId: &taskID}},
-		} {
-			before := atOnce.Load()
-			row.req.ChannelId = id
-			h.send(t, "alice", row.req)
-			require.Equal(t, row.once, atOnce.Load() > before, name)
-		}
 	})
 }

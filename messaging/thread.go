@@ -92,52 +92,35 @@ func (s *Service) thread(
 		if err != nil {
 			return err
 		}
-		named, err := l.Find(tx, viewer.Agent, id)
-		if err != nil {
-			return err
-		}
-		if named == nil {
-			return message.ErrMessageNotFound
-		}
-		t, err = readThread(tx, l, viewer, named, after, limit)
+		t, err = readThread(tx, l, viewer, id, after, limit)
 		return err
 	})
 	return t, err
 }
 
-// readThread reads the thread of a message. Whoever may not see the message itself sees those below it, if it is a root: they name
-// it. If there are none either, the message does not exist for the viewer.
+// readThread reads a page of a thread.
 func readThread(
-	tx *database.Tx, l reading.Snapshot, viewer message.Viewer, named *message.Message, after int64, limit int,
+	tx *database.Tx, l reading.Snapshot, viewer message.Viewer, id string, after int64, limit int,
 ) (t thread, err error) {
 	shows := func(m *message.Message) bool {
 		return m != nil && m.Ordinal > l.Count.Floor && message.Listed(m, viewer, l.Now)
 	}
-	t.now = l.Now
-	visible, rootPosition := shows(named), named.ThreadRoot()
-	switch {
-	case rootPosition == named.Position:
-		t.root = named
-	case !visible:
-		return t, message.ErrMessageNotFound
-	default:
-		if t.root, err = l.FindAt(tx, viewer.Agent, rootPosition); err != nil {
-			return t, err
-		}
+	root, position, visible, err := findThread(tx, l, viewer, id, shows)
+	if err != nil {
+		return t, err
 	}
+	t.now = l.Now
 	g := gathering{limit: limit + 1, keeps: shows} // one more, to know whether the page is the last one
-	if !shows(t.root) {
-		t.root = nil
-	} else {
-		g.bytes = t.root.Size()
+	if shows(root) {
+		t.root, g.bytes = root, root.Size()
 	}
 	p := reading.ThreadQuery{
 		MessageQuery: reading.MessageQuery{
 			IntentNo: l.Channel.IntentNo, ChannelNo: l.Channel.ChannelNo, ChannelID: l.Channel.ID,
-			After: max(after, rootPosition), Through: math.MaxInt64, Agent: viewer.Agent, Everyone: viewer.Operator,
+			After: max(after, position), Through: math.MaxInt64, Agent: viewer.Agent, Everyone: viewer.Operator,
 			Limit: min(reading.FirstChunk, limit+1),
 		},
-		Root: rootPosition, Floor: l.Count.Floor,
+		Root: position, Floor: l.Count.Floor,
 	}
 	t.messages, t.more, err = g.gather(tx, l, p.Next)
 	if err == nil && !visible && len(t.messages) == 0 {
@@ -147,6 +130,31 @@ func readThread(
 		t.messages, t.more = t.messages[:limit], true
 	}
 	return t, err
+}
+
+// findThread finds the thread of a message: its root, if that is there, and the root's position. A viewer that may not see the message,
+// or comes after its eviction, sees what is below it if the message is a root, because that names it. If there is nothing below either,
+// the message does not exist for the viewer; so it is told whether the message itself is visible.
+func findThread(
+	tx *database.Tx, l reading.Snapshot, viewer message.Viewer, id string, shows func(*message.Message) bool,
+) (root *message.Message, position int64, visible bool, err error) {
+	named, err := l.Find(tx, viewer.Agent, id)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	if visible = shows(named); visible {
+		position = named.ThreadRoot()
+	} else if position, err = reading.RootPosition(tx, l, id); err != nil {
+		return nil, 0, false, err
+	}
+	switch {
+	case position == 0:
+		return nil, 0, false, message.ErrMessageNotFound
+	case named != nil && named.Position == position:
+		return named, position, visible, nil
+	}
+	root, err = l.FindAt(tx, viewer.Agent, position)
+	return root, position, visible, err
 }
 
 // threadFrom turns a query for a channel's messages into one for the messages of a thread; nil if the id names no thread.

@@ -105,8 +105,11 @@ func TestAThreadOutlivesItsRoot(t *testing.T) {
 			thread := h.threadOf(as("alice"), t, last)
 			require.Nil(t, thread.GetRoot())
 			require.Equal(t, []string{"below", "last"}, textsOf(thread.GetMessages()))
+			require.Equal(t, thread.GetMessages(), h.threadOf(as("alice"), t, root).GetMessages(), "the thread's id still names it")
+			require.Equal(t, []string{"below", "last"}, textsOf(h.list(t, "alice", &listRequest{ChannelId: id, ThreadId: &root.Id})))
 			h.removeEvicted(t, id)
 		}
+		require.False(t, h.exists(t, root))
 	})
 }
 

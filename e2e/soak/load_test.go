@@ -106,6 +106,7 @@ func (l *load) live(ctx context.Context, number int) (err error) {
 		{"beginning", f.begin},
 		{"talking", f.talkOnStreams},
 		{"asking", f.ask},
+		{"conversing", f.converse},
 		{"reading", f.read},
 		{"subscribing", f.subscribe},
 		{"being posted to", f.bePostedTo},

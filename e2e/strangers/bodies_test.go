@@ -134,7 +134,7 @@ func TestWrongFields(t *testing.T) {
 	add(send, "subject", `{"payload":{},"subject":5}`, `{"payload":{},"subject":""}`, `{"payload":{},"subject":"a
 b"}`,
 		`{"payload":{},"subject":"`+strings.Repeat("s", 201)+`"}`)
-	add(send, "kind", `{"payload":{},"kind":[]}`, `{"payload":{},"kind":"a"}`, `{"payload":{},"kind":"`+strings.Repeat("k", 65)+`"}`)
+	add(send, "kind", `{"payload":{},"kind":[]}`, `{"payload":{},"kind":"a\u0007"}`, `{"payload":{},"kind":"`+strings.Repeat("k", 65)+`"}`)
 	add(send, "task_id", `{"payload":{},"task_id":5}`, `{"payload":{},"task_id":"nope"}`, `{"payload":{},"task_id":"{room}"}`)
 	add(send, "priority", `{"payload":{},"priority":"soon"}`, `{"payload":{},"priority":1}`, `{"payload":{},"priority":"unspecified"}`)
 	add(send, "directedness", `{"payload":{},"directedness":"you"}`, `{"payload":{},"directedness":"unspecified"}`)

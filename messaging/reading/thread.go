@@ -15,16 +15,21 @@ type ThreadQuery struct {
 	Root, Floor int64
 }
 
-// RootPosition returns the position of a message of the snapshot's channel that is the first of its thread; 0 if the id names none.
+// RootPosition returns the position that the message with an id has as the first of its thread, in the snapshot's channel; 0 if the id
+// names no such message. The message itself need not be there any more, if one below it is.
 func RootPosition(tx *database.Tx, l Snapshot, id string) (position int64, err error) {
 	if !message.IsID(id) {
 		return 0, nil
 	}
+	scan := func(row database.Row) error { return row.Scan(&position) }
 	return position, tx.Pipeline(database.Statement{
 		SQL: "SELECT position FROM messages WHERE id = ? AND intent_no = ? AND channel_no = ?" +
 			" AND thread_position IS NULL AND correlation_position IS NULL",
-		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo},
-		Scan: func(row database.Row) error { return row.Scan(&position) },
+		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo}, Scan: scan,
+	}, database.Statement{
+		SQL: "SELECT thread_position FROM messages WHERE thread_id = ? AND thread_id IS NOT NULL" +
+			" AND intent_no = ? AND channel_no = ? LIMIT 1",
+		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo}, Scan: scan,
 	})
 }
 

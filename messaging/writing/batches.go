@@ -16,10 +16,7 @@ type messageBatch struct {
 	payload, metadata                      [][]byte
 	createdAt                              []int64
 	expiresAt                              []*int64
-	// conversing is true when one of the messages has a conversation. Otherwise its columns are not written at all.
-	conversing     bool
-	threadPosition []*int64
-	conversation   [][]byte
+	conversations                          conversationBatch
 }
 
 func (b *messageBatch) add(m *message.Message) {
@@ -37,9 +34,7 @@ func (b *messageBatch) add(m *message.Message) {
 	b.metadata = append(b.metadata, m.Metadata)
 	b.createdAt = append(b.createdAt, database.Micros(m.CreatedAt))
 	b.expiresAt = append(b.expiresAt, database.NullMicros(m.ExpiresAt))
-	b.conversing = b.conversing || m.Conversation != nil
-	threadPosition, conversation := m.Conversation.Columns()
-	b.threadPosition, b.conversation = append(b.threadPosition, threadPosition), append(b.conversation, conversation)
+	b.conversations.add(len(b.id)-1, m.Conversation)
 }
 
 func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
@@ -59,13 +54,49 @@ func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
 		{Name: "created_at", Values: b.createdAt},
 		{Name: "expires_at", Values: b.expiresAt},
 	}
-	if b.conversing {
+	if b.conversations.reach(len(b.id)) {
 		columns = append(columns,
-			database.Column{Name: "thread_position", Values: b.threadPosition},
-			database.Column{Name: "conversation", Values: b.conversation},
+			database.Column{Name: "thread_position", Values: b.conversations.threadPosition},
+			database.Column{Name: "thread_id", Values: b.conversations.threadID},
+			database.Column{Name: "conversation", Values: b.conversations.conversation},
 		)
 	}
 	return tx.Insert("messages", columns...)
+}
+
+// conversationBatch holds what messages carry beyond RFC-0021. It holds nothing until a message carries something, and then a row for
+// each message. So plain messages cost nothing, and their columns are not written at all.
+type conversationBatch struct {
+	threadPosition []*int64
+	threadID       []*string
+	conversation   [][]byte
+}
+
+// add notes what a message carries that comes after so many others.
+func (b *conversationBatch) add(before int, c *message.Conversation) {
+	if c == nil {
+		return
+	}
+	b.fill(before)
+	threadPosition, conversation := c.Columns()
+	b.threadPosition, b.conversation = append(b.threadPosition, threadPosition), append(b.conversation, conversation)
+	b.threadID = append(b.threadID, message.TextOrNil(c.ThreadID))
+}
+
+// reach adds the rows of the messages after the last one that carries something. It returns false when none does.
+func (b *conversationBatch) reach(messages int) bool {
+	if len(b.conversation) == 0 {
+		return false
+	}
+	b.fill(messages)
+	return true
+}
+
+func (b *conversationBatch) fill(messages int) {
+	missing := messages - len(b.conversation)
+	b.threadPosition = append(b.threadPosition, make([]*int64, missing)...)
+	b.threadID = append(b.threadID, make([]*string, missing)...)
+	b.conversation = append(b.conversation, make([][]byte, missing)...)
 }
 
 type openRequestBatch struct {

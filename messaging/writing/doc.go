@@ -16,7 +16,8 @@
 // change without its intent's head, which is compared under the lock. It may be an agent's record, which is compared after the
 // head. Or it is an idempotency key, which the table keeps unique. If anything is different, the database refuses the
 // transaction, nothing is stored, and the writer reads and decides the batch as in the first picture. It does the same for a
-// batch with a refusal, for a channel that is named by its name, and after a commit of unknown outcome. Both ways decide
+// batch with a refusal, for a channel that is named by its name, for a parent, a task or names in a text
+// (conversation_read.go), and after a commit of unknown outcome. Both ways decide
 // deadlines by the same rule (intents.Head.At). When another replica has moved a head in between, the writer does not guess
 // about that head until it has found it unmoved.
 //

@@ -181,9 +181,7 @@ type keyBatch struct {
 	sender, scope, key, channelID, messageID []string
 	target                                   []*string
 	fingerprint                              [][]byte
-	// conversing is true when one of the messages has a conversation. Otherwise its column is not written.
-	conversing   bool
-	conversation [][]byte
+	conversations                            conversationBatch
 }
 
 func (b *keyBatch) add(d *Draft, m *message.Message) {
@@ -197,8 +195,7 @@ func (b *keyBatch) add(d *Draft, m *message.Message) {
 	b.messageID = append(b.messageID, m.ID)
 	b.target = append(b.target, database.NullText(m.Target))
 	b.createdAt = append(b.createdAt, database.Micros(m.CreatedAt))
-	_, conversation := m.Conversation.Columns()
-	b.conversing, b.conversation = b.conversing || m.Conversation != nil, append(b.conversation, conversation)
+	b.conversations.add(len(b.key)-1, m.Conversation)
 }
 
 func (b *keyBatch) statements(tx *database.Tx) []database.Statement {
@@ -214,8 +211,8 @@ func (b *keyBatch) statements(tx *database.Tx) []database.Statement {
 		{Name: "target", Values: b.target},
 		{Name: "created_at", Values: b.createdAt},
 	}
-	if b.conversing {
-		columns = append(columns, database.Column{Name: "conversation", Values: b.conversation})
+	if b.conversations.reach(len(b.key)) {
+		columns = append(columns, database.Column{Name: "conversation", Values: b.conversations.conversation})
 	}
 	return tx.Insert("idempotency_keys", columns...)
 }
