@@ -38,6 +38,7 @@ func TestExactlySoManyAnswers(t *testing.T) {
 	}
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
 			t.Logf("repeat with -claims.seed %d", drawn)
 			fightAll(t, engine, rand.New(rand.NewPCG(drawn, 1))) //nolint:gosec // a schedule is no secret
 		})
@@ -92,7 +93,8 @@ type claimant struct {
 	fence  int64
 	fences []int64
 	calls  int
-	done   bool
+	// done is true once it has answered, dead while the server takes it for dead.
+	done, dead bool
 }
 
 func newFight(t *testing.T, h *house, names []string, draw *rand.Rand) *fight {
@@ -121,6 +123,11 @@ func (f *fight) run(t *testing.T) History {
 	f.together(t, f.crowd, func(c *claimant) error { return c.answers(f, c.fence) }) // those who stood still wake up, too late
 	for _, r := range f.replicas {
 		r.sweep(t)
+	}
+	for _, c := range f.crowd {
+		if c.dead {
+			f.revive(t, c.name)
+		}
 	}
 	fences := make(map[string][]int64)
 	for _, c := range f.crowd {
@@ -158,19 +165,23 @@ func (f *fight) act(t *testing.T, c *claimant) func(*claimant) error {
 		return nothing
 	case c.fence == 0 && drawn == 0:
 		return func(c *claimant) error { return c.answers(f, 0) } // an intruder
-	case c.fence == 0 && drawn < 10:
+	case c.fence == 0 && drawn < 5:
 		return func(c *claimant) error { return c.claims(f) }
 	case c.fence == 0 || drawn < 5: // it does nothing yet, or stands still
 		return nothing
 	case drawn < 7:
 		f.kill(t, c.name)
+		c.dead = true
 		return nothing
 	case drawn < 9:
 		return func(c *claimant) error { return c.releases(f) }
 	case drawn < 12:
 		return func(c *claimant) error { return c.renews(f) }
-	case drawn < 13:
+	case drawn < 15:
 		return func(c *claimant) error { return c.claims(f) } // another process of it
+	case drawn < 17 && len(c.fences) > 1: // a process of it that stood still
+		stale := c.fences[0]
+		return func(c *claimant) error { return c.answers(f, stale) }
 	}
 	return func(c *claimant) error { return c.answers(f, c.fence) }
 }
@@ -187,8 +198,9 @@ func (f *fight) passTime(t *testing.T) {
 		}
 	}
 	for _, c := range f.crowd {
-		if f.draw.IntN(10) == 0 {
+		if c.dead && f.draw.IntN(3) == 0 {
 			f.revive(t, c.name)
+			c.dead = false
 		}
 	}
 }
