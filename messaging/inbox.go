@@ -66,7 +66,7 @@ func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart 
 	case !message.Visible(m, v) || !v.Receives(m):
 		return false
 	case m.Type == message.TypeRequest:
-		return m.Open && m.Answerable(l.Now) && !(m.ExactAnswers() > 0 && m.AnsweredByViewer)
+		return m.Open && m.Answerable(l.Now) && (!m.AnsweredByViewer || m.ExactAnswers() == 0)
 	case m.ReadByViewer || !m.EndedAt.IsZero() || m.PastExpiry(l.Now):
 		return false
 	}

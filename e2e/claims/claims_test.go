@@ -1,0 +1,315 @@
+package claims
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+var (
+	rounds = flag.Int("claims.rounds", 100, "how many requests are fought for with each engine")
+	seed   = flag.Uint64("claims.seed", 0, "the seed of the fights; 0 picks one")
+)
+
+const (
+	claimants = 50
+	deadline  = time.Hour
+)
+
+// TestExactlySoManyAnswers has a crowd fight for one request after another.
+func TestExactlySoManyAnswers(t *testing.T) {
+	drawn := *seed
+	if drawn == 0 {
+		drawn = rand.Uint64()
+	}
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			t.Logf("repeat with -claims.seed %d", drawn)
+			fightAll(t, engine, rand.New(rand.NewPCG(drawn, 1))) //nolint:gosec // a schedule is no secret
+		})
+	}
+}
+
+func fightAll(t *testing.T, engine database.Engine, draw *rand.Rand) {
+	h := newHouse(t, engine)
+	names := make([]string, claimants)
+	for i := range names {
+		names[i] = fmt.Sprintf("claimant-%d", i)
+		h.revive(t, names[i])
+	}
+	counts := make(map[string]int)
+	for range *rounds {
+		for _, r := range h.replicas {
+			r.clock.Advance(time.Second)
+		}
+		f := newFight(t, h, names, draw)
+		found := f.run(t)
+		if findings := Check(found); len(findings) > 0 {
+			t.Fatalf("%q in %+v", findings, found)
+		}
+		for _, e := range found.Entries {
+			counts[string(e.Kind)+" "+e.Reason]++
+		}
+		if found.Expired {
+			counts["requests that expired"]++
+		}
+	}
+	t.Log(counts, h.replicas[0].clock.Now())
+	for _, what := range []string{"claimed ", "answered ", "released responded", "released expired", "released agent_dead", "released released"} {
+		require.NotZero(t, counts[what], "%s never happened, so the test shows too little", what)
+	}
+}
+
+// fight is one request and those who fight for it.
+type fight struct {
+	*house
+	draw    *rand.Rand
+	request string
+	wanted  int
+	base    time.Time
+	crowd   []*claimant
+}
+
+// claimant is an agent with what it knows of its claim.
+type claimant struct {
+	name   string
+	server *replica
+	// fence is that of the latest claim that the agent got and has not given back; 0 without one. fences are all of them.
+	fence  int64
+	fences []int64
+	calls  int
+	// done is true once it has answered, dead while the server takes it for dead.
+	done, dead bool
+}
+
+func newFight(t *testing.T, h *house, names []string, draw *rand.Rand) *fight {
+	t.Helper()
+	f := &fight{house: h, draw: draw, wanted: 1, base: h.replicas[0].clock.Now()}
+	if draw.IntN(3) == 0 {
+		f.wanted = 2 + draw.IntN(4)
+	}
+	f.request = h.ask(t, f.wanted, deadline)
+	for _, name := range names {
+		f.crowd = append(f.crowd, &claimant{name: name, server: h.replicas[draw.IntN(len(h.replicas))]})
+	}
+	return f
+}
+
+// run lets the crowd act, in steps between which time passes, until the request must have ended, and returns its history.
+func (f *fight) run(t *testing.T) History {
+	t.Helper()
+	for range 2 + f.draw.IntN(6) {
+		f.step(t)
+		f.passTime(t)
+	}
+	for _, r := range f.replicas {
+		r.clock.Set(f.base.Add(2 * deadline))
+	}
+	f.together(t, f.crowd, func(c *claimant) error { return c.answers(f, c.fence) }) // those who stood still wake up, too late
+	for _, r := range f.replicas {
+		r.sweep(t)
+	}
+	for _, c := range f.crowd {
+		if c.dead {
+			f.revive(t, c.name)
+		}
+	}
+	fences := make(map[string][]int64)
+	for _, c := range f.crowd {
+		fences[c.name] = c.fences
+	}
+	return f.history(t, f.request, f.wanted, fences)
+}
+
+// step lets everybody act at the same time: those without a claim try to get one, and those with one do what they have drawn.
+func (f *fight) step(t *testing.T) {
+	t.Helper()
+	acts := make(map[*claimant]func(c *claimant) error)
+	for _, c := range f.crowd {
+		acts[c] = f.act(t, c)
+	}
+	for _, r := range f.replicas {
+		r.losses.Store(int64(f.draw.IntN(3)))
+	}
+	f.together(t, f.crowd, func(c *claimant) error { return acts[c](c) })
+	f.loseNothing()
+}
+
+// loseNothing lets all commits be acknowledged.
+func (f *fight) loseNothing() {
+	for _, r := range f.replicas {
+		r.losses.Store(0)
+	}
+}
+
+func (f *fight) act(t *testing.T, c *claimant) func(*claimant) error {
+	nothing := func(*claimant) error { return nil }
+	c.server = f.replicas[f.draw.IntN(len(f.replicas))] // it may have reconnected
+	switch drawn := f.draw.IntN(20); {
+	case c.done:
+		return nothing
+	case c.fence == 0 && drawn == 0:
+		return func(c *claimant) error { return c.answers(f, 0) } // an intruder
+	case c.fence == 0 && drawn < 5:
+		return func(c *claimant) error { return c.claims(f) }
+	case c.fence == 0 || drawn < 5: // it does nothing yet, or stands still
+		return nothing
+	case drawn < 7:
+		f.kill(t, c.name)
+		c.dead = true
+		return nothing
+	case drawn < 9:
+		return func(c *claimant) error { return c.releases(f) }
+	case drawn < 12:
+		return func(c *claimant) error { return c.renews(f) }
+	case drawn < 15:
+		return func(c *claimant) error { return c.claims(f) } // another process of it
+	case drawn < 17 && len(c.fences) > 1: // a process of it that stood still
+		stale := c.fences[0]
+		return func(c *claimant) error { return c.answers(f, stale) }
+	}
+	return func(c *claimant) error { return c.answers(f, c.fence) }
+}
+
+// passTime moves the clocks on, by more than a claim lasts or by less, each differently and some back. Sometimes somebody sweeps, and the
+// dead come back.
+func (f *fight) passTime(t *testing.T) {
+	t.Helper()
+	f.base = f.base.Add(time.Duration(f.draw.IntN(150)) * time.Second)
+	for _, r := range f.replicas {
+		r.clock.Set(f.base.Add(time.Duration(f.draw.IntN(4001)-2000) * time.Millisecond))
+		if f.draw.IntN(2) == 0 {
+			r.sweep(t)
+		}
+	}
+	for _, c := range f.crowd {
+		if c.dead && f.draw.IntN(3) == 0 {
+			f.revive(t, c.name)
+			c.dead = false
+		}
+	}
+}
+
+// together runs an action of each claimant at the same time.
+func (f *fight) together(t *testing.T, crowd []*claimant, act func(c *claimant) error) {
+	t.Helper()
+	failures := make([]error, len(crowd))
+	var all sync.WaitGroup
+	for i, c := range crowd {
+		all.Go(func() { failures[i] = act(c) })
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(failures...))
+}
+
+// repeated makes a call again, under the same key, as long as nobody says what became of it.
+func repeated(call func() error) error {
+	for {
+		var refusal *fault.Fault
+		err := call()
+		switch {
+		case err == nil:
+			return nil
+		case !errors.As(err, &refusal) || refusal.Kind == fault.Unavailable:
+		default:
+			return err
+		}
+	}
+}
+
+// expected drops the refusals that the fight brings with it.
+func expected(err error, reasons ...string) error {
+	var refusal *fault.Fault
+	if errors.As(err, &refusal) && slices.Contains(reasons, refusal.Reason) {
+		return nil
+	}
+	return err
+}
+
+func (c *claimant) key() *string {
+	c.calls++
+	key := fmt.Sprintf("%s-%d", c.name, c.calls)
+	return &key
+}
+
+func (c *claimant) claims(f *fight) error {
+	key := f.request + *c.key()
+	err := repeated(func() error {
+		got, err := c.server.claims.ClaimMessage(as(c.name), &openintentv1.ClaimMessageRequest{
+			ChannelId: f.channel, MessageId: f.request, IdempotencyKey: &key,
+		})
+		if err == nil && got.GetFence() != c.fence {
+			c.fence = got.GetFence()
+			c.fences = append(c.fences, c.fence)
+		}
+		return err
+	})
+	return expected(err, "CLAIMED", "ANSWERED", "MESSAGE_NOT_FOUND", "AGENT_LEAVING")
+}
+
+func (c *claimant) renews(f *fight) error {
+	err := repeated(func() error {
+		_, err := c.server.claims.ClaimMessage(as(c.name), &openintentv1.ClaimMessageRequest{
+			ChannelId: f.channel, MessageId: f.request, Fence: &c.fence,
+		})
+		return err
+	})
+	return expected(err, "CLAIM_LOST", "ANSWERED", "MESSAGE_NOT_FOUND", "AGENT_LEAVING")
+}
+
+func (c *claimant) releases(f *fight) error {
+	err := repeated(func() error {
+		_, err := c.server.claims.ReleaseClaim(as(c.name), &openintentv1.ReleaseClaimRequest{
+			ChannelId: f.channel, MessageId: f.request, Fence: c.fence,
+		})
+		return err
+	})
+	c.fence = 0
+	return expected(err, "CLAIM_LOST", "MESSAGE_NOT_FOUND")
+}
+
+// answers answers with a fence, which the payload repeats for the history. It repeats the call once more than it need.
+func (c *claimant) answers(f *fight, fence int64) error {
+	req := &openintentv1.ReplyMessageRequest{
+		ChannelId: f.channel, MessageId: f.request, IdempotencyKey: c.key(),
+		Payload: &structpb.Struct{Fields: map[string]*structpb.Value{
+			"request": structpb.NewStringValue(f.request), "fence": structpb.NewStringValue(strconv.FormatInt(fence, 10)),
+		}},
+	}
+	*req.IdempotencyKey = f.request + *req.IdempotencyKey
+	if fence != 0 {
+		req.Fence = &fence
+	}
+	answer := func() (id string, err error) {
+		err = repeated(func() error {
+			stored, err := c.server.talk.ReplyMessage(as(c.name), req)
+			id = stored.GetId()
+			return err
+		})
+		return id, err
+	}
+	first, err := answer()
+	if err != nil {
+		return expected(err, "CLAIM_REQUIRED", "CLAIM_LOST", "ANSWERED", "MESSAGE_EXPIRED", "MESSAGE_NOT_FOUND")
+	}
+	c.done = true
+	if again, err := answer(); err != nil || again != first {
+		return fmt.Errorf("the repeated answer is %q instead of %q: %w", again, first, err)
+	}
+	return nil
+}
