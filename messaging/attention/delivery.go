@@ -83,7 +83,7 @@ func For(tx *database.Tx, deliveries []Delivery) ([]*Judgement, error) {
 		if facts[i] == nil {
 			continue
 		}
-		facts[i].Relation.WroteInThread = facts[i].Relation == Relation{} && threads.wrote(d)
+		facts[i].Relation.WroteInThread = facts[i].Relation.DependsOnThread(d.Message) && threads.wrote(d)
 		facts[i].EditedAfterResponse = edits.afterResponse(d.Message)
 		judgements[i] = Judge(d.Message, *facts[i], d.Viewer.Now)
 	}
