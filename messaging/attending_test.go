@@ -312,3 +312,37 @@ func TestAMentionMakesNothingVisible(t *testing.T) {
 		require.Equal(t, "no_recipient", rules[len(rules)-1].Name)
 	})
 }
+
+// A sender may ask about exactly those agents that the list of deliveries has.
+func TestASenderMayAskAboutWhomTheListHas(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.register(t, "b", "judge")
+		h.register(t, "c", "judge")
+		open, members := h.open(t), h.explicit(t, "a", "b", "d")
+		var sent []*wireMessage
+		for _, channelID := range []string{open, members} {
+			sent = append(sent, h.say(t, "a", channelID, ""), h.asks(t, "a", channelID, "role:judge"), h.asks(t, "a", channelID, "b"))
+		}
+		_, err := h.tryRead(as("d"), open, sent[0].GetId())
+		require.NoError(t, err)
+		h.reply(t, "c", open, sent[1].GetId(), "yes")
+		h.register(t, "c", "clerk")
+		for i, m := range sent {
+			listed, err := h.tryDeliveries(as("a"), m)
+			require.NoError(t, err)
+			for _, agent := range []string{"b", "c", "d", "e", "creator"} {
+				_, rules := h.asksOf(as("a"), t, m, agent)
+				has := false
+				for _, one := range listed {
+					has = has || one.GetAgentId() == agent
+				}
+				if !has {
+					require.Equal(t, "no_recipient", rules[len(rules)-1].Name, "message %d and %s", i, agent)
+				}
+				if has && agent != "c" { // which holds the role no more
+					require.Greater(t, len(rules), 3, "message %d and %s", i, agent)
+				}
+			}
+		}
+	})
+}
