@@ -8,6 +8,7 @@
 //   - pipelined_test.go kills servers that receive streams of messages, and checks that each message is stored once and
 //     in order.
 //   - races_test.go lets two calls race and accepts only results that some order of the calls explains.
+//   - attention_test.go asks what messages ask of their recipients, and says what became of them.
 //   - browsers_test.go sends what browsers send for pages of own, listed and foreign origins.
 //   - storage_test.go reads what the servers left in the database and checks what must be true whatever happened.
 //

@@ -1,8 +1,6 @@
 package messaging
 
 import (
-	"maps"
-
 	"openintent/agents"
 	"openintent/caller"
 	"openintent/messaging/attention"
@@ -30,14 +28,12 @@ func (s *Sighting) Attention(recipient string) (judged *attention.Judgement, rul
 // deliverTo makes the delivery one to an agent other than the viewer. A sender may know whether the agent is a recipient only if it
 // can also read so in the list of deliveries.
 func (s *Sighting) deliverTo(d *attention.Delivery, recipient string) error {
-	l := maps.Clone(s.Snapshot.Presences)
-	presences, err := agents.LoadPresences(s.Tx, []string{recipient})
+	presence, err := presenceOf(s.Tx, recipient)
 	if err != nil {
 		return err
 	}
-	l[recipient] = presences[recipient]
 	of := s.Snapshot
-	of.Presences = l
+	of.Presences = map[string]agents.Presence{recipient: presence}
 	found, err := of.Find(s.Tx, recipient, s.Message.ID)
 	if err != nil {
 		return err
@@ -47,7 +43,7 @@ func (s *Sighting) deliverTo(d *attention.Delivery, recipient string) error {
 	}
 	d.Message, d.Viewer, d.Shown = found, of.Viewer(recipient, recipient == caller.Operator), &s.Viewer
 	if !s.Viewer.Operator && recipient != s.Message.Sender {
-		known, err := recipients{s.Snapshot}.hasRecord(s.Tx, s.Message, recipient)
+		known, err := recipients{s.Snapshot}.hasRecord(s.Tx, s.Message, presence)
 		d.Unknown = !known
 		return err
 	}

@@ -151,25 +151,13 @@ func (l recipients) records(tx *database.Tx, m *message.Message, after string, l
 // recordsAfter reads the given number of traces of each kind. It lists the recipients up to the name through which all
 // kinds were read, and returns that name. It is empty when all kinds were read to their end.
 func (l recipients) recordsAfter(tx *database.Tx, m *message.Message, after string, rows int) (records []record, through string, err error) {
-	return l.recordsOf(tx, m, newTraces(rows), func(agent string) bool { return agent > after }, after)
-}
-
-// hasRecord tells whether the list of what happened to a message has an agent.
-func (l recipients) hasRecord(tx *database.Tx, m *message.Message, agent string) (bool, error) {
-	records, _, err := l.recordsOf(tx, m, tracesOfOne(), func(other string) bool { return other == agent }, agent)
-	return len(records) > 0, err
-}
-
-// recordsOf lists the wanted recipients. The traces are read by the name.
-func (l recipients) recordsOf(
-	tx *database.Tx, m *message.Message, traces *traces, wanted func(agent string) bool, name string,
-) (records []record, through string, err error) {
+	traces := newTraces(rows)
 	addressees, statement := l.prepareAddressees(tx, m)
-	if err := tx.Pipeline(append(traces.statements(m, name), statement)...); err != nil {
+	if err := tx.Pipeline(append(traces.statements(m, after), statement)...); err != nil {
 		return nil, "", err
 	}
 	for _, agent := range l.of(m.ForAnother(), addressees) {
-		if wanted(agent) {
+		if agent > after {
 			traces.of(agent)
 		}
 	}
@@ -189,6 +177,25 @@ func (l recipients) recordsOf(
 		records = append(records, *one)
 	}
 	return records, traces.through, nil
+}
+
+// hasRecord tells whether the list of what happened to a message has an agent, without reading the list.
+func (l recipients) hasRecord(tx *database.Tx, m *message.Message, presence agents.Presence) (bool, error) {
+	agent := presence.AgentID
+	switch {
+	case agent == m.Sender:
+		return false, nil
+	case message.IsAgent(m.Target) && agent == m.Target:
+		return true, nil
+	case message.RoleOf(m.Target) != "" || l.Channel.Policy == channels.PolicyExplicit:
+		if len(l.receivers(m.ForAnother(), []string{agent}, map[string]agents.Presence{agent: presence})) > 0 {
+			return true, nil
+		}
+	}
+	traces := tracesOfOne()
+	err := tx.Pipeline(traces.statements(m, agent)...)
+	l.dropUnseen(m, traces.records)
+	return len(traces.records) > 0, err
 }
 
 // dropUnseen takes back what marks say of a message to everyone that lies below a recipient's history floor: it was never

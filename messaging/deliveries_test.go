@@ -26,11 +26,13 @@ const (
 	statusDead     = openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED
 )
 
-// In the table a letter is what happened, in order: o offered, r read, a answered, e expired, d dead-lettered.
+// In the table a letter is what happened, in order: o offered, s surfaced, r read, a answered, e expired, d dead-lettered.
 func TestDeliveryStatus(t *testing.T) {
 	start := time.Date(2026, 2, 13, 12, 0, 0, 0, time.UTC)
 	for happened, want := range map[string]openintentv1.DeliveryStatus{
 		"": statusStored, "o": statusOffered, "r": statusRead, "a": statusAnswered, "e": statusExpired, "d": statusDead,
+		"s": statusSurfaced, "os": statusSurfaced, "so": statusSurfaced, "sr": statusRead, "rs": statusRead, "sa": statusAnswered,
+		"se": statusExpired, "es": statusSurfaced, "sd": statusDead, "ds": statusSurfaced, "rds": statusDead, "as": statusAnswered,
 		"or": statusRead, "oa": statusAnswered, "oe": statusExpired, "od": statusDead,
 		"ro": statusRead, "ao": statusAnswered, "eo": statusExpired, "do": statusDead, // the mark of a channel moved later
 		"ra": statusAnswered, "ar": statusAnswered, "re": statusExpired, "rd": statusDead,
@@ -44,6 +46,8 @@ func TestDeliveryStatus(t *testing.T) {
 			switch what {
 			case 'o':
 				r.offered = at
+			case 's':
+				r.surfaced = at
 			case 'r':
 				r.read = at
 			case 'a':

@@ -180,6 +180,16 @@ func (b *besieged) requireHidden(t *testing.T, agent string, messages ...*openin
 		require.Equal(t, "MESSAGE_NOT_FOUND", harness.Reason(err), "marking %s", textIn(m))
 		_, err = c.Messages.MarkInboxRead(t.Context(), &openintentv1.MarkInboxReadRequest{AgentId: agent, MessageIds: []string{m.GetId()}})
 		require.Equal(t, "MESSAGE_NOT_FOUND", harness.Reason(err), "marking %s in the inbox", textIn(m))
+		_, err = c.Attention.MarkSurfaced(t.Context(), &openintentv1.MarkSurfacedRequest{AgentId: agent, MessageIds: []string{m.GetId()}})
+		require.Equal(t, "MESSAGE_NOT_FOUND", harness.Reason(err), "marking %s surfaced", textIn(m))
+		_, err = c.Attention.GetAttention(t.Context(), &openintentv1.GetAttentionRequest{
+			ChannelId: m.GetChannelId(), MessageId: m.GetId(),
+		})
+		require.Equal(t, "MESSAGE_NOT_FOUND", harness.Reason(err), "what %s asks", textIn(m))
+		_, err = c.Attention.SetDisposition(t.Context(), &openintentv1.SetDispositionRequest{
+			ChannelId: m.GetChannelId(), MessageId: m.GetId(), Disposition: "ignored",
+		})
+		require.Equal(t, "MESSAGE_NOT_FOUND", harness.Reason(err), "disposing of %s", textIn(m))
 		_, err = c.Messages.ReplyMessage(t.Context(), &openintentv1.ReplyMessageRequest{
 			ChannelId: m.GetChannelId(), MessageId: m.GetId(), Payload: said("mine"),
 		})

@@ -106,6 +106,11 @@ var rightsAttacks = map[string]string{
 	"reads another's inbox":                  `{"agent_id":"bob"}`,
 	"marks another's inbox read":             `{"agent_id":"bob","message_ids":["{notify}"]}`,
 
+	"asks what another's message asks":        `{"channel_id":"{room}","message_id":"{notify}"}`,
+	"asks what a broadcast asks of another":   `{"channel_id":"{room}","message_id":"{broadcast}","agent_id":"bob"}`,
+	"disposes of another's message":           `{"channel_id":"{room}","message_id":"{notify}","disposition":"ignored"}`,
+	"says that another's model saw a message": `{"agent_id":"bob","message_ids":["{notify}"]}`,
+
 	"subscribes for another":             `{"subscriber_id":"bob"}`,
 	"posts for another":                  `{"subscriber_id":"bob","webhook_url":"https://example.com/"}`,
 	"subscribes to a channel of members": `{"channel_id":"{members_room}"}`,

@@ -21,7 +21,7 @@ import (
 // about them. Every other call of the contract must refuse what lies outside of a key's scope.
 var withoutPlace = []string{
 	"IntentService/CreateIntent", "IntentService/ListIntents", "EventService/ListTraceEvents",
-	"MessageService/GetInbox", "MessageService/MarkInboxRead",
+	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced",
 	"AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",
 	"SubscriptionService/GetSubscription", "SubscriptionService/DeleteSubscription", "SubscriptionService/StreamDeliveries",
@@ -155,11 +155,13 @@ func TestAScopedKeySeesOnlyWhatLiesInItsScope(t *testing.T) {
 		require.NotContains(t, inbox, w.places["broadcast"])
 		require.Contains(t, inbox, `"unread_count":2`, "the count too")
 		require.NotContains(t, look(intent, "/v1/agents/bob/inbox"), "msg_")
-		marks := func(key issued, place string) harness.Answer {
-			return w.With(key.Secret, "").REST(t, "POST", "/v1/agents/bob/inbox/read", w.fill(`{"message_ids":["{`+place+`}"]}`))
+		marks := func(key issued, what, place string) harness.Answer {
+			return w.With(key.Secret, "").REST(t, "POST", "/v1/agents/bob/inbox/"+what, w.fill(`{"message_ids":["{`+place+`}"]}`))
 		}
-		notFound("MESSAGE_NOT_FOUND").check(t, marks(channel, "notify"))
-		require.Equal(t, 200, marks(channel, "dm").Status)
+		for _, what := range []string{"read", "surfaced"} {
+			notFound("MESSAGE_NOT_FOUND").check(t, marks(channel, what, "notify"))
+			require.Equal(t, 200, marks(channel, what, "dm").Status)
+		}
 
 		require.Contains(t, look(all, "/v1/intents"), w.places["intent"])
 		require.NotContains(t, look(intent, "/v1/intents"), w.places["intent"])

@@ -1,6 +1,9 @@
 package attention
 
 import (
+	"database/sql"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,7 +86,7 @@ func For(tx *database.Tx, deliveries []Delivery) ([]*Judgement, error) {
 		if facts[i] == nil {
 			continue
 		}
-		facts[i].Relation.WroteInThread = facts[i].Relation == Relation{} && threads.wrote(d)
+		facts[i].Relation.WroteInThread = facts[i].Relation.DependsOnThread(d.Message) && threads.wrote(d)
 		facts[i].EditedAfterResponse = edits.afterResponse(d.Message)
 		judgements[i] = Judge(d.Message, *facts[i], d.Viewer.Now)
 	}
@@ -93,12 +96,13 @@ func For(tx *database.Tx, deliveries []Delivery) ([]*Judgement, error) {
 // place is where a message is.
 type place struct{ intentNo, position int64 }
 
-func columns(of map[place]struct{}, position string) []database.Column {
-	intentNos, positions := make([]int64, 0, len(of)), make([]int64, 0, len(of))
+// columns returns the places of messages d.
+func columns(of iter.Seq[place]) []database.Column {
+	var intentNos, positions []int64
 	for one := range of {
 		intentNos, positions = append(intentNos, one.intentNo), append(positions, one.position)
 	}
-	return []database.Column{{Name: "m.intent_no", Values: intentNos}, {Name: position, Values: positions}}
+	return []database.Column{{Name: "d.intent_no", Values: intentNos}, {Name: "d.position", Values: positions}}
 }
 
 // edits finds out when edited requests were first answered.
@@ -121,16 +125,18 @@ func (e *edits) statements(tx *database.Tx) []database.Statement {
 	if len(e.edited) == 0 {
 		return nil
 	}
-	in, arguments := tx.InRows(columns(e.edited, "m.correlation_position")...)
+	in, arguments := tx.InRows(columns(maps.Keys(e.edited))...)
 	return []database.Statement{{
-		SQL: "SELECT m.intent_no, m.correlation_position, min(m.created_at) FROM messages m WHERE " + in +
-			" GROUP BY m.intent_no, m.correlation_position",
+		SQL: "SELECT d.intent_no, d.position, (SELECT min(m.created_at) FROM messages m" +
+			" WHERE m.intent_no = d.intent_no AND m.correlation_position = d.position) FROM messages d WHERE " + in,
 		Args: arguments,
 		Scan: func(row database.Row) error {
 			var request place
-			var at int64
+			var at sql.NullInt64
 			err := row.Scan(&request.intentNo, &request.position, &at)
-			e.answered[request] = database.Time(at)
+			if at.Valid {
+				e.answered[request] = database.Time(at.Int64)
+			}
 			return err
 		},
 	}}

@@ -1,6 +1,8 @@
 package attention
 
 import (
+	"maps"
+
 	"openintent/database"
 	"openintent/messaging/message"
 )
@@ -9,47 +11,51 @@ import (
 type threads struct {
 	agent string
 	shown *message.Viewer
-	roots map[place]struct{}
+	// replies are messages of the threads, one of each thread, by the thread's first message.
+	replies map[place]place
 	// last are the ordinals of the newest messages that the agent wrote, by the threads' first messages.
 	last map[place]int64
 }
 
 func (t *threads) add(d Delivery) {
-	if t.roots == nil {
-		t.roots, t.last = make(map[place]struct{}), make(map[place]int64)
+	if t.replies == nil {
+		t.replies, t.last = make(map[place]place), make(map[place]int64)
 	}
 	t.agent, t.shown = d.Viewer.Agent, d.Shown
-	t.roots[place{d.Message.IntentNo, d.Message.ThreadRoot()}] = struct{}{}
+	m := d.Message
+	t.replies[place{m.IntentNo, m.ThreadRoot()}] = place{m.IntentNo, m.Position}
 }
 
 // statements reads the newest message of the agent in each thread: the first message, those under it, and the answers to it that
-// name no thread, because it was no thread when they came. Each part has an index that leads to it.
-func (t *threads) statements(tx *database.Tx) (statements []database.Statement) {
-	if len(t.roots) == 0 {
+// name no thread, because it was no thread when they came. Each part finds its rows by an index, thread by thread.
+func (t *threads) statements(tx *database.Tx) []database.Statement {
+	if len(t.replies) == 0 {
 		return nil
 	}
-	for _, root := range []string{"m.position", "m.thread_position", "m.correlation_position"} {
-		in, arguments := tx.InRows(columns(t.roots, root)...)
-		condition := in + " AND m.sender = ?"
-		arguments = append(arguments, t.agent)
-		if t.shown != nil && !t.shown.Operator {
-			condition += " AND (m.target IS NULL OR m.target = '*' OR m.target = ?)"
-			arguments = append(arguments, t.shown.Agent)
-		}
-		statements = append(statements, database.Statement{
-			SQL: "SELECT m.intent_no, " + root + ", max(m.ordinal) FROM messages m WHERE " + condition +
-				" GROUP BY m.intent_no, " + root,
-			Args: arguments,
-			Scan: func(row database.Row) error {
-				var thread place
-				var ordinal int64
-				err := row.Scan(&thread.intentNo, &thread.position, &ordinal)
-				t.last[thread] = max(t.last[thread], ordinal)
-				return err
-			},
-		})
+	condition, of := " AND m.sender = ?", []any{t.agent}
+	if t.shown != nil && !t.shown.Operator {
+		condition += " AND (m.target IS NULL OR m.target = '*' OR m.target = ?)"
+		of = append(of, t.shown.Agent)
 	}
-	return statements
+	query := "SELECT d.intent_no, d.thread_position"
+	var arguments []any
+	for _, column := range []string{"position", "thread_position", "correlation_position"} {
+		query += ", COALESCE((SELECT max(m.ordinal) FROM messages m WHERE m.intent_no = d.intent_no AND m." + column +
+			" = d.thread_position" + condition + "), 0)"
+		arguments = append(arguments, of...)
+	}
+	in, replies := tx.InRows(columns(maps.Values(t.replies))...)
+	return []database.Statement{{
+		SQL:  query + " FROM messages d WHERE " + in,
+		Args: append(arguments, replies...),
+		Scan: func(row database.Row) error {
+			var thread place
+			var first, under, answer int64
+			err := row.Scan(&thread.intentNo, &thread.position, &first, &under, &answer)
+			t.last[thread] = max(first, under, answer)
+			return err
+		},
+	}}
 }
 
 // wrote tells whether the viewer wrote in the message's thread and what it wrote is still there. If the judgement is shown to another
