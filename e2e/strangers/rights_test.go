@@ -112,6 +112,8 @@ func (w *world) makeRights(t *testing.T) {
 	w.make(t, "claimed_task", "id", "alice", "/v1/intents/{intent}/tasks", `{"name":"claimed"}`)
 	require.Equal(t, 200, w.do(t, "bob", "POST", "/v1/tasks/{claimed_task}/claim", `{}`).Status)
 	w.make(t, "lease", "id", "bob", "/v1/intents/{intent}/leases", `{"scope":"parser","duration_seconds":86400}`)
+	reacted := w.do(t, "bob", "PUT", "/v1/channels/{room}/messages/{notify}/reactions/agree", `{"note":"`+secret+`"}`)
+	require.Equal(t, 200, reacted.Status, "%s", reacted.Body)
 	w.make(t, "hidden_task", "id", "alice", "/v1/intents/{hidden_intent}/tasks", `{"name":"hidden"}`)
 	w.make(t, "hidden_coordinator", "id", "alice", "/v1/intents/{hidden_intent}/coordinator", `{"agent_id":"bob"}`)
 	w.make(t, "hidden_event", "id", "alice", "/v1/intents/{hidden_intent}/events", `{"event_type":"comment"}`)
