@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/caller"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -379,4 +380,42 @@ func TestAnnotationsWakeOtherReplicas(t *testing.T) {
 		one.annotate(t, "bob", m, "seen")
 		require.Equal(t, "<seen>", said(f.next(t)))
 	}
+}
+
+// After a loss, an annotation in the place of a lost message shows streams that they have missed something, and the other way
+// round. That holds for streams that include no annotations too.
+func TestAnnotationsShowThatTheLogHasLostCommits(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		m := h.say(t, "alice", id, "kept")
+		intentID := h.channel(t, id).GetIntentId()
+		past := databasetest.Remember(t, h.db, "before")
+		including := func(req *openintentv1.SubscribeRequest) *streaming {
+			f, err := h.trySubscribe(as("bob"), annotated(req, nil))
+			require.NoError(t, err)
+			t.Cleanup(f.cancel)
+			return f
+		}
+		live := []*streaming{h.followIntent(t, "bob", id), including(ofIntent(intentID)), including(ofChannel(id))}
+		h.say(t, "alice", id, "lost")
+		for _, f := range live {
+			require.Equal(t, "lost", said(f.next(t)))
+		}
+		past.PutBack(t)
+		h.annotate(t, "bob", m, "instead")
+		for _, f := range live {
+			faulttest.Require(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+		}
+		past.PutBack(t)
+		live = []*streaming{including(ofIntent(intentID)), including(ofChannel(id))}
+		h.annotate(t, "bob", m, "lost")
+		for _, f := range live {
+			require.Equal(t, "<lost>", said(f.next(t)))
+		}
+		past.PutBack(t)
+		h.say(t, "alice", id, "instead")
+		for _, f := range live {
+			faulttest.Require(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+		}
+	})
 }
