@@ -70,7 +70,7 @@ func TestDeliveryStatusesAreLowerCaseWords(t *testing.T) {
 	for i := 1; i < values.Len(); i++ {
 		words = append(words, jsonform.WordOf(values.Get(i)))
 	}
-	require.Equal(t, []string{"stored", "offered", "read", "answered", "expired", "dead_lettered"}, words)
+	require.Equal(t, []string{"stored", "offered", "read", "answered", "expired", "dead_lettered", "surfaced"}, words)
 }
 
 func TestEventLeavesOutWhatItsHashMustNotCover(t *testing.T) {
