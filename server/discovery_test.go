@@ -94,11 +94,11 @@ func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
 	require.Contains(t, api.Paths["/v1/channels/{channel_id}"], "get")
 	require.Contains(t, api.Paths["/v1/subscriptions"]["post"].Responses, "201")
 	for path, parameters := range map[string][]string{
-		"/v1/subscribe/channels/{channel_id}":           {"event_types", "message_type", "correlation_id"},
-		"/v1/subscribe/intents/{intent_id}":             {"event_types", "message_type", "correlation_id"},
-		"/v1/intents/{intent_id}/subscribe":             {"event_types", "message_type", "correlation_id"},
-		"/v1/subscribe/agents/{agent_id}":               {"event_types", "message_type", "correlation_id"},
-		"/v1/agents/{agent_id}/subscribe":               {"event_types", "message_type", "correlation_id"},
+		"/v1/subscribe/channels/{channel_id}":           {"event_types", "message_type", "correlation_id", "include"},
+		"/v1/subscribe/intents/{intent_id}":             {"event_types", "message_type", "correlation_id", "include"},
+		"/v1/intents/{intent_id}/subscribe":             {"event_types", "message_type", "correlation_id", "include"},
+		"/v1/subscribe/agents/{agent_id}":               {"event_types", "message_type", "correlation_id", "include"},
+		"/v1/agents/{agent_id}/subscribe":               {"event_types", "message_type", "correlation_id", "include"},
 		"/v1/subscribe/subscriptions/{subscription_id}": {"max_outstanding"},
 	} {
 		require.Contains(t, api.Paths[path], "get", path)

@@ -140,6 +140,33 @@ func TestAMessageIsFlatOnEveryPath(t *testing.T) {
 	require.Contains(t, got.data, `"event_type":"channel.message"`, "as lists of events show it to existing clients")
 }
 
+func TestAnAnnotationIsAnEventOfItsOwn(t *testing.T) {
+	r := newREST(t)
+	annotation := &openintentv1.Annotation{Type: "message_reaction", Position: 7, MessageId: "m1", Signal: proto.String("done")}
+	flat, err := jsonform.Encode(annotation)
+	require.NoError(t, err)
+	want := strings.TrimSuffix(string(flat), "}") + `,"intent_id":"i1","channel_name":"n"`
+	r.service.subscribe = func(req *openintentv1.SubscribeRequest, stream subscription) error {
+		require.Equal(t, []string{"annotations", "attention"}, req.GetInclude())
+		return stream.Send(&openintentv1.SubscribeResponse{Position: 7, IntentId: "i1", ChannelName: "n", Annotation: annotation})
+	}
+	for _, path := range []string{
+		"/v1/subscribe/intents/i1", "/v1/intents/i1/subscribe", "/v1/subscribe/channels/c1", "/v1/subscribe/agents/a", "/v1/agents/a/subscribe",
+	} {
+		for _, query := range []string{"?include=annotations,attention", "?include=annotations&include=attention"} {
+			got, _ := r.subscribe(t, path+query).next(t)
+			require.Equal(t, sseEvent{id: "7", name: "message_reaction", data: want + "}"}, got, path)
+		}
+	}
+	r.durable.stream = func(_ *openintentv1.StreamDeliveriesRequest, stream deliveryStream) error {
+		return stream.Send(&openintentv1.SubscriptionDelivery{
+			Number: 5, Attempt: 2, IntentId: "i1", Position: 7, ChannelName: "n", Annotation: annotation,
+		})
+	}
+	got, _ := r.subscribe(t, "/v1/subscribe/subscriptions/s").next(t)
+	require.Equal(t, sseEvent{id: "5", name: "message_reaction", data: want + `,"attempt":2}`}, got)
+}
+
 func TestADurableSubscriptionsDeliveries(t *testing.T) {
 	r := newREST(t)
 	logged := aLoggedEvent(t, "comment", `{}`)

@@ -23,6 +23,7 @@ func TestMalformedBodies(t *testing.T) {
 		"POST /v1/channels/{room}/ask_all",
 		"POST /v1/channels/{room}/messages/{request}/reply",
 		"PATCH /v1/channels/{room}/messages/{request}",
+		"PUT /v1/channels/{room}/messages/{request}/reactions/seen",
 		"POST /v1/intents/{intent}/events",
 		"POST /v1/agents",
 		"PATCH /v1/tasks/{task}",

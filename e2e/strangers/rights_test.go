@@ -120,6 +120,8 @@ func (w *world) makeRights(t *testing.T) {
 		claimed.Decode(t, &claim)
 		w.places[name] = strconv.FormatInt(claim.Fence, 10)
 	}
+	reacted := w.do(t, "bob", "PUT", "/v1/channels/{room}/messages/{notify}/reactions/agree", `{"note":"`+secret+`"}`)
+	require.Equal(t, 200, reacted.Status, "%s", reacted.Body)
 	w.make(t, "hidden_task", "id", "alice", "/v1/intents/{hidden_intent}/tasks", `{"name":"hidden"}`)
 	w.make(t, "hidden_coordinator", "id", "alice", "/v1/intents/{hidden_intent}/coordinator", `{"agent_id":"bob"}`)
 	w.make(t, "hidden_event", "id", "alice", "/v1/intents/{hidden_intent}/events", `{"event_type":"comment"}`)

@@ -56,6 +56,8 @@ func TestWrongMoments(t *testing.T) {
 		{what: "a stale version of the status", call: "POST /v1/intents/{intent}/status", body: `{"status":"blocked"}`, headers: []string{"If-Match", `W/"7"`}, refused: stale},
 		{what: "a stale version of a task", call: "PATCH /v1/tasks/{task}", body: `{"status":"claimed"}`, headers: []string{"If-Match", `"7"`}, refused: stale},
 
+		{what: "a reaction on a closed channel", call: "PUT /v1/channels/{closed_room}/messages/{closed_message}/reactions/seen", body: `{}`, refused: conflict("CHANNEL_CLOSED")},
+		{what: "taking a reaction back on a closed channel", call: "DELETE /v1/channels/{closed_room}/messages/{closed_message}/reactions/seen", refused: conflict("CHANNEL_CLOSED")},
 		{what: "a subscription's name twice", call: "POST /v1/subscriptions", body: `{"name":"work"}`, refused: exists("SUBSCRIPTION_NAME_TAKEN")},
 		{what: "a subscription to a closed channel", call: "POST /v1/subscriptions", body: `{"channel_id":"{closed_room}"}`, refused: conflict("CHANNEL_CLOSED")},
 		{what: "acknowledging what was not delivered", call: "POST /v1/subscriptions/{subscription}/acknowledge", body: `{"numbers":[999999]}`, refused: invalid("NOT_DELIVERED")},

@@ -38,6 +38,10 @@ func TestStreamsThatCannotBegin(t *testing.T) {
 		{"a filter of a subscription", key, "alice", "subscribe/subscriptions/{subscription}?event_types=a", "", badField("event_types")},
 		{"too many at a time", key, "alice", "subscribe/subscriptions/{subscription}?max_outstanding=1001", "", badField("max_outstanding")},
 		{"no type of message", key, "alice", "subscribe/intents/{intent}?message_type=letter", "", badField("message_type")},
+		{"no word of include", key, "alice", "subscribe/intents/{intent}?include=receipts", "", badField("include[0]")},
+		{"one of two words of include", key, "alice", "subscribe/channels/{room}?include=annotations,receipts", "", badField("include[1]")},
+		{"no member, with annotations", key, "carol", "subscribe/channels/{members_room}?include=annotations", "", denied("NOT_A_MEMBER")},
+		{"a hidden intent, with annotations", key, "bob", "subscribe/intents/{hidden_intent}?include=annotations", "", denied("FORBIDDEN")},
 		{"an empty type", key, "alice", "intents/{intent}/subscribe?event_types=a,,b", "", badField("event_types[1]")},
 		{"a type that is too long", key, "alice", "subscribe/agents/alice?event_types=" + strings.Repeat("x", 257), "", badField("event_types[0]")},
 	}

@@ -1,5 +1,6 @@
 // Package following streams what happens in a scope. A scope is a channel, by its ordinals (follow_channel.go), or an intent, by its
-// positions (follow_intent.go); in an intent messages and logged events alternate.
+// positions (follow_intent.go); in an intent messages and logged events alternate. Either may be followed with the annotations of its
+// messages; then it is a scope of its own, by positions (follow_annotated.go).
 //
 // The followers of a scope share what its tail has read lately (tail.go, shared_page.go), and each decides by its own rights
 // what it shows:

@@ -290,13 +290,6 @@ func (f *follower) deliver(found *reading.LogPage, it reading.Item) (outdated bo
 	return false, f.hand(delivery{Entry: entry, position: entry.Position})
 }
 
-// mustReadOwn tells whether the follower must read an annotation for itself. What the tail shares was read for nobody, so it
-// does not tell whether this caller has read or answered the message.
-func (f *follower) mustReadOwn(it reading.Item, viewer message.Viewer, now time.Time) bool {
-	shared := it.Encodings != nil
-	return shared && it.Annotation != nil && message.MayBeListed(it.Annotation.Message, viewer, now)
-}
-
 // stateOf returns the state of a log page's channel as of the latest shared page or, under the same rules, as it was read.
 // It returns false when the rules have changed since the page was asked for, unless the page was read under them already.
 func (f *follower) stateOf(found *reading.LogPage, channelNo int64) (reading.ChannelState, bool) {

@@ -2,10 +2,12 @@ package following
 
 import (
 	"math"
+	"time"
 
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
+	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"
 )
@@ -79,4 +81,11 @@ func (c AnnotatedChannelScope) cursorAt(_ *database.Tx, _ *sharedPage, position 
 
 func (c AnnotatedChannelScope) read(t *Tails, tx *database.Tx, f *follower) (*reading.LogPage, error) {
 	return f.readLog(t, tx, reading.LogQuery{IntentNo: c.IntentNo, ChannelNo: c.ChannelNo})
+}
+
+// mustReadOwn tells whether the follower must read an annotation for itself. What the tail shares was read for nobody, so it
+// does not tell whether this caller has read or answered the message.
+func (f *follower) mustReadOwn(it reading.Item, viewer message.Viewer, now time.Time) bool {
+	shared := it.Encodings != nil
+	return shared && it.Annotation != nil && message.MayBeListed(it.Annotation.Message, viewer, now)
 }

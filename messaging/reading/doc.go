@@ -3,8 +3,9 @@
 //
 //   - snapshot.go: one channel or one intent; snapshots.go: several channels of several intents
 //   - page.go: messages, in pages that are bounded in rows and in bytes
-//   - log_page.go: a part of an intent's log, where messages and logged events alternate; the log's copy of an audited message
-//     comes with the message or not at all
+//   - log_page.go: a part of an intent's log, where messages, logged events and annotations alternate; the log's copy of an audited
+//     message comes with the message or not at all
+//   - annotations.go: annotations with the facts of their messages, by which message.Visible decides about them
 //   - entry.go and filter.go: what readers are given of a log, and how they narrow it
 //   - encodings.go: an entry in the forms in which streams send it, made once for all followers
 //   - handover.go: a snapshot that needs no reading, because the writer has just handed over what it stored

@@ -79,7 +79,8 @@ func (f Filter) annotationTypes() (types []string, wanted bool) {
 func (f Filter) Keeps(it Item) bool {
 	switch {
 	case it.Event != nil:
-		return !f.onlyMessages() && f.wants(it.Event.Type) && !(f.Annotations && message.IsAnnotationType(it.Event.Type))
+		forged := f.Annotations && message.IsAnnotationType(it.Event.Type)
+		return !forged && !f.onlyMessages() && f.wants(it.Event.Type)
 	case it.Annotation != nil:
 		return f.Annotations && !f.onlyMessages() && f.wants(string(it.Annotation.Type))
 	}

@@ -70,8 +70,8 @@ func drawValue(t *rapid.T, field protoreflect.FieldDescriptor, fresh protoreflec
 		return protoreflect.ValueOfFloat64(rapid.Float64().Draw(t, "double"))
 	case protoreflect.EnumKind:
 		number := rapid.IntRange(0, field.Enum().Values().Len()-1).Draw(t, "enum")
-		if field.HasPresence() && number == 0 {
-			number = 1 // The zero value has no word and comes back unset.
+		if (field.HasPresence() || field.IsList()) && number == 0 {
+			number = 1 // The zero value has no word: it comes back unset, and a list cannot hold it.
 		}
 		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(number))
 	}
