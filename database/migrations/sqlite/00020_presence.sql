@@ -6,6 +6,9 @@ ALTER TABLE agents ADD COLUMN silent_since integer;     -- NULL unless silence m
 ALTER TABLE agents ADD COLUMN presumed_dead_at integer; -- NULL unless it is dead
 ALTER TABLE agents ADD COLUMN presence_reason text;    -- NULL unless it is unhealthy or dead
 
+-- The server's own channel has this name from now on.
+UPDATE channels SET name = '_system-' || id WHERE name = '_system';
+
 -- +goose Down
 ALTER TABLE agents DROP COLUMN presence_reason;
 ALTER TABLE agents DROP COLUMN presumed_dead_at;
