@@ -37,6 +37,7 @@ func TestAScopeHasOneHolder(t *testing.T) {
 		require.Equal(t, []string{
 			"lease_acquired ann", "lease_acquired bob", "lease_released ann released", "lease_acquired bob",
 		}, h.log(t))
+		require.Empty(t, h.told(t), "who releases a lease knows it")
 	})
 }
 
@@ -54,6 +55,8 @@ func TestOnlyTheHolderChangesALease(t *testing.T) {
 		require.Equal(t, lease.GetFence(), renewed.GetFence())
 		_, err = h.ReleaseLease(asOperator(), &openintentv1.ReleaseLeaseRequest{IntentId: h.intent.GetId(), LeaseId: lease.GetId()})
 		require.NoError(t, err)
+		require.Equal(t, []string{"lease_acquired ann", "lease_released ann revoked"}, h.log(t))
+		require.Equal(t, []string{"ann parser revoked"}, h.told(t))
 		_, err = h.AcquireLease(as("bob"), &openintentv1.AcquireLeaseRequest{
 			IntentId: h.intent.GetId(), Scope: "parser", AgentId: pointer("ann"),
 		})
@@ -108,6 +111,7 @@ func TestWhatEndsALease(t *testing.T) {
 					"lease_released ann " + row.why,
 				}, h.log(t))
 				require.Equal(t, map[string]string{"parser": "bob"}, h.holders(t))
+				require.Equal(t, []string{"ann parser " + row.why, "ann lexer " + row.why}, h.told(t))
 			})
 		})
 	}
@@ -159,6 +163,7 @@ func TestTheEndOfATaskAndOfAnIntentEndLeases(t *testing.T) {
 		require.Equal(t, []string{
 			"lease_acquired ann", "lease_acquired ann", "lease_released ann task_ended", "lease_released ann intent_ended",
 		}, h.log(t))
+		require.Equal(t, []string{"ann " + scope + " task_ended"}, h.told(t), "the intent's end is in its log alone")
 	})
 }
 
