@@ -228,3 +228,25 @@ func TestAnAgentHoldsOnlySoMany(t *testing.T) {
 		require.Len(t, page.GetLeases(), 1)
 	})
 }
+
+func TestWhoFallsSilentLosesItsLeases(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		_, err := h.agents.RegisterAgent(as("ann"), &openintentv1.RegisterAgentRequest{
+			AgentId: pointer("ann"), HeartbeatConfig: &openintentv1.HeartbeatConfig{
+				IntervalSeconds: pointer(int32(1)), UnhealthyAfterSeconds: pointer(int32(2)), DeadAfterSeconds: pointer(int32(4)),
+			},
+		})
+		require.NoError(t, err)
+		h.hold(t, "ann", "parser")
+		for range 4 {
+			h.clock.Advance(time.Second)
+			require.NoError(t, h.agents.Sweep(t.Context()))
+		}
+		require.Equal(t, map[string]string{"parser": "ann"}, h.holders(t))
+		h.clock.Advance(time.Second)
+		require.NoError(t, h.agents.Sweep(t.Context()))
+		require.Empty(t, h.holders(t))
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, []string{"ann parser agent_dead"}, h.told(t))
+	})
+}
