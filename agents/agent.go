@@ -81,6 +81,9 @@ type Agent struct {
 	// KeyID identifies the API key that registered the agent; clients never see it.
 	KeyID   string
 	Version int64
+	// Note is what the agent says that it does; empty for nothing.
+	Note string
+	Suspicion
 }
 
 // Silence holds the thresholds for an agent's silence, in seconds.
@@ -120,6 +123,7 @@ func newAgent(id, keyID string, now time.Time) *Agent {
 func (a *Agent) become(next Status, now time.Time) {
 	a.Status = next
 	a.Version++
+	a.Suspicion = Suspicion{}
 	if next != StatusDead { // a dead agent that was draining drains again if it comes back
 		a.DrainingSince = time.Time{}
 	}

@@ -55,6 +55,10 @@ func message(a *Agent) (*openintentv1.Agent, error) {
 		LastHeartbeatAt:     timestamp(a.LastHeartbeatAt),
 		DrainTimeoutSeconds: narrow(a.DrainTimeoutSeconds),
 		Version:             a.Version,
+		StatusNote:          database.NullText(a.Note),
+		SilentSince:         given(a.SilentSince),
+		PresumedDeadAt:      given(a.DeadAt),
+		PresenceReason:      database.NullText(a.Why),
 	}, nil
 }
 
@@ -84,3 +88,11 @@ func widen(n *int32) *int64 {
 }
 
 func timestamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
+
+// given is timestamp for a time that may be absent.
+func given(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamp(t)
+}

@@ -12,11 +12,17 @@ import (
 )
 
 // UpdateAgentStatus moves an agent along its lifecycle, for the agent itself, a key bound to it, or the operator. A request
-// for the status that the agent already has changes nothing.
+// for the status that the agent already has changes nothing but the note, if it has one.
 func (s *Service) UpdateAgentStatus(
 	ctx context.Context, req *openintentv1.UpdateAgentStatusRequest,
 ) (*openintentv1.Agent, error) {
 	if _, err := owner(ctx, req.GetAgentId()); err != nil {
+		return nil, err
+	}
+	if err := caller.CheckText("status_note", req.GetStatusNote()); err != nil {
+		return nil, err
+	}
+	if err := caller.CheckText("reason", req.GetReason()); err != nil {
 		return nil, err
 	}
 	agent, err := s.move(ctx, req.GetAgentId(), func(a *Agent, _ time.Time) (Status, string, error) {
@@ -27,6 +33,7 @@ func (s *Service) UpdateAgentStatus(
 		if next != a.Status && !a.Status.mayBecome(next) {
 			return "", "", invalidTransition(a.Status, next)
 		}
+		set(&a.Note, req.StatusNote)
 		return next, req.GetReason(), nil
 	})
 	return reply(agent, err)
@@ -57,6 +64,9 @@ func (s *Service) Heartbeat(
 	if err != nil {
 		return nil, err
 	}
+	if err := caller.CheckText("status_note", req.GetStatusNote()); err != nil {
+		return nil, err
+	}
 	drains := req.GetStatus() == openintentv1.AgentStatus_AGENT_STATUS_DRAINING
 	var agent *Agent
 	var now time.Time
@@ -71,6 +81,7 @@ func (s *Service) Heartbeat(
 		before, reason := agent.presence(), reasonHeartbeat
 		agent.heard(now)
 		set(&agent.CurrentLoad, widen(req.CurrentLoad))
+		set(&agent.Note, req.StatusNote)
 		switch {
 		case drains && agent.Status != StatusDraining:
 			agent.become(StatusDraining, now)
@@ -109,7 +120,7 @@ func mayBeat(c caller.Caller, agent *Agent) error {
 }
 
 // move locks an agent and changes its status to the one that decide returns, with all effects of a departure. If decide
-// returns the status that the agent already has, nothing changes.
+// returns the status that the agent already has, nothing but its note changes.
 func (s *Service) move(
 	ctx context.Context, id string, decide func(a *Agent, now time.Time) (next Status, reason string, err error),
 ) (*Agent, error) {
@@ -120,10 +131,13 @@ func (s *Service) move(
 		if agent, err = lock(tx, id); err != nil {
 			return err
 		}
-		now := tx.Now()
+		now, note := tx.Now(), agent.Note
 		next, reason, err := decide(agent, now)
-		if err != nil || next == agent.Status {
+		if err != nil {
 			return err
+		}
+		if next == agent.Status {
+			return saveNote(tx, agent, note)
 		}
 		before := agent.presence()
 		departed = next == StatusDeregistered
@@ -133,6 +147,7 @@ func (s *Service) move(
 			}
 		}
 		agent.become(next, now)
+		agent.suspectSaid(now, reason)
 		if err := save(tx, agent); err != nil {
 			return err
 		}
@@ -151,6 +166,15 @@ func (s *Service) move(
 		}
 	}
 	return agent, nil
+}
+
+// saveNote stores an agent whose note alone may have changed.
+func saveNote(tx *database.Tx, agent *Agent, before string) error {
+	if agent.Note == before {
+		return nil
+	}
+	agent.Version++
+	return save(tx, agent)
 }
 
 // departureTime returns the time of a departure: now, but not before anything that the departure makes void. Such a thing may
@@ -178,7 +202,7 @@ func (s *Service) depart(tx *database.Tx, agent *Agent) error {
 
 // changed reports a change of role, status or departure to the log and the hooks once the transaction is committed.
 func (s *Service) changed(tx *database.Tx, before Presence, agent *Agent, reason string) {
-	after := agent.presence()
+	after, suspicion := agent.presence(), agent.Suspicion
 	if before.Status == after.Status && before.RoleID == after.RoleID && before.RoleSince.Equal(after.RoleSince) &&
 		before.DepartedAt.Equal(after.DepartedAt) {
 		return
@@ -186,6 +210,9 @@ func (s *Service) changed(tx *database.Tx, before Presence, agent *Agent, reason
 	tx.AfterCommit(func() {
 		s.logger.Info("an agent changed", "agent", after.AgentID, "role", after.RoleID,
 			"from", string(before.Status), "to", string(after.Status), "reason", reason)
+		if after.Status == StatusDead && before.Status != StatusDead {
+			s.logger.Warn("an agent is presumed dead", "agent", after.AgentID, "why", suspicion.Why)
+		}
 		for _, hook := range s.onChanged {
 			hook(after.AgentID)
 		}

@@ -99,7 +99,8 @@ func (f filter) condition() (sql string, args []any) {
 // list reads a page of records that begins after an id, in the order of agent ids, and counts all that the filter selects.
 func list(tx *database.Tx, page *pages.Page, f filter, after string) (agents []*Agent, total int64, err error) {
 	const size = "300 + octet_length(agent_id) + COALESCE(octet_length(name), 0) + COALESCE(octet_length(endpoint), 0)" +
-		" + octet_length(capabilities) + octet_length(metadata)"
+		" + octet_length(capabilities) + octet_length(metadata)" +
+		" + COALESCE(octet_length(status_note), 0) + COALESCE(octet_length(presence_reason), 0)"
 	condition, args := f.condition()
 	if len(f.capabilities) > 0 {
 		able, count, err := f.able(tx, after, page.Limit()+1)

@@ -35,6 +35,10 @@ type row struct {
 	DepartedAt            *int64
 	KeyID                 string
 	Version               int64
+	StatusNote            *string
+	SilentSince           *int64
+	PresumedDeadAt        *int64
+	PresenceReason        *string
 }
 
 // TableName is for gorm.
@@ -60,6 +64,10 @@ func (r *row) agent() (*Agent, error) {
 		DepartedAt:          timeOf(r.DepartedAt),
 		KeyID:               r.KeyID,
 		Version:             r.Version,
+		Note:                text(r.StatusNote),
+		Suspicion: Suspicion{
+			SilentSince: timeOf(r.SilentSince), DeadAt: timeOf(r.PresumedDeadAt), Why: text(r.PresenceReason),
+		},
 	}
 	return a, json.Unmarshal(r.Capabilities, &a.Capabilities)
 }
@@ -88,6 +96,10 @@ func rowOf(a *Agent) (*row, error) {
 		DepartedAt:            database.NullMicros(a.DepartedAt),
 		KeyID:                 a.KeyID,
 		Version:               a.Version,
+		StatusNote:            database.NullText(a.Note),
+		SilentSince:           database.NullMicros(a.SilentSince),
+		PresumedDeadAt:        database.NullMicros(a.DeadAt),
+		PresenceReason:        database.NullText(a.Why),
 	}, err
 }
 

@@ -77,7 +77,7 @@ func (s *Service) judgeOne(tx *database.Tx, agent *Agent, h hearing) (drained bo
 			break
 		}
 		from := agent.presence()
-		agent.become(next, h.now)
+		agent.suspectSilent(next, h.now)
 		s.changed(tx, from, agent, reason)
 		changed = true
 	}

@@ -111,7 +111,7 @@ func (s *Service) CreateImplicit(tx *database.Tx, head *intents.Head, name, crea
 
 // create decides under the head's lock whether the channel may be created, and stores it.
 func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agentIDs []string) (*Rules, error) {
-	if err := s.CheckName("name", draft.Name); err != nil {
+	if err := s.CheckName("name", draft.Name); err != nil && !draft.Reserved() {
 		return nil, err
 	}
 	agentIDs, err := s.checkMembers(agentIDs)

@@ -28,6 +28,8 @@ func (s *Service) CheckName(field, name string) error {
 		return fault.BadField(field, "may not contain a slash.")
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return fault.BadField(field, "may not contain control characters.")
+	case name == SystemName:
+		return fault.BadField(field, "is the name of the server's own channel; choose another name.")
 	}
 	return nil
 }

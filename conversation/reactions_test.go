@@ -15,14 +15,14 @@ import (
 )
 
 // add sets a signal and describes all reactions to the message.
-func (h *place) add(ctx context.Context, m *openintentv1.Message, signal, note string) ([]string, error) {
+func (h *studio) add(ctx context.Context, m *openintentv1.Message, signal, note string) ([]string, error) {
 	response, err := h.conversation.AddReaction(ctx, &openintentv1.AddReactionRequest{
 		ChannelId: m.GetChannelId(), MessageId: m.GetId(), Signal: signal, Note: ptr(note),
 	})
 	return described(response), err
 }
 
-func (h *place) remove(ctx context.Context, m *openintentv1.Message, signal string) ([]string, error) {
+func (h *studio) remove(ctx context.Context, m *openintentv1.Message, signal string) ([]string, error) {
 	response, err := h.conversation.RemoveReaction(ctx, &openintentv1.RemoveReactionRequest{
 		ChannelId: m.GetChannelId(), MessageId: m.GetId(), Signal: signal,
 	})
@@ -37,7 +37,7 @@ func described(response *openintentv1.ListReactionsResponse) (all []string) {
 }
 
 func TestReactionsAreThereOnceAndToldOnce(t *testing.T) {
-	eachPlace(t, func(t *testing.T, h *place) {
+	eachStudio(t, func(t *testing.T, h *studio) {
 		id, _ := h.Channel(t, &openintentv1.CreateChannelRequest{})
 		m := h.send(t, "ann", id, nil)
 		steps := []struct {
@@ -71,7 +71,7 @@ func TestReactionsAreThereOnceAndToldOnce(t *testing.T) {
 }
 
 func TestWhoSeesAMessageMayReact(t *testing.T) {
-	eachPlace(t, func(t *testing.T, h *place) {
+	eachStudio(t, func(t *testing.T, h *studio) {
 		id, _ := h.Explicit(t, "ann", "bob", "eve")
 		m := h.send(t, "ann", id, ptr("bob"))
 		for name, do := range map[string]func(agent string) error{
@@ -103,7 +103,7 @@ func TestWhoSeesAMessageMayReact(t *testing.T) {
 }
 
 func TestReactionsAreBoundedForEachAgentAndMessage(t *testing.T) {
-	eachPlace(t, func(t *testing.T, h *place) {
+	eachStudio(t, func(t *testing.T, h *studio) {
 		id, _ := h.Channel(t, &openintentv1.CreateChannelRequest{})
 		m := h.send(t, "ann", id, nil)
 		for i := range maxSignals {
@@ -130,7 +130,7 @@ func TestReactionsAreBoundedForEachAgentAndMessage(t *testing.T) {
 }
 
 func TestReactionsEndWithTheirChannelAndMessage(t *testing.T) {
-	eachPlace(t, func(t *testing.T, h *place) {
+	eachStudio(t, func(t *testing.T, h *studio) {
 		id, key := h.Channel(t, &openintentv1.CreateChannelRequest{})
 		m, another := h.send(t, "ann", id, nil), h.send(t, "ann", id, nil)
 		for i := range 5 {

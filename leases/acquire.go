@@ -148,10 +148,14 @@ func (c *change) holding(scope string) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := l.endedBy(around); why != "" {
-		return nil, c.end(l, caller.System, why)
+	why := l.endedBy(around)
+	if why == "" {
+		return l, nil
 	}
-	return l, nil
+	if err := c.end(l, caller.System, why); err != nil {
+		return nil, err
+	}
+	return nil, c.tell()
 }
 
 // grant makes the lease of a free scope.

@@ -8,29 +8,52 @@ import (
 	"openintent/database"
 	"openintent/intents"
 	"openintent/jsonvalue"
+	"openintent/messaging/writing"
 )
 
-// end ends a lease, says so in the log, and wakes those who wait for its scope.
+// end ends a lease, says so in the log and, unless its holder released it, to the holder, and wakes those who wait for its scope.
 func (c *change) end(l *Lease, actor string, why ending) error {
 	if err := remove(c.tx, l); err != nil {
 		return err
 	}
-	var payload jsonvalue.Builder
-	describe(&payload, l)
-	payload.String("reason", string(why))
-	_, err := c.head.Log(intents.EventDraft{
-		Type: "lease_released", Actor: actor, Payload: payload.Object(), TraceID: c.caller.TraceID,
-	})
-	if err != nil {
+	if err := c.log(l, actor, why); err != nil {
 		return err
 	}
-	c.tx.AfterCommit(func() {
-		if why != endedByRelease {
-			c.service.logger.Info("a lease ended", "agent", l.AgentID, "scope", l.Scope, "reason", string(why))
-		}
-		c.service.messaging.WakeLeases(l.IntentNo)
-	})
+	if why != endedByRelease {
+		c.untold = append(c.untold, notice(l, why))
+	}
+	c.tx.AfterCommit(func() { c.service.messaging.WakeLeases(l.IntentNo) })
 	return nil
+}
+
+// log says in the intent's log, and in the server's own if the holder did not release it, that a lease ended.
+func (c *change) log(l *Lease, actor string, why ending) error {
+	if why != endedByRelease {
+		c.tx.AfterCommit(func() {
+			c.service.logger.Info("a lease ended", "agent", l.AgentID, "scope", l.Scope, "reason", string(why))
+		})
+	}
+	var payload jsonvalue.Builder
+	describe(&payload, l)
+	_, err := c.head.Log(intents.EventDraft{
+		Type: "lease_released", Actor: actor, Payload: payload.String("reason", string(why)).Object(), TraceID: c.caller.TraceID,
+	})
+	return err
+}
+
+// notice is what the server tells the former holder of a lease.
+func notice(l *Lease, why ending) writing.Notice {
+	var payload jsonvalue.Builder
+	describe(payload.String("event", "lease_ended"), l)
+	return writing.Notice{To: l.AgentID, Payload: payload.String("reason", string(why)).Object()}
+}
+
+// tell sends the former holders what has to be said about the leases that the change ended. When the intent ends nobody is told,
+// because its channels end with it, and its log says it.
+func (c *change) tell() error {
+	notices := c.untold
+	c.untold = nil
+	return c.service.messaging.Notify(c.tx, c.head, notices...)
 }
 
 // describe writes what the log says about a lease.
@@ -46,10 +69,14 @@ func (s *Service) endForTask(tx *database.Tx, head *intents.Head, taskID string)
 		return err
 	}
 	c := &change{surroundings: surroundings{head: head}, service: s, tx: tx}
-	return c.end(l, caller.System, endedByTask)
+	if err := c.end(l, caller.System, endedByTask); err != nil {
+		return err
+	}
+	return c.tell()
 }
 
-// endForIntent ends an intent's leases in the transaction in which the intent ends. Those who wait find that it has ended.
+// endForIntent ends an intent's leases in the transaction in which the intent ends: all at once, because what the log says of them
+// is written with one statement too. Those who wait find that the intent has ended.
 func (s *Service) endForIntent(tx *database.Tx, head *intents.Head, _ time.Time) error {
 	leases, err := read(tx.Gorm().Where("intent_no = ?", head.IntentNo).Order("scope"))
 	if err != nil {
@@ -57,9 +84,13 @@ func (s *Service) endForIntent(tx *database.Tx, head *intents.Head, _ time.Time)
 	}
 	c := &change{surroundings: surroundings{head: head}, service: s, tx: tx}
 	for _, l := range leases {
-		if err := c.end(l, caller.System, endedByIntent); err != nil {
+		if err := c.log(l, caller.System, endedByIntent); err != nil {
 			return err
 		}
+	}
+	err = tx.Pipeline(database.Statement{SQL: "DELETE FROM leases WHERE intent_no = ?", Args: []any{head.IntentNo}})
+	if err != nil {
+		return err
 	}
 	tx.AfterCommit(func() { s.messaging.WakeLeases(head.IntentNo) })
 	return nil

@@ -12,13 +12,14 @@ import (
 type ending string
 
 const (
-	endedByRelease ending = "released"
-	endedByTime    ending = "expired"
-	endedByAccess  ending = "access_lost"
-	endedByDeath   ending = "agent_dead"
-	endedByLeaving ending = "agent_left"
-	endedByTask    ending = "task_ended"
-	endedByIntent  ending = "intent_ended"
+	endedByRelease  ending = "released"
+	endedByOperator ending = "revoked"
+	endedByTime     ending = "expired"
+	endedByAccess   ending = "access_lost"
+	endedByDeath    ending = "agent_dead"
+	endedByLeaving  ending = "agent_left"
+	endedByTask     ending = "task_ended"
+	endedByIntent   ending = "intent_ended"
 )
 
 // surroundings are what a lease is judged by beside itself: its intent's head, locked or of a snapshot, the intent's rules, and

@@ -2,6 +2,7 @@ package leases
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,10 +34,11 @@ type house struct {
 // rooms are the domain's services on one opened database, as one replica has them.
 type rooms struct {
 	*Service
-	db      *database.DB
-	intents *intents.Service
-	agents  *agents.Service
-	tasks   *tasks.Service
+	db       *database.DB
+	intents  *intents.Service
+	agents   *agents.Service
+	tasks    *tasks.Service
+	channels *channels.Service
 }
 
 func eachHouse(t *testing.T, run func(t *testing.T, h *house)) {
@@ -59,9 +61,9 @@ func (h *house) replica(t *testing.T) rooms {
 	db := databasetest.Open(t, database.Config{URL: h.url, Clock: h.clock.Now})
 	r := rooms{db: db, intents: intents.New(intents.Config{DB: db}), agents: agents.New(agents.Config{DB: db})}
 	r.tasks = tasks.New(tasks.Config{DB: db, Intents: r.intents})
-	work := channels.New(channels.Config{DB: db, Intents: r.intents, Tasks: r.tasks})
+	r.channels = channels.New(channels.Config{DB: db, Intents: r.intents, Tasks: r.tasks})
 	talk := messaging.New(messaging.Config{
-		DB: db, Intents: r.intents, Agents: r.agents, Channels: work, LookAgain: time.Hour, Notifications: true,
+		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, LookAgain: time.Hour, Notifications: true,
 	})
 	r.Service = New(Config{DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: talk, LookAgain: time.Hour})
 	talk.Start()
@@ -149,6 +151,27 @@ func (h *house) log(t *testing.T) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// told returns what the server has told former holders in _system: to whom, the scope and the reason, oldest first.
+func (h *house) told(t *testing.T) (notices []string) {
+	t.Helper()
+	listed, err := h.channels.ListChannels(asOperator(), &openintentv1.ListChannelsRequest{IntentId: h.intent.GetId()})
+	require.NoError(t, err)
+	for _, channel := range listed.GetChannels() {
+		require.Equal(t, channels.SystemName, channel.GetName())
+		messages, err := h.messaging.ListMessages(asOperator(), &openintentv1.ListMessagesRequest{ChannelId: channel.GetId()})
+		require.NoError(t, err)
+		for _, m := range messages.GetMessages() {
+			said := m.GetPayload().AsMap()
+			require.Equal(t, "lease_ended", said["event"])
+			require.Equal(t, m.GetTo(), said["agent_id"])
+			require.NotEmpty(t, said["lease_id"])
+			require.Positive(t, said["fence"])
+			notices = append(notices, fmt.Sprint(m.GetTo(), " ", said["scope"], " ", said["reason"]))
+		}
+	}
+	return notices
 }
 
 func requireReason(t *testing.T, err error, kind fault.Kind, reason string) fault.Fault {

@@ -37,6 +37,7 @@ func TestAScopeHasOneHolder(t *testing.T) {
 		require.Equal(t, []string{
 			"lease_acquired ann", "lease_acquired bob", "lease_released ann released", "lease_acquired bob",
 		}, h.log(t))
+		require.Empty(t, h.told(t), "who releases a lease knows it")
 	})
 }
 
@@ -54,6 +55,8 @@ func TestOnlyTheHolderChangesALease(t *testing.T) {
 		require.Equal(t, lease.GetFence(), renewed.GetFence())
 		_, err = h.ReleaseLease(asOperator(), &openintentv1.ReleaseLeaseRequest{IntentId: h.intent.GetId(), LeaseId: lease.GetId()})
 		require.NoError(t, err)
+		require.Equal(t, []string{"lease_acquired ann", "lease_released ann revoked"}, h.log(t))
+		require.Equal(t, []string{"ann parser revoked"}, h.told(t))
 		_, err = h.AcquireLease(as("bob"), &openintentv1.AcquireLeaseRequest{
 			IntentId: h.intent.GetId(), Scope: "parser", AgentId: pointer("ann"),
 		})
@@ -108,6 +111,7 @@ func TestWhatEndsALease(t *testing.T) {
 					"lease_released ann " + row.why,
 				}, h.log(t))
 				require.Equal(t, map[string]string{"parser": "bob"}, h.holders(t))
+				require.Equal(t, []string{"ann parser " + row.why, "ann lexer " + row.why}, h.told(t))
 			})
 		})
 	}
@@ -159,6 +163,7 @@ func TestTheEndOfATaskAndOfAnIntentEndLeases(t *testing.T) {
 		require.Equal(t, []string{
 			"lease_acquired ann", "lease_acquired ann", "lease_released ann task_ended", "lease_released ann intent_ended",
 		}, h.log(t))
+		require.Equal(t, []string{"ann " + scope + " task_ended"}, h.told(t), "the intent's end is in its log alone")
 	})
 }
 
@@ -221,5 +226,27 @@ func TestAnAgentHoldsOnlySoMany(t *testing.T) {
 		page, err = h.ListLeases(as("bob"), &openintentv1.ListLeasesRequest{IntentId: h.intent.GetId(), Scope: pointer("one more")})
 		require.NoError(t, err)
 		require.Len(t, page.GetLeases(), 1)
+	})
+}
+
+func TestWhoFallsSilentLosesItsLeases(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		_, err := h.agents.RegisterAgent(as("ann"), &openintentv1.RegisterAgentRequest{
+			AgentId: pointer("ann"), HeartbeatConfig: &openintentv1.HeartbeatConfig{
+				IntervalSeconds: pointer(int32(1)), UnhealthyAfterSeconds: pointer(int32(2)), DeadAfterSeconds: pointer(int32(4)),
+			},
+		})
+		require.NoError(t, err)
+		h.hold(t, "ann", "parser")
+		for range 4 {
+			h.clock.Advance(time.Second)
+			require.NoError(t, h.agents.Sweep(t.Context()))
+		}
+		require.Equal(t, map[string]string{"parser": "ann"}, h.holders(t))
+		h.clock.Advance(time.Second)
+		require.NoError(t, h.agents.Sweep(t.Context()))
+		require.Empty(t, h.holders(t))
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, []string{"ann parser agent_dead"}, h.told(t))
 	})
 }

@@ -23,11 +23,14 @@ func (s *Service) RenewLease(ctx context.Context, req *openintentv1.RenewLeaseRe
 	return message(req.GetIntentId(), renewed), nil
 }
 
-// ReleaseLease ends a lease of the caller, unless it has ended.
+// ReleaseLease ends a lease of the caller, unless it has ended. The operator may so revoke another's.
 func (s *Service) ReleaseLease(
 	ctx context.Context, req *openintentv1.ReleaseLeaseRequest,
 ) (*openintentv1.ReleaseLeaseResponse, error) {
 	err := s.own(ctx, req.GetIntentId(), req.GetLeaseId(), func(c *change, _ surroundings, l *Lease) error {
+		if c.caller.Agent != l.AgentID {
+			return c.end(l, c.caller.Agent, endedByOperator)
+		}
 		return c.end(l, l.AgentID, endedByRelease)
 	})
 	if err != nil {
@@ -67,7 +70,10 @@ func (s *Service) own(
 		if l.endedBy(around) != "" {
 			return ErrNotFound
 		}
-		return do(c, around, l)
+		if err := do(c, around, l); err != nil {
+			return err
+		}
+		return c.tell()
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 	"openintent/messaging"
+	"openintent/messaging/writing"
 	"openintent/tasks"
 )
 
@@ -70,6 +71,8 @@ type change struct {
 	service *Service
 	tx      *database.Tx
 	caller  caller.Caller
+	// untold are the former holders of the leases that the change has ended, with what they are told (tell).
+	untold []writing.Notice
 }
 
 // begin locks an intent and reads what its leases are judged by. agents are those whose presence counts.

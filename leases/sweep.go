@@ -13,7 +13,7 @@ import (
 const sweptIntents = 500
 
 // Sweep ends leases that are over, and notes of the others by what they were judged. It uses one transaction per intent, and
-// leaves what is too much for one turn to the next.
+// leaves what is too much for one turn to the next. It also removes the places of calls whose server died.
 func (s *Service) Sweep(ctx context.Context) error {
 	var intentNos []int64
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
@@ -23,7 +23,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var failures []error
+	failures := []error{s.removeDeadWaiters(ctx)}
 	for _, intentNo := range intentNos {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -65,6 +65,9 @@ func (s *Service) judge(tx *database.Tx, intentNo int64) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := c.tell(); err != nil {
+		return err
 	}
 	return tx.Pipeline(database.Statement{
 		SQL:  "UPDATE leases SET epoch = ? WHERE intent_no = ? AND epoch <> ?",

@@ -181,6 +181,24 @@ func (c *change) everyone() (waiting []blocked, err error) {
 	return waiting, err
 }
 
+// deadFor is how long a place has been void when the sweep removes it.
+const deadFor = time.Minute
+
+// removeDeadWaiters removes the places of calls that have shown no sign of life for long. Nobody counts them any more, so this takes
+// no intent's lock.
+func (s *Service) removeDeadWaiters(ctx context.Context) error {
+	deadline, dead := database.Micros(s.db.Now().Add(-deadFor)), int64(0)
+	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.ReadValue(&dead, "SELECT count(*) FROM lease_waiters WHERE alive_until <= ?", deadline))
+	})
+	if err != nil || dead == 0 {
+		return err
+	}
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		return tx.Gorm().Where("alive_until <= ?", deadline).Delete(&waiter{}).Error
+	})
+}
+
 func countOf(waiting []blocked, agentID string) (count int) {
 	for _, b := range waiting {
 		if b.agentID == agentID {

@@ -256,3 +256,23 @@ func TestAtNoTimeDoTwoHoldersHaveFencesThatAResourceAccepts(t *testing.T) {
 		require.Equal(t, 80, shared.used)
 	})
 }
+
+func TestTheSweepRemovesThePlacesOfDeadCalls(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		places := func() (count int64) {
+			require.NoError(t, h.db.Read(t.Context(), func(tx *tx) error { return tx.Gorm().Model(&waiter{}).Count(&count).Error }))
+			return count
+		}
+		require.NoError(t, h.db.Write(t.Context(), func(tx *tx) error {
+			return tx.Gorm().Create(&waiter{
+				IntentNo: 1, Place: 1, Scope: "parser", AgentID: "ann", AliveUntil: database.Micros(h.clock.Now()),
+			}).Error
+		}))
+		h.clock.Advance(deadFor - time.Second)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.EqualValues(t, 1, places())
+		h.clock.Advance(time.Second)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Zero(t, places())
+	})
+}

@@ -14,7 +14,6 @@ import (
 const (
 	urgent      = openintentv1.Priority_PRIORITY_URGENT
 	ambient     = openintentv1.Directedness_DIRECTEDNESS_AMBIENT
-	mayRespond  = openintentv1.ResponsePolicy_RESPONSE_POLICY_MAY_RESPOND
 	lowPriority = openintentv1.Priority_PRIORITY_LOW
 )
 

@@ -48,11 +48,11 @@ func (c *agentListCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	printed := newTable("AGENT", "ROLE", "STATUS", "HEARTBEAT", "CAPABILITIES")
+	printed := newTable("AGENT", "ROLE", "STATUS", "HEARTBEAT", "CAPABILITIES", "NOTE")
 	return list(c.output, to, printed, listed, func(a *openintentv1.Agent) []string {
 		return []string{
 			a.GetAgentId(), a.GetRoleId(), word(a.GetStatus()), clock(a.GetLastHeartbeatAt()),
-			strings.Join(a.GetCapabilities(), ", "),
+			strings.Join(a.GetCapabilities(), ", "), a.GetStatusNote(),
 		}
 	})
 }
@@ -120,6 +120,14 @@ func agentFields(a *openintentv1.Agent) (shown fields) {
 	shown.add("name", a.GetName())
 	shown.add("role", a.GetRoleId())
 	shown.add("status", word(a.GetStatus()))
+	shown.add("note", a.GetStatusNote())
+	shown.add("because", a.GetPresenceReason())
+	if a.GetSilentSince() != nil {
+		shown.add("silent since", clock(a.GetSilentSince()))
+	}
+	if a.GetPresumedDeadAt() != nil {
+		shown.add("presumed dead", clock(a.GetPresumedDeadAt()))
+	}
 	shown.add("capabilities", strings.Join(a.GetCapabilities(), ", "))
 	if capacity := a.GetCapacity(); capacity != nil {
 		shown.add("load", fmt.Sprintf("%d of %d", capacity.GetCurrentLoad(), capacity.GetMaxConcurrentTasks()))
@@ -127,7 +135,8 @@ func agentFields(a *openintentv1.Agent) (shown fields) {
 	shown.add("endpoint", a.GetEndpoint())
 	shown.add("metadata", inline(a.GetMetadata()))
 	shown.add("registered", clock(a.GetRegisteredAt()))
-	shown.add("heartbeat", clock(a.GetLastHeartbeatAt()))
+	shown.add("heartbeat", fmt.Sprintf("%s, promised every %d s",
+		clock(a.GetLastHeartbeatAt()), a.GetHeartbeatConfig().GetIntervalSeconds()))
 	shown.add("version", strconv.FormatInt(a.GetVersion(), 10))
 	return shown
 }

@@ -176,7 +176,7 @@ func TestIntentsAgentsAndEvents(t *testing.T) {
 			"role          data\n")
 		require.Equal(t, "INTENT STATUS CREATED BY CREATED TITLE\nintent-1 active alice TIME Research",
 			squeezed(masked(alice.does(t, "intents"))))
-		require.Equal(t, "AGENT ROLE STATUS HEARTBEAT CAPABILITIES\nbob data active TIME sql, csv",
+		require.Equal(t, "AGENT ROLE STATUS HEARTBEAT CAPABILITIES NOTE\nbob data active TIME sql, csv",
 			squeezed(masked(alice.does(t, "agents", "--role", "data"))))
 		require.Contains(t, bob.does(t, "agents", "show", "bob"), "role          data\n")
 		id := idForm.FindString(alice.does(t, "intents"))

@@ -37,6 +37,9 @@ func admit(d *Draft, s situation) error {
 	if err := viewer.RequireParticipation(d.By, s.access); err != nil {
 		return err
 	}
+	if s.channel.Reserved() {
+		return channels.ErrReserved
+	}
 	if _, closed := s.channel.ClosedBy(s.count, s.head, s.now); closed {
 		return message.ErrChannelClosed
 	}

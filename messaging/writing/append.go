@@ -12,7 +12,7 @@ import (
 
 // appender stores messages: it is the only code that does. It takes messages one by one, gives each its place under the
 // intent's lock, and writes them together with a few set-based statements. The writer and the server's own notifications
-// (departure_notice.go) share it.
+// (departure_notice.go, system_notice.go) share it.
 type appender struct {
 	tx     *database.Tx
 	rows   messageBatch

@@ -23,7 +23,7 @@
 //
 // A refused draft affects no other. A sender hears of its message only after the commit. Messages get their place under the
 // head's lock, which is held until the commit, so their order is the order of commits. appender (append.go) is the only code
-// that stores messages; the writer and the server's own notifications (departure_notice.go) share it.
+// that stores messages; the writer and the server's own notifications (departure_notice.go, system_notice.go) share it.
 //
 // # Fairness
 //

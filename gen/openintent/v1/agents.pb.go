@@ -244,9 +244,19 @@ type Agent struct {
 	// How long a draining agent may take, in seconds.
 	DrainTimeoutSeconds *int32 `protobuf:"varint,12,opt,name=drain_timeout_seconds,json=drainTimeoutSeconds,proto3,oneof" json:"drain_timeout_seconds,omitempty"`
 	// Starts at 1 with each registration and grows with each change.
-	Version       int64 `protobuf:"varint,13,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Version int64 `protobuf:"varint,13,opt,name=version,proto3" json:"version,omitempty"`
+	// What the agent says that it is doing, for people and other agents: up to 200 characters. It comes with a heartbeat or a change of
+	// status. Whoever may read the record reads it. Only a new registration forgets it, so a dead agent's last words stay.
+	StatusNote *string `protobuf:"bytes,14,opt,name=status_note,json=statusNote,proto3,oneof" json:"status_note,omitempty"`
+	// Since when nobody has heard of the agent, if silence made it `unhealthy` or `dead`; absent otherwise.
+	SilentSince *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=silent_since,json=silentSince,proto3" json:"silent_since,omitempty"`
+	// When the agent became `dead`; absent for any other status.
+	PresumedDeadAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=presumed_dead_at,json=presumedDeadAt,proto3" json:"presumed_dead_at,omitempty"`
+	// Why the agent counts as `unhealthy` or `dead`, in plain words: how long it has been silent and what it promised, or the first 200
+	// characters of the reason that the call gave. Absent for any other status.
+	PresenceReason *string `protobuf:"bytes,17,opt,name=presence_reason,json=presenceReason,proto3,oneof" json:"presence_reason,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Agent) Reset() {
@@ -368,6 +378,34 @@ func (x *Agent) GetVersion() int64 {
 		return x.Version
 	}
 	return 0
+}
+
+func (x *Agent) GetStatusNote() string {
+	if x != nil && x.StatusNote != nil {
+		return *x.StatusNote
+	}
+	return ""
+}
+
+func (x *Agent) GetSilentSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SilentSince
+	}
+	return nil
+}
+
+func (x *Agent) GetPresumedDeadAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PresumedDeadAt
+	}
+	return nil
+}
+
+func (x *Agent) GetPresenceReason() string {
+	if x != nil && x.PresenceReason != nil {
+		return *x.PresenceReason
+	}
+	return ""
 }
 
 // RegisterAgentRequest describes an agent.
@@ -711,7 +749,10 @@ type UpdateAgentStatusRequest struct {
 	// The version the change is based on (If-Match over REST); checked if given.
 	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	// Why.
-	Reason        *string `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	Reason *string `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// What the agent is doing, up to 200 characters; an empty text takes the note away. Absent: the note stays. A note may come with the
+	// status that the agent has already.
+	StatusNote    *string `protobuf:"bytes,5,opt,name=status_note,json=statusNote,proto3,oneof" json:"status_note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -774,6 +815,13 @@ func (x *UpdateAgentStatusRequest) GetReason() string {
 	return ""
 }
 
+func (x *UpdateAgentStatusRequest) GetStatusNote() string {
+	if x != nil && x.StatusNote != nil {
+		return *x.StatusNote
+	}
+	return ""
+}
+
 // HeartbeatRequest says that an agent lives.
 type HeartbeatRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -787,8 +835,10 @@ type HeartbeatRequest struct {
 	TasksInProgress []string `protobuf:"bytes,4,rep,name=tasks_in_progress,json=tasksInProgress,proto3" json:"tasks_in_progress,omitempty"`
 	// The agent's own clock; nobody uses it.
 	ClientTimestamp *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=client_timestamp,json=clientTimestamp,proto3" json:"client_timestamp,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What the agent is doing, up to 200 characters; an empty text takes the note away. Absent: the note stays.
+	StatusNote    *string `protobuf:"bytes,6,opt,name=status_note,json=statusNote,proto3,oneof" json:"status_note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HeartbeatRequest) Reset() {
@@ -854,6 +904,13 @@ func (x *HeartbeatRequest) GetClientTimestamp() *timestamppb.Timestamp {
 		return x.ClientTimestamp
 	}
 	return nil
+}
+
+func (x *HeartbeatRequest) GetStatusNote() string {
+	if x != nil && x.StatusNote != nil {
+		return *x.StatusNote
+	}
+	return ""
 }
 
 // HeartbeatResponse acknowledges a heartbeat.
@@ -1007,7 +1064,7 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x12dead_after_seconds\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x02R\x10deadAfterSeconds\x88\x01\x01B\x13\n" +
 	"\x11_interval_secondsB\x1a\n" +
 	"\x18_unhealthy_after_secondsB\x15\n" +
-	"\x13_dead_after_seconds\"\xa4\x05\n" +
+	"\x13_dead_after_seconds\"\xa1\a\n" +
 	"\x05Agent\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x1c\n" +
 	"\arole_id\x18\x02 \x01(\tH\x00R\x06roleId\x88\x01\x01\x12\x17\n" +
@@ -1022,12 +1079,19 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\fregisteredAt\x12F\n" +
 	"\x11last_heartbeat_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x0flastHeartbeatAt\x127\n" +
 	"\x15drain_timeout_seconds\x18\f \x01(\x05H\x03R\x13drainTimeoutSeconds\x88\x01\x01\x12\x18\n" +
-	"\aversion\x18\r \x01(\x03R\aversionB\n" +
+	"\aversion\x18\r \x01(\x03R\aversion\x12$\n" +
+	"\vstatus_note\x18\x0e \x01(\tH\x04R\n" +
+	"statusNote\x88\x01\x01\x12=\n" +
+	"\fsilent_since\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\vsilentSince\x12D\n" +
+	"\x10presumed_dead_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\x0epresumedDeadAt\x12,\n" +
+	"\x0fpresence_reason\x18\x11 \x01(\tH\x05R\x0epresenceReason\x88\x01\x01B\n" +
 	"\n" +
 	"\b_role_idB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_endpointB\x18\n" +
-	"\x16_drain_timeout_seconds\"\x83\x05\n" +
+	"\x16_drain_timeout_secondsB\x0e\n" +
+	"\f_status_noteB\x12\n" +
+	"\x10_presence_reason\"\x83\x05\n" +
 	"\x14RegisterAgentRequest\x12*\n" +
 	"\bagent_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\aagentId\x88\x01\x01\x12&\n" +
@@ -1072,14 +1136,17 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12$\n" +
 	"\vnext_cursor\x18\x03 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xf4\x01\n" +
+	"\f_next_cursor\"\xb4\x02\n" +
 	"\x18UpdateAgentStatusRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12A\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.openintent.v1.AgentStatusB\r\xe0A\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06status\x12.\n" +
 	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x12%\n" +
-	"\x06reason\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06reason\x88\x01\x01B\x13\n" +
+	"\x06reason\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06reason\x88\x01\x01\x12.\n" +
+	"\vstatus_note\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\n" +
+	"statusNote\x88\x01\x01B\x13\n" +
 	"\x11_expected_versionB\t\n" +
-	"\a_reason\"\xc9\x02\n" +
+	"\a_reasonB\x0e\n" +
+	"\f_status_note\"\x89\x03\n" +
 	"\x10HeartbeatRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12C\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.openintent.v1.AgentStatusB\n" +
@@ -1087,9 +1154,12 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\fcurrent_load\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x01R\vcurrentLoad\x88\x01\x01\x12<\n" +
 	"\x11tasks_in_progress\x18\x04 \x03(\tB\x10\xbaH\r\x92\x01\n" +
 	"\x10\xe8\a\"\x05r\x03\x18\x80\x01R\x0ftasksInProgress\x12E\n" +
-	"\x10client_timestamp\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x0fclientTimestampB\t\n" +
+	"\x10client_timestamp\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x0fclientTimestamp\x12.\n" +
+	"\vstatus_note\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\n" +
+	"statusNote\x88\x01\x01B\t\n" +
 	"\a_statusB\x0f\n" +
-	"\r_current_load\"\xc8\x02\n" +
+	"\r_current_loadB\x0e\n" +
+	"\f_status_note\"\xc8\x02\n" +
 	"\x11HeartbeatResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\bR\facknowledged\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12E\n" +
@@ -1158,37 +1228,39 @@ var file_openintent_v1_agents_proto_depIdxs = []int32{
 	12, // 3: openintent.v1.Agent.metadata:type_name -> google.protobuf.Struct
 	13, // 4: openintent.v1.Agent.registered_at:type_name -> google.protobuf.Timestamp
 	13, // 5: openintent.v1.Agent.last_heartbeat_at:type_name -> google.protobuf.Timestamp
-	1,  // 6: openintent.v1.RegisterAgentRequest.capacity:type_name -> openintent.v1.AgentCapacity
-	0,  // 7: openintent.v1.RegisterAgentRequest.status:type_name -> openintent.v1.AgentStatus
-	2,  // 8: openintent.v1.RegisterAgentRequest.heartbeat_config:type_name -> openintent.v1.HeartbeatConfig
-	12, // 9: openintent.v1.RegisterAgentRequest.metadata:type_name -> google.protobuf.Struct
-	0,  // 10: openintent.v1.ListAgentsRequest.status:type_name -> openintent.v1.AgentStatus
-	3,  // 11: openintent.v1.ListAgentsResponse.agents:type_name -> openintent.v1.Agent
-	0,  // 12: openintent.v1.UpdateAgentStatusRequest.status:type_name -> openintent.v1.AgentStatus
-	0,  // 13: openintent.v1.HeartbeatRequest.status:type_name -> openintent.v1.AgentStatus
-	13, // 14: openintent.v1.HeartbeatRequest.client_timestamp:type_name -> google.protobuf.Timestamp
-	13, // 15: openintent.v1.HeartbeatResponse.server_timestamp:type_name -> google.protobuf.Timestamp
-	0,  // 16: openintent.v1.HeartbeatResponse.agent_status:type_name -> openintent.v1.AgentStatus
-	13, // 17: openintent.v1.HeartbeatResponse.next_heartbeat_at:type_name -> google.protobuf.Timestamp
-	4,  // 18: openintent.v1.AgentService.RegisterAgent:input_type -> openintent.v1.RegisterAgentRequest
-	4,  // 19: openintent.v1.AgentService.UpsertAgent:input_type -> openintent.v1.RegisterAgentRequest
-	5,  // 20: openintent.v1.AgentService.GetAgent:input_type -> openintent.v1.GetAgentRequest
-	6,  // 21: openintent.v1.AgentService.ListAgents:input_type -> openintent.v1.ListAgentsRequest
-	8,  // 22: openintent.v1.AgentService.UpdateAgentStatus:input_type -> openintent.v1.UpdateAgentStatusRequest
-	9,  // 23: openintent.v1.AgentService.Heartbeat:input_type -> openintent.v1.HeartbeatRequest
-	11, // 24: openintent.v1.AgentService.DeregisterAgent:input_type -> openintent.v1.DeregisterAgentRequest
-	3,  // 25: openintent.v1.AgentService.RegisterAgent:output_type -> openintent.v1.Agent
-	3,  // 26: openintent.v1.AgentService.UpsertAgent:output_type -> openintent.v1.Agent
-	3,  // 27: openintent.v1.AgentService.GetAgent:output_type -> openintent.v1.Agent
-	7,  // 28: openintent.v1.AgentService.ListAgents:output_type -> openintent.v1.ListAgentsResponse
-	3,  // 29: openintent.v1.AgentService.UpdateAgentStatus:output_type -> openintent.v1.Agent
-	10, // 30: openintent.v1.AgentService.Heartbeat:output_type -> openintent.v1.HeartbeatResponse
-	14, // 31: openintent.v1.AgentService.DeregisterAgent:output_type -> google.protobuf.Empty
-	25, // [25:32] is the sub-list for method output_type
-	18, // [18:25] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	13, // 6: openintent.v1.Agent.silent_since:type_name -> google.protobuf.Timestamp
+	13, // 7: openintent.v1.Agent.presumed_dead_at:type_name -> google.protobuf.Timestamp
+	1,  // 8: openintent.v1.RegisterAgentRequest.capacity:type_name -> openintent.v1.AgentCapacity
+	0,  // 9: openintent.v1.RegisterAgentRequest.status:type_name -> openintent.v1.AgentStatus
+	2,  // 10: openintent.v1.RegisterAgentRequest.heartbeat_config:type_name -> openintent.v1.HeartbeatConfig
+	12, // 11: openintent.v1.RegisterAgentRequest.metadata:type_name -> google.protobuf.Struct
+	0,  // 12: openintent.v1.ListAgentsRequest.status:type_name -> openintent.v1.AgentStatus
+	3,  // 13: openintent.v1.ListAgentsResponse.agents:type_name -> openintent.v1.Agent
+	0,  // 14: openintent.v1.UpdateAgentStatusRequest.status:type_name -> openintent.v1.AgentStatus
+	0,  // 15: openintent.v1.HeartbeatRequest.status:type_name -> openintent.v1.AgentStatus
+	13, // 16: openintent.v1.HeartbeatRequest.client_timestamp:type_name -> google.protobuf.Timestamp
+	13, // 17: openintent.v1.HeartbeatResponse.server_timestamp:type_name -> google.protobuf.Timestamp
+	0,  // 18: openintent.v1.HeartbeatResponse.agent_status:type_name -> openintent.v1.AgentStatus
+	13, // 19: openintent.v1.HeartbeatResponse.next_heartbeat_at:type_name -> google.protobuf.Timestamp
+	4,  // 20: openintent.v1.AgentService.RegisterAgent:input_type -> openintent.v1.RegisterAgentRequest
+	4,  // 21: openintent.v1.AgentService.UpsertAgent:input_type -> openintent.v1.RegisterAgentRequest
+	5,  // 22: openintent.v1.AgentService.GetAgent:input_type -> openintent.v1.GetAgentRequest
+	6,  // 23: openintent.v1.AgentService.ListAgents:input_type -> openintent.v1.ListAgentsRequest
+	8,  // 24: openintent.v1.AgentService.UpdateAgentStatus:input_type -> openintent.v1.UpdateAgentStatusRequest
+	9,  // 25: openintent.v1.AgentService.Heartbeat:input_type -> openintent.v1.HeartbeatRequest
+	11, // 26: openintent.v1.AgentService.DeregisterAgent:input_type -> openintent.v1.DeregisterAgentRequest
+	3,  // 27: openintent.v1.AgentService.RegisterAgent:output_type -> openintent.v1.Agent
+	3,  // 28: openintent.v1.AgentService.UpsertAgent:output_type -> openintent.v1.Agent
+	3,  // 29: openintent.v1.AgentService.GetAgent:output_type -> openintent.v1.Agent
+	7,  // 30: openintent.v1.AgentService.ListAgents:output_type -> openintent.v1.ListAgentsResponse
+	3,  // 31: openintent.v1.AgentService.UpdateAgentStatus:output_type -> openintent.v1.Agent
+	10, // 32: openintent.v1.AgentService.Heartbeat:output_type -> openintent.v1.HeartbeatResponse
+	14, // 33: openintent.v1.AgentService.DeregisterAgent:output_type -> google.protobuf.Empty
+	27, // [27:34] is the sub-list for method output_type
+	20, // [20:27] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_agents_proto_init() }

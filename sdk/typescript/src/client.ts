@@ -2,6 +2,7 @@ import { ChannelCalls } from "./channel-calls.js";
 import { ChannelDirectory, type CreateChannelOptions } from "./channels.js";
 import { ChannelHandle } from "./handle.js";
 import { IntentDirectory } from "./intents.js";
+import { withLease, type Lease, type LeaseOptions } from "./leases.js";
 import { refuseUnknown } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
@@ -39,6 +40,21 @@ export class Client extends ChannelCalls {
   async listChannels(intentId: string, options: CallOptions = {}): Promise<Channel[]> {
     refuseUnknown("listChannels", options, callNames);
     return withRetry(this.settings, options, (attempt) => this.transport.listChannels(intentId, attempt));
+  }
+
+  /**
+   * Leases a scope of an intent for the time of the work: the lease renews itself meanwhile, and is released after it. The work
+   * learns from `lease.signal` that the lease is lost; its result then does not count.
+   *
+   * @throws AlreadyExistsError with reason `LEASE_HELD` when the scope is taken, and LeaseLostError when the lease was lost
+   */
+  withLease<T>(
+    intentId: string,
+    scope: string,
+    work: (lease: Lease) => T | Promise<T>,
+    options: LeaseOptions = {},
+  ): Promise<T> {
+    return withLease(this.transport, this.settings, intentId, scope, work, options);
   }
 
   /** A handle of a channel that is known already, as from `listChannels`. */

@@ -100,6 +100,9 @@ export class SenderMismatchError extends PermissionDeniedError {}
 /** An open channel of the intent has the name. */
 export class ChannelNameTakenError extends AlreadyExistsError {}
 
+/** A lease ended before the work that it was for: the server said so, or it could not be renewed in time. */
+export class LeaseLostError extends OpenIntentError {}
+
 /** The responder's handler failed; `message` is its text. */
 export class RemoteError extends OpenIntentError {
   /** The name of the type of the handler's error. */

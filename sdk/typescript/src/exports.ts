@@ -8,6 +8,7 @@ export type { Clock } from "./clock.js";
 export type { Following, FollowOptions } from "./following.js";
 export { ChannelHandle } from "./handle.js";
 export type { CreateIntentOptions } from "./intents.js";
+export type { Lease, LeaseOptions } from "./leases.js";
 export type { CallOptions } from "./retry.js";
 export type { ConnectOptions } from "./settings.js";
 export { openTelemetry, type OpenTelemetryApi, type Span, type Trace, type Tracing } from "./tracing.js";

@@ -85,6 +85,19 @@ export interface CreateIntentRequest {
   defaultPolicy?: AccessPolicy;
 }
 
+export interface AcquireLeaseRequest {
+  intentId: string;
+  scope: string;
+  durationSeconds: number;
+  waitSeconds: number;
+}
+
+/** What the server grants with a lease. */
+export interface GrantedLease {
+  readonly id: string;
+  readonly fence: number;
+}
+
 /** What a stream of a channel brings: a message, or only the news that the cursor moved. */
 export interface Followed {
   readonly position: number;
@@ -120,6 +133,9 @@ export interface Transport {
     minResponses: number,
     attempt: Attempt,
   ): Promise<Message[]>;
+  acquireLease(request: AcquireLeaseRequest, attempt: Attempt): Promise<GrantedLease>;
+  renewLease(intentId: string, leaseId: string, durationSeconds: number, attempt: Attempt): Promise<void>;
+  releaseLease(intentId: string, leaseId: string, attempt: Attempt): Promise<void>;
   createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent>;
   getIntent(intentId: string, attempt: Attempt): Promise<Intent>;
   setIntentStatus(intentId: string, status: IntentStatus, expectedVersion: number, attempt: Attempt): Promise<Intent>;

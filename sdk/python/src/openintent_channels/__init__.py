@@ -16,6 +16,7 @@ from .async_handles import AsyncChannelHandle
 from .client import OpenIntentClient
 from .errors import *  # noqa: F403
 from .handles import ChannelHandle
+from .leases import AsyncLease, Lease
 from .models import Channel, ChannelOptions, Intent, Message
 from .workflows import Workflow, WorkflowError, load_workflow
 
@@ -25,6 +26,7 @@ __all__ = [
     "AgentMessage",
     "AsyncChannelHandle",
     "AsyncIteration",
+    "AsyncLease",
     "AsyncOpenIntentClient",
     "BlockingAgentMessage",
     "Channel",
@@ -32,6 +34,7 @@ __all__ = [
     "ChannelOptions",
     "Intent",
     "Iteration",
+    "Lease",
     "Message",
     "OpenIntentClient",
     "Workflow",

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message as Wire
 
-from ._generated import agents_pb2, channels_pb2, intents_pb2, messages_pb2, subscriptions_pb2
+from ._generated import agents_pb2, channels_pb2, intents_pb2, leases_pb2, messages_pb2, subscriptions_pb2
 
 Asked = TypeVar("Asked", bound=Wire)
 Answer = TypeVar("Answer", bound=Wire)
@@ -30,7 +30,7 @@ class Method(Generic[Asked, Answer]):
 
 
 _INTENTS, _CHANNELS, _MESSAGES = "IntentService", "ChannelService", "MessageService"
-_AGENTS, _SUBSCRIPTIONS = "AgentService", "SubscriptionService"
+_AGENTS, _LEASES, _SUBSCRIPTIONS = "AgentService", "LeaseService", "SubscriptionService"
 
 CREATE_INTENT = Method(_INTENTS, "CreateIntent", intents_pb2.CreateIntentRequest, intents_pb2.Intent)
 GET_INTENT = Method(_INTENTS, "GetIntent", intents_pb2.GetIntentRequest, intents_pb2.Intent)
@@ -57,6 +57,10 @@ SUBSCRIBE = Method(_MESSAGES, "Subscribe", messages_pb2.SubscribeRequest, messag
 UPSERT_AGENT = Method(_AGENTS, "UpsertAgent", agents_pb2.RegisterAgentRequest, agents_pb2.Agent)
 HEARTBEAT = Method(_AGENTS, "Heartbeat", agents_pb2.HeartbeatRequest, agents_pb2.HeartbeatResponse)
 UPDATE_AGENT_STATUS = Method(_AGENTS, "UpdateAgentStatus", agents_pb2.UpdateAgentStatusRequest, agents_pb2.Agent)
+
+ACQUIRE_LEASE = Method(_LEASES, "AcquireLease", leases_pb2.AcquireLeaseRequest, leases_pb2.Lease)
+RENEW_LEASE = Method(_LEASES, "RenewLease", leases_pb2.RenewLeaseRequest, leases_pb2.Lease)
+RELEASE_LEASE = Method(_LEASES, "ReleaseLease", leases_pb2.ReleaseLeaseRequest, leases_pb2.ReleaseLeaseResponse)
 
 CREATE_SUBSCRIPTION = Method(
     _SUBSCRIPTIONS, "CreateSubscription", subscriptions_pb2.CreateSubscriptionRequest, subscriptions_pb2.Subscription

@@ -8,6 +8,7 @@ from ._asking import Asking
 from ._calls import Calls
 from ._channels import Channels, Intents
 from ._following import Following
+from ._leases import Leases
 from ._messages import Messages
 from ._retrying import PATIENCE
 from ._settings import Settings
@@ -26,4 +27,5 @@ class Rules:
         self.asking = Asking(self.calls, self.tracing)
         self.channels = Channels(self.calls)
         self.intents = Intents(self.calls)
+        self.leases = Leases(self.calls)
         self.following = Following(self.calls)

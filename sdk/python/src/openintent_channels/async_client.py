@@ -12,6 +12,7 @@ from ._channels import Options
 from ._connections import settings_from
 from ._rules import Rules
 from .async_handles import AsyncChannelHandle
+from .leases import AsyncLease
 from .models import Channel, Intent
 
 
@@ -57,6 +58,12 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
     async def list_channels(self, intent_id: str) -> list[Channel]:
         """Lists an intent's channels, open ones first."""
         return await self._connection.run(self._rules.channels.list(intent_id))
+
+    def lease(self, intent_id: str, scope: str, *, duration_seconds: int = 60, wait_seconds: int = 0) -> AsyncLease:
+        """Leases a scope for the block of `async with`: it renews itself until the block ends, and the block is cancelled if
+        it is lost. `duration_seconds` is how long it outlives a program that cannot renew it, and `wait_seconds`, up to 600,
+        how long to wait for a scope that is taken. Then it raises AlreadyExistsError with reason LEASE_HELD."""
+        return AsyncLease(self._connection, self._rules.leases, intent_id, scope, duration_seconds, wait_seconds)
 
     async def close(self) -> None:
         """Ends the connection, and everything that waits on it."""

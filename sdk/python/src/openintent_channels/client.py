@@ -12,6 +12,7 @@ from ._channels import Options
 from ._connections import settings_from
 from ._rules import Rules
 from .handles import ChannelHandle
+from .leases import Lease
 from .models import Channel, Intent
 
 
@@ -57,6 +58,12 @@ class OpenIntentClient(ChannelCalls):
     def list_channels(self, intent_id: str) -> list[Channel]:
         """Lists an intent's channels, open ones first."""
         return self._connection.run(self._rules.channels.list(intent_id))
+
+    def lease(self, intent_id: str, scope: str, *, duration_seconds: int = 60, wait_seconds: int = 0) -> Lease:
+        """Leases a scope for the block of `with`: a thread renews it until the block ends. `duration_seconds` is how long it
+        outlives a program that cannot renew it any more, and `wait_seconds`, up to 600, how long to wait for a scope that is
+        taken. Then it raises AlreadyExistsError with reason LEASE_HELD."""
+        return Lease(self._connection, self._rules.leases, intent_id, scope, duration_seconds, wait_seconds)
 
     def close(self) -> None:
         """Ends the connection, and everything that waits on it."""

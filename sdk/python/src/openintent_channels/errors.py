@@ -21,6 +21,7 @@ __all__ = [
     "IntentEndedError",
     "IntentNotFoundError",
     "InvalidArgumentError",
+    "LeaseLostError",
     "MessageExpiredError",
     "MessageNotFoundError",
     "MessageTimeoutError",
@@ -117,6 +118,10 @@ class SenderMismatchError(PermissionDeniedError):
 
 class ChannelNameTakenError(AlreadyExistsError):
     """An open channel of the intent has that name."""
+
+
+class LeaseLostError(OpenIntentError):
+    """A lease ended before its block did: the server said so, or it could not be renewed in time."""
 
 
 class RemoteError(OpenIntentError):

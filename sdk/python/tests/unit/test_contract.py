@@ -17,13 +17,14 @@ from openintent_channels import (
     async_client,
     client,
 )
-from openintent_channels._generated import agents_pb2, channels_pb2, intents_pb2, messages_pb2, subscriptions_pb2
+from openintent_channels._generated import agents_pb2, channels_pb2, intents_pb2, leases_pb2, messages_pb2, subscriptions_pb2
 
 PROTOS: dict[str, ModuleType] = {
     "IntentService": intents_pb2,
     "ChannelService": channels_pb2,
     "MessageService": messages_pb2,
     "AgentService": agents_pb2,
+    "LeaseService": leases_pb2,
     "SubscriptionService": subscriptions_pb2,
 }
 METHODS = [value for value in vars(_methods).values() if isinstance(value, _methods.Method)]

@@ -9,6 +9,7 @@ import { defaultAddresses } from "../address.js";
 import { AgentService } from "../generated/openintent/v1/agents_pb.js";
 import { ChannelService } from "../generated/openintent/v1/channels_pb.js";
 import { IntentService } from "../generated/openintent/v1/intents_pb.js";
+import { LeaseService } from "../generated/openintent/v1/leases_pb.js";
 import { MessageService } from "../generated/openintent/v1/messages_pb.js";
 import { SubscriptionService } from "../generated/openintent/v1/subscriptions_pb.js";
 import { clientClosed, connectionLost } from "../errors.js";
@@ -28,6 +29,7 @@ export class GrpcConnection {
   readonly agents: ServiceClient<typeof AgentService>;
   readonly channels: ServiceClient<typeof ChannelService>;
   readonly intents: ServiceClient<typeof IntentService>;
+  readonly leases: ServiceClient<typeof LeaseService>;
   readonly messages: ServiceClient<typeof MessageService>;
   readonly subscriptions: ServiceClient<typeof SubscriptionService>;
   /** What errors and log lines call the server. */
@@ -47,6 +49,7 @@ export class GrpcConnection {
     this.agents = createClient(AgentService, transport);
     this.channels = createClient(ChannelService, transport);
     this.intents = createClient(IntentService, transport);
+    this.leases = createClient(LeaseService, transport);
     this.messages = createClient(MessageService, transport);
     this.subscriptions = createClient(SubscriptionService, transport);
   }

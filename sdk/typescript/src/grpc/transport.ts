@@ -1,6 +1,7 @@
 import { ChannelStatus } from "../generated/openintent/v1/channels_pb.js";
 import { MessageStatus, type SubscribeResponse } from "../generated/openintent/v1/messages_pb.js";
 import type {
+  AcquireLeaseRequest,
   AskAllRequest,
   AskRequest,
   Attempt,
@@ -8,6 +9,7 @@ import type {
   CreateIntentRequest,
   Followed,
   FollowAttempt,
+  GrantedLease,
   ListMessagesRequest,
   ReplyRequest,
   SendRequest,
@@ -144,6 +146,20 @@ export class GrpcTransport implements Transport {
       this.connection.messages.awaitResponses(wire, options),
     );
     return responses.map(toMessage);
+  }
+
+  async acquireLease(request: AcquireLeaseRequest, attempt: Attempt): Promise<GrantedLease> {
+    const lease = await this.connection.call(attempt, (options) => this.connection.leases.acquireLease(request, options));
+    return { id: lease.id, fence: Number(lease.fence) };
+  }
+
+  async renewLease(intentId: string, leaseId: string, durationSeconds: number, attempt: Attempt): Promise<void> {
+    const wire = { intentId, leaseId, durationSeconds };
+    await this.connection.call(attempt, (options) => this.connection.leases.renewLease(wire, options));
+  }
+
+  async releaseLease(intentId: string, leaseId: string, attempt: Attempt): Promise<void> {
+    await this.connection.call(attempt, (options) => this.connection.leases.releaseLease({ intentId, leaseId }, options));
   }
 
   async createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent> {

@@ -1,5 +1,6 @@
 import { connectionLost } from "../errors.js";
 import { isObject } from "../json.js";
+import type { GrantedLease } from "../transport.js";
 import { saysFailure, type Channel, type Intent, type JsonObject, type Message, type MessageType } from "../types.js";
 
 type Wire = Record<string, any>;
@@ -25,6 +26,11 @@ function date(value: unknown): Date | null {
 
 function requiredDate(value: unknown): Date {
   return date(value) ?? new Date(0);
+}
+
+export function toGrantedLease(value: unknown): GrantedLease {
+  const wire = object(value);
+  return { id: wire["id"], fence: Number(wire["fence"]) };
 }
 
 export function toMessage(value: unknown): Message {

@@ -2,6 +2,7 @@ import { linkedAbort } from "../clock.js";
 import { clientClosed } from "../errors.js";
 import { identity, type Settings } from "../settings.js";
 import type {
+  AcquireLeaseRequest,
   AskAllRequest,
   AskRequest,
   Attempt,
@@ -9,13 +10,14 @@ import type {
   CreateIntentRequest,
   Followed,
   FollowAttempt,
+  GrantedLease,
   ListMessagesRequest,
   ReplyRequest,
   SendRequest,
   Transport,
 } from "../transport.js";
 import type { Channel, Intent, IntentStatus, Message } from "../types.js";
-import { list, toChannel, toIntent, toMessage } from "./convert.js";
+import { list, toChannel, toGrantedLease, toIntent, toMessage } from "./convert.js";
 import { fetchError, problemError } from "./failure.js";
 import { readStream } from "./stream.js";
 
@@ -23,7 +25,7 @@ import { readStream } from "./stream.js";
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
 interface Call {
-  method: "GET" | "POST" | "PATCH";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   body?: Record<string, unknown>;
   query?: Record<string, string | number | undefined>;
@@ -135,6 +137,21 @@ export class RestTransport implements Transport {
     const place = path`channels/${channelId}/messages/${messageId}/responses`;
     const query = { wait_seconds: waitSeconds, min_responses: minResponses };
     return list(await this.#call(attempt, { method: "GET", path: place, query }), toMessage);
+  }
+
+  async acquireLease(request: AcquireLeaseRequest, attempt: Attempt): Promise<GrantedLease> {
+    const { intentId, scope, durationSeconds, waitSeconds } = request;
+    const body = { scope, duration_seconds: durationSeconds, wait_seconds: waitSeconds };
+    return toGrantedLease(await this.#call(attempt, { method: "POST", path: path`intents/${intentId}/leases`, body }));
+  }
+
+  async renewLease(intentId: string, leaseId: string, durationSeconds: number, attempt: Attempt): Promise<void> {
+    const body = { duration_seconds: durationSeconds };
+    await this.#call(attempt, { method: "PATCH", path: path`intents/${intentId}/leases/${leaseId}`, body });
+  }
+
+  async releaseLease(intentId: string, leaseId: string, attempt: Attempt): Promise<void> {
+    await this.#call(attempt, { method: "DELETE", path: path`intents/${intentId}/leases/${leaseId}` });
   }
 
   async createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent> {

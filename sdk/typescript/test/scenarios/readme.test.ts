@@ -24,6 +24,7 @@ function staged(code: string): string {
 const expected: [string, RegExp][] = [
   ["first ask", /^Which schema\? v2\.3$/m],
   ["talking", /writer \{ (section: 1, state: 'drafted'|state: 'drafted', section: 1) \}\nwriter \{ state: 'going home' \}/],
+  ["leases", /^true$/m],
   [
     "agents",
     /^agent reviewer-1 is connected to \S+ and receives\n.* is leaving and waits for 0 running handlers\n.* has left\n$/,

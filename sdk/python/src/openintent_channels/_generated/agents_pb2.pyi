@@ -48,7 +48,7 @@ class HeartbeatConfig(_message.Message):
     def __init__(self, interval_seconds: _Optional[int] = ..., unhealthy_after_seconds: _Optional[int] = ..., dead_after_seconds: _Optional[int] = ...) -> None: ...
 
 class Agent(_message.Message):
-    __slots__ = ("agent_id", "role_id", "name", "capabilities", "capacity", "status", "endpoint", "heartbeat_config", "metadata", "registered_at", "last_heartbeat_at", "drain_timeout_seconds", "version")
+    __slots__ = ("agent_id", "role_id", "name", "capabilities", "capacity", "status", "endpoint", "heartbeat_config", "metadata", "registered_at", "last_heartbeat_at", "drain_timeout_seconds", "version", "status_note", "silent_since", "presumed_dead_at", "presence_reason")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     ROLE_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -62,6 +62,10 @@ class Agent(_message.Message):
     LAST_HEARTBEAT_AT_FIELD_NUMBER: _ClassVar[int]
     DRAIN_TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    STATUS_NOTE_FIELD_NUMBER: _ClassVar[int]
+    SILENT_SINCE_FIELD_NUMBER: _ClassVar[int]
+    PRESUMED_DEAD_AT_FIELD_NUMBER: _ClassVar[int]
+    PRESENCE_REASON_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     role_id: str
     name: str
@@ -75,7 +79,11 @@ class Agent(_message.Message):
     last_heartbeat_at: _timestamp_pb2.Timestamp
     drain_timeout_seconds: int
     version: int
-    def __init__(self, agent_id: _Optional[str] = ..., role_id: _Optional[str] = ..., name: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., capacity: _Optional[_Union[AgentCapacity, _Mapping]] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., endpoint: _Optional[str] = ..., heartbeat_config: _Optional[_Union[HeartbeatConfig, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., registered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., drain_timeout_seconds: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
+    status_note: str
+    silent_since: _timestamp_pb2.Timestamp
+    presumed_dead_at: _timestamp_pb2.Timestamp
+    presence_reason: str
+    def __init__(self, agent_id: _Optional[str] = ..., role_id: _Optional[str] = ..., name: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., capacity: _Optional[_Union[AgentCapacity, _Mapping]] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., endpoint: _Optional[str] = ..., heartbeat_config: _Optional[_Union[HeartbeatConfig, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., registered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., drain_timeout_seconds: _Optional[int] = ..., version: _Optional[int] = ..., status_note: _Optional[str] = ..., silent_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., presumed_dead_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., presence_reason: _Optional[str] = ...) -> None: ...
 
 class RegisterAgentRequest(_message.Message):
     __slots__ = ("agent_id", "role_id", "name", "capabilities", "capacity", "status", "endpoint", "heartbeat_config", "metadata", "drain_timeout_seconds")
@@ -134,30 +142,34 @@ class ListAgentsResponse(_message.Message):
     def __init__(self, agents: _Optional[_Iterable[_Union[Agent, _Mapping]]] = ..., total: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class UpdateAgentStatusRequest(_message.Message):
-    __slots__ = ("agent_id", "status", "expected_version", "reason")
+    __slots__ = ("agent_id", "status", "expected_version", "reason", "status_note")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    STATUS_NOTE_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     status: AgentStatus
     expected_version: int
     reason: str
-    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    status_note: str
+    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ..., status_note: _Optional[str] = ...) -> None: ...
 
 class HeartbeatRequest(_message.Message):
-    __slots__ = ("agent_id", "status", "current_load", "tasks_in_progress", "client_timestamp")
+    __slots__ = ("agent_id", "status", "current_load", "tasks_in_progress", "client_timestamp", "status_note")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     CURRENT_LOAD_FIELD_NUMBER: _ClassVar[int]
     TASKS_IN_PROGRESS_FIELD_NUMBER: _ClassVar[int]
     CLIENT_TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
+    STATUS_NOTE_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     status: AgentStatus
     current_load: int
     tasks_in_progress: _containers.RepeatedScalarFieldContainer[str]
     client_timestamp: _timestamp_pb2.Timestamp
-    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., current_load: _Optional[int] = ..., tasks_in_progress: _Optional[_Iterable[str]] = ..., client_timestamp: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    status_note: str
+    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., current_load: _Optional[int] = ..., tasks_in_progress: _Optional[_Iterable[str]] = ..., client_timestamp: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status_note: _Optional[str] = ...) -> None: ...
 
 class HeartbeatResponse(_message.Message):
     __slots__ = ("acknowledged", "status", "server_timestamp", "agent_status", "pending_commands", "next_heartbeat_at")

@@ -14,16 +14,16 @@ import (
 	"openintent/messaging"
 )
 
-// place consists of the rooms up to this one on a fresh database, with intents and channels of the test's own.
-type place struct {
+// studio consists of the rooms up to this one on a fresh database, with intents and channels of the test's own.
+type studio struct {
 	*channelstest.Place
 	messaging    *messaging.Service
 	conversation *Service
 }
 
-func eachPlace(t *testing.T, run func(t *testing.T, h *place)) {
+func eachStudio(t *testing.T, run func(t *testing.T, h *studio)) {
 	channelstest.Each(t, func(t *testing.T, p *channelstest.Place) {
-		h := &place{Place: p, messaging: messaging.New(messaging.Config{
+		h := &studio{Place: p, messaging: messaging.New(messaging.Config{
 			DB: p.DB, Intents: p.Intents, Agents: p.Agents, Channels: p.Channels, LookAgain: time.Hour, RecordEvery: time.Hour,
 		})}
 		h.conversation = New(Config{DB: p.DB, Intents: p.Intents, Agents: p.Agents, Messaging: h.messaging})
@@ -35,7 +35,7 @@ func eachPlace(t *testing.T, run func(t *testing.T, h *place)) {
 
 func ptr[T any](v T) *T { return &v }
 
-func (h *place) send(t require.TestingT, sender, channelID string, to *string) *openintentv1.Message {
+func (h *studio) send(t require.TestingT, sender, channelID string, to *string) *openintentv1.Message {
 	sent, err := h.messaging.SendMessage(as(sender), &openintentv1.SendMessageRequest{
 		ChannelId: channelID, To: to, Payload: &structpb.Struct{},
 	})
@@ -44,7 +44,7 @@ func (h *place) send(t require.TestingT, sender, channelID string, to *string) *
 }
 
 // rows counts the rows of a table.
-func (h *place) rows(t require.TestingT, table string) (count int) {
+func (h *studio) rows(t require.TestingT, table string) (count int) {
 	require.NoError(t, h.DB.Read(context.Background(), func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{
 			SQL: "SELECT COUNT(*) FROM " + table, Scan: func(row database.Row) error { return row.Scan(&count) },
