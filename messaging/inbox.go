@@ -55,7 +55,7 @@ type inboxItem struct {
 // request below the eviction floor can still be answered, so it waits.
 func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart bool) bool {
 	switch {
-	case !message.Visible(m, v) || !v.Receives(m):
+	case !message.Visible(m, v) || !v.Receives(m) || m.Deleted():
 		return false
 	case m.Type == message.TypeRequest:
 		return m.Open && m.Answerable(l.Now)

@@ -83,7 +83,7 @@ func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Sta
 	}
 	in, argument := tx.In("position", positions)
 	var statements []database.Statement
-	for _, table := range []string{"messages", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters"} {
+	for _, table := range []string{"messages", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters", "message_revisions"} {
 		statements = append(statements, database.Statement{
 			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
 		})

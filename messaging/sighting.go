@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"time"
 
 	"openintent/caller"
 	"openintent/channels"
@@ -37,13 +38,23 @@ func (s *Service) SeeMessage(ctx context.Context, by caller.Caller, acting, chan
 		if err != nil {
 			return err
 		}
-		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s}, acting, messageID, do)
+		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s}, acting, messageID, message.Listed, do)
 	})
 }
 
 // HoldMessage is SeeMessage under the lock of the intent's head, in a transaction that may change something. The transaction may
 // run several times.
 func (s *Service) HoldMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	return s.holdMessage(ctx, by, acting, channelID, messageID, message.Listed, do)
+}
+
+// shown tells whether a viewer is shown a message at a time.
+type shown func(m *message.Message, v message.Viewer, now time.Time) bool
+
+// holdMessage is HoldMessage by another rule of who is shown the message.
+func (s *Service) holdMessage(
+	ctx context.Context, by caller.Caller, acting, channelID, messageID string, shown shown, do func(*Sighting) error,
+) error {
 	key, err := s.locate(ctx, channelID)
 	if err != nil {
 		return err
@@ -53,12 +64,12 @@ func (s *Service) HoldMessage(ctx context.Context, by caller.Caller, acting, cha
 		if err != nil {
 			return err
 		}
-		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s, head: head}, acting, messageID, do)
+		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s, head: head}, acting, messageID, shown, do)
 	})
 }
 
 // sight finds the message and decides whether the agent may see it.
-func (s *Service) sight(seen *Sighting, acting, messageID string, do func(*Sighting) error) (err error) {
+func (s *Service) sight(seen *Sighting, acting, messageID string, shown shown, do func(*Sighting) error) (err error) {
 	if seen.Viewer, err = seen.Snapshot.AdmitViewer(seen.By, acting); err != nil {
 		return err
 	}
@@ -66,7 +77,7 @@ func (s *Service) sight(seen *Sighting, acting, messageID string, do func(*Sight
 		return err
 	}
 	m := seen.Message
-	if m == nil || m.Ordinal <= seen.Snapshot.Count.Floor || !message.Listed(m, seen.Viewer, seen.Snapshot.Now) {
+	if m == nil || m.Ordinal <= seen.Snapshot.Count.Floor || !shown(m, seen.Viewer, seen.Snapshot.Now) {
 		return message.ErrMessageNotFound
 	}
 	return do(seen)

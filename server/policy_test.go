@@ -51,7 +51,7 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 		"AgentService/GetAgent", "AgentService/ListAgents", "TaskService/GetTask", "TaskService/ListTasks", "LeaseService/ListLeases",
 		"ChannelService/ListChannels", "ChannelService/GetChannel",
 		"MessageService/ListMessages", "MessageService/GetMessage", "MessageService/AwaitResponses", "MessageService/Subscribe",
-		"MessageService/ListMessageDeliveries", "MessageService/GetInbox",
+		"MessageService/ListMessageDeliveries", "MessageService/GetInbox", "MessageService/ListRevisions",
 		"SubscriptionService/ListSubscriptions", "SubscriptionService/GetSubscription", "SubscriptionService/ListDeadLetters",
 		"KeyService/ListKeys", "KeyService/GetKey", "InviteService/ListInvites",
 	}
