@@ -87,4 +87,6 @@ func names(texts ...string) *structpb.ListValue {
 	return list
 }
 
-func (h *house) allRevisionRows(t require.TestingT) int { return h.rows(t, "message_revisions", "revision > ?", 0) }
+func (h *house) allRevisionRows(t require.TestingT) int {
+	return h.rows(t, "message_revisions", "revision > ?", 0)
+}

@@ -25,24 +25,23 @@ func TestASlowStreamGetsWhatWasEditedOnTheOtherReplica(t *testing.T) {
 }
 
 func requireSlowStreamsCurrent(t *testing.T, one, other *house) {
-	for _, from := range []string{"now on", "the beginning"} {
-		for scope, follow := range map[string]func(agent string, after *int64) *streaming{
-			"a channel": nil, "an intent": nil,
-		} {
-			id := one.open(t)
-			follow = func(agent string, after *int64) *streaming { return one.follow(t, agent, id, after) }
-			if scope == "an intent" {
-				follow = func(agent string, after *int64) *streaming {
-					return one.subscribeIntent(as(agent), t, one.channel(t, id).GetIntentId(), after)
-				}
-			}
-			requireCurrent(t, one, other, id, follow, from == "now on")
-		}
+	for _, live := range []bool{false, true} {
+		channel := one.open(t)
+		requireCurrent(t, one, other, channel, live, func(agent string, after *int64) *streaming {
+			return one.follow(t, agent, channel, after)
+		})
+		within := one.open(t)
+		requireCurrent(t, one, other, within, live, func(agent string, after *int64) *streaming {
+			return one.subscribeIntent(as(agent), t, one.channel(t, within).GetIntentId(), after)
+		})
 	}
 }
 
-// requireCurrent lets a stream stall behind its second message, edits the fourth and deletes the fifth, and looks at what comes.
-func requireCurrent(t *testing.T, one, other *house, id string, follow func(agent string, after *int64) *streaming, live bool) {
+// requireCurrent lets a stream stall behind its first message, edits the fourth and deletes the fifth, and looks at what comes. A live
+// stream takes what the followers share; any other reads for itself.
+func requireCurrent(
+	t *testing.T, one, other *house, id string, live bool, follow func(agent string, after *int64) *streaming,
+) {
 	var sent []*wireMessage
 	say := func() {
 		for i := range 5 {
