@@ -74,7 +74,7 @@ var serverEventTypes = []string{
 	"task.created", "task.ready", "task.claimed", "task.started", "task.blocked", "task.unblocked", "task.completed",
 	"task.failed", "task.retrying", "task.cancelled", "task.skipped",
 	"lease_acquired", "lease_released",
-	"channel_message",
+	"channel_message", "channel_message_edited",
 }
 
 // eventDraft reads the new event from a request, except its actor.

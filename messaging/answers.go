@@ -125,6 +125,8 @@ func (a answers) first() (*message.Message, error) {
 	switch {
 	case len(a.responses) > 0:
 		return a.responses[0], nil
+	case a.request.Deleted():
+		return nil, message.ErrMessageDeleted.With("message_id", a.request.ID)
 	case a.closed:
 		return nil, message.ErrChannelClosed.With("message_id", a.request.ID)
 	}

@@ -213,7 +213,7 @@ func (s *Service) await(ctx context.Context, listening *wake.Listener, q questio
 
 // over tells whether another look can bring nothing more.
 func (q question) over(seen answers) bool {
-	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full {
+	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full || seen.request.Deleted() {
 		return true
 	}
 	return !q.settles && (seen.request.Expired(seen.now) || seen.request.PastExpiry(seen.now))

@@ -297,7 +297,7 @@ func TestWhatIsOverAsksNothing(t *testing.T) {
 }
 
 // A mention lets nobody see a message, and nobody is told what it asks who may not see it.
-func TestAMentionMakesNothingVisible(t *testing.T) {
+func TestAMentionAsksNothingOfWhoCannotSeeIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channelID := h.open(t)
 		told := h.send(t, "a", &sendRequest{ChannelId: channelID, To: ptr("b")})

@@ -63,7 +63,7 @@ type inboxItem struct {
 // it waits.
 func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart bool) bool {
 	switch {
-	case !message.Visible(m, v) || !v.Receives(m):
+	case !message.Visible(m, v) || !v.Receives(m) || m.Deleted():
 		return false
 	case m.Type == message.TypeRequest:
 		return m.Open && m.Answerable(l.Now) && (!m.AnsweredByViewer || m.ExactAnswers() == 0)

@@ -12,11 +12,17 @@ import (
 	"openintent/messaging/reading"
 )
 
-// UpdateMessage marks a message read.
+// UpdateMessage marks a message read, or edits it (edit.go).
 //
 // This file stores receipts: each says that one recipient has acknowledged one message. MarkInboxRead stores them for several
 // messages (inbox_read.go).
 func (s *Service) UpdateMessage(ctx context.Context, req *openintentv1.UpdateMessageRequest) (*openintentv1.Message, error) {
+	if err := checkUpdate(req); err != nil {
+		return nil, err
+	}
+	if req.GetStatus() == openintentv1.MessageStatus_MESSAGE_STATUS_UNSPECIFIED {
+		return s.editMessage(ctx, req)
+	}
 	c, key, err := s.reading(ctx, req.GetChannelId())
 	if err != nil {
 		return nil, err

@@ -87,7 +87,10 @@ func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Sta
 	}
 	in, argument := tx.In("position", positions)
 	var statements []database.Statement
-	for _, table := range []string{"messages", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters", "surfacings", "dispositions"} {
+	for _, table := range []string{
+		"messages", "message_revisions", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters", "surfacings",
+		"dispositions",
+	} {
 		statements = append(statements, database.Statement{
 			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
 		})

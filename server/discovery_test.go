@@ -128,7 +128,7 @@ func statusOfDeletion(path string) string {
 	switch path {
 	case "/v1/channels/{channel_id}", "/v1/channels/{channel_id}/members/{agent_id}", "/v1/subscriptions/{subscription_id}",
 		"/v1/intents/{intent_id}/leases/{lease_id}", "/v1/channels/{channel_id}/messages/{message_id}/claim",
-		"/v1/channels/{channel_id}/messages/{message_id}/reactions/{signal}":
+		"/v1/channels/{channel_id}/messages/{message_id}/reactions/{signal}", "/v1/channels/{channel_id}/messages/{message_id}":
 		return "200"
 	}
 	return "204"

@@ -134,6 +134,7 @@ func TestListsAreBareArraysOrObjectsAsTheContractSays(t *testing.T) {
 		{openintentv1.TaskService_ListTasks_FullMethodName, "/v1/intents/i/tasks", `[]`, &openintentv1.ListTasksResponse{}},
 		{openintentv1.MessageService_AwaitResponses_FullMethodName, "/v1/channels/c/messages/m/responses", `[]`, &openintentv1.AwaitResponsesResponse{}},
 		{openintentv1.MessageService_ListMessageDeliveries_FullMethodName, "/v1/channels/c/messages/m/deliveries", `[]`, &openintentv1.ListMessageDeliveriesResponse{}},
+		{openintentv1.MessageService_ListRevisions_FullMethodName, "/v1/channels/c/messages/m/revisions", `[]`, &openintentv1.ListRevisionsResponse{}},
 		{openintentv1.SubscriptionService_ListSubscriptions_FullMethodName, "/v1/subscriptions", `[]`, &openintentv1.ListSubscriptionsResponse{}},
 		{openintentv1.SubscriptionService_FetchDeliveries_FullMethodName, "/v1/subscriptions/s/deliveries", `[]`, &openintentv1.FetchDeliveriesResponse{}},
 		{openintentv1.SubscriptionService_ListDeadLetters_FullMethodName, "/v1/subscriptions/s/dead_letters", `[]`, &openintentv1.ListDeadLettersResponse{}},

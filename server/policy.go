@@ -108,6 +108,8 @@ var policies = map[string]policy{
 	openintentv1.MessageService_GetThread_FullMethodName:             {access: anyCaller, effect: reads, place: named},
 	openintentv1.MessageService_ReplyMessage_FullMethodName:          {access: anyCaller, effect: writes, place: named},
 	openintentv1.MessageService_UpdateMessage_FullMethodName:         {access: anyCaller, effect: writes, place: named},
+	openintentv1.MessageService_ListRevisions_FullMethodName:         {access: anyCaller, effect: reads, place: named},
+	openintentv1.MessageService_DeleteMessage_FullMethodName:         {access: anyCaller, effect: writes, place: named},
 	openintentv1.MessageService_Ask_FullMethodName:                   {access: anyCaller, effect: writes, place: named, waits: true},
 	openintentv1.MessageService_AskAll_FullMethodName:                {access: anyCaller, effect: writes, place: named, waits: true},
 	openintentv1.MessageService_AwaitResponses_FullMethodName:        {access: anyCaller, effect: reads, place: named, waits: true},

@@ -226,11 +226,13 @@ func (f *follower) next(ctx context.Context) (found *reading.LogPage, err error)
 	return found, nil
 }
 
-// deliverAll delivers a log page. It stops when rules have changed since the page was read; the rest is read again.
+// deliverAll delivers a log page. It stops when rules have changed, or messages were edited, since the page was read; the rest is
+// read again. One item is delivered in any case, so that a client gets on however often that happens.
 func (f *follower) deliverAll(ctx context.Context, found *reading.LogPage) error {
-	for _, it := range found.Items {
+	epoch := f.seen.Head.Epoch
+	for i, it := range found.Items {
 		// The client may have taken long to accept the entry before.
-		if outdated, err := f.refresh(ctx); err != nil || outdated {
+		if outdated, err := f.refresh(ctx); err != nil || outdated || i > 0 && f.seen.Head.Epoch != epoch {
 			return err
 		}
 		if err := f.mark(it.Place - 1); err != nil {

@@ -38,6 +38,8 @@ type Conversation struct {
 	Priority Priority `json:"priority,omitempty"`
 	// Mentions are agents and role addresses, each once.
 	Mentions []string `json:"mentions,omitempty"`
+	// MentionsGiven is true if the sender gave the mentions; otherwise the server has looked for them in the text.
+	MentionsGiven bool `json:"mentions_given,omitempty"`
 	// Collect is nil for any number of answers, which is the default.
 	Collect *Collect `json:"collect,omitempty"`
 

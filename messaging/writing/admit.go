@@ -85,6 +85,8 @@ func admitResponse(d *Draft, s situation, viewer message.Viewer) error {
 		return message.ErrNotARequest
 	case !viewer.Operator && request.Sender == d.Sender:
 		return message.ErrOwnRequest
+	case request.Deleted():
+		return message.ErrMessageDeleted.With("message_id", request.ID)
 	case !request.Answerable(s.now):
 		return message.ErrMessageExpired.With("message_id", request.ID)
 	}

@@ -1,6 +1,8 @@
 package writing
 
 import (
+	"strconv"
+
 	"openintent/channels"
 	"openintent/intents"
 	"openintent/jsonvalue"
@@ -22,8 +24,21 @@ func auditEvent(channel *channels.Rules, m *message.Message, callTrace string) i
 	return draft
 }
 
+// RevisionEvent is the copy of a new revision for the intent's event log. It is a message's copy with another type, and with the
+// revision's number.
+func RevisionEvent(channel *channels.Rules, m *message.Message, callTrace string) intents.EventDraft {
+	draft := auditEvent(channel, m, callTrace)
+	draft.Type = "channel_message_edited"
+	draft.Payload = auditMembers(channel, m).Raw("revision", strconv.AppendInt(nil, int64(m.Revision().Number), 10)).Object()
+	return draft
+}
+
 func auditPayload(channel *channels.Rules, m *message.Message) jsonvalue.Object {
-	var object jsonvalue.Builder
+	return auditMembers(channel, m).Object()
+}
+
+func auditMembers(channel *channels.Rules, m *message.Message) *jsonvalue.Builder {
+	object := new(jsonvalue.Builder)
 	object.String("channel_id", channel.ID).
 		String("channel_name", channel.Name).
 		String("message_id", m.ID).
@@ -40,8 +55,8 @@ func auditPayload(channel *channels.Rules, m *message.Message) jsonvalue.Object 
 	if proof, ok := m.Metadata.Member("proof"); ok {
 		object.Raw("proof", proof)
 	}
-	addConversation(&object, m.Conversation)
-	return object.Object()
+	addConversation(object, m.Conversation)
+	return object
 }
 
 // addConversation adds what a message carries beyond RFC-0021 to its copy: the members that are set, as clients see them.

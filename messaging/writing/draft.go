@@ -82,10 +82,8 @@ func (d *Draft) contentBytes() int { return len(d.payload) + len(d.metadata) + d
 
 // Check decides what can be decided from the draft alone: the rules of RFC-0021 section 2.3 and the bounds.
 func (d *Draft) Check(maxPayloadBytes int) error {
-	if size := len(d.payload) + len(d.metadata); size > maxPayloadBytes {
-		return fault.New(fault.TooLarge, "PAYLOAD_TOO_LARGE",
-			"payload and metadata have %d bytes together; at most %d are allowed, so send a reference to large data instead.",
-			size, maxPayloadBytes)
+	if err := CheckSize(len(d.payload)+len(d.metadata), maxPayloadBytes); err != nil {
+		return err
 	}
 	if err := cmp.Or(caller.CheckText("idempotency_key", d.Key), d.checkSender(), d.checkTarget()); err != nil {
 		return err
@@ -97,6 +95,16 @@ func (d *Draft) Check(maxPayloadBytes int) error {
 		return fault.BadField("correlation_id", "a response must name the request that it answers")
 	}
 	return cmp.Or(d.checkTargetOfType(), d.checkConversation(), d.checkFence())
+}
+
+// CheckSize refuses payload and metadata that are too large together.
+func CheckSize(size, maxPayloadBytes int) error {
+	if size <= maxPayloadBytes {
+		return nil
+	}
+	return fault.New(fault.TooLarge, "PAYLOAD_TOO_LARGE",
+		"payload and metadata have %d bytes together; at most %d are allowed, so send a reference to large data instead.",
+		size, maxPayloadBytes)
 }
 
 // checkSender refuses a name that no agent can have; only the operator can have named such a sender.

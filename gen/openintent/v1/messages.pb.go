@@ -1776,17 +1776,28 @@ func (x *ReplyMessageRequest) GetParentId() string {
 	return ""
 }
 
-// UpdateMessageRequest marks a message read.
+// UpdateMessageRequest marks a message read or edits it, not both.
 type UpdateMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The channel.
 	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	// The message.
 	MessageId string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// `read`; nothing else may be set.
+	// `read` marks the message read; nothing else may be set, and then none of the fields after agent_id. Absent: the message is edited.
 	Status MessageStatus `protobuf:"varint,3,opt,name=status,proto3,enum=openintent.v1.MessageStatus" json:"status,omitempty"`
-	// The acknowledging agent; the caller when absent. Only the operator may name another.
-	AgentId       *string `protobuf:"bytes,4,opt,name=agent_id,json=agentId,proto3,oneof" json:"agent_id,omitempty"`
+	// The agent that acknowledges or edits; the caller when absent. Only the operator may name another.
+	AgentId *string `protobuf:"bytes,4,opt,name=agent_id,json=agentId,proto3,oneof" json:"agent_id,omitempty"`
+	// The new content; it stays as it is when absent. Together with metadata it has the bound that sending has.
+	Payload *structpb.Struct `protobuf:"bytes,5,opt,name=payload,proto3" json:"payload,omitempty"`
+	// The new facts, all of them; they stay as they are when absent.
+	Metadata *structpb.Struct `protobuf:"bytes,6,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	// What it is about, in one line of at most 200 characters. Empty: about nothing. It stays as it is when absent.
+	Subject *string `protobuf:"bytes,7,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	// The agents and `role:` names that it mentions, at most 50, as strings. An empty list mentions nobody. Absent: those that its sender
+	// gave stay, and those that the server found are found anew in the new content.
+	Mentions *structpb.ListValue `protobuf:"bytes,8,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	// Edit a request although it has an answer. The answer stands.
+	Supersede     bool `protobuf:"varint,9,opt,name=supersede,proto3" json:"supersede,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1847,6 +1858,41 @@ func (x *UpdateMessageRequest) GetAgentId() string {
 		return *x.AgentId
 	}
 	return ""
+}
+
+func (x *UpdateMessageRequest) GetPayload() *structpb.Struct {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+func (x *UpdateMessageRequest) GetMetadata() *structpb.Struct {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *UpdateMessageRequest) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *UpdateMessageRequest) GetMentions() *structpb.ListValue {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *UpdateMessageRequest) GetSupersede() bool {
+	if x != nil {
+		return x.Supersede
+	}
+	return false
 }
 
 // AskRequest asks a question.
@@ -3316,6 +3362,289 @@ func (x *MarkInboxReadResponse) GetMessages() []*Message {
 	return nil
 }
 
+// ListRevisionsRequest names a message.
+type ListRevisionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The message.
+	MessageId string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRevisionsRequest) Reset() {
+	*x = ListRevisionsRequest{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRevisionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRevisionsRequest) ProtoMessage() {}
+
+func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
+func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ListRevisionsRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *ListRevisionsRequest) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *ListRevisionsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListRevisionsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListRevisionsResponse is a page of a message's revisions.
+type ListRevisionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first; the last one is the present content.
+	Revisions []*MessageRevision `protobuf:"bytes,1,rep,name=revisions,proto3" json:"revisions,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRevisionsResponse) Reset() {
+	*x = ListRevisionsResponse{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRevisionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRevisionsResponse) ProtoMessage() {}
+
+func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
+func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ListRevisionsResponse) GetRevisions() []*MessageRevision {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
+}
+
+func (x *ListRevisionsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
+// MessageRevision is what the content of a message was from one edit to the next.
+type MessageRevision struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number, from 1.
+	Revision int32 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Content.
+	Payload *structpb.Struct `protobuf:"bytes,2,opt,name=payload,proto3" json:"payload,omitempty"`
+	// Facts about it.
+	Metadata *structpb.Struct `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	// What it is about; null for a message without a subject.
+	Subject *string `protobuf:"bytes,4,opt,name=subject,proto3,oneof" json:"subject,omitempty"`
+	// The agents and `role:` names that it mentions.
+	Mentions []string `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	// When it was stored.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessageRevision) Reset() {
+	*x = MessageRevision{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessageRevision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessageRevision) ProtoMessage() {}
+
+func (x *MessageRevision) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessageRevision.ProtoReflect.Descriptor instead.
+func (*MessageRevision) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *MessageRevision) GetRevision() int32 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *MessageRevision) GetPayload() *structpb.Struct {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+func (x *MessageRevision) GetMetadata() *structpb.Struct {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *MessageRevision) GetSubject() string {
+	if x != nil && x.Subject != nil {
+		return *x.Subject
+	}
+	return ""
+}
+
+func (x *MessageRevision) GetMentions() []string {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *MessageRevision) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+// DeleteMessageRequest names a message.
+type DeleteMessageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The message.
+	MessageId string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// The agent that deletes it; the caller when absent. Only the operator may name another.
+	AgentId       *string `protobuf:"bytes,3,opt,name=agent_id,json=agentId,proto3,oneof" json:"agent_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteMessageRequest) Reset() {
+	*x = DeleteMessageRequest{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteMessageRequest) ProtoMessage() {}
+
+func (x *DeleteMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteMessageRequest.ProtoReflect.Descriptor instead.
+func (*DeleteMessageRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *DeleteMessageRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *DeleteMessageRequest) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *DeleteMessageRequest) GetAgentId() string {
+	if x != nil && x.AgentId != nil {
+		return *x.AgentId
+	}
+	return ""
+}
+
 var File_openintent_v1_messages_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_messages_proto_rawDesc = "" +
@@ -3589,15 +3918,23 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\a_policyB\b\n" +
 	"\x06_fenceB\f\n" +
 	"\n" +
-	"_parent_id\"\xd8\x01\n" +
+	"_parent_id\"\xca\x03\n" +
 	"\x14UpdateMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
 	"\n" +
-	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12A\n" +
-	"\x06status\x18\x03 \x01(\x0e2\x1c.openintent.v1.MessageStatusB\v\xe0A\x02\xbaH\x05\x82\x01\x02\x18\x03R\x06status\x12(\n" +
-	"\bagent_id\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x00R\aagentId\x88\x01\x01B\v\n" +
-	"\t_agent_id\"\xac\b\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12@\n" +
+	"\x06status\x18\x03 \x01(\x0e2\x1c.openintent.v1.MessageStatusB\n" +
+	"\xbaH\a\x82\x01\x04\x18\x00\x18\x03R\x06status\x12(\n" +
+	"\bagent_id\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x00R\aagentId\x88\x01\x01\x121\n" +
+	"\apayload\x18\x05 \x01(\v2\x17.google.protobuf.StructR\apayload\x123\n" +
+	"\bmetadata\x18\x06 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12'\n" +
+	"\asubject\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\asubject\x88\x01\x01\x126\n" +
+	"\bmentions\x18\b \x01(\v2\x1a.google.protobuf.ListValueR\bmentions\x12\x1c\n" +
+	"\tsupersede\x18\t \x01(\bR\tsupersedeB\v\n" +
+	"\t_agent_idB\n" +
+	"\n" +
+	"\b_subject\"\xac\b\n" +
 	"\n" +
 	"AskRequest\x12\"\n" +
 	"\n" +
@@ -3800,7 +4137,39 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\vmessage_ids\x18\x02 \x03(\tB\x17\xe0A\x02\xbaH\x11\x92\x01\x0e\b\x01\x10\xe8\a\"\ar\x05\x10\x01\x18\x80\x01R\n" +
 	"messageIds\"K\n" +
 	"\x15MarkInboxReadResponse\x122\n" +
-	"\bmessages\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\bmessages*\x95\x01\n" +
+	"\bmessages\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\bmessages\"\xc1\x01\n" +
+	"\x14ListRevisionsRequest\x12\"\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12%\n" +
+	"\x05limit\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x8b\x01\n" +
+	"\x15ListRevisionsResponse\x12<\n" +
+	"\trevisions\x18\x01 \x03(\v2\x1e.openintent.v1.MessageRevisionR\trevisions\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\x97\x02\n" +
+	"\x0fMessageRevision\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x05R\brevision\x121\n" +
+	"\apayload\x18\x02 \x01(\v2\x17.google.protobuf.StructR\apayload\x123\n" +
+	"\bmetadata\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x1d\n" +
+	"\asubject\x18\x04 \x01(\tH\x00R\asubject\x88\x01\x01\x12\x1a\n" +
+	"\bmentions\x18\x05 \x03(\tR\bmentions\x129\n" +
+	"\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\n" +
+	"\n" +
+	"\b_subject\"\x95\x01\n" +
+	"\x14DeleteMessageRequest\x12\"\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12(\n" +
+	"\bagent_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x00R\aagentId\x88\x01\x01B\v\n" +
+	"\t_agent_id*\x95\x01\n" +
 	"\vMessageType\x12\x1c\n" +
 	"\x18MESSAGE_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14MESSAGE_TYPE_REQUEST\x10\x01\x12\x19\n" +
@@ -3821,7 +4190,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x18DELIVERY_STATUS_ANSWERED\x10\x04\x12\x1b\n" +
 	"\x17DELIVERY_STATUS_EXPIRED\x10\x05\x12!\n" +
 	"\x1dDELIVERY_STATUS_DEAD_LETTERED\x10\x06\x12\x1c\n" +
-	"\x18DELIVERY_STATUS_SURFACED\x10\a2\xc4\x0f\n" +
+	"\x18DELIVERY_STATUS_SURFACED\x10\a2\xf7\x11\n" +
 	"\x0eMessageService\x12w\n" +
 	"\vSendMessage\x12!.openintent.v1.SendMessageRequest\x1a\x16.openintent.v1.Message\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/channels/{channel_id}/messages\x12\x91\x01\n" +
 	"\x11SendMessageByName\x12'.openintent.v1.SendMessageByNameRequest\x1a\x16.openintent.v1.Message\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/intents/{intent_id}/channels/{name}/messages\x12Z\n" +
@@ -3831,7 +4200,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"GetMessage\x12 .openintent.v1.GetMessageRequest\x1a\x16.openintent.v1.Message\"7\x82\xd3\xe4\x93\x021\x12//v1/channels/{channel_id}/messages/{message_id}\x12\x83\x01\n" +
 	"\tGetThread\x12\x1f.openintent.v1.GetThreadRequest\x1a\x15.openintent.v1.Thread\">\x82\xd3\xe4\x93\x028\x126/v1/channels/{channel_id}/messages/{message_id}/thread\x12\x8c\x01\n" +
 	"\fReplyMessage\x12\".openintent.v1.ReplyMessageRequest\x1a\x16.openintent.v1.Message\"@\x82\xd3\xe4\x93\x02::\x01*\"5/v1/channels/{channel_id}/messages/{message_id}/reply\x12\x88\x01\n" +
-	"\rUpdateMessage\x12#.openintent.v1.UpdateMessageRequest\x1a\x16.openintent.v1.Message\":\x82\xd3\xe4\x93\x024:\x01*2//v1/channels/{channel_id}/messages/{message_id}\x12b\n" +
+	"\rUpdateMessage\x12#.openintent.v1.UpdateMessageRequest\x1a\x16.openintent.v1.Message\":\x82\xd3\xe4\x93\x024:\x01*2//v1/channels/{channel_id}/messages/{message_id}\x12\xa8\x01\n" +
+	"\rListRevisions\x12#.openintent.v1.ListRevisionsRequest\x1a$.openintent.v1.ListRevisionsResponse\"L\x82\xd3\xe4\x93\x02Fb\trevisions\x129/v1/channels/{channel_id}/messages/{message_id}/revisions\x12\x85\x01\n" +
+	"\rDeleteMessage\x12#.openintent.v1.DeleteMessageRequest\x1a\x16.openintent.v1.Message\"7\x82\xd3\xe4\x93\x021*//v1/channels/{channel_id}/messages/{message_id}\x12b\n" +
 	"\x03Ask\x12\x19.openintent.v1.AskRequest\x1a\x16.openintent.v1.Message\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/channels/{channel_id}/ask\x12~\n" +
 	"\x06AskAll\x12\x1c.openintent.v1.AskAllRequest\x1a\x1d.openintent.v1.AskAllResponse\"7\x82\xd3\xe4\x93\x021:\x01*b\tresponses\"!/v1/channels/{channel_id}/ask_all\x12\xab\x01\n" +
 	"\x0eAwaitResponses\x12$.openintent.v1.AwaitResponsesRequest\x1a%.openintent.v1.AwaitResponsesResponse\"L\x82\xd3\xe4\x93\x02Fb\tresponses\x129/v1/channels/{channel_id}/messages/{message_id}/responses\x12\xc2\x01\n" +
@@ -3855,7 +4226,7 @@ func file_openintent_v1_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_openintent_v1_messages_proto_goTypes = []any{
 	(MessageType)(0),                      // 0: openintent.v1.MessageType
 	(MessageStatus)(0),                    // 1: openintent.v1.MessageStatus
@@ -3888,139 +4259,154 @@ var file_openintent_v1_messages_proto_goTypes = []any{
 	(*InboxItem)(nil),                     // 28: openintent.v1.InboxItem
 	(*MarkInboxReadRequest)(nil),          // 29: openintent.v1.MarkInboxReadRequest
 	(*MarkInboxReadResponse)(nil),         // 30: openintent.v1.MarkInboxReadResponse
-	(*structpb.Struct)(nil),               // 31: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),         // 32: google.protobuf.Timestamp
-	(Priority)(0),                         // 33: openintent.v1.Priority
-	(*structpb.Value)(nil),                // 34: google.protobuf.Value
-	(Directedness)(0),                     // 35: openintent.v1.Directedness
-	(ResponsePolicy)(0),                   // 36: openintent.v1.ResponsePolicy
-	(*structpb.ListValue)(nil),            // 37: google.protobuf.ListValue
-	(*status.Status)(nil),                 // 38: google.rpc.Status
-	(*Event)(nil),                         // 39: openintent.v1.Event
-	(*Attention)(nil),                     // 40: openintent.v1.Attention
+	(*ListRevisionsRequest)(nil),          // 31: openintent.v1.ListRevisionsRequest
+	(*ListRevisionsResponse)(nil),         // 32: openintent.v1.ListRevisionsResponse
+	(*MessageRevision)(nil),               // 33: openintent.v1.MessageRevision
+	(*DeleteMessageRequest)(nil),          // 34: openintent.v1.DeleteMessageRequest
+	(*structpb.Struct)(nil),               // 35: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),         // 36: google.protobuf.Timestamp
+	(Priority)(0),                         // 37: openintent.v1.Priority
+	(*structpb.Value)(nil),                // 38: google.protobuf.Value
+	(Directedness)(0),                     // 39: openintent.v1.Directedness
+	(ResponsePolicy)(0),                   // 40: openintent.v1.ResponsePolicy
+	(*structpb.ListValue)(nil),            // 41: google.protobuf.ListValue
+	(*status.Status)(nil),                 // 42: google.rpc.Status
+	(*Event)(nil),                         // 43: openintent.v1.Event
+	(*Attention)(nil),                     // 44: openintent.v1.Attention
 }
 var file_openintent_v1_messages_proto_depIdxs = []int32{
 	0,   // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
-	31,  // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
-	31,  // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
+	35,  // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
+	35,  // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
 	1,   // 3: openintent.v1.Message.status:type_name -> openintent.v1.MessageStatus
-	32,  // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
-	32,  // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
-	32,  // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
-	33,  // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
-	34,  // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
-	35,  // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
-	36,  // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
-	32,  // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
-	32,  // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
-	32,  // 13: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
-	32,  // 14: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
-	32,  // 15: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
+	36,  // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
+	36,  // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
+	36,  // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
+	37,  // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
+	38,  // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
+	39,  // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
+	40,  // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
+	36,  // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
+	36,  // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
+	36,  // 13: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
+	36,  // 14: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
+	36,  // 15: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
 	0,   // 16: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
-	31,  // 17: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
-	31,  // 18: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
-	32,  // 19: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	33,  // 20: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
-	37,  // 21: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	35,  // 22: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	36,  // 23: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	34,  // 24: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
+	35,  // 17: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
+	35,  // 18: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
+	36,  // 19: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	37,  // 20: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
+	41,  // 21: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	39,  // 22: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	40,  // 23: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	38,  // 24: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
 	7,   // 25: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
-	38,  // 26: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
-	32,  // 27: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
+	42,  // 26: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
+	36,  // 27: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
 	0,   // 28: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
-	31,  // 29: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
-	31,  // 30: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
-	32,  // 31: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
-	33,  // 32: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
-	37,  // 33: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
-	35,  // 34: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
-	36,  // 35: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	34,  // 36: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
+	35,  // 29: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
+	35,  // 30: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
+	36,  // 31: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
+	37,  // 32: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
+	41,  // 33: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
+	39,  // 34: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
+	40,  // 35: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	38,  // 36: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
 	0,   // 37: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
 	3,   // 38: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
 	3,   // 39: openintent.v1.Thread.root:type_name -> openintent.v1.Message
 	3,   // 40: openintent.v1.Thread.messages:type_name -> openintent.v1.Message
-	31,  // 41: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
-	31,  // 42: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
-	32,  // 43: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	33,  // 44: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
-	37,  // 45: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	35,  // 46: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	36,  // 47: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	35,  // 41: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
+	35,  // 42: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
+	36,  // 43: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	37,  // 44: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
+	41,  // 45: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	39,  // 46: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	40,  // 47: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
 	1,   // 48: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
-	31,  // 49: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
-	31,  // 50: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
-	33,  // 51: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
-	37,  // 52: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
-	35,  // 53: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
-	36,  // 54: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	34,  // 55: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
-	31,  // 56: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
-	31,  // 57: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
-	33,  // 58: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
-	37,  // 59: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
-	35,  // 60: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
-	36,  // 61: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	34,  // 62: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
-	3,   // 63: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
-	3,   // 64: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
-	0,   // 65: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
-	3,   // 66: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
-	39,  // 67: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
-	39,  // 68: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
-	4,   // 69: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
-	40,  // 70: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
-	25,  // 71: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
-	2,   // 72: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
-	32,  // 73: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
-	32,  // 74: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
-	32,  // 75: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
-	32,  // 76: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
-	32,  // 77: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
-	32,  // 78: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
-	32,  // 79: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
-	32,  // 80: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
-	36,  // 81: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	28,  // 82: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
-	3,   // 83: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
-	40,  // 84: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
-	3,   // 85: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
-	5,   // 86: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
-	8,   // 87: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
-	5,   // 88: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
-	9,   // 89: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
-	11,  // 90: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
-	12,  // 91: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
-	14,  // 92: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
-	15,  // 93: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
-	16,  // 94: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
-	17,  // 95: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
-	19,  // 96: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
-	23,  // 97: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
-	26,  // 98: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
-	29,  // 99: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
-	21,  // 100: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
-	3,   // 101: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
-	3,   // 102: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
-	6,   // 103: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
-	10,  // 104: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
-	3,   // 105: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
-	13,  // 106: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
-	3,   // 107: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
-	3,   // 108: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
-	3,   // 109: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
-	18,  // 110: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
-	20,  // 111: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
-	24,  // 112: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
-	27,  // 113: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
-	30,  // 114: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
-	22,  // 115: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
-	101, // [101:116] is the sub-list for method output_type
-	86,  // [86:101] is the sub-list for method input_type
-	86,  // [86:86] is the sub-list for extension type_name
-	86,  // [86:86] is the sub-list for extension extendee
-	0,   // [0:86] is the sub-list for field type_name
+	35,  // 49: openintent.v1.UpdateMessageRequest.payload:type_name -> google.protobuf.Struct
+	35,  // 50: openintent.v1.UpdateMessageRequest.metadata:type_name -> google.protobuf.Struct
+	41,  // 51: openintent.v1.UpdateMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	35,  // 52: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
+	35,  // 53: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
+	37,  // 54: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
+	41,  // 55: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
+	39,  // 56: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
+	40,  // 57: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	38,  // 58: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
+	35,  // 59: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
+	35,  // 60: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
+	37,  // 61: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
+	41,  // 62: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
+	39,  // 63: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
+	40,  // 64: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	38,  // 65: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
+	3,   // 66: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
+	3,   // 67: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
+	0,   // 68: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
+	3,   // 69: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
+	43,  // 70: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
+	43,  // 71: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
+	4,   // 72: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
+	44,  // 73: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
+	25,  // 74: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
+	2,   // 75: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
+	36,  // 76: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
+	36,  // 77: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
+	36,  // 78: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
+	36,  // 79: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
+	36,  // 80: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
+	36,  // 81: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
+	36,  // 82: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
+	36,  // 83: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
+	40,  // 84: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	28,  // 85: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
+	3,   // 86: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
+	44,  // 87: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
+	3,   // 88: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
+	33,  // 89: openintent.v1.ListRevisionsResponse.revisions:type_name -> openintent.v1.MessageRevision
+	35,  // 90: openintent.v1.MessageRevision.payload:type_name -> google.protobuf.Struct
+	35,  // 91: openintent.v1.MessageRevision.metadata:type_name -> google.protobuf.Struct
+	36,  // 92: openintent.v1.MessageRevision.created_at:type_name -> google.protobuf.Timestamp
+	5,   // 93: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
+	8,   // 94: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
+	5,   // 95: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
+	9,   // 96: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
+	11,  // 97: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
+	12,  // 98: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
+	14,  // 99: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
+	15,  // 100: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
+	31,  // 101: openintent.v1.MessageService.ListRevisions:input_type -> openintent.v1.ListRevisionsRequest
+	34,  // 102: openintent.v1.MessageService.DeleteMessage:input_type -> openintent.v1.DeleteMessageRequest
+	16,  // 103: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
+	17,  // 104: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
+	19,  // 105: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
+	23,  // 106: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
+	26,  // 107: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
+	29,  // 108: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
+	21,  // 109: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
+	3,   // 110: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
+	3,   // 111: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
+	6,   // 112: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
+	10,  // 113: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
+	3,   // 114: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
+	13,  // 115: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
+	3,   // 116: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
+	3,   // 117: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
+	32,  // 118: openintent.v1.MessageService.ListRevisions:output_type -> openintent.v1.ListRevisionsResponse
+	3,   // 119: openintent.v1.MessageService.DeleteMessage:output_type -> openintent.v1.Message
+	3,   // 120: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
+	18,  // 121: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
+	20,  // 122: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
+	24,  // 123: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
+	27,  // 124: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
+	30,  // 125: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
+	22,  // 126: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
+	110, // [110:127] is the sub-list for method output_type
+	93,  // [93:110] is the sub-list for method input_type
+	93,  // [93:93] is the sub-list for extension type_name
+	93,  // [93:93] is the sub-list for extension extendee
+	0,   // [0:93] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_messages_proto_init() }
@@ -4057,13 +4443,17 @@ func file_openintent_v1_messages_proto_init() {
 	file_openintent_v1_messages_proto_msgTypes[22].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[23].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[24].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[28].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[29].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[30].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_messages_proto_rawDesc), len(file_openintent_v1_messages_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   28,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

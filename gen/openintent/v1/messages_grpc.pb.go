@@ -27,6 +27,8 @@ const (
 	MessageService_GetThread_FullMethodName             = "/openintent.v1.MessageService/GetThread"
 	MessageService_ReplyMessage_FullMethodName          = "/openintent.v1.MessageService/ReplyMessage"
 	MessageService_UpdateMessage_FullMethodName         = "/openintent.v1.MessageService/UpdateMessage"
+	MessageService_ListRevisions_FullMethodName         = "/openintent.v1.MessageService/ListRevisions"
+	MessageService_DeleteMessage_FullMethodName         = "/openintent.v1.MessageService/DeleteMessage"
 	MessageService_Ask_FullMethodName                   = "/openintent.v1.MessageService/Ask"
 	MessageService_AskAll_FullMethodName                = "/openintent.v1.MessageService/AskAll"
 	MessageService_AwaitResponses_FullMethodName        = "/openintent.v1.MessageService/AwaitResponses"
@@ -81,9 +83,24 @@ type MessageServiceClient interface {
 	// FAILED_PRECONDITION. A recipient can still answer an evicted request until it expires. A request without a deadline expires when the
 	// retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
 	ReplyMessage(ctx context.Context, in *ReplyMessageRequest, opts ...grpc.CallOption) (*Message, error)
-	// UpdateMessage marks a message read, by one of its recipients or the operator. The first acknowledgement sets
-	// read_at; repeats are harmless. An expired message is FAILED_PRECONDITION.
+	// UpdateMessage marks a message read, or edits it.
+	//
+	// A message is marked read by one of its recipients or the operator. The first acknowledgement sets read_at; repeats are harmless. An
+	// expired message is FAILED_PRECONDITION.
+	//
+	// A message is edited by its sender alone; others who see it get PERMISSION_DENIED. Its revision rises, and whoever reads it from then
+	// on gets the new content. An edit that changes nothing makes no revision. It counts in the sender's quota as a message does. An answered
+	// request needs `supersede`, else it is FAILED_PRECONDITION with reason ANSWERED. So are a request that has expired, a deleted message, a
+	// closed channel, and more revisions than the server keeps of one message.
 	UpdateMessage(ctx context.Context, in *UpdateMessageRequest, opts ...grpc.CallOption) (*Message, error)
+	// ListRevisions lists what the content of a message was and is, oldest first, for whoever may see the message. A message that was never
+	// edited has one revision, a deleted one none.
+	ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error)
+	// DeleteMessage deletes the content of a message: payload, metadata, subject, mentions and all revisions. Its place stays, with deleted_at.
+	// Its sender may do so, and whoever manages the channel and can see the message; others who see it get PERMISSION_DENIED. A deleted
+	// request expires, and its ask ends with FAILED_PRECONDITION and reason MESSAGE_DELETED. Answers stay. Repeats are harmless. A message of
+	// which the intent's log has a copy is FAILED_PRECONDITION with reason AUDITED, and so is one on a closed channel.
+	DeleteMessage(ctx context.Context, in *DeleteMessageRequest, opts ...grpc.CallOption) (*Message, error)
 	// Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
 	// DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
 	// ends immediately with FAILED_PRECONDITION and `message_id`.
@@ -207,6 +224,26 @@ func (c *messageServiceClient) UpdateMessage(ctx context.Context, in *UpdateMess
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Message)
 	err := c.cc.Invoke(ctx, MessageService_UpdateMessage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *messageServiceClient) ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRevisionsResponse)
+	err := c.cc.Invoke(ctx, MessageService_ListRevisions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *messageServiceClient) DeleteMessage(ctx context.Context, in *DeleteMessageRequest, opts ...grpc.CallOption) (*Message, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Message)
+	err := c.cc.Invoke(ctx, MessageService_DeleteMessage_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -337,9 +374,24 @@ type MessageServiceServer interface {
 	// FAILED_PRECONDITION. A recipient can still answer an evicted request until it expires. A request without a deadline expires when the
 	// retention has passed since its eviction (OPENINTENT_RETENTION, 24 hours).
 	ReplyMessage(context.Context, *ReplyMessageRequest) (*Message, error)
-	// UpdateMessage marks a message read, by one of its recipients or the operator. The first acknowledgement sets
-	// read_at; repeats are harmless. An expired message is FAILED_PRECONDITION.
+	// UpdateMessage marks a message read, or edits it.
+	//
+	// A message is marked read by one of its recipients or the operator. The first acknowledgement sets read_at; repeats are harmless. An
+	// expired message is FAILED_PRECONDITION.
+	//
+	// A message is edited by its sender alone; others who see it get PERMISSION_DENIED. Its revision rises, and whoever reads it from then
+	// on gets the new content. An edit that changes nothing makes no revision. It counts in the sender's quota as a message does. An answered
+	// request needs `supersede`, else it is FAILED_PRECONDITION with reason ANSWERED. So are a request that has expired, a deleted message, a
+	// closed channel, and more revisions than the server keeps of one message.
 	UpdateMessage(context.Context, *UpdateMessageRequest) (*Message, error)
+	// ListRevisions lists what the content of a message was and is, oldest first, for whoever may see the message. A message that was never
+	// edited has one revision, a deleted one none.
+	ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error)
+	// DeleteMessage deletes the content of a message: payload, metadata, subject, mentions and all revisions. Its place stays, with deleted_at.
+	// Its sender may do so, and whoever manages the channel and can see the message; others who see it get PERMISSION_DENIED. A deleted
+	// request expires, and its ask ends with FAILED_PRECONDITION and reason MESSAGE_DELETED. Answers stay. Repeats are harmless. A message of
+	// which the intent's log has a copy is FAILED_PRECONDITION with reason AUDITED, and so is one on a closed channel.
+	DeleteMessage(context.Context, *DeleteMessageRequest) (*Message, error)
 	// Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
 	// DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
 	// ends immediately with FAILED_PRECONDITION and `message_id`.
@@ -409,6 +461,12 @@ func (UnimplementedMessageServiceServer) ReplyMessage(context.Context, *ReplyMes
 }
 func (UnimplementedMessageServiceServer) UpdateMessage(context.Context, *UpdateMessageRequest) (*Message, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateMessage not implemented")
+}
+func (UnimplementedMessageServiceServer) ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRevisions not implemented")
+}
+func (UnimplementedMessageServiceServer) DeleteMessage(context.Context, *DeleteMessageRequest) (*Message, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteMessage not implemented")
 }
 func (UnimplementedMessageServiceServer) Ask(context.Context, *AskRequest) (*Message, error) {
 	return nil, status.Error(codes.Unimplemented, "method Ask not implemented")
@@ -585,6 +643,42 @@ func _MessageService_UpdateMessage_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MessageService_ListRevisions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRevisionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MessageServiceServer).ListRevisions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MessageService_ListRevisions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MessageServiceServer).ListRevisions(ctx, req.(*ListRevisionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MessageService_DeleteMessage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteMessageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MessageServiceServer).DeleteMessage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MessageService_DeleteMessage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MessageServiceServer).DeleteMessage(ctx, req.(*DeleteMessageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MessageService_Ask_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AskRequest)
 	if err := dec(in); err != nil {
@@ -738,6 +832,14 @@ var MessageService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateMessage",
 			Handler:    _MessageService_UpdateMessage_Handler,
+		},
+		{
+			MethodName: "ListRevisions",
+			Handler:    _MessageService_ListRevisions_Handler,
+		},
+		{
+			MethodName: "DeleteMessage",
+			Handler:    _MessageService_DeleteMessage_Handler,
 		},
 		{
 			MethodName: "Ask",

@@ -346,16 +346,26 @@ class ReplyMessageRequest(_message.Message):
     def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., sender: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., fence: _Optional[int] = ..., parent_id: _Optional[str] = ...) -> None: ...
 
 class UpdateMessageRequest(_message.Message):
-    __slots__ = ("channel_id", "message_id", "status", "agent_id")
+    __slots__ = ("channel_id", "message_id", "status", "agent_id", "payload", "metadata", "subject", "mentions", "supersede")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    MENTIONS_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDE_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     message_id: str
     status: MessageStatus
     agent_id: str
-    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., agent_id: _Optional[str] = ...) -> None: ...
+    payload: _struct_pb2.Struct
+    metadata: _struct_pb2.Struct
+    subject: str
+    mentions: _struct_pb2.ListValue
+    supersede: bool
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., agent_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., subject: _Optional[str] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., supersede: bool = ...) -> None: ...
 
 class AskRequest(_message.Message):
     __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect")
@@ -606,3 +616,49 @@ class MarkInboxReadResponse(_message.Message):
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[Message]
     def __init__(self, messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ...) -> None: ...
+
+class ListRevisionsRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id", "limit", "cursor")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    limit: int
+    cursor: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class ListRevisionsResponse(_message.Message):
+    __slots__ = ("revisions", "next_cursor")
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    revisions: _containers.RepeatedCompositeFieldContainer[MessageRevision]
+    next_cursor: str
+    def __init__(self, revisions: _Optional[_Iterable[_Union[MessageRevision, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class MessageRevision(_message.Message):
+    __slots__ = ("revision", "payload", "metadata", "subject", "mentions", "created_at")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    MENTIONS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    payload: _struct_pb2.Struct
+    metadata: _struct_pb2.Struct
+    subject: str
+    mentions: _containers.RepeatedScalarFieldContainer[str]
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, revision: _Optional[int] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., subject: _Optional[str] = ..., mentions: _Optional[_Iterable[str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class DeleteMessageRequest(_message.Message):
+    __slots__ = ("channel_id", "message_id", "agent_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    message_id: str
+    agent_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., agent_id: _Optional[str] = ...) -> None: ...
