@@ -25,8 +25,8 @@ type Head struct {
 	LastAt       time.Time
 	// LastSequence is the newest event's place in the hash chain.
 	LastSequence int64
-	// Epoch grows with each change of access, assignment, coordinator, membership or channel; see
-	// database.Further.
+	// Epoch grows with each change of access, assignment, coordinator, membership or channel, and with each change of a stored
+	// message's content; see database.Further.
 	Epoch int64
 	// AudienceTag identifies the latest change of the intent's audiences. The room above keeps the audiences and draws the tag
 	// (see TagAudiences).
@@ -108,8 +108,8 @@ func (h *Head) NextChannel() int64 {
 }
 
 // RaiseEpoch makes every cache of this intent's rules outdated, so that they are read again. Code that changes access,
-// assignments, coordinators, membership or channels calls it in the same transaction, right before or after the change. It
-// must not read rules in between: an EpochCache keeps those until the epoch is raised again.
+// assignments, coordinators, membership, channels or the content of stored messages calls it in the same transaction, right before
+// or after the change. It must not read rules in between: an EpochCache keeps those until the epoch is raised again.
 func (h *Head) RaiseEpoch() {
 	h.change()
 	h.Epoch = database.Further(h.Epoch)

@@ -36,6 +36,10 @@
 // it is bounded, and a crash loses it. Senders are told of it, and of receipts (receipts.go), answers and dead letters
 // (deliveries.go). A recipient to whom nothing has happened has no row.
 //
+// A sender may edit its message (edit.go), and its content may be deleted (deletion.go). The row always has the present content, so
+// whoever reads gets that; what was said before is kept beside it (revisions.go). Both raise the intent's epoch in their transaction.
+// By this every server notices that what its followers share is outdated, and waiting askers look whether their request is still there.
+//
 // # Ends
 //
 // Readers decide by time whether a request has expired; the sweep (sweep.go) only persists what readers already see (expiry.go).

@@ -83,6 +83,8 @@ func TestOtherPeoplesNamesAndThings(t *testing.T) {
 		{what: "await another's responses", agent: "carol", call: "GET /v1/channels/{room}/messages/{request}/responses", refused: notFound("MESSAGE_NOT_FOUND")},
 		{what: "await as the recipient", agent: "bob", call: "GET /v1/channels/{room}/messages/{request}/responses", refused: denied("NOT_THE_ASKER")},
 		{what: "answer one's own request", call: "POST /v1/channels/{room}/messages/{request}/reply", body: `{"payload":{}}`, refused: denied("OWN_REQUEST")},
+		{what: "edit as the recipient", agent: "bob", call: "PATCH /v1/channels/{room}/messages/{notify}", body: `{"payload":{}}`, refused: denied("NOT_THE_SENDER")},
+		{what: "delete as a recipient", agent: "carol", call: "DELETE /v1/channels/{room}/messages/{broadcast}", refused: denied("NOT_THE_SENDER")},
 		{what: "mark one's own message read", call: "PATCH /v1/channels/{room}/messages/{notify}", body: `{"status":"read"}`, refused: denied("OWN_MESSAGE")},
 
 		{what: "list where one is no member", agent: "carol", call: "GET /v1/channels/{members_room}/messages", refused: denied("NOT_A_MEMBER")},

@@ -13,6 +13,8 @@ func TestWrongMoments(t *testing.T) {
 	gone := refusal{status: 410, code: "FAILED_PRECONDITION", reason: "AGENT_GONE"}
 	late := conflict("MESSAGE_EXPIRED")
 	late.member = "message_id"
+	answered := conflict("ANSWERED")
+	answered.member = "message_id"
 	send, reply, patch := "POST /v1/channels/{room}/messages", "/reply", "PATCH /v1/channels/{room}/messages/"
 	attempts := []attempt{
 		{what: "a reply to a response", call: send + "/{response}" + reply, body: `{"payload":{}}`, refused: invalid("NOT_A_REQUEST")},
@@ -23,6 +25,12 @@ func TestWrongMoments(t *testing.T) {
 		{what: "a reply to an expired request", agent: "bob", call: send + "/{expired}" + reply, body: `{"payload":{}}`, refused: late},
 		{what: "a response to an expired request", agent: "bob", call: send, body: `{"message_type":"response","correlation_id":"{expired}","payload":{}}`, refused: late},
 		{what: "an expired request, read", agent: "bob", call: patch + "{expired}", body: `{"status":"read"}`, refused: late},
+		{what: "an expired request, edited", call: patch + "{expired}", body: `{"payload":{}}`, refused: late},
+		{what: "an answered request, edited", call: patch + "{request}", body: `{"payload":{}}`, refused: answered},
+		{what: "a message, read and edited", call: patch + "{notify}", body: `{"status":"read","payload":{}}`, refused: badField("payload")},
+		{what: "a message, neither read nor edited", call: patch + "{notify}", body: `{}`, refused: badField("status")},
+		{what: "a message on a closed channel, edited", call: "PATCH /v1/channels/{closed_room}/messages/{closed_message}", body: `{"payload":{}}`, refused: conflict("CHANNEL_CLOSED")},
+		{what: "a message on a closed channel, deleted", call: "DELETE /v1/channels/{closed_room}/messages/{closed_message}", refused: conflict("CHANNEL_CLOSED")},
 
 		{what: "sending to a closed channel", call: "POST /v1/channels/{closed_room}/messages", body: `{"payload":{}}`, refused: conflict("CHANNEL_CLOSED")},
 		{what: "asking on a closed channel", call: "POST /v1/channels/{closed_room}/ask", body: `{"to":"bob","payload":{}}`, refused: conflict("CHANNEL_CLOSED")},
