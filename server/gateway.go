@@ -104,6 +104,8 @@ func newGateway(connection *inProcess, options gatewayOptions) (*gateway, error)
 	return g, registerServices(g.mux, connection)
 }
 
+// registerServices registers the routes of all services. The mux tries the routes that were registered last first, and every try
+// costs allocations. So the messages, which are most of the calls, come last.
 func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface) error {
 	ctx := context.Background()
 	return errors.Join(
@@ -114,7 +116,6 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterAgentServiceHandlerClient(ctx, mux, openintentv1.NewAgentServiceClient(connection)),
 		openintentv1.RegisterTaskServiceHandlerClient(ctx, mux, openintentv1.NewTaskServiceClient(connection)),
 		openintentv1.RegisterChannelServiceHandlerClient(ctx, mux, openintentv1.NewChannelServiceClient(connection)),
-		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
 		openintentv1.RegisterSubscriptionServiceHandlerClient(ctx, mux, openintentv1.NewSubscriptionServiceClient(connection)),
 		openintentv1.RegisterKeyServiceHandlerClient(ctx, mux, openintentv1.NewKeyServiceClient(connection)),
 		openintentv1.RegisterAttentionServiceHandlerClient(ctx, mux, openintentv1.NewAttentionServiceClient(connection)),
@@ -122,6 +123,7 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterReactionServiceHandlerClient(ctx, mux, openintentv1.NewReactionServiceClient(connection)),
 		openintentv1.RegisterLeaseServiceHandlerClient(ctx, mux, openintentv1.NewLeaseServiceClient(connection)),
 		openintentv1.RegisterInviteServiceHandlerClient(ctx, mux, openintentv1.NewInviteServiceClient(connection)),
+		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
 	)
 }
 
