@@ -52,7 +52,8 @@ func (c *Client) Claim(ctx context.Context, channelID, messageID string, options
 	}
 	claim.keep(ctx, asked, ErrClaimLost, func(ctx context.Context, now func()) error {
 		_, err := claim.call(ctx, &openintentv1.ClaimMessageRequest{Fence: &claim.Fence}, now)
-		if err != nil && claim.answered.Load() {
+		// While a claim stands, only its holder can answer in its place, perhaps in another process.
+		if errors.Is(err, ErrAnswered) || err != nil && claim.answered.Load() {
 			return errOver
 		}
 		return err

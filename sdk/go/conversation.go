@@ -83,8 +83,9 @@ func (c Collect) exact() int {
 	return n
 }
 
-// toWire leaves it to the server to refuse an unknown word.
-func (c Collect) toWire() *structpb.Value {
+// Value returns the form that the contract has: nil for the empty one, a word, or an object. It leaves it to the server to refuse an
+// unknown word.
+func (c Collect) Value() *structpb.Value {
 	switch n := c.exact(); {
 	case c == "":
 		return nil

@@ -69,7 +69,7 @@ func (c *Client) SendMessage(ctx context.Context, channelID string, draft Draft)
 		MessageType: messageTypes.number(draft.MessageType), CorrelationId: optional(draft.CorrelationID),
 		Payload: payload, Metadata: metadata, ExpiresAt: stampOf(draft.ExpiresAt), IdempotencyKey: keyOf(draft.IdempotencyKey),
 		ParentId: optional(draft.ParentID), Subject: optional(draft.Subject), Kind: optional(draft.Kind), TaskId: optional(draft.TaskID),
-		Priority: priorities.number(draft.Priority), Mentions: mentionsOf(draft.Mentions), Collect: draft.Collect.toWire(),
+		Priority: priorities.number(draft.Priority), Mentions: mentionsOf(draft.Mentions), Collect: draft.Collect.Value(),
 		Directedness: directednesses.number(draft.Directedness), Policy: policies.number(draft.Policy),
 	}
 	sent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
