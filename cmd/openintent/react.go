@@ -11,7 +11,7 @@ type reactCommand struct {
 	connection
 	output
 	messageArgument
-	Signal string `arg:"" help:"seen, agree, working, queued, claimed, done, declined, blocked, unclear, or one of your own that begins with x-."`
+	Signal string `complete:"signals" arg:"" help:"seen, agree, working, queued, claimed, done, declined, blocked, unclear, or one of your own that begins with x-."`
 	Note   string `placeholder:"TEXT" help:"What to say beside it, in at most 200 characters."`
 	ETA    string `name:"eta" placeholder:"TEXT" help:"When you expect to be done, in your own words."`
 	Remove bool   `help:"Take the signal away."`
