@@ -23,13 +23,9 @@ const (
 // subscribe finds the agent's subscription or creates it. It replaces a subscription that ended with an earlier life
 // of the agent, and one without the attention that the agent uses. The requests that the former one had are in the inbox.
 func (r *receiver) subscribe(ctx context.Context) (string, error) {
-	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
-	made, err := r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
-		Name: &name, SubscriberId: &r.agent.options.ID, EventTypes: []string{"channel_message"},
-		AcknowledgeSeconds: &seconds, MaxAttempts: &attempts, Include: r.included(),
-	})
+	id, err := r.createSubscription(ctx)
 	if !errors.Is(FromError(err), ErrAlreadyExists) {
-		return made.GetId(), err
+		return id, err
 	}
 	listed, err := EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Subscription, *string, error) {
 		page, err := r.client.raw.Subscriptions.ListSubscriptions(ctx, &openintentv1.ListSubscriptionsRequest{
@@ -45,7 +41,7 @@ func (r *receiver) subscribe(ctx context.Context) (string, error) {
 	}
 	for _, subscription := range listed {
 		switch {
-		case subscription.GetName() != name:
+		case subscription.GetName() != subscriptionName:
 		case subscription.GetActive() && includesAll(subscription.GetInclude(), r.included()):
 			return subscription.GetId(), nil
 		default:
@@ -57,7 +53,16 @@ func (r *receiver) subscribe(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	return "", &Error{Code: "ABORTED", Message: "The agent's subscription has ended and is created again."}
+	return r.createSubscription(ctx)
+}
+
+func (r *receiver) createSubscription(ctx context.Context) (string, error) {
+	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
+	made, err := r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
+		Name: &name, SubscriberId: &r.agent.options.ID, EventTypes: []string{"channel_message"},
+		AcknowledgeSeconds: &seconds, MaxAttempts: &attempts, Include: r.included(),
+	})
+	return made.GetId(), err
 }
 
 // included returns what the agent's messages come with.
