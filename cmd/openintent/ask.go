@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -22,7 +23,10 @@ type askCommand struct {
 	intentFlag
 	createFlag
 	factFlags
+	parentFlag
+	aboutFlags
 	expiryFlag
+	Collect      string        `placeholder:"N|WORD" help:"How many answers of a role count: any (the default), one, all, or exactly N of different agents. For one and N, who answers needs a claim."`
 	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m (30s). Then the question expires; with --resume it stays open."`
 	All          bool          `help:"Print all answers as they arrive, until the time is over."`
 	MinResponses int           `placeholder:"N" help:"With --all, stop after this many answers."`
@@ -54,7 +58,11 @@ func (c *askCommand) Run(ctx context.Context, to terminal) error {
 	if c.Resume != "" {
 		return c.resume(ctx, client, to)
 	}
-	draft, err := c.draft(c.payloadFlags, c.expiryFlag, to)
+	place, err := c.place()
+	if err != nil {
+		return err
+	}
+	draft, err := c.draft(c.payloadFlags, c.expiryFlag, place, to)
 	if err != nil {
 		return err
 	}
@@ -72,7 +80,7 @@ func (c *askCommand) Run(ctx context.Context, to terminal) error {
 	}
 	question := openintent.Question{
 		To: c.To, Payload: draft.Payload, Metadata: draft.Metadata, IdempotencyKey: draft.IdempotencyKey,
-		Timeout: c.Timeout, MinResponses: c.MinResponses,
+		Timeout: c.Timeout, MinResponses: c.MinResponses, Conversation: place,
 	}
 	if c.All {
 		return c.gather(ctx, client, channel.GetId(), question, to)
@@ -101,6 +109,17 @@ func (c *askCommand) check() error {
 		return usagef("a question expires with its --timeout; --expires goes with --no-wait")
 	}
 	return nil
+}
+
+// place returns where the question belongs, and how many answers it wants.
+func (c *askCommand) place() (openintent.Conversation, error) {
+	place, err := c.under(c.conversation())
+	if n, notANumber := strconv.Atoi(c.Collect); notANumber == nil {
+		place.Collect = openintent.CollectQuorum(n)
+	} else {
+		place.Collect = openintent.Collect(c.Collect)
+	}
+	return place, err
 }
 
 // gather prints the answers as they arrive.

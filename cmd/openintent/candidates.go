@@ -164,6 +164,11 @@ func (p *place) values(of *kong.Value) (found []candidate) {
 		}
 		return found
 	}
+	if of.Tag.Get("complete") == "signals" {
+		for _, signal := range []string{"seen", "agree", "working", "queued", "claimed", "done", "declined", "blocked", "unclear"} {
+			found = append(found, candidate{text: signal})
+		}
+	}
 	for _, value := range of.EnumSlice() {
 		if value != "" {
 			found = append(found, candidate{text: value})

@@ -42,6 +42,9 @@ func TestCandidates(t *testing.T) {
 		{"dance ", nil},
 		{"help channels c", []string{"create", "close"}},
 		{"hel", []string{"help"}},
+		{"react msg_1 d", []string{"done", "declined"}},
+		{"inbox --policy must", []string{"must_respond", "must_not_respond"}},
+		{"notify --priority h", []string{"high"}},
 	} {
 		did := at(t, "", append([]string{"complete", "fish", "--"}, strings.Split(test.line, " ")...)...)
 		require.Equal(t, exitOK, did.exit, did.stderr)

@@ -21,13 +21,30 @@ func messageOf(m *openintent.Message) (*openintentv1.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &openintentv1.Message{
+	converted := &openintentv1.Message{
 		Id: m.ID, ChannelId: m.ChannelID, Sender: m.Sender, To: present(m.To), CorrelationId: present(m.CorrelationID),
 		MessageType: openintentv1.MessageType(number(openintentv1.MessageType_value, "MESSAGE_TYPE_", string(m.MessageType))),
 		Status:      openintentv1.MessageStatus(number(openintentv1.MessageStatus_value, "MESSAGE_STATUS_", string(m.Status))),
 		Payload:     payload, Metadata: metadata,
 		CreatedAt: stamp(m.CreatedAt), ExpiresAt: stamp(m.ExpiresAt), ReadAt: stamp(m.ReadAt),
-	}, nil
+		ParentId: present(m.ParentID), ThreadId: present(m.ThreadID), Subject: present(m.Subject), Kind: present(m.Kind),
+		TaskId: present(m.TaskID), Mentions: m.Mentions, EditedAt: stamp(m.EditedAt), DeletedAt: stamp(m.DeletedAt),
+		Collect: m.Collect.Value(),
+	}
+	if n := number(openintentv1.Priority_value, "PRIORITY_", string(m.Priority)); n != 0 {
+		converted.Priority = openintentv1.Priority(n).Enum()
+	}
+	if n := number(openintentv1.Directedness_value, "DIRECTEDNESS_", string(m.Directedness)); n != 0 {
+		converted.Directedness = openintentv1.Directedness(n).Enum()
+	}
+	if n := number(openintentv1.ResponsePolicy_value, "RESPONSE_POLICY_", string(m.Policy)); n != 0 {
+		converted.Policy = openintentv1.ResponsePolicy(n).Enum()
+	}
+	if m.Revision != 0 {
+		revision := int32(m.Revision)
+		converted.Revision = &revision
+	}
+	return converted, nil
 }
 
 // number returns the number of an enum's word; 0 for an unknown word.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -13,9 +14,11 @@ import (
 type inboxCommand struct {
 	connection
 	output
-	Wait     time.Duration `placeholder:"DURATION" help:"Wait at most this long while there is nothing; then exit with code 3."`
-	Limit    int           `placeholder:"N" help:"At most this many, oldest first; 0 for all."`
-	MarkRead bool          `help:"Mark what was printed as read. Requests stay until they are answered."`
+	Wait      time.Duration `placeholder:"DURATION" help:"Wait at most this long while there is nothing; then exit with code 3."`
+	Limit     int           `placeholder:"N" help:"At most this many, oldest first; 0 for all."`
+	Attention bool          `help:"Show what each message asks of the agent."`
+	Policy    []string      `enum:"must_respond,may_respond,ack_only,must_not_respond" placeholder:"WORD,..." help:"Only messages with one of these policies: must_respond, may_respond, ack_only, must_not_respond."`
+	MarkRead  bool          `help:"Mark what was printed as read. Requests stay until they are answered."`
 }
 
 // longestWait is the longest time that the server waits in one call.
@@ -63,7 +66,7 @@ func (c *inboxCommand) read(ctx context.Context, client *openintent.Client) ([]*
 	pages, left := []*openintentv1.Inbox{first}, c.Limit-len(first.GetItems())
 	for page := first; page.NextCursor != nil && (c.Limit == 0 || left > 0); left -= len(page.GetItems()) {
 		page, err = called(client.Raw().Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{
-			AgentId: client.AgentID(), Limit: c.size(left), Cursor: page.NextCursor,
+			AgentId: client.AgentID(), Limit: c.size(left), Cursor: page.NextCursor, Include: c.include(), Policy: c.policies(),
 		}))
 		if err != nil {
 			return nil, err
@@ -79,7 +82,7 @@ func (c *inboxCommand) first(ctx context.Context, client *openintent.Client) (*o
 		seconds := max(0, min(time.Until(deadline), longestWait).Seconds())
 		page, err := inboxOf(client, func(agent string) (*openintentv1.Inbox, error) {
 			return client.Raw().Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{
-				AgentId: agent, Limit: c.size(c.Limit), WaitSeconds: &seconds,
+				AgentId: agent, Limit: c.size(c.Limit), WaitSeconds: &seconds, Include: c.include(), Policy: c.policies(),
 			})
 		})
 		if err != nil || len(page.GetItems()) > 0 || !time.Now().Before(deadline) {
@@ -97,14 +100,35 @@ func (c *inboxCommand) size(left int) *int32 {
 	return &size
 }
 
+func (c *inboxCommand) include() []string {
+	if c.Attention {
+		return []string{"attention"}
+	}
+	return nil
+}
+
+func (c *inboxCommand) policies() (policies []openintentv1.ResponsePolicy) {
+	for _, name := range c.Policy {
+		policies = append(policies, openintentv1.ResponsePolicy(number(openintentv1.ResponsePolicy_value, "RESPONSE_POLICY_", name)))
+	}
+	return policies
+}
+
 func (c *inboxCommand) print(to terminal, items []*openintentv1.InboxItem) error {
-	printed := newTable("MESSAGE", "SENDER", "TO", "TYPE", "CHANNEL", "READ", "EXPIRES", "PAYLOAD")
-	return list(c.output, to, printed, items, func(item *openintentv1.InboxItem) []string {
+	headings := []string{"MESSAGE", "SENDER", "TO", "TYPE", "CHANNEL", "READ", "EXPIRES", "PAYLOAD"}
+	if c.Attention {
+		headings = slices.Insert(headings, 1, "POLICY", "REASON")
+	}
+	return list(c.output, to, newTable(headings...), items, func(item *openintentv1.InboxItem) []string {
 		m := item.GetMessage()
-		return []string{
+		cells := []string{
 			m.GetId(), m.GetSender(), recipient(m), word(m.GetMessageType()), item.GetChannelName(), mark(item.GetRead()),
 			clock(m.GetExpiresAt()), inline(m.GetPayload()),
 		}
+		if c.Attention {
+			cells = slices.Insert(cells, 1, word(item.GetAttention().GetPolicy()), item.GetAttention().GetReason())
+		}
+		return cells
 	})
 }
 

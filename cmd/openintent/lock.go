@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strconv"
-	"syscall"
 	"time"
 
 	openintent "openintent/sdk/go"
@@ -36,9 +33,7 @@ protects refuse lower numbers than it has seen.
 
 // Run leases, runs and releases.
 func (c *lockCommand) Run(ctx context.Context, to terminal) error {
-	if len(c.Command) > 0 && c.Command[0] == "--" {
-		c.Command = c.Command[1:]
-	}
+	c.Command = afterDashes(c.Command)
 	intent, err := c.needed()
 	switch {
 	case err != nil:
@@ -57,28 +52,11 @@ func (c *lockCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	ran := c.run(ctx, lease, to)
+	ran := runHolding(ctx, lease.Context(), c.Command, "OPENINTENT_FENCE="+strconv.FormatInt(lease.Fence, 10), to)
 	releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Patience)
 	defer cancel()
 	if cause := context.Cause(lease.Context()); errors.Is(cause, openintent.ErrLeaseLost) {
 		return errors.Join(fmt.Errorf("the lease of %q was lost while the command ran: %w", c.Scope, cause), ran)
 	}
 	return errors.Join(ran, lease.Release(releasing))
-}
-
-// run runs the command until it ends. It gets SIGTERM when the lease is lost and when this program is interrupted.
-func (c *lockCommand) run(ctx context.Context, lease *openintent.Lease, to terminal) error {
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	defer context.AfterFunc(lease.Context(), stop)()
-	command := exec.CommandContext(running, c.Command[0], c.Command[1:]...)
-	command.Stdin, command.Stdout, command.Stderr = to.stdin, to.stdout, to.stderr
-	command.Env = append(os.Environ(), "OPENINTENT_FENCE="+strconv.FormatInt(lease.Fence, 10))
-	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
-	err := command.Run()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.Exited() {
-		return exitError{ended.ExitCode(), fmt.Errorf("the command ended with %d", ended.ExitCode())}
-	}
-	return err
 }

@@ -20,6 +20,10 @@ type commands struct {
 	Notify    notifyCommand    `cmd:"" group:"Messages" help:"Tell an agent or a role something."`
 	Broadcast broadcastCommand `cmd:"" group:"Messages" help:"Tell everyone on a channel something."`
 	Reply     replyCommand     `cmd:"" group:"Messages" help:"Answer a request."`
+	React     reactCommand     `cmd:"" group:"Messages" help:"Say something about a message with a signal, such as working."`
+	Claim     claimCommand     `cmd:"" group:"Messages" help:"Claim a request or a thread, so that others leave it to this agent."`
+	Thread    threadCommand    `cmd:"" group:"Messages" help:"Show a message's thread as a tree."`
+	Why       whyCommand       `cmd:"" group:"Messages" help:"Explain what a message asks of an agent."`
 	Messages  messagesCommand  `cmd:"" group:"Messages" help:"List a channel's messages, or follow the channel."`
 	Inbox     inboxCommand     `cmd:"" group:"Messages" help:"Show what an agent has to read or to answer."`
 

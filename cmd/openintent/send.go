@@ -19,8 +19,8 @@ type expiryFlag struct {
 }
 
 // draft makes the message, without its type and recipient.
-func (f factFlags) draft(payload payloadFlags, expiry expiryFlag, to terminal) (openintent.Draft, error) {
-	draft := openintent.Draft{IdempotencyKey: f.IdempotencyKey}
+func (f factFlags) draft(payload payloadFlags, expiry expiryFlag, place openintent.Conversation, to terminal) (openintent.Draft, error) {
+	draft := openintent.Draft{IdempotencyKey: f.IdempotencyKey, Conversation: place}
 	content, err := payload.read(to)
 	if err != nil {
 		return draft, err
@@ -49,13 +49,19 @@ type notifyCommand struct {
 	payloadFlags
 	createFlag
 	factFlags
+	parentFlag
+	aboutFlags
 	expiryFlag
 }
 
 // Run sends the message and prints its reference.
 func (c *notifyCommand) Run(ctx context.Context, to terminal) error {
 	return send(ctx, to, c.connection, c.output, c.channelArgument, c.Create, func() (openintent.Draft, error) {
-		draft, err := c.draft(c.payloadFlags, c.expiryFlag, to)
+		place, err := c.under(c.conversation())
+		if err != nil {
+			return openintent.Draft{}, err
+		}
+		draft, err := c.draft(c.payloadFlags, c.expiryFlag, place, to)
 		draft.To, draft.MessageType = c.To, openintent.Notify
 		return draft, err
 	})
@@ -69,13 +75,19 @@ type broadcastCommand struct {
 	payloadFlags
 	createFlag
 	factFlags
+	parentFlag
+	aboutFlags
 	expiryFlag
 }
 
 // Run sends the message and prints its reference.
 func (c *broadcastCommand) Run(ctx context.Context, to terminal) error {
 	return send(ctx, to, c.connection, c.output, c.channelArgument, c.Create, func() (openintent.Draft, error) {
-		draft, err := c.draft(c.payloadFlags, c.expiryFlag, to)
+		place, err := c.under(c.conversation())
+		if err != nil {
+			return openintent.Draft{}, err
+		}
+		draft, err := c.draft(c.payloadFlags, c.expiryFlag, place, to)
 		draft.MessageType = openintent.Broadcast
 		return draft, err
 	})

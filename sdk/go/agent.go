@@ -28,6 +28,11 @@ type AgentOptions struct {
 	Concurrency int
 	// Drain is how long leaving waits for running handlers; 10 seconds when it is 0.
 	Drain time.Duration
+	// Attention makes the server say what each message asks of the agent: Message.Attention. The agent then tells the server
+	// which messages its handlers saw, and what became of them. OnMention and SkipUnaddressed turn it on as well.
+	Attention bool
+	// SkipUnaddressed leaves out messages whose policy is MustNotRespond: no handler is called for them.
+	SkipUnaddressed bool
 	// Ready is called once Run receives: messages that are sent after that reach the agent.
 	Ready func()
 	// Log receives what the agent has to say: that it is connected, stands by, takes over or leaves, that the server
@@ -37,9 +42,10 @@ type AgentOptions struct {
 
 // Agent is a program that receives messages and answers requests.
 type Agent struct {
-	client   *Client
-	options  AgentOptions
-	handlers []boundHandler
+	client    *Client
+	options   AgentOptions
+	handlers  []boundHandler
+	onMention []Handler
 
 	mutex   sync.Mutex
 	running *run // nil while it does not run
@@ -83,6 +89,14 @@ func (a *Agent) OnMessage(channel string, handle Handler) {
 	a.handlers = append(a.handlers, boundHandler{channel, handle})
 }
 
+// OnMention binds a handler to the messages that mention the agent by its name. For such a message no handler of OnMessage is called. It
+// turns AgentOptions.Attention on. Bind handlers before Run.
+func (a *Agent) OnMention(handle Handler) { a.onMention = append(a.onMention, handle) }
+
+func (a *Agent) usesAttention() bool {
+	return a.options.Attention || a.options.SkipUnaddressed || len(a.onMention) > 0
+}
+
 // channels returns the names of the channels that have a handler, in the order in which they were bound.
 func (a *Agent) channels() (names []string) {
 	for _, bound := range a.handlers {
@@ -93,8 +107,12 @@ func (a *Agent) channels() (names []string) {
 	return names
 }
 
-// matching returns the handlers for a channel's messages.
-func (a *Agent) matching(channel string) (matching []Handler) {
+// matching returns the handlers for a message.
+func (a *Agent) matching(message *Message) (matching []Handler) {
+	if len(a.onMention) > 0 && message.Attention != nil && message.Attention.Reason == ReasonMention {
+		return a.onMention
+	}
+	channel := message.ChannelName
 	for _, wanted := range []string{channel, ""} {
 		for _, bound := range a.handlers {
 			if bound.channel == wanted {

@@ -30,13 +30,15 @@ type Question struct {
 	Payload any
 	// Timeout is how long to wait; 30 seconds when it is 0. The context's deadline shortens it.
 	Timeout time.Duration
-	// MinResponses is how many responses are enough for AskAll and AskAllIter; with 0 they wait the whole time.
+	// MinResponses is how many responses are enough for AskAll and AskAllIter; with 0 they wait the whole time, or
+	// until a request that collects an exact number has its answers.
 	MinResponses int
 	Metadata     map[string]any
 	// Sender names another agent as the sender, which only the operator may do.
 	Sender string
 	// IdempotencyKey is made by the client when it is empty.
 	IdempotencyKey string
+	Conversation
 }
 
 // asking is what all attempts at a question share.
@@ -119,7 +121,9 @@ func (c *Client) Ask(ctx context.Context, channelID string, q Question) (*Messag
 	ctx, metadata, end := c.spanned(ctx, "openintent.ask", a.metadata)
 	request := &openintentv1.AskRequest{
 		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: metadata,
-		IdempotencyKey: a.key,
+		IdempotencyKey: a.key, ParentId: optional(q.ParentID), Subject: optional(q.Subject), Kind: optional(q.Kind),
+		TaskId: optional(q.TaskID), Priority: priorities.number(q.Priority), Mentions: mentionsOf(q.Mentions), Collect: q.Collect.Value(),
+		Directedness: directednesses.number(q.Directedness), Policy: policies.number(q.Policy),
 	}
 	answer, err := asked(ctx, c, a, func(ctx context.Context, option grpc.CallOption) (*openintentv1.Message, error) {
 		request.TimeoutSeconds = a.seconds()
@@ -165,7 +169,9 @@ func (c *Client) askAll(
 ) ([]*openintentv1.Message, error) {
 	request := &openintentv1.AskAllRequest{
 		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: a.metadata,
-		MinResponses: countOf(enough), IdempotencyKey: a.key,
+		MinResponses: countOf(enough), IdempotencyKey: a.key, ParentId: optional(q.ParentID), Subject: optional(q.Subject),
+		Kind: optional(q.Kind), TaskId: optional(q.TaskID), Priority: priorities.number(q.Priority), Mentions: mentionsOf(q.Mentions),
+		Collect: q.Collect.Value(), Directedness: directednesses.number(q.Directedness), Policy: policies.number(q.Policy),
 	}
 	answer, err := asked(ctx, c, a, func(ctx context.Context, option grpc.CallOption) (*openintentv1.AskAllResponse, error) {
 		request.TimeoutSeconds = a.seconds()
@@ -195,6 +201,10 @@ func (c *Client) AskAllIter(ctx context.Context, channelID string, q Question) i
 func (c *Client) yieldResponses(
 	ctx context.Context, channelID string, q Question, a *asking, yield func(*Message, error) bool,
 ) error {
+	enough := q.MinResponses
+	if enough == 0 {
+		enough = q.Collect.exact()
+	}
 	responses, err := c.askAll(ctx, channelID, q, a, 1)
 	for yielded := 0; ; {
 		if err != nil {
@@ -208,7 +218,7 @@ func (c *Client) yieldResponses(
 			if !yield(c.message(response), nil) {
 				return nil
 			}
-			if yielded++; yielded == q.MinResponses {
+			if yielded++; yielded == enough {
 				return nil
 			}
 		}

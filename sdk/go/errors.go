@@ -36,6 +36,15 @@ var (
 	ErrTargetNotAMember = errors.New("target not a member")
 	ErrSenderMismatch   = errors.New("sender mismatch")
 	ErrChannelNameTaken = errors.New("channel name taken")
+	// ErrClaimed means that others hold all claims on a message, or another process of the agent does.
+	ErrClaimed = errors.New("claimed")
+	// ErrAnswered means that a request takes no answer of this agent any more.
+	ErrAnswered = errors.New("answered")
+	// ErrClaimRequired means that an answer needs the fence of a claim.
+	ErrClaimRequired = errors.New("claim required")
+	// ErrClaimLost means that an agent does not hold the claim any more. It is also the cause for which the context of a lost
+	// Claim ends.
+	ErrClaimLost = errors.New("the claim is lost")
 )
 
 // codesOf maps the canonical codes to their names, which Error.Code contains.
@@ -59,6 +68,7 @@ var sentinelsByReason = map[string]error{
 	"MESSAGE_EXPIRED": ErrMessageExpired, "CHANNEL_NOT_FOUND": ErrChannelNotFound, "MESSAGE_NOT_FOUND": ErrMessageNotFound,
 	"INTENT_NOT_FOUND": ErrIntentNotFound, "NOT_A_MEMBER": ErrNotAMember, "TARGET_NOT_A_MEMBER": ErrTargetNotAMember,
 	"SENDER_MISMATCH": ErrSenderMismatch, "CHANNEL_NAME_TAKEN": ErrChannelNameTaken,
+	"CLAIMED": ErrClaimed, "ANSWERED": ErrAnswered, "CLAIM_REQUIRED": ErrClaimRequired, "CLAIM_LOST": ErrClaimLost,
 }
 
 const (

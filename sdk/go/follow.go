@@ -26,6 +26,10 @@ type FollowOptions struct {
 	After *int64
 	// WithoutOwn leaves out the client's own messages.
 	WithoutOwn bool
+	// Attention makes the server say what each message asks of the client's agent: Message.Attention.
+	Attention bool
+	// Annotations lets Following.Events yield what happens to messages after they were sent.
+	Annotations bool
 }
 
 // Messages yields the channel's messages from now on, or after a position, until the channel is closed and it has
@@ -52,6 +56,7 @@ type Following struct {
 	client  *Client
 	channel string
 	without string // the agent whose messages are left out; "" for none
+	include []string
 
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -78,6 +83,12 @@ func (c *Channel) Follow(ctx context.Context, options FollowOptions) (*Following
 	if options.WithoutOwn {
 		f.without = firstOf(c.client.AgentID(), "operator")
 	}
+	if options.Attention {
+		f.include = append(f.include, includeAttention)
+	}
+	if options.Annotations {
+		f.include = append(f.include, includeAnnotations)
+	}
 	if err := f.connect(); err != nil {
 		f.cancel()
 		return nil, err
@@ -94,9 +105,23 @@ func (f *Following) Close() { f.cancel() }
 // Messages yields the messages as they arrive. Only one goroutine may use it; it can leave the loop and come back.
 func (f *Following) Messages() iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
+		for event, err := range f.Events() {
+			if event.Message == nil && err == nil {
+				continue // an annotation
+			}
+			if !yield(event.Message, err) {
+				return
+			}
+		}
+	}
+}
+
+// Events does what Messages does, and also yields annotations if FollowOptions.Annotations asks for them.
+func (f *Following) Events() iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
 		for {
-			message, err := f.next()
-			if errors.Is(err, io.EOF) || !yield(message, err) || err != nil {
+			event, err := f.next()
+			if errors.Is(err, io.EOF) || !yield(event, err) || err != nil {
 				return
 			}
 		}
@@ -129,7 +154,7 @@ func (f *Following) wait(err error) error {
 }
 
 func (f *Following) open() error {
-	request := &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: f.channel}}
+	request := &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: f.channel}, Include: f.include}
 	if f.position >= 0 {
 		request.AfterPosition = &f.position
 	}
@@ -165,43 +190,47 @@ func beginningOf(header metadata.MD) (int64, bool) {
 	return 0, false
 }
 
-// next returns the next message, or io.EOF when the channel is closed and drained.
-func (f *Following) next() (*Message, error) {
+// next returns the next message or annotation, or io.EOF when the channel is closed and drained.
+func (f *Following) next() (Event, error) {
 	for {
 		delivery, err := f.stream.Recv()
 		if err == nil {
 			f.waits.again()
-			if message := f.take(delivery); message != nil {
-				return message, nil
+			if event := f.take(delivery); event != (Event{}) {
+				return event, nil
 			}
 			continue
 		}
 		if err := f.wait(err); errors.Is(err, ErrChannelClosed) {
-			return nil, io.EOF
+			return Event{}, io.EOF
 		} else if err != nil {
-			return nil, err
+			return Event{}, err
 		}
 		if err := f.connect(); errors.Is(err, ErrChannelClosed) {
-			return nil, io.EOF
+			return Event{}, io.EOF
 		} else if err != nil {
-			return nil, err
+			return Event{}, err
 		}
 	}
 }
 
-// take moves the cursor and returns the delivery's message. It returns nil when the delivery has no message, or when
-// the message was already yielded or must be left out.
-func (f *Following) take(delivery *openintentv1.SubscribeResponse) *Message {
+// take moves the cursor and returns the delivery's message or annotation. It returns neither when the delivery has none, or when it was
+// already yielded or must be left out.
+func (f *Following) take(delivery *openintentv1.SubscribeResponse) Event {
 	repeated := !delivery.GetBackfill() && !delivery.GetCaughtUp() && delivery.GetPosition() <= f.position
 	f.position = max(f.position, delivery.GetPosition())
+	if a := delivery.GetAnnotation(); a != nil && !repeated {
+		return Event{Annotation: annotationOf(a)}
+	}
 	m := delivery.GetMessage()
 	if m == nil || repeated || !f.seen.add(m.GetId()) || m.GetSender() == f.without {
-		return nil
+		return Event{}
 	}
 	message := f.client.message(m)
 	message.IntentID, message.ChannelName, message.Position =
 		delivery.GetIntentId(), delivery.GetChannelName(), delivery.GetPosition()
-	return message
+	message.Attention = attentionOf(delivery.GetAttention())
+	return Event{Message: message}
 }
 
 // recent is a bounded set of ids; it forgets the oldest ones.

@@ -43,7 +43,7 @@ func (r *receiver) beginWork(ctx context.Context, this *job) error {
 // dispatchInbox handles the requests that wait for an answer from the agent, because the subscription may not have
 // them. It leaves out the requests that the agent has read: they were handled before, without an answer.
 func (r *receiver) dispatchInbox(ctx context.Context) error {
-	request := &openintentv1.GetInboxRequest{AgentId: r.agent.options.ID}
+	request := &openintentv1.GetInboxRequest{AgentId: r.agent.options.ID, Include: r.included()}
 	for {
 		inbox, err := persistently(ctx, r, func(ctx context.Context) (*openintentv1.Inbox, error) {
 			return r.client.raw.Messages.GetInbox(ctx, request)
@@ -57,6 +57,7 @@ func (r *receiver) dispatchInbox(ctx context.Context) error {
 			}
 			message := r.client.message(item.GetMessage())
 			message.IntentID, message.ChannelName, message.Attempt = item.GetIntentId(), item.GetChannelName(), 1
+			message.Attention = attentionOf(item.GetAttention())
 			if this := r.begin(message, 0); this == nil {
 				continue
 			} else if err := r.start(ctx, this); err != nil {
@@ -86,10 +87,28 @@ func (r *receiver) start(ctx context.Context, this *job) error {
 	r.working.Go(func() {
 		defer func() { <-r.slots }()
 		close(started)
-		r.finish(this, r.handle(this.message))
+		r.do(this)
 	})
 	<-started
 	return nil
+}
+
+// do handles a job, unless its message is left out.
+func (r *receiver) do(this *job) {
+	switch {
+	case needsClaim(this.message):
+		r.doClaimed(this)
+	case r.leavesOut(this.message):
+		r.reports.dispose(this.message, DispositionIgnored)
+		r.finish(this, true)
+	default:
+		r.finish(this, r.handle(this.message))
+	}
+}
+
+// leavesOut reports whether no handler is called for a message.
+func (r *receiver) leavesOut(message *Message) bool {
+	return r.agent.options.SkipUnaddressed && message.Attention != nil && message.Attention.Policy == MustNotRespond
 }
 
 // handle calls the handlers of a message and sends their answer. It returns false when the answer is neither stored nor
@@ -98,9 +117,16 @@ func (r *receiver) handle(message *Message) bool {
 	ctx, end := r.client.handlingSpan(r.life, message)
 	answer, err := r.call(ctx, message)
 	defer func() { end(err) }()
+	done := r.life.Err() == nil && r.conclude(ctx, message, answer, err)
+	if done {
+		r.reports.outcome(r.agent, message, answer, err)
+	}
+	return done
+}
+
+// conclude sends what the handlers of a message returned, as handle says.
+func (r *receiver) conclude(ctx context.Context, message *Message, answer any, err error) bool {
 	switch {
-	case r.life.Err() != nil:
-		return false
 	case message.MessageType != Request:
 		return true
 	case err != nil:
@@ -115,9 +141,11 @@ func (r *receiver) handle(message *Message) bool {
 // came first.
 func (r *receiver) call(ctx context.Context, message *Message) (answer any, failure error) {
 	message.further = new(atomic.Int64)
-	handlers := r.agent.matching(message.ChannelName)
+	handlers := r.agent.matching(message)
 	if len(handlers) == 0 {
 		r.log.noHandler(message.ChannelName, r.agent.channels())
+	} else {
+		r.reports.surface(message)
 	}
 	for _, handle := range handlers {
 		result, stack, err := protected(ctx, handle, message)
@@ -166,7 +194,7 @@ func isNil(result any) bool {
 // noteRead marks a request as read that the handlers did not answer, so that the agent does not find it in the inbox
 // and handle it again. A request without a handler stays unread, so that a later run of the agent may handle it.
 func (r *receiver) noteRead(ctx context.Context, message *Message) bool {
-	if len(r.agent.matching(message.ChannelName)) == 0 {
+	if len(r.agent.matching(message)) == 0 {
 		return true
 	}
 	_, err := r.client.MarkRead(ctx, message.ChannelID, message.ID)
@@ -203,7 +231,7 @@ func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bo
 // reply retries for as long as the agent lives: the question's own timeout decides when it is too late.
 func (r *receiver) reply(ctx context.Context, message *Message, reply Reply) error {
 	for {
-		_, err := r.client.ReplyTo(ctx, message.ChannelID, message.ID, reply)
+		_, err := message.reply(ctx, reply)
 		if !retryable(err) || r.life.Err() != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package openintent
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -33,11 +32,8 @@ type Lease struct {
 	// whose lease has ended without its knowing.
 	Fence int64
 
-	client   *Client
-	duration time.Duration
-	ctx      context.Context
-	end      context.CancelCauseFunc
-	renewing sync.WaitGroup
+	client *Client
+	hold
 }
 
 // Lease leases a scope of an intent and keeps it until Release. It returns ErrAlreadyExists while somebody else, or another
@@ -46,7 +42,7 @@ func (c *Client) Lease(ctx context.Context, intentID, scope string, options Leas
 	if options.Duration == 0 {
 		options.Duration = DefaultLeaseDuration
 	}
-	l := &Lease{IntentID: intentID, Scope: scope, client: c, duration: options.Duration.Round(time.Second)}
+	l := &Lease{IntentID: intentID, Scope: scope, client: c, hold: hold{duration: options.Duration.Round(time.Second)}}
 	call := ctx
 	if options.Wait > 0 {
 		var cancel context.CancelFunc
@@ -68,8 +64,15 @@ func (c *Client) Lease(ctx context.Context, intentID, scope string, options Leas
 		asked = time.Now().Add(-l.duration / 3)
 	}
 	l.ID, l.Fence = granted.GetId(), granted.GetFence()
-	l.ctx, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	l.renewing.Go(func() { l.renew(asked) })
+	l.keep(ctx, asked, ErrLeaseLost, func(ctx context.Context, now func()) error {
+		_, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Lease, error) {
+			now()
+			return c.raw.Leases.RenewLease(ctx, &openintentv1.RenewLeaseRequest{
+				IntentId: intentID, LeaseId: l.ID, DurationSeconds: l.seconds(),
+			})
+		})
+		return err
+	})
 	return l, nil
 }
 
@@ -79,8 +82,7 @@ func (l *Lease) Context() context.Context { return l.ctx }
 
 // Release ends the lease, so that the next one can have the scope. It returns nil if the lease had ended before.
 func (l *Lease) Release(ctx context.Context) error {
-	l.end(nil)
-	l.renewing.Wait()
+	l.letGo()
 	_, err := repeated(ctx, l.client, func(ctx context.Context) (*openintentv1.ReleaseLeaseResponse, error) {
 		return l.client.raw.Leases.ReleaseLease(ctx, &openintentv1.ReleaseLeaseRequest{IntentId: l.IntentID, LeaseId: l.ID})
 	})
@@ -88,33 +90,4 @@ func (l *Lease) Release(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// renew renews the lease three times in its duration. If it cannot be renewed until it may be over, counted from before the
-// last renewal that succeeded, it is lost.
-func (l *Lease) renew(asked time.Time) {
-	for {
-		if pause(l.ctx, time.Until(asked.Add(l.duration/3))) != nil {
-			return
-		}
-		ctx, cancel := context.WithDeadline(l.ctx, asked.Add(l.duration))
-		next := asked
-		_, err := repeated(ctx, l.client, func(ctx context.Context) (*openintentv1.Lease, error) {
-			next = time.Now()
-			return l.client.raw.Leases.RenewLease(ctx, &openintentv1.RenewLeaseRequest{
-				IntentId: l.IntentID, LeaseId: l.ID, DurationSeconds: l.seconds(),
-			})
-		})
-		cancel()
-		if err != nil {
-			l.end(errors.Join(ErrLeaseLost, err))
-			return
-		}
-		asked = next
-	}
-}
-
-func (l *Lease) seconds() *int32 {
-	seconds := int32(l.duration / time.Second)
-	return &seconds
 }

@@ -68,6 +68,17 @@ type Message struct {
 	ExpiresAt time.Time
 	ReadAt    time.Time
 
+	// ParentID and the rest of it are as the sender gave them; mentions that the server found count too.
+	Conversation
+	// ThreadID is the first message of the thread; "" when the sender gave no parent.
+	ThreadID string
+	// Revision counts how often the content was given, from the second time on; 0 when it was never edited.
+	Revision int
+	// EditedAt and DeletedAt are zero when that has not happened.
+	EditedAt, DeletedAt time.Time
+	// Attention is what the message asks of the agent. It is nil unless the agent asked for attention, and for its own messages.
+	Attention *Attention
+
 	// IntentID and ChannelName are set for messages that were followed or received. So is Position, the position in
 	// the intent's log, except for a question from the inbox. Attempt counts the deliveries to an agent, from 1.
 	IntentID    string
@@ -78,6 +89,8 @@ type Message struct {
 	client *Client
 	// further counts the answers that handlers sent with Reply; nil for a message that no agent received.
 	further *atomic.Int64
+	// claim is the newest that Claim made; nil for none.
+	claim *Claim
 }
 
 // Decode fills a value with the payload, as encoding/json does.
@@ -89,19 +102,36 @@ func (m *Message) IsError() bool {
 	return marked && m.MessageType == Response
 }
 
-// Reply answers the message, which must be a request. In a handler it sends an early or an additional answer; when
-// the message is handled again after a crash, it sends the same answer. It returns nil when another answer was stored
-// in its place before the crash.
+// Reply answers a request. To any other message it sends its sender a message of type Notify that has this one as its parent. In a
+// handler it sends an early or an additional answer; when the message is handled again after a crash, it sends the same answer. It
+// returns nil when another answer was stored in its place before the crash.
 func (m *Message) Reply(ctx context.Context, payload any) (*Message, error) {
-	reply := Reply{Payload: payload}
+	key := ""
 	if m.further != nil {
-		reply.IdempotencyKey = fmt.Sprintf("%s-%d", m.replyKey(), m.further.Add(1))
+		key = fmt.Sprintf("%s-%d", m.replyKey(), m.further.Add(1))
 	}
-	answer, err := m.client.ReplyTo(ctx, m.ChannelID, m.ID, reply)
+	answer, err := m.reply(ctx, Reply{Payload: payload, IdempotencyKey: key})
 	if m.further != nil && errors.Is(err, ErrAlreadyExists) {
 		return nil, nil
 	}
 	return answer, err
+}
+
+func (m *Message) reply(ctx context.Context, reply Reply) (*Message, error) {
+	switch {
+	case m.MessageType == Request && m.claim != nil:
+		reply.Fence = m.claim.Fence
+		answer, err := m.client.ReplyTo(ctx, m.ChannelID, m.ID, reply)
+		if err == nil {
+			m.claim.answered.Store(true)
+		}
+		return answer, err
+	case m.MessageType == Request:
+		return m.client.ReplyTo(ctx, m.ChannelID, m.ID, reply)
+	}
+	return m.client.SendMessage(ctx, m.ChannelID, Draft{
+		To: m.Sender, Payload: reply.Payload, IdempotencyKey: reply.IdempotencyKey, Conversation: Conversation{ParentID: m.ID},
+	})
 }
 
 // replyKey returns the idempotency key of the answer by an agent's handlers.
@@ -121,7 +151,8 @@ func (c *Client) message(m *openintentv1.Message) *Message {
 		MessageType: messageTypes.word(m.GetMessageType()), CorrelationID: m.GetCorrelationId(),
 		Payload: m.GetPayload().AsMap(), Metadata: m.GetMetadata().AsMap(), Status: messageStatuses.word(m.GetStatus()),
 		CreatedAt: timeOf(m.GetCreatedAt()), ExpiresAt: timeOf(m.GetExpiresAt()), ReadAt: timeOf(m.GetReadAt()),
-		client: c,
+		Conversation: conversationOf(m), ThreadID: m.GetThreadId(), Revision: int(m.GetRevision()),
+		EditedAt: timeOf(m.GetEditedAt()), DeletedAt: timeOf(m.GetDeletedAt()), client: c,
 	}
 }
 

@@ -27,16 +27,20 @@ type Draft struct {
 	Sender string
 	// IdempotencyKey is made by the client when it is empty.
 	IdempotencyKey string
+	Conversation
 }
 
-// Reply is an answer to a request.
+// Reply is an answer to a request. The server knows its parent, so that ParentID is empty or the request, and Collect is empty.
 type Reply struct {
 	Payload  any
 	Metadata map[string]any
+	// Fence is that of the claim on a request that takes an exact number of answers; 0 for none.
+	Fence int64
 	// Sender names another agent as the sender, which only the operator may do.
 	Sender string
 	// IdempotencyKey is made by the client when it is empty.
 	IdempotencyKey string
+	Conversation
 }
 
 // Selection selects the messages to list; its zero value lists the newest.
@@ -49,6 +53,8 @@ type Selection struct {
 	Limit         int
 	MessageType   MessageType
 	CorrelationID string
+	// ThreadID lists the messages of the thread that this message began, and itself.
+	ThreadID string
 }
 
 // SendMessage sends a message.
@@ -62,6 +68,9 @@ func (c *Client) SendMessage(ctx context.Context, channelID string, draft Draft)
 		ChannelId: channelID, Sender: optional(draft.Sender), To: optional(draft.To),
 		MessageType: messageTypes.number(draft.MessageType), CorrelationId: optional(draft.CorrelationID),
 		Payload: payload, Metadata: metadata, ExpiresAt: stampOf(draft.ExpiresAt), IdempotencyKey: keyOf(draft.IdempotencyKey),
+		ParentId: optional(draft.ParentID), Subject: optional(draft.Subject), Kind: optional(draft.Kind), TaskId: optional(draft.TaskID),
+		Priority: priorities.number(draft.Priority), Mentions: mentionsOf(draft.Mentions), Collect: draft.Collect.Value(),
+		Directedness: directednesses.number(draft.Directedness), Policy: policies.number(draft.Policy),
 	}
 	sent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
 		return c.raw.Messages.SendMessage(ctx, request)
@@ -83,6 +92,12 @@ func (c *Client) ReplyTo(ctx context.Context, channelID, messageID string, reply
 	request := &openintentv1.ReplyMessageRequest{
 		ChannelId: channelID, MessageId: messageID, Sender: optional(reply.Sender),
 		Payload: payload, Metadata: metadata, IdempotencyKey: keyOf(reply.IdempotencyKey),
+		ParentId: optional(reply.ParentID), Subject: optional(reply.Subject), Kind: optional(reply.Kind), TaskId: optional(reply.TaskID),
+		Priority: priorities.number(reply.Priority), Mentions: mentionsOf(reply.Mentions),
+		Directedness: directednesses.number(reply.Directedness), Policy: policies.number(reply.Policy),
+	}
+	if reply.Fence != 0 {
+		request.Fence = &reply.Fence
 	}
 	sent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
 		return c.raw.Messages.ReplyMessage(ctx, request)
@@ -99,6 +114,7 @@ func (c *Client) ListMessages(ctx context.Context, channelID string, selection S
 	request := &openintentv1.ListMessagesRequest{
 		ChannelId: channelID, Since: optional(selection.Since), To: optional(selection.To),
 		MessageType: messageTypes.number(selection.MessageType), CorrelationId: optional(selection.CorrelationID),
+		ThreadId: optional(selection.ThreadID),
 	}
 	if selection.Limit != 0 {
 		limit := int32(min(selection.Limit, 1<<30))

@@ -13,12 +13,6 @@ import (
 )
 
 const (
-	// subscriptionName is the name of the agent's durable subscription, the same in the SDKs of all languages.
-	subscriptionName = "sdk"
-	// acknowledgeSeconds and maxAttempts allow for slow handlers. After a crash, a new stream begins with everything
-	// unacknowledged, so nobody has to wait for that time.
-	acknowledgeSeconds = 3600
-	maxAttempts        = 20
 	// leastOutstanding and mostOutstanding bound how many messages are received ahead of the handlers.
 	leastOutstanding = 100
 	mostOutstanding  = 1000
@@ -43,7 +37,10 @@ type receiver struct {
 	slots        chan struct{}
 	working      sync.WaitGroup
 	done         *acknowledger
-	tookOver     atomic.Bool // since the last heartbeat
+	reports      *reporter    // nil unless the agent uses attention
+	tookOver     atomic.Bool  // since the last heartbeat
+	active       atomic.Bool  // this process is the one that receives, as far as it knows
+	aside        atomic.Int64 // how many jobs wait for another turn
 
 	mutex   sync.Mutex
 	known   map[string]*job // being handled, or waiting for it, by message id
@@ -54,6 +51,8 @@ type receiver struct {
 type job struct {
 	message *Message
 	numbers []int64
+	// turns and failures count how often the claim that the message needs was not free, and how often its handlers failed.
+	turns, failures int
 }
 
 // takeOver marks, among the jobs, the moment when this process became the one that receives for the agent.
@@ -99,6 +98,10 @@ func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
 	}
 	r.done = newAcknowledger(r)
 	helping.Go(func() { r.done.run(r.life) })
+	if r.agent.usesAttention() {
+		r.reports = newReporter(r)
+		helping.Go(func() { r.reports.run(r.life) })
+	}
 	helping.Go(func() { r.receive(stream) })
 	if !r.agent.options.WithoutRegistering {
 		helping.Go(func() { r.heartbeats(ctx, interval) })
@@ -210,46 +213,6 @@ func accepted(stream deliveries) error {
 	return errNoBeginning
 }
 
-// subscribe finds the agent's subscription or creates it. It replaces a subscription that ended with an earlier life
-// of the agent.
-func (r *receiver) subscribe(ctx context.Context) (string, error) {
-	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
-	made, err := r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
-		Name: &name, SubscriberId: &r.agent.options.ID, EventTypes: []string{"channel_message"},
-		AcknowledgeSeconds: &seconds, MaxAttempts: &attempts,
-	})
-	if !errors.Is(FromError(err), ErrAlreadyExists) {
-		return made.GetId(), err
-	}
-	listed, err := EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Subscription, *string, error) {
-		page, err := r.client.raw.Subscriptions.ListSubscriptions(ctx, &openintentv1.ListSubscriptionsRequest{
-			SubscriberId: &r.agent.options.ID, Cursor: cursor,
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		return page.GetSubscriptions(), page.NextCursor, nil
-	})
-	if err != nil {
-		return "", err
-	}
-	for _, subscription := range listed {
-		switch {
-		case subscription.GetName() != name:
-		case subscription.GetActive():
-			return subscription.GetId(), nil
-		default:
-			_, err := r.client.raw.Subscriptions.DeleteSubscription(ctx, &openintentv1.DeleteSubscriptionRequest{
-				SubscriptionId: subscription.GetId(),
-			})
-			if err != nil {
-				return "", err
-			}
-		}
-	}
-	return "", &Error{Code: "ABORTED", Message: "The agent's subscription has ended and is created again."}
-}
-
 // receive takes the deliveries of the stream, and reopens a lost stream, until the receiver's life ends.
 func (r *receiver) receive(stream deliveries) {
 	for waits := newWaits(); ; {
@@ -259,6 +222,7 @@ func (r *receiver) receive(stream deliveries) {
 			r.take(delivery)
 			continue
 		}
+		r.active.Store(false)
 		if err = FromError(err); r.life.Err() != nil {
 			return
 		}
@@ -284,6 +248,7 @@ func (r *receiver) receive(stream deliveries) {
 func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 	if delivery.GetNumber() == 0 {
 		r.log.announced(delivery.GetStandingBy())
+		r.active.Store(!delivery.GetStandingBy())
 		if delivery.GetStandingBy() {
 			return
 		}
@@ -300,6 +265,7 @@ func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 	message := r.client.message(m)
 	message.IntentID, message.ChannelName = delivery.GetIntentId(), delivery.GetChannelName()
 	message.Position, message.Attempt = delivery.GetPosition(), int(delivery.GetAttempt())
+	message.Attention = attentionOf(delivery.GetAttention())
 	if job := r.begin(message, delivery.GetNumber()); job != nil {
 		r.enqueue(job)
 	}
@@ -351,6 +317,16 @@ func (r *receiver) finish(this *job, done bool) {
 	}
 }
 
+// acknowledge acknowledges a job that goes on: the deliveries that have brought it so far are finished.
+func (r *receiver) acknowledge(this *job) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, number := range this.numbers {
+		r.done.add(number)
+	}
+	this.numbers = nil
+}
+
 // leave waits for the running handlers, and until their answers and acknowledgements are sent. It returns how many
 // handlers have taken longer.
 func (r *receiver) leave() (stillRunning int) {
@@ -371,6 +347,7 @@ func (r *receiver) leave() (stillRunning int) {
 	select {
 	case <-drained:
 		r.done.flush(farewellPatience)
+		r.reports.flush(farewellPatience)
 	case <-timer.C:
 	}
 	return len(r.slots)

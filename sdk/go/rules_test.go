@@ -196,7 +196,7 @@ func TestAFollowerYieldsEachMessageOnceAndMovesItsCursor(t *testing.T) {
 	deliver := func(position int64, id, sender string, backfill bool) *Message {
 		return f.take(&openintentv1.SubscribeResponse{
 			Position: position, ChannelName: "news", Backfill: backfill, Message: &openintentv1.Message{Id: id, Sender: sender},
-		})
+		}).Message
 	}
 	require.Nil(t, deliver(3, "old", "a", false), "at the cursor")
 	message := deliver(4, "four", "a", false)
@@ -207,8 +207,12 @@ func TestAFollowerYieldsEachMessageOnceAndMovesItsCursor(t *testing.T) {
 	require.Nil(t, deliver(4, "behind", "a", true), "the same again")
 	require.Nil(t, deliver(5, "five", "me", false), "one's own")
 	require.Equal(t, int64(5), f.Position())
-	require.Nil(t, f.take(&openintentv1.SubscribeResponse{Position: 9, CaughtUp: true}))
+	require.Zero(t, f.take(&openintentv1.SubscribeResponse{Position: 9, CaughtUp: true}))
 	require.Equal(t, int64(9), f.Position())
+	annotation := &openintentv1.Annotation{Type: "message_reaction", Position: 10, MessageId: "four", Signal: optional("seen")}
+	event := f.take(&openintentv1.SubscribeResponse{Position: 10, Annotation: annotation})
+	require.Equal(t, &Annotation{Type: "message_reaction", Position: 10, MessageID: "four", Signal: "seen"}, event.Annotation)
+	require.Zero(t, f.take(&openintentv1.SubscribeResponse{Position: 10, Annotation: annotation}), "a repetition")
 }
 
 func TestTheMemoryOfIDsIsBounded(t *testing.T) {

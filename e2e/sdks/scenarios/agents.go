@@ -39,9 +39,14 @@ func (s *story) startAgent(facts AgentFacts) error {
 	ready := make(chan struct{})
 	runtime := s.client(id).Agent(openintent.AgentOptions{
 		ID: id, Role: s.unique(facts.Role), Concurrency: facts.Concurrency, Ready: func() { close(ready) },
+		Attention: facts.Attention, SkipUnaddressed: facts.SkipUnaddressed,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	for _, handler := range facts.Handlers {
+		if handler.Mention {
+			runtime.OnMention(s.handler(facts.ID, runtime, handler))
+			continue
+		}
 		runtime.OnMessage(handler.Channel, s.handler(facts.ID, runtime, handler))
 	}
 	ctx, cancel := context.WithCancel(s.ctx)

@@ -26,11 +26,15 @@ type AgentFacts struct {
 	Role        string         `yaml:"role"`
 	Concurrency int            `yaml:"concurrency"`
 	Handlers    []HandlerFacts `yaml:"handlers"`
+	Attention   bool           `yaml:"attention"`
+
+	SkipUnaddressed bool `yaml:"skip_unaddressed"`
 }
 
 // HandlerFacts describe what a handler does.
 type HandlerFacts struct {
 	Channel string         `yaml:"channel"`
+	Mention bool           `yaml:"mention"`
 	Gate    string         `yaml:"gate"`
 	Reply   map[string]any `yaml:"reply"`
 	Echo    bool           `yaml:"echo"`

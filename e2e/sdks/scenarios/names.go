@@ -47,6 +47,7 @@ func (s *story) unique(name string) string {
 // naming are the members that contain names of agents and roles.
 var naming = map[string]bool{
 	"to": true, "sender": true, "members": true, "agent": true, "client": true, "id": true, "role": true,
+	"mentions": true,
 }
 
 // named makes the names in a step's facts unique. It leaves payloads unchanged.

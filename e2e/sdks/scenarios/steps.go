@@ -43,6 +43,8 @@ type facts struct {
 	Client       string         `yaml:"client"`
 	Replica      int            `yaml:"replica"`
 
+	conversationFacts `yaml:",inline"`
+
 	DefaultPolicy string `yaml:"default_policy"`
 	Entries       []struct {
 		Agent      string `yaml:"agent"`
@@ -88,6 +90,9 @@ func init() {
 		"move":         control("move"),
 	}
 	for name, do := range stepsOnChannels {
+		steps[name] = with(do)
+	}
+	for name, do := range stepsOfConversation {
 		steps[name] = with(do)
 	}
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"iter"
+	"maps"
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -57,7 +58,9 @@ var stepsOnChannels = map[string]func(s *story, a act, f facts) (any, error){
 		return messageResult(c.ResumeAsk(s.ctx, id, f.Message, seconds(f.Timeout)))
 	}),
 	"reply": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
-		return messageResult(c.ReplyTo(s.ctx, id, f.Message, openintent.Reply{Payload: f.Payload, Metadata: f.Metadata}))
+		return messageResult(c.ReplyTo(s.ctx, id, f.Message, openintent.Reply{
+			Payload: f.Payload, Metadata: f.Metadata, Fence: f.Fence, Conversation: f.conversation(),
+		}))
 	}),
 	"list_messages": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
 		return listResult(c.ListMessages(s.ctx, id, openintent.Selection{
@@ -126,6 +129,7 @@ func sending(kind openintent.MessageType) func(s *story, a act, f facts) (any, e
 	return onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
 		draft := openintent.Draft{
 			To: f.To, Payload: f.Payload, MessageType: kind, Metadata: f.Metadata, Sender: f.Sender,
+			Conversation: f.conversation(),
 		}
 		if kind == "" {
 			draft.MessageType = openintent.MessageType(f.MessageType)
@@ -147,6 +151,7 @@ func (f facts) channelOptions() openintent.ChannelOptions {
 func (f facts) question() openintent.Question {
 	return openintent.Question{
 		To: f.To, Payload: f.Payload, Timeout: seconds(f.Timeout), MinResponses: f.MinResponses, Metadata: f.Metadata,
+		Conversation: f.conversation(),
 	}
 }
 
@@ -184,11 +189,13 @@ func channelResult(channel *openintent.Channel, err error) (any, error) {
 
 // messageFacts returns a message with the member names of the wire's JSON.
 func messageFacts(m *openintent.Message) map[string]any {
-	return map[string]any{
+	facts := map[string]any{
 		"id": m.ID, "channel_id": m.ChannelID, "sender": m.Sender, "to": orNil(m.To), "message_type": string(m.MessageType),
 		"correlation_id": orNil(m.CorrelationID), "payload": m.Payload, "metadata": m.Metadata, "status": string(m.Status),
 		"created_at": timeOrNil(m.CreatedAt), "expires_at": timeOrNil(m.ExpiresAt), "read_at": timeOrNil(m.ReadAt),
 	}
+	maps.Copy(facts, conversationFactsOf(m))
+	return facts
 }
 
 func describeChannel(c *openintent.Channel) map[string]any {

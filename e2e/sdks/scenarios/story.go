@@ -63,6 +63,7 @@ type story struct {
 	channels map[string]string
 	gates    map[string]chan struct{}
 	handled  map[string]map[string]bool
+	claims   map[string]*openintent.Claim
 
 	agents     map[string]*agent
 	following  map[string]*following
@@ -86,6 +87,7 @@ func newStory(t *testing.T, servers Servers, file *File) *story {
 		changed: make(chan struct{}), saved: make(map[string]any),
 		clients: make(map[string]*openintent.Client), replicas: make(map[string]string), channels: make(map[string]string),
 		gates: make(map[string]chan struct{}), handled: make(map[string]map[string]bool),
+		claims: make(map[string]*openintent.Claim),
 		agents: make(map[string]*agent), following: make(map[string]*following), background: make(map[string]chan outcome),
 	}
 	s.saved["run"] = strings.TrimPrefix(s.suffix, "-")

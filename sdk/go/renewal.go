@@ -1,0 +1,54 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// hold is what a lease and a claim have in common: they last for a time, and renew themselves until they end.
+type hold struct {
+	duration time.Duration
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	renewing sync.WaitGroup
+}
+
+// errOver is what a renewal returns when there is nothing left to hold, though nothing was lost.
+var errOver = errors.New("it is over")
+
+// keep renews the hold three times in its duration, counted from when it was asked for. If it cannot be renewed until it may be
+// over, counted from before the last renewal that succeeded, its context ends with the cause lost. The renewal calls now before
+// each of its attempts.
+func (h *hold) keep(ctx context.Context, asked time.Time, lost error, renewal func(ctx context.Context, now func()) error) {
+	h.ctx, h.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	h.renewing.Go(func() {
+		for pause(h.ctx, time.Until(asked.Add(h.duration/3))) == nil {
+			ctx, cancel := context.WithDeadline(h.ctx, asked.Add(h.duration))
+			next := asked
+			err := renewal(ctx, func() { next = time.Now() })
+			cancel()
+			switch {
+			case errors.Is(err, errOver):
+				return
+			case err != nil:
+				h.end(errors.Join(lost, err))
+				return
+			}
+			asked = next
+		}
+	})
+}
+
+// letGo ends the renewing, before the hold is given back.
+func (h *hold) letGo() {
+	h.end(nil)
+	h.renewing.Wait()
+}
+
+// seconds returns the duration as calls have it.
+func (h *hold) seconds() *int32 {
+	seconds := int32(h.duration / time.Second)
+	return &seconds
+}

@@ -1,0 +1,78 @@
+package openintent
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	// subscriptionName is the name of the agent's durable subscription, the same in the SDKs of all languages.
+	subscriptionName = "sdk"
+	// acknowledgeSeconds and maxAttempts allow for slow handlers. After a crash, a new stream begins with everything
+	// unacknowledged, so nobody has to wait for that time.
+	acknowledgeSeconds = 3600
+	maxAttempts        = 20
+	// includeAttention and includeAnnotations name what streams and subscriptions can deliver beside messages.
+	includeAttention   = "attention"
+	includeAnnotations = "annotations"
+)
+
+// subscribe finds the agent's subscription or creates it. It replaces a subscription that ended with an earlier life
+// of the agent, and one without the attention that the agent uses. The requests that the former one had are in the inbox.
+func (r *receiver) subscribe(ctx context.Context) (string, error) {
+	id, err := r.createSubscription(ctx)
+	if !errors.Is(FromError(err), ErrAlreadyExists) {
+		return id, err
+	}
+	listed, err := EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Subscription, *string, error) {
+		page, err := r.client.raw.Subscriptions.ListSubscriptions(ctx, &openintentv1.ListSubscriptionsRequest{
+			SubscriberId: &r.agent.options.ID, Cursor: cursor,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		return page.GetSubscriptions(), page.NextCursor, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, subscription := range listed {
+		switch {
+		case subscription.GetName() != subscriptionName:
+		case subscription.GetActive() && includesAll(subscription.GetInclude(), r.included()):
+			return subscription.GetId(), nil
+		default:
+			_, err := r.client.raw.Subscriptions.DeleteSubscription(ctx, &openintentv1.DeleteSubscriptionRequest{
+				SubscriptionId: subscription.GetId(),
+			})
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+	return r.createSubscription(ctx)
+}
+
+func (r *receiver) createSubscription(ctx context.Context) (string, error) {
+	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
+	made, err := r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
+		Name: &name, SubscriberId: &r.agent.options.ID, EventTypes: []string{"channel_message"},
+		AcknowledgeSeconds: &seconds, MaxAttempts: &attempts, Include: r.included(),
+	})
+	return made.GetId(), err
+}
+
+// included returns what the agent's messages come with.
+func (r *receiver) included() []string {
+	if r.agent.usesAttention() {
+		return []string{includeAttention}
+	}
+	return nil
+}
+
+func includesAll(has, wanted []string) bool {
+	return !slices.ContainsFunc(wanted, func(word string) bool { return !slices.Contains(has, word) })
+}
