@@ -212,8 +212,8 @@ func TestWhichAnswersARequestCollects(t *testing.T) {
 		two, err := structpb.NewValue(map[string]any{"quorum": 2, "more": true})
 		require.NoError(t, err)
 		for field, wrong := range map[string][]*structpb.Value{
-			"collect": {structpb.NewStringValue("some"), structpb.NewStringValue("quorum"), structpb.NewNullValue(), two, structpb.NewNumberValue(1),
-				structpb.NewStructValue(&structpb.Struct{}), structpb.NewBoolValue(true), {}},
+			"collect": {structpb.NewStringValue("some"), structpb.NewStringValue("quorum"), two, structpb.NewNumberValue(1),
+				structpb.NewStructValue(&structpb.Struct{}), structpb.NewBoolValue(true)},
 			"collect.quorum": {quorum(0), quorum(101), quorum(1.5), quorum("2"), quorum(-1), quorum(nil), quorum(1e300)},
 		} {
 			for _, collect := range wrong {
