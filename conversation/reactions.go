@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"openintent/caller"
-	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
 	"openintent/messaging/message"
+	"openintent/messaging/reaction"
 	"openintent/pages"
 )
 
@@ -37,16 +37,16 @@ func (s *Service) AddReaction(
 			return nil, err
 		}
 	}
-	wanted := reaction{signal: req.GetSignal(), note: req.GetNote(), eta: req.GetEta(), present: true}
-	return s.react(ctx, req, func(seen *messaging.Sighting, agent string, own reactions) error {
-		before := own[wanted.signal]
-		if before != nil && before.present && before.note == wanted.note && before.eta == wanted.eta {
+	wanted := reaction.Reaction{Signal: req.GetSignal(), Note: req.GetNote(), ETA: req.GetEta(), Present: true}
+	return s.react(ctx, req, func(seen *messaging.Sighting, agent string, own reaction.Own) error {
+		before := own[wanted.Signal]
+		if before != nil && before.Present && before.Note == wanted.Note && before.ETA == wanted.ETA {
 			return nil
 		}
-		if own.changes() >= maxReactionChanges || own.present() >= maxSignals && (before == nil || !before.present) {
+		if own.Changes() >= maxReactionChanges || own.Present() >= maxSignals && (before == nil || !before.Present) {
 			return errTooManyReactions
 		}
-		wanted.agent = agent
+		wanted.Agent = agent
 		return change(seen, before, wanted)
 	})
 }
@@ -58,12 +58,12 @@ func (s *Service) RemoveReaction(
 	if err := caller.CheckText("signal", req.GetSignal()); err != nil {
 		return nil, err
 	}
-	return s.react(ctx, req, func(seen *messaging.Sighting, agent string, own reactions) error {
+	return s.react(ctx, req, func(seen *messaging.Sighting, agent string, own reaction.Own) error {
 		before := own[req.GetSignal()]
-		if before == nil || !before.present {
+		if before == nil || !before.Present {
 			return nil
 		}
-		return change(seen, before, reaction{agent: agent, signal: before.signal})
+		return change(seen, before, reaction.Reaction{Agent: agent, Signal: before.Signal})
 	})
 }
 
@@ -77,7 +77,7 @@ type reacting interface {
 // react lets an agent that may see a message change its reactions to it, under the intent's lock, and returns all reactions. Whoever
 // may see the message may react. So may the operator, under its own name or that of an agent that sees the message.
 func (s *Service) react(
-	ctx context.Context, req reacting, apply func(seen *messaging.Sighting, agent string, own reactions) error,
+	ctx context.Context, req reacting, apply func(seen *messaging.Sighting, agent string, own reaction.Own) error,
 ) (*openintentv1.ListReactionsResponse, error) {
 	c, err := caller.Known(ctx)
 	if err != nil {
@@ -92,14 +92,14 @@ func (s *Service) react(
 		if err := seen.RequireOpen(); err != nil {
 			return err
 		}
-		own, err := reactionsOf(seen.Tx, seen.Message, agent)
+		own, err := reaction.OwnOf(seen.Tx, seen.Message, agent)
 		if err != nil {
 			return err
 		}
 		if err := apply(seen, agent, own); err != nil {
 			return err
 		}
-		all, err := reactionsTo(seen.Tx, seen.Message, 0, pages.MaxEntries)
+		all, err := reaction.To(seen.Tx, seen.Message, 0, pages.MaxEntries)
 		response.Reactions, _ = pages.Close(pages.Of("reactions", pages.MaxEntries), toWire(all), place(all))
 		return err
 	})
@@ -110,23 +110,23 @@ func (s *Service) react(
 }
 
 // change stores what became of a reaction, and its annotation. A reaction that was there keeps its time and its place in the list.
-func change(seen *messaging.Sighting, before *reaction, after reaction) error {
-	details := message.AnnotationDetails{Change: reactionAdded, Signal: after.signal, Note: after.note, ETA: after.eta}
-	if !after.present {
+func change(seen *messaging.Sighting, before *reaction.Reaction, after reaction.Reaction) error {
+	details := message.AnnotationDetails{Change: reactionAdded, Signal: after.Signal, Note: after.Note, ETA: after.ETA}
+	if !after.Present {
 		details.Change = reactionRemoved
 	}
-	if err := seen.Annotate(message.AnnotationReaction, after.agent, details); err != nil {
+	if err := seen.Annotate(message.AnnotationReaction, after.Agent, details); err != nil {
 		return err
 	}
 	head := seen.Head()
-	after.position, after.createdAt, after.changes = head.LastPosition, head.LastAt, 1
+	after.Position, after.CreatedAt, after.Changes = head.LastPosition, head.LastAt, 1
 	if before != nil {
-		after.changes = before.changes + 1
-		if before.present {
-			after.position, after.createdAt = before.position, before.createdAt
+		after.Changes = before.Changes + 1
+		if before.Present {
+			after.Position, after.CreatedAt = before.Position, before.CreatedAt
 		}
 	}
-	return after.store(seen.Tx, seen.Message)
+	return after.Store(seen.Tx, seen.Message)
 }
 
 // ListReactions lists the reactions to a message for a caller that may see it.
@@ -144,7 +144,7 @@ func (s *Service) ListReactions(
 	}
 	response := &openintentv1.ListReactionsResponse{}
 	err = s.messaging.SeeMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), func(seen *messaging.Sighting) error {
-		found, err := reactionsTo(seen.Tx, seen.Message, after, page.Limit()+1)
+		found, err := reaction.To(seen.Tx, seen.Message, after, page.Limit()+1)
 		response.Reactions, response.NextCursor = pages.Close(page, toWire(found), place(found))
 		return err
 	})
@@ -155,22 +155,14 @@ func (s *Service) ListReactions(
 }
 
 // place returns the key of a reaction in the list.
-func place(all []reaction) func(int) []any {
-	return func(i int) []any { return []any{all[i].position} }
+func place(all []reaction.Reaction) func(int) []any {
+	return func(i int) []any { return []any{all[i].Position} }
 }
 
-// shownReactions is how many reactions to each message Reactions returns at most.
-const shownReactions = 100
-
-// Reactions returns the first reactions to some messages of an intent, by the messages' positions. The caller has found out that
-// they may be shown.
-func Reactions(tx *database.Tx, intentNo int64, positions []int64) (map[int64][]*openintentv1.Reaction, error) {
-	all := make(map[int64][]*openintentv1.Reaction)
-	statements := make([]database.Statement, len(positions))
-	for i, position := range positions {
-		statements[i] = prepareReactions(intentNo, position, 0, shownReactions, func(one reaction) {
-			all[position] = append(all[position], one.toWire())
-		})
+func toWire(all []reaction.Reaction) []*openintentv1.Reaction {
+	wire := make([]*openintentv1.Reaction, len(all))
+	for i, one := range all {
+		wire[i] = one.ToWire()
 	}
-	return all, tx.Pipeline(statements...)
+	return wire
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -131,7 +130,7 @@ func TestReactionsAreBoundedForEachAgentAndMessage(t *testing.T) {
 
 func TestReactionsEndWithTheirChannelAndMessage(t *testing.T) {
 	eachStudio(t, func(t *testing.T, h *studio) {
-		id, key := h.Channel(t, &openintentv1.CreateChannelRequest{})
+		id, _ := h.Channel(t, &openintentv1.CreateChannelRequest{})
 		m, another := h.send(t, "ann", id, nil), h.send(t, "ann", id, nil)
 		for i := range 5 {
 			_, err := h.add(as(fmt.Sprint("agent", i)), m, "agree", "")
@@ -150,16 +149,6 @@ func TestReactionsEndWithTheirChannelAndMessage(t *testing.T) {
 			}
 		}
 		require.Equal(t, []string{"agent0 agree ", "agent1 agree ", "agent2 agree ", "agent3 agree ", "agent4 agree "}, all)
-		require.NoError(t, h.DB.Read(context.Background(), func(tx *database.Tx) error {
-			found, err := Reactions(tx, key.IntentNo, positions(t, tx))
-			lengths := make(map[int]int)
-			for _, reactions := range found {
-				lengths[len(reactions)]++
-			}
-			require.Equal(t, map[int]int{5: 1, 1: 1}, lengths)
-			return err
-		}))
-
 		_, err = h.Channels.UpdateChannel(asOperator(), &openintentv1.UpdateChannelRequest{
 			Channel:    &openintentv1.Channel{Id: id, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED},
 			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}},
@@ -179,18 +168,4 @@ func TestReactionsEndWithTheirChannelAndMessage(t *testing.T) {
 		require.Zero(t, h.rows(t, "reactions"))
 		require.Zero(t, h.rows(t, "annotations"))
 	})
-}
-
-// positions are those of all messages.
-func positions(t *testing.T, tx *database.Tx) (all []int64) {
-	require.NoError(t, tx.Pipeline(database.Statement{
-		SQL: "SELECT position FROM messages",
-		Scan: func(row database.Row) error {
-			var position int64
-			err := row.Scan(&position)
-			all = append(all, position)
-			return err
-		},
-	}))
-	return all
 }

@@ -78,7 +78,7 @@ func TestAMessageCarriesItsConversation(t *testing.T) {
 func TestASenderWithoutWishesStoresNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.open(t)
-		h.send(t, "alice", &sendRequest{ChannelId: id, Mentions: names(), Payload: content("nobody @here")})
+		h.say(t, "alice", id, "nobody @here")
 		h.say(t, "alice", id, "plain")
 		question := h.asks(t, "alice", id, "bob")
 		h.reply(t, "bob", id, question.GetId(), "plain")

@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"openintent/caller"
@@ -58,7 +57,7 @@ func checkUpdate(req *openintentv1.UpdateMessageRequest) error {
 // editFrom reads what a call wants to edit.
 func editFrom(req *openintentv1.UpdateMessageRequest) (wanted edit, err error) {
 	wanted.supersede, wanted.subject = req.GetSupersede(), req.Subject
-	if err := caller.CheckText("subject", req.GetSubject()); err != nil {
+	if err := writing.CheckLine("subject", req.GetSubject()); err != nil {
 		return edit{}, err
 	}
 	if req.Payload != nil {
@@ -72,7 +71,7 @@ func editFrom(req *openintentv1.UpdateMessageRequest) (wanted edit, err error) {
 		}
 	}
 	if req.Mentions != nil {
-		mentions, err := mentionsFrom(req.GetMentions())
+		mentions, err := writing.MentionsFrom(req.GetMentions())
 		if err != nil {
 			return edit{}, err
 		}
@@ -121,12 +120,20 @@ func (s *Service) edit(seen *Sighting, wanted edit) (*message.Message, error) {
 		return nil, err
 	}
 	before := seen.Message.Revision()
-	after, given := wanted.on(seen)
+	after := wanted.on(before)
 	if err := writing.CheckSize(len(after.Payload)+len(after.Metadata), s.maxPayloadBytes); err != nil {
 		return nil, err
 	}
 	if same, err := before.SaysTheSame(after); err != nil || same {
 		return seen.Message, err
+	}
+	given := wanted.mentions != nil || seen.Message.MentionsGiven()
+	if wanted.payload != nil && !given {
+		var err error
+		after.Mentions, err = writing.FindMentions(seen.Tx, seen.head, seen.Snapshot.Access, seen.Channel(), seen.By, after.Payload)
+		if err != nil {
+			return nil, err
+		}
 	}
 	after.Number, after.CreatedAt = before.Number+1, seen.head.Tick()
 	edited := seen.Message.Revised(after, given)
@@ -151,12 +158,8 @@ func mayEdit(seen *Sighting, supersede bool) error {
 	return nil
 }
 
-// on returns the content that the edit leaves of a message, and whether its mentions were given.
-func (e edit) on(seen *Sighting) (after message.Revision, mentionsGiven bool) {
-	after = seen.Message.Revision()
-	if c := seen.Message.Conversation; c != nil {
-		mentionsGiven = c.MentionsGiven
-	}
+// on returns the content that the edit leaves of a revision. The names in a new text are not looked for yet.
+func (e edit) on(after message.Revision) message.Revision {
 	if e.payload != nil {
 		after.Payload = e.payload
 	}
@@ -166,11 +169,8 @@ func (e edit) on(seen *Sighting) (after message.Revision, mentionsGiven bool) {
 	if e.subject != nil {
 		after.Subject = *e.subject
 	}
-	switch {
-	case e.mentions != nil:
-		after.Mentions, mentionsGiven = slices.Clone(*e.mentions), true
-	case e.payload != nil && !mentionsGiven:
-		after.Mentions = mentionsFound(seen, after.Payload)
+	if e.mentions != nil {
+		after.Mentions = *e.mentions
 	}
-	return after, mentionsGiven
+	return after
 }

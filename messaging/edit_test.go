@@ -22,7 +22,7 @@ func TestASenderEditsItsMessage(t *testing.T) {
 		sent := h.send(t, "alice", &sendRequest{ChannelId: id, To: ptr("bob"), Payload: content("one"), Metadata: content("fact")})
 		require.Nil(t, sent.Revision)
 		edited, err := h.tryEdit(as("alice"), sent, &updateRequest{
-			Payload: content("two"), Subject: ptr("words"), Mentions: texts("bob", "role:judge", "bob"),
+			Payload: content("two"), Subject: ptr("words"), Mentions: texts("bob", "role:judge"),
 		})
 		require.NoError(t, err)
 		require.Equal(t, "two", textOf(edited))
@@ -113,9 +113,11 @@ func TestAnUpdateReadsOrEdits(t *testing.T) {
 			{&updateRequest{Status: read, Supersede: true}, "supersede"},
 			{&updateRequest{Subject: ptr("a\x00b")}, "subject"},
 			{&updateRequest{Mentions: texts(many...)}, "mentions"},
-			{&updateRequest{Mentions: texts("a/b")}, "mentions"},
-			{&updateRequest{Mentions: texts("role:")}, "mentions"},
-			{&updateRequest{Mentions: &structpb.ListValue{Values: []*structpb.Value{structpb.NewNumberValue(1)}}}, "mentions"},
+			{&updateRequest{Subject: ptr("two\nlines")}, "subject"},
+			{&updateRequest{Mentions: texts("a/b")}, "mentions[0]"},
+			{&updateRequest{Mentions: texts("bob", "role:")}, "mentions[1]"},
+			{&updateRequest{Mentions: texts("bob", "bob")}, "mentions[1]"},
+			{&updateRequest{Mentions: &structpb.ListValue{Values: []*structpb.Value{structpb.NewNumberValue(1)}}}, "mentions[0]"},
 		} {
 			_, err := h.tryEdit(as("alice"), sent, c.change)
 			require.Equal(t, fault.Invalid, fault.From(err).Kind, c.field)

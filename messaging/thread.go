@@ -10,7 +10,9 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/claim"
 	"openintent/messaging/message"
+	"openintent/messaging/reaction"
 	"openintent/messaging/reading"
 	"openintent/pages"
 )
@@ -24,6 +26,9 @@ type thread struct {
 	messages []*message.Message
 	more     bool
 	now      time.Time
+	// reactions are those to the page's messages, and claim is the one on the root; nil for none.
+	reactions []reaction.Reaction
+	claim     *claim.Claim
 }
 
 // shown returns the messages of the page, the root first.
@@ -72,6 +77,7 @@ func (t thread) toWire() (*openintentv1.Thread, error) {
 			wire.Participants = append(wire.Participants, m.Sender)
 		}
 	}
+	t.fillMarks(wire)
 	if t.more {
 		next := pages.Cursor(threadList, wire.GetLastPosition())
 		wire.NextCursor = &next
@@ -92,8 +98,10 @@ func (s *Service) thread(
 		if err != nil {
 			return err
 		}
-		t, err = readThread(tx, l, viewer, id, after, limit)
-		return err
+		if t, err = readThread(tx, l, viewer, id, after, limit); err != nil {
+			return err
+		}
+		return t.readMarks(tx, l, viewer)
 	})
 	return t, err
 }

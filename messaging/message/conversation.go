@@ -149,7 +149,7 @@ func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 // Empty tells whether the conversation has no field at all, so that there is nothing to keep.
 func (c *Conversation) Empty() bool {
 	return c.ParentID == "" && c.ThreadID == "" && c.Subject == "" && c.Kind == "" && c.TaskID == "" && c.Priority == "" &&
-		len(c.Mentions) == 0 && c.Collect == nil && c.Directedness == 0 && c.Policy == 0 && c.Revision == 0
+		len(c.Mentions) == 0 && !c.MentionsGiven && c.Collect == nil && c.Directedness == 0 && c.Policy == 0 && c.Revision == 0
 }
 
 // Outline returns what of the conversation decides about other messages: the thread, and how many answers a request wants. It is

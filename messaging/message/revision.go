@@ -59,6 +59,9 @@ func (m *Message) conversation() Conversation {
 	return *m.Conversation
 }
 
+// MentionsGiven tells whether the sender gave the message's mentions, be it none.
+func (m *Message) MentionsGiven() bool { return m.Conversation != nil && m.Conversation.MentionsGiven }
+
 // Deleted tells whether the message's content was deleted.
 func (m *Message) Deleted() bool { return m.Conversation != nil && !m.Conversation.DeletedAt.IsZero() }
 

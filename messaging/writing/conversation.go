@@ -54,8 +54,8 @@ func (d *Draft) SetConversation(req Conversing) (err error) {
 		d.fence = fenced.GetFence()
 	}
 	if list := req.GetMentions(); list != nil {
-		d.mentionsGiven = true
-		given.Mentions, err = mentionsFrom(list)
+		given.MentionsGiven = true
+		given.Mentions, err = MentionsFrom(list)
 	} else {
 		d.words = message.WordsWithAt(d.payload)
 	}
@@ -76,11 +76,11 @@ func (d *Draft) checkConversation() error {
 	if d.given.Collect != nil && d.MessageType != message.TypeRequest {
 		return fault.BadField("collect", "only a request gathers answers; leave it out or send message_type request")
 	}
-	return cmp.Or(checkLine("subject", d.given.Subject), checkLine("kind", d.given.Kind))
+	return cmp.Or(CheckLine("subject", d.given.Subject), CheckLine("kind", d.given.Kind))
 }
 
-// checkLine refuses what is not one line of text.
-func checkLine(field, text string) error {
+// CheckLine refuses what is not one line of text.
+func CheckLine(field, text string) error {
 	if err := caller.CheckText(field, text); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s situation) converse(d *Draft, viewer message.Viewer) error {
 	if d.taskID() != "" && !s.showsTask(d) {
 		return errTaskUnknown
 	}
-	mentions := s.mentioned(d)
+	mentions := s.mentioned(d.words, d.By.Scope)
 	if parent == nil && len(mentions) == 0 {
 		return nil
 	}

@@ -41,11 +41,10 @@ type Draft struct {
 	Replying      bool
 
 	payload, metadata jsonvalue.Object
-	// given is what the sender says beyond RFC-0021; nil if it says nothing. mentionsGiven is true when that includes whom the
-	// message mentions, if only nobody. Otherwise words are what may be names in the message's text.
-	given         *message.Conversation
-	mentionsGiven bool
-	words         []string
+	// given is what the sender says beyond RFC-0021; nil if it says nothing. Unless that includes whom the message mentions, if only
+	// nobody, words are what may be names in the message's text.
+	given *message.Conversation
+	words []string
 	// conversation is what the message carries, once the draft is admitted.
 	conversation *message.Conversation
 	// Given are payload and metadata as they came over gRPC. They go back in the same form.

@@ -70,14 +70,11 @@ func (d *Draft) Seal() error {
 // sealConversation adds what the sender gave beyond RFC-0021. A draft without any of it has the fingerprint that it had before
 // there was such a thing.
 func (d *Draft) sealConversation(sum hash.Hash) {
-	if d.given == nil && !d.mentionsGiven {
+	if d.given == nil {
 		return
 	}
 	_, given := d.given.Columns()
 	writeField(sum, given)
-	if d.mentionsGiven {
-		writeField(sum, []byte("mentions"))
-	}
 }
 
 // writeField adds a field with its length, so that no two lists of fields have the same hash by accident.

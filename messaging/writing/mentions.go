@@ -10,6 +10,8 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/intents"
+	"openintent/jsonvalue"
 	"openintent/messaging/message"
 )
 
@@ -24,8 +26,8 @@ import (
 // wordSize is what a word that may be a mention counts for in the queue, beside its text: it takes a look at the database.
 const wordSize = 512
 
-// mentionsFrom reads the mentions that a sender gave.
-func mentionsFrom(list *structpb.ListValue) ([]string, error) {
+// MentionsFrom reads the mentions that a sender gave.
+func MentionsFrom(list *structpb.ListValue) ([]string, error) {
 	if len(list.GetValues()) > message.MaxMentions {
 		return nil, fault.BadField("mentions", "at most %d can be mentioned", message.MaxMentions)
 	}
@@ -76,11 +78,17 @@ func (b *batch) readMentioned(w wants) []database.Statement {
 	if len(w.words) == 0 {
 		return nil
 	}
+	var statements []database.Statement
+	b.book, statements = prepareBook(b.tx, w.words, w.intentNos)
+	return statements
+}
+
+// prepareBook returns the statements that read about words in some intents, and the book that they fill.
+func prepareBook(tx *database.Tx, words []string, intentNos []int64) (*addressBook, []database.Statement) {
 	var names []string
 	book := &addressBook{held: make(map[string]struct{}), sent: make(map[audience]struct{})}
-	b.book = book
 	var statements []database.Statement
-	for _, word := range w.words {
+	for _, word := range words {
 		role := message.RoleOf(word)
 		if role == "" {
 			names = append(names, word)
@@ -89,14 +97,14 @@ func (b *batch) readMentioned(w wants) []database.Statement {
 		statements = append(statements, agents.PrepareHeld(role, func() { book.held[role] = struct{}{} }))
 	}
 	if len(names) == 0 {
-		return statements
+		return book, statements
 	}
 	var presences, listings database.Statement
-	presences, book.presences = agents.PreparePresences(b.tx, names)
-	listings, book.listed = channels.PrepareListingsIn(b.tx, w.intentNos, names)
-	inNames, nameArgument := b.tx.In("name", names)
-	inIntents, intentArgument := b.tx.In("intent_no", w.intentNos)
-	return append(statements, presences, listings, database.Statement{
+	presences, book.presences = agents.PreparePresences(tx, names)
+	listings, book.listed = channels.PrepareListingsIn(tx, intentNos, names)
+	inNames, nameArgument := tx.In("name", names)
+	inIntents, intentArgument := tx.In("intent_no", intentNos)
+	return book, append(statements, presences, listings, database.Statement{
 		SQL:  "SELECT name, intent_no FROM audiences WHERE " + inNames + " AND " + inIntents + " AND sent",
 		Args: []any{nameArgument, intentArgument},
 		Scan: func(row database.Row) error {
@@ -108,36 +116,56 @@ func (b *batch) readMentioned(w wants) []database.Statement {
 	})
 }
 
-// mentioned returns those of the draft's words that name somebody.
-func (s situation) mentioned(d *Draft) (mentions []string) {
-	for _, word := range d.words {
+// FindMentions returns whom an edited payload mentions, by the same rules as a message that is sent now. The caller holds the lock of
+// the intent's head.
+func FindMentions(
+	tx *database.Tx, head *intents.Head, access *intents.Rules, channel *channels.Rules, by caller.Caller, payload jsonvalue.Object,
+) ([]string, error) {
+	words := message.WordsWithAt(payload)
+	if len(words) == 0 {
+		return nil, nil
+	}
+	book, statements := prepareBook(tx, words, []int64{head.IntentNo})
+	if err := tx.Pipeline(statements...); err != nil {
+		return nil, err
+	}
+	s := situation{head: head, access: access, channel: channel, book: book, now: head.Now()}
+	return s.mentioned(words, by.Scope), nil
+}
+
+// mentioned returns those of the words that name somebody, as far as a sender with the scope may know.
+func (s situation) mentioned(words []string, scope *caller.Scope) (mentions []string) {
+	if s.book == nil {
+		return nil
+	}
+	for _, word := range words {
 		known := s.takesPart
 		switch {
 		case message.RoleOf(word) != "":
-			known = s.isHeld
-		case !d.By.Scope.ShowsAllAgents():
+			known = func(word string) bool { return scope.ShowsAllAgents() && s.isHeld(word) }
+		case !scope.ShowsAllAgents():
 			known = s.isListed
 		}
-		if s.book != nil && known(d, word) {
+		if known(word) {
 			mentions = append(mentions, word)
 		}
 	}
 	return mentions
 }
 
-// isHeld tells whether an agent holds the role, and whether the sender may know that.
-func (s situation) isHeld(d *Draft, word string) bool {
+// isHeld tells whether an agent holds the role.
+func (s situation) isHeld(word string) bool {
 	_, held := s.book.held[message.RoleOf(word)]
-	return held && d.By.Scope.ShowsAllAgents()
+	return held
 }
 
 // isListed tells whether the channel lists the agent as a member who may take part.
-func (s situation) isListed(d *Draft, word string) bool {
-	return s.channel.Lists(word, s.book.presences[word].DepartedAt) && s.takesPart(d, word)
+func (s situation) isListed(word string) bool {
+	return s.channel.Lists(word, s.book.presences[word].DepartedAt) && s.takesPart(word)
 }
 
 // takesPart tells whether what is sent to everyone on the channel comes to the agent's inbox.
-func (s situation) takesPart(_ *Draft, word string) bool {
+func (s situation) takesPart(word string) bool {
 	departedAt := s.book.presences[word].DepartedAt
 	if !s.channel.Participates(word, false, s.access, departedAt, s.now) {
 		return false

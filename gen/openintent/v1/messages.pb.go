@@ -1524,7 +1524,12 @@ type Thread struct {
 	// The highest place in the intent's log among the messages on this page; a stream of the channel that begins there goes on after them.
 	LastPosition int64 `protobuf:"varint,4,opt,name=last_position,json=lastPosition,proto3" json:"last_position,omitempty"`
 	// The cursor to go on with; null on the last page.
-	NextCursor    *string `protobuf:"bytes,5,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	NextCursor *string `protobuf:"bytes,5,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// The reactions to the messages on this page, the first message's included: those to one message together, in the order in which they
+	// were set. Each message has room for the same number of them, at most 100, and the page for 1,000 altogether. ListReactions has all.
+	Reactions []*ThreadReaction `protobuf:"bytes,6,rep,name=reactions,proto3" json:"reactions,omitempty"`
+	// Who holds the claim on the first message; null if nobody does, or if `root` is null.
+	Claim         *ThreadClaim `protobuf:"bytes,7,opt,name=claim,proto3" json:"claim,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1594,6 +1599,166 @@ func (x *Thread) GetNextCursor() string {
 	return ""
 }
 
+func (x *Thread) GetReactions() []*ThreadReaction {
+	if x != nil {
+		return x.Reactions
+	}
+	return nil
+}
+
+func (x *Thread) GetClaim() *ThreadClaim {
+	if x != nil {
+		return x.Claim
+	}
+	return nil
+}
+
+// ThreadReaction is one agent's signal on one message of a thread.
+type ThreadReaction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// The agent that reacts.
+	AgentId string `protobuf:"bytes,2,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// The signal, as in AddReactionRequest.
+	Signal string `protobuf:"bytes,3,opt,name=signal,proto3" json:"signal,omitempty"`
+	// What the agent says beside the signal; null for nothing.
+	Note *string `protobuf:"bytes,4,opt,name=note,proto3,oneof" json:"note,omitempty"`
+	// When the agent expects to be done, in its own words; null if it does not say.
+	Eta *string `protobuf:"bytes,5,opt,name=eta,proto3,oneof" json:"eta,omitempty"`
+	// When the agent set the signal.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThreadReaction) Reset() {
+	*x = ThreadReaction{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThreadReaction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThreadReaction) ProtoMessage() {}
+
+func (x *ThreadReaction) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ThreadReaction.ProtoReflect.Descriptor instead.
+func (*ThreadReaction) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ThreadReaction) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *ThreadReaction) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *ThreadReaction) GetSignal() string {
+	if x != nil {
+		return x.Signal
+	}
+	return ""
+}
+
+func (x *ThreadReaction) GetNote() string {
+	if x != nil && x.Note != nil {
+		return *x.Note
+	}
+	return ""
+}
+
+func (x *ThreadReaction) GetEta() string {
+	if x != nil && x.Eta != nil {
+		return *x.Eta
+	}
+	return ""
+}
+
+func (x *ThreadReaction) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+// ThreadClaim is who works on a thread, or on the request with which it begins, as others see it.
+type ThreadClaim struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent that holds the claim. If several do, the caller itself if it is among them, and otherwise the one whose claim ends last.
+	Holder string `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
+	// When the claim ends unless its holder renews it.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThreadClaim) Reset() {
+	*x = ThreadClaim{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThreadClaim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThreadClaim) ProtoMessage() {}
+
+func (x *ThreadClaim) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ThreadClaim.ProtoReflect.Descriptor instead.
+func (*ThreadClaim) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ThreadClaim) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
+}
+
+func (x *ThreadClaim) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
 // ReplyMessageRequest answers a request.
 type ReplyMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1636,7 +1801,7 @@ type ReplyMessageRequest struct {
 
 func (x *ReplyMessageRequest) Reset() {
 	*x = ReplyMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	mi := &file_openintent_v1_messages_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1648,7 +1813,7 @@ func (x *ReplyMessageRequest) String() string {
 func (*ReplyMessageRequest) ProtoMessage() {}
 
 func (x *ReplyMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[11]
+	mi := &file_openintent_v1_messages_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1661,7 +1826,7 @@ func (x *ReplyMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplyMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReplyMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{11}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReplyMessageRequest) GetChannelId() string {
@@ -1804,7 +1969,7 @@ type UpdateMessageRequest struct {
 
 func (x *UpdateMessageRequest) Reset() {
 	*x = UpdateMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	mi := &file_openintent_v1_messages_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1981,7 @@ func (x *UpdateMessageRequest) String() string {
 func (*UpdateMessageRequest) ProtoMessage() {}
 
 func (x *UpdateMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[12]
+	mi := &file_openintent_v1_messages_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1994,7 @@ func (x *UpdateMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMessageRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{12}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UpdateMessageRequest) GetChannelId() string {
@@ -1940,7 +2105,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[13]
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1952,7 +2117,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[13]
+	mi := &file_openintent_v1_messages_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1965,7 +2130,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{13}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AskRequest) GetChannelId() string {
@@ -2135,7 +2300,7 @@ type AskAllRequest struct {
 
 func (x *AskAllRequest) Reset() {
 	*x = AskAllRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[14]
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2147,7 +2312,7 @@ func (x *AskAllRequest) String() string {
 func (*AskAllRequest) ProtoMessage() {}
 
 func (x *AskAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[14]
+	mi := &file_openintent_v1_messages_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2160,7 +2325,7 @@ func (x *AskAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAllRequest.ProtoReflect.Descriptor instead.
 func (*AskAllRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{14}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AskAllRequest) GetChannelId() string {
@@ -2301,7 +2466,7 @@ type AskAllResponse struct {
 
 func (x *AskAllResponse) Reset() {
 	*x = AskAllResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2478,7 @@ func (x *AskAllResponse) String() string {
 func (*AskAllResponse) ProtoMessage() {}
 
 func (x *AskAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[15]
+	mi := &file_openintent_v1_messages_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2491,7 @@ func (x *AskAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAllResponse.ProtoReflect.Descriptor instead.
 func (*AskAllResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{15}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AskAllResponse) GetResponses() []*Message {
@@ -2353,7 +2518,7 @@ type AwaitResponsesRequest struct {
 
 func (x *AwaitResponsesRequest) Reset() {
 	*x = AwaitResponsesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2365,7 +2530,7 @@ func (x *AwaitResponsesRequest) String() string {
 func (*AwaitResponsesRequest) ProtoMessage() {}
 
 func (x *AwaitResponsesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[16]
+	mi := &file_openintent_v1_messages_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2378,7 +2543,7 @@ func (x *AwaitResponsesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResponsesRequest.ProtoReflect.Descriptor instead.
 func (*AwaitResponsesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{16}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AwaitResponsesRequest) GetChannelId() string {
@@ -2420,7 +2585,7 @@ type AwaitResponsesResponse struct {
 
 func (x *AwaitResponsesResponse) Reset() {
 	*x = AwaitResponsesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2432,7 +2597,7 @@ func (x *AwaitResponsesResponse) String() string {
 func (*AwaitResponsesResponse) ProtoMessage() {}
 
 func (x *AwaitResponsesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[17]
+	mi := &file_openintent_v1_messages_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2445,7 +2610,7 @@ func (x *AwaitResponsesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResponsesResponse.ProtoReflect.Descriptor instead.
 func (*AwaitResponsesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{17}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AwaitResponsesResponse) GetResponses() []*Message {
@@ -2486,7 +2651,7 @@ type SubscribeRequest struct {
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2498,7 +2663,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[18]
+	mi := &file_openintent_v1_messages_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2511,7 +2676,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{18}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SubscribeRequest) GetScope() isSubscribeRequest_Scope {
@@ -2643,7 +2808,7 @@ type SubscribeResponse struct {
 
 func (x *SubscribeResponse) Reset() {
 	*x = SubscribeResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2655,7 +2820,7 @@ func (x *SubscribeResponse) String() string {
 func (*SubscribeResponse) ProtoMessage() {}
 
 func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[19]
+	mi := &file_openintent_v1_messages_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2668,7 +2833,7 @@ func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{19}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SubscribeResponse) GetPosition() int64 {
@@ -2758,7 +2923,7 @@ type ListMessageDeliveriesRequest struct {
 
 func (x *ListMessageDeliveriesRequest) Reset() {
 	*x = ListMessageDeliveriesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2770,7 +2935,7 @@ func (x *ListMessageDeliveriesRequest) String() string {
 func (*ListMessageDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[20]
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2783,7 +2948,7 @@ func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{20}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListMessageDeliveriesRequest) GetChannelId() string {
@@ -2827,7 +2992,7 @@ type ListMessageDeliveriesResponse struct {
 
 func (x *ListMessageDeliveriesResponse) Reset() {
 	*x = ListMessageDeliveriesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +3004,7 @@ func (x *ListMessageDeliveriesResponse) String() string {
 func (*ListMessageDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[21]
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,7 +3017,7 @@ func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{21}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListMessageDeliveriesResponse) GetDeliveries() []*MessageDelivery {
@@ -2902,7 +3067,7 @@ type MessageDelivery struct {
 
 func (x *MessageDelivery) Reset() {
 	*x = MessageDelivery{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2914,7 +3079,7 @@ func (x *MessageDelivery) String() string {
 func (*MessageDelivery) ProtoMessage() {}
 
 func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2927,7 +3092,7 @@ func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageDelivery.ProtoReflect.Descriptor instead.
 func (*MessageDelivery) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MessageDelivery) GetAgentId() string {
@@ -3036,7 +3201,7 @@ type GetInboxRequest struct {
 
 func (x *GetInboxRequest) Reset() {
 	*x = GetInboxRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	mi := &file_openintent_v1_messages_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3048,7 +3213,7 @@ func (x *GetInboxRequest) String() string {
 func (*GetInboxRequest) ProtoMessage() {}
 
 func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	mi := &file_openintent_v1_messages_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3061,7 +3226,7 @@ func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInboxRequest.ProtoReflect.Descriptor instead.
 func (*GetInboxRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetInboxRequest) GetAgentId() string {
@@ -3123,7 +3288,7 @@ type Inbox struct {
 
 func (x *Inbox) Reset() {
 	*x = Inbox{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[24]
+	mi := &file_openintent_v1_messages_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +3300,7 @@ func (x *Inbox) String() string {
 func (*Inbox) ProtoMessage() {}
 
 func (x *Inbox) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[24]
+	mi := &file_openintent_v1_messages_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +3313,7 @@ func (x *Inbox) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inbox.ProtoReflect.Descriptor instead.
 func (*Inbox) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Inbox) GetItems() []*InboxItem {
@@ -3198,7 +3363,7 @@ type InboxItem struct {
 
 func (x *InboxItem) Reset() {
 	*x = InboxItem{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[25]
+	mi := &file_openintent_v1_messages_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3210,7 +3375,7 @@ func (x *InboxItem) String() string {
 func (*InboxItem) ProtoMessage() {}
 
 func (x *InboxItem) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[25]
+	mi := &file_openintent_v1_messages_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3223,7 +3388,7 @@ func (x *InboxItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboxItem.ProtoReflect.Descriptor instead.
 func (*InboxItem) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{25}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *InboxItem) GetIntentId() string {
@@ -3274,7 +3439,7 @@ type MarkInboxReadRequest struct {
 
 func (x *MarkInboxReadRequest) Reset() {
 	*x = MarkInboxReadRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[26]
+	mi := &file_openintent_v1_messages_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3286,7 +3451,7 @@ func (x *MarkInboxReadRequest) String() string {
 func (*MarkInboxReadRequest) ProtoMessage() {}
 
 func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[26]
+	mi := &file_openintent_v1_messages_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3299,7 +3464,7 @@ func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{26}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *MarkInboxReadRequest) GetAgentId() string {
@@ -3327,7 +3492,7 @@ type MarkInboxReadResponse struct {
 
 func (x *MarkInboxReadResponse) Reset() {
 	*x = MarkInboxReadResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[27]
+	mi := &file_openintent_v1_messages_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3339,7 +3504,7 @@ func (x *MarkInboxReadResponse) String() string {
 func (*MarkInboxReadResponse) ProtoMessage() {}
 
 func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[27]
+	mi := &file_openintent_v1_messages_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3352,7 +3517,7 @@ func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{27}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MarkInboxReadResponse) GetMessages() []*Message {
@@ -3379,7 +3544,7 @@ type ListRevisionsRequest struct {
 
 func (x *ListRevisionsRequest) Reset() {
 	*x = ListRevisionsRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[28]
+	mi := &file_openintent_v1_messages_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3391,7 +3556,7 @@ func (x *ListRevisionsRequest) String() string {
 func (*ListRevisionsRequest) ProtoMessage() {}
 
 func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[28]
+	mi := &file_openintent_v1_messages_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3404,7 +3569,7 @@ func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{28}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListRevisionsRequest) GetChannelId() string {
@@ -3448,7 +3613,7 @@ type ListRevisionsResponse struct {
 
 func (x *ListRevisionsResponse) Reset() {
 	*x = ListRevisionsResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[29]
+	mi := &file_openintent_v1_messages_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3460,7 +3625,7 @@ func (x *ListRevisionsResponse) String() string {
 func (*ListRevisionsResponse) ProtoMessage() {}
 
 func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[29]
+	mi := &file_openintent_v1_messages_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3473,7 +3638,7 @@ func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{29}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListRevisionsResponse) GetRevisions() []*MessageRevision {
@@ -3511,7 +3676,7 @@ type MessageRevision struct {
 
 func (x *MessageRevision) Reset() {
 	*x = MessageRevision{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[30]
+	mi := &file_openintent_v1_messages_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3523,7 +3688,7 @@ func (x *MessageRevision) String() string {
 func (*MessageRevision) ProtoMessage() {}
 
 func (x *MessageRevision) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[30]
+	mi := &file_openintent_v1_messages_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3536,7 +3701,7 @@ func (x *MessageRevision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageRevision.ProtoReflect.Descriptor instead.
 func (*MessageRevision) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{30}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MessageRevision) GetRevision() int32 {
@@ -3596,7 +3761,7 @@ type DeleteMessageRequest struct {
 
 func (x *DeleteMessageRequest) Reset() {
 	*x = DeleteMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[31]
+	mi := &file_openintent_v1_messages_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3608,7 +3773,7 @@ func (x *DeleteMessageRequest) String() string {
 func (*DeleteMessageRequest) ProtoMessage() {}
 
 func (x *DeleteMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[31]
+	mi := &file_openintent_v1_messages_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3621,7 +3786,7 @@ func (x *DeleteMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMessageRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{31}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DeleteMessageRequest) GetChannelId() string {
@@ -3869,15 +4034,32 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
 	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xe7\x01\n" +
+	"\a_cursor\"\xd6\x02\n" +
 	"\x06Thread\x12*\n" +
 	"\x04root\x18\x01 \x01(\v2\x16.openintent.v1.MessageR\x04root\x122\n" +
 	"\bmessages\x18\x02 \x03(\v2\x16.openintent.v1.MessageR\bmessages\x12\"\n" +
 	"\fparticipants\x18\x03 \x03(\tR\fparticipants\x12#\n" +
 	"\rlast_position\x18\x04 \x01(\x03R\flastPosition\x12$\n" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
-	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xd0\a\n" +
+	"nextCursor\x88\x01\x01\x12;\n" +
+	"\treactions\x18\x06 \x03(\v2\x1d.openintent.v1.ThreadReactionR\treactions\x120\n" +
+	"\x05claim\x18\a \x01(\v2\x1a.openintent.v1.ThreadClaimR\x05claimB\x0e\n" +
+	"\f_next_cursor\"\xde\x01\n" +
+	"\x0eThreadReaction\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x19\n" +
+	"\bagent_id\x18\x02 \x01(\tR\aagentId\x12\x16\n" +
+	"\x06signal\x18\x03 \x01(\tR\x06signal\x12\x17\n" +
+	"\x04note\x18\x04 \x01(\tH\x00R\x04note\x88\x01\x01\x12\x15\n" +
+	"\x03eta\x18\x05 \x01(\tH\x01R\x03eta\x88\x01\x01\x129\n" +
+	"\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\a\n" +
+	"\x05_noteB\x06\n" +
+	"\x04_eta\"`\n" +
+	"\vThreadClaim\x12\x16\n" +
+	"\x06holder\x18\x01 \x01(\tR\x06holder\x129\n" +
+	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xd0\a\n" +
 	"\x13ReplyMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -4226,7 +4408,7 @@ func file_openintent_v1_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_openintent_v1_messages_proto_goTypes = []any{
 	(MessageType)(0),                      // 0: openintent.v1.MessageType
 	(MessageStatus)(0),                    // 1: openintent.v1.MessageStatus
@@ -4242,171 +4424,177 @@ var file_openintent_v1_messages_proto_goTypes = []any{
 	(*GetMessageRequest)(nil),             // 11: openintent.v1.GetMessageRequest
 	(*GetThreadRequest)(nil),              // 12: openintent.v1.GetThreadRequest
 	(*Thread)(nil),                        // 13: openintent.v1.Thread
-	(*ReplyMessageRequest)(nil),           // 14: openintent.v1.ReplyMessageRequest
-	(*UpdateMessageRequest)(nil),          // 15: openintent.v1.UpdateMessageRequest
-	(*AskRequest)(nil),                    // 16: openintent.v1.AskRequest
-	(*AskAllRequest)(nil),                 // 17: openintent.v1.AskAllRequest
-	(*AskAllResponse)(nil),                // 18: openintent.v1.AskAllResponse
-	(*AwaitResponsesRequest)(nil),         // 19: openintent.v1.AwaitResponsesRequest
-	(*AwaitResponsesResponse)(nil),        // 20: openintent.v1.AwaitResponsesResponse
-	(*SubscribeRequest)(nil),              // 21: openintent.v1.SubscribeRequest
-	(*SubscribeResponse)(nil),             // 22: openintent.v1.SubscribeResponse
-	(*ListMessageDeliveriesRequest)(nil),  // 23: openintent.v1.ListMessageDeliveriesRequest
-	(*ListMessageDeliveriesResponse)(nil), // 24: openintent.v1.ListMessageDeliveriesResponse
-	(*MessageDelivery)(nil),               // 25: openintent.v1.MessageDelivery
-	(*GetInboxRequest)(nil),               // 26: openintent.v1.GetInboxRequest
-	(*Inbox)(nil),                         // 27: openintent.v1.Inbox
-	(*InboxItem)(nil),                     // 28: openintent.v1.InboxItem
-	(*MarkInboxReadRequest)(nil),          // 29: openintent.v1.MarkInboxReadRequest
-	(*MarkInboxReadResponse)(nil),         // 30: openintent.v1.MarkInboxReadResponse
-	(*ListRevisionsRequest)(nil),          // 31: openintent.v1.ListRevisionsRequest
-	(*ListRevisionsResponse)(nil),         // 32: openintent.v1.ListRevisionsResponse
-	(*MessageRevision)(nil),               // 33: openintent.v1.MessageRevision
-	(*DeleteMessageRequest)(nil),          // 34: openintent.v1.DeleteMessageRequest
-	(*structpb.Struct)(nil),               // 35: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),         // 36: google.protobuf.Timestamp
-	(Priority)(0),                         // 37: openintent.v1.Priority
-	(*structpb.Value)(nil),                // 38: google.protobuf.Value
-	(Directedness)(0),                     // 39: openintent.v1.Directedness
-	(ResponsePolicy)(0),                   // 40: openintent.v1.ResponsePolicy
-	(*structpb.ListValue)(nil),            // 41: google.protobuf.ListValue
-	(*status.Status)(nil),                 // 42: google.rpc.Status
-	(*Event)(nil),                         // 43: openintent.v1.Event
-	(*Attention)(nil),                     // 44: openintent.v1.Attention
+	(*ThreadReaction)(nil),                // 14: openintent.v1.ThreadReaction
+	(*ThreadClaim)(nil),                   // 15: openintent.v1.ThreadClaim
+	(*ReplyMessageRequest)(nil),           // 16: openintent.v1.ReplyMessageRequest
+	(*UpdateMessageRequest)(nil),          // 17: openintent.v1.UpdateMessageRequest
+	(*AskRequest)(nil),                    // 18: openintent.v1.AskRequest
+	(*AskAllRequest)(nil),                 // 19: openintent.v1.AskAllRequest
+	(*AskAllResponse)(nil),                // 20: openintent.v1.AskAllResponse
+	(*AwaitResponsesRequest)(nil),         // 21: openintent.v1.AwaitResponsesRequest
+	(*AwaitResponsesResponse)(nil),        // 22: openintent.v1.AwaitResponsesResponse
+	(*SubscribeRequest)(nil),              // 23: openintent.v1.SubscribeRequest
+	(*SubscribeResponse)(nil),             // 24: openintent.v1.SubscribeResponse
+	(*ListMessageDeliveriesRequest)(nil),  // 25: openintent.v1.ListMessageDeliveriesRequest
+	(*ListMessageDeliveriesResponse)(nil), // 26: openintent.v1.ListMessageDeliveriesResponse
+	(*MessageDelivery)(nil),               // 27: openintent.v1.MessageDelivery
+	(*GetInboxRequest)(nil),               // 28: openintent.v1.GetInboxRequest
+	(*Inbox)(nil),                         // 29: openintent.v1.Inbox
+	(*InboxItem)(nil),                     // 30: openintent.v1.InboxItem
+	(*MarkInboxReadRequest)(nil),          // 31: openintent.v1.MarkInboxReadRequest
+	(*MarkInboxReadResponse)(nil),         // 32: openintent.v1.MarkInboxReadResponse
+	(*ListRevisionsRequest)(nil),          // 33: openintent.v1.ListRevisionsRequest
+	(*ListRevisionsResponse)(nil),         // 34: openintent.v1.ListRevisionsResponse
+	(*MessageRevision)(nil),               // 35: openintent.v1.MessageRevision
+	(*DeleteMessageRequest)(nil),          // 36: openintent.v1.DeleteMessageRequest
+	(*structpb.Struct)(nil),               // 37: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),         // 38: google.protobuf.Timestamp
+	(Priority)(0),                         // 39: openintent.v1.Priority
+	(*structpb.Value)(nil),                // 40: google.protobuf.Value
+	(Directedness)(0),                     // 41: openintent.v1.Directedness
+	(ResponsePolicy)(0),                   // 42: openintent.v1.ResponsePolicy
+	(*structpb.ListValue)(nil),            // 43: google.protobuf.ListValue
+	(*status.Status)(nil),                 // 44: google.rpc.Status
+	(*Event)(nil),                         // 45: openintent.v1.Event
+	(*Attention)(nil),                     // 46: openintent.v1.Attention
 }
 var file_openintent_v1_messages_proto_depIdxs = []int32{
 	0,   // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
-	35,  // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
-	35,  // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
+	37,  // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
+	37,  // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
 	1,   // 3: openintent.v1.Message.status:type_name -> openintent.v1.MessageStatus
-	36,  // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
-	36,  // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
-	36,  // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
-	37,  // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
-	38,  // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
-	39,  // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
-	40,  // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
-	36,  // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
-	36,  // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
-	36,  // 13: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
-	36,  // 14: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
-	36,  // 15: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
+	38,  // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
+	38,  // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
+	38,  // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
+	39,  // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
+	40,  // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
+	41,  // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
+	42,  // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
+	38,  // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
+	38,  // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
+	38,  // 13: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
+	38,  // 14: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
+	38,  // 15: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
 	0,   // 16: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
-	35,  // 17: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
-	35,  // 18: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
-	36,  // 19: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	37,  // 20: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
-	41,  // 21: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	39,  // 22: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	40,  // 23: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	38,  // 24: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
+	37,  // 17: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 18: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
+	38,  // 19: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	39,  // 20: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
+	43,  // 21: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 22: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 23: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 24: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
 	7,   // 25: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
-	42,  // 26: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
-	36,  // 27: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
+	44,  // 26: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
+	38,  // 27: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
 	0,   // 28: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
-	35,  // 29: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
-	35,  // 30: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
-	36,  // 31: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
-	37,  // 32: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
-	41,  // 33: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
-	39,  // 34: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
-	40,  // 35: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	38,  // 36: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
+	37,  // 29: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 30: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
+	38,  // 31: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
+	39,  // 32: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
+	43,  // 33: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 34: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 35: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 36: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
 	0,   // 37: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
 	3,   // 38: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
 	3,   // 39: openintent.v1.Thread.root:type_name -> openintent.v1.Message
 	3,   // 40: openintent.v1.Thread.messages:type_name -> openintent.v1.Message
-	35,  // 41: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
-	35,  // 42: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
-	36,  // 43: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	37,  // 44: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
-	41,  // 45: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	39,  // 46: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	40,  // 47: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	1,   // 48: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
-	35,  // 49: openintent.v1.UpdateMessageRequest.payload:type_name -> google.protobuf.Struct
-	35,  // 50: openintent.v1.UpdateMessageRequest.metadata:type_name -> google.protobuf.Struct
-	41,  // 51: openintent.v1.UpdateMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	35,  // 52: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
-	35,  // 53: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
-	37,  // 54: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
-	41,  // 55: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
-	39,  // 56: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
-	40,  // 57: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	38,  // 58: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
-	35,  // 59: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
-	35,  // 60: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
-	37,  // 61: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
-	41,  // 62: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
-	39,  // 63: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
-	40,  // 64: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	38,  // 65: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
-	3,   // 66: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
-	3,   // 67: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
-	0,   // 68: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
-	3,   // 69: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
-	43,  // 70: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
-	43,  // 71: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
-	4,   // 72: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
-	44,  // 73: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
-	25,  // 74: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
-	2,   // 75: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
-	36,  // 76: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
-	36,  // 77: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
-	36,  // 78: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
-	36,  // 79: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
-	36,  // 80: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
-	36,  // 81: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
-	36,  // 82: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
-	36,  // 83: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
-	40,  // 84: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	28,  // 85: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
-	3,   // 86: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
-	44,  // 87: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
-	3,   // 88: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
-	33,  // 89: openintent.v1.ListRevisionsResponse.revisions:type_name -> openintent.v1.MessageRevision
-	35,  // 90: openintent.v1.MessageRevision.payload:type_name -> google.protobuf.Struct
-	35,  // 91: openintent.v1.MessageRevision.metadata:type_name -> google.protobuf.Struct
-	36,  // 92: openintent.v1.MessageRevision.created_at:type_name -> google.protobuf.Timestamp
-	5,   // 93: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
-	8,   // 94: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
-	5,   // 95: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
-	9,   // 96: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
-	11,  // 97: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
-	12,  // 98: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
-	14,  // 99: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
-	15,  // 100: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
-	31,  // 101: openintent.v1.MessageService.ListRevisions:input_type -> openintent.v1.ListRevisionsRequest
-	34,  // 102: openintent.v1.MessageService.DeleteMessage:input_type -> openintent.v1.DeleteMessageRequest
-	16,  // 103: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
-	17,  // 104: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
-	19,  // 105: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
-	23,  // 106: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
-	26,  // 107: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
-	29,  // 108: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
-	21,  // 109: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
-	3,   // 110: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
-	3,   // 111: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
-	6,   // 112: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
-	10,  // 113: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
-	3,   // 114: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
-	13,  // 115: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
-	3,   // 116: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
-	3,   // 117: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
-	32,  // 118: openintent.v1.MessageService.ListRevisions:output_type -> openintent.v1.ListRevisionsResponse
-	3,   // 119: openintent.v1.MessageService.DeleteMessage:output_type -> openintent.v1.Message
-	3,   // 120: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
-	18,  // 121: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
-	20,  // 122: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
-	24,  // 123: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
-	27,  // 124: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
-	30,  // 125: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
-	22,  // 126: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
-	110, // [110:127] is the sub-list for method output_type
-	93,  // [93:110] is the sub-list for method input_type
-	93,  // [93:93] is the sub-list for extension type_name
-	93,  // [93:93] is the sub-list for extension extendee
-	0,   // [0:93] is the sub-list for field type_name
+	14,  // 41: openintent.v1.Thread.reactions:type_name -> openintent.v1.ThreadReaction
+	15,  // 42: openintent.v1.Thread.claim:type_name -> openintent.v1.ThreadClaim
+	38,  // 43: openintent.v1.ThreadReaction.created_at:type_name -> google.protobuf.Timestamp
+	38,  // 44: openintent.v1.ThreadClaim.expires_at:type_name -> google.protobuf.Timestamp
+	37,  // 45: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 46: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
+	38,  // 47: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	39,  // 48: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
+	43,  // 49: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 50: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 51: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	1,   // 52: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
+	37,  // 53: openintent.v1.UpdateMessageRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 54: openintent.v1.UpdateMessageRequest.metadata:type_name -> google.protobuf.Struct
+	43,  // 55: openintent.v1.UpdateMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	37,  // 56: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 57: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
+	39,  // 58: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
+	43,  // 59: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 60: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 61: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 62: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
+	37,  // 63: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 64: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
+	39,  // 65: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
+	43,  // 66: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 67: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 68: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 69: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
+	3,   // 70: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
+	3,   // 71: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
+	0,   // 72: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
+	3,   // 73: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
+	45,  // 74: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
+	45,  // 75: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
+	4,   // 76: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
+	46,  // 77: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
+	27,  // 78: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
+	2,   // 79: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
+	38,  // 80: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
+	38,  // 81: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
+	38,  // 82: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
+	38,  // 83: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
+	38,  // 84: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
+	38,  // 85: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
+	38,  // 86: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
+	38,  // 87: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
+	42,  // 88: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	30,  // 89: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
+	3,   // 90: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
+	46,  // 91: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
+	3,   // 92: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
+	35,  // 93: openintent.v1.ListRevisionsResponse.revisions:type_name -> openintent.v1.MessageRevision
+	37,  // 94: openintent.v1.MessageRevision.payload:type_name -> google.protobuf.Struct
+	37,  // 95: openintent.v1.MessageRevision.metadata:type_name -> google.protobuf.Struct
+	38,  // 96: openintent.v1.MessageRevision.created_at:type_name -> google.protobuf.Timestamp
+	5,   // 97: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
+	8,   // 98: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
+	5,   // 99: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
+	9,   // 100: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
+	11,  // 101: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
+	12,  // 102: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
+	16,  // 103: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
+	17,  // 104: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
+	33,  // 105: openintent.v1.MessageService.ListRevisions:input_type -> openintent.v1.ListRevisionsRequest
+	36,  // 106: openintent.v1.MessageService.DeleteMessage:input_type -> openintent.v1.DeleteMessageRequest
+	18,  // 107: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
+	19,  // 108: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
+	21,  // 109: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
+	25,  // 110: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
+	28,  // 111: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
+	31,  // 112: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
+	23,  // 113: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
+	3,   // 114: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
+	3,   // 115: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
+	6,   // 116: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
+	10,  // 117: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
+	3,   // 118: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
+	13,  // 119: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
+	3,   // 120: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
+	3,   // 121: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
+	34,  // 122: openintent.v1.MessageService.ListRevisions:output_type -> openintent.v1.ListRevisionsResponse
+	3,   // 123: openintent.v1.MessageService.DeleteMessage:output_type -> openintent.v1.Message
+	3,   // 124: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
+	20,  // 125: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
+	22,  // 126: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
+	26,  // 127: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
+	29,  // 128: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
+	32,  // 129: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
+	24,  // 130: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
+	114, // [114:131] is the sub-list for method output_type
+	97,  // [97:114] is the sub-list for method input_type
+	97,  // [97:97] is the sub-list for extension type_name
+	97,  // [97:97] is the sub-list for extension extendee
+	0,   // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_messages_proto_init() }
@@ -4429,31 +4617,32 @@ func file_openintent_v1_messages_proto_init() {
 	file_openintent_v1_messages_proto_msgTypes[9].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[10].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[11].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[12].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[13].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[14].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[15].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[16].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[18].OneofWrappers = []any{
+	file_openintent_v1_messages_proto_msgTypes[18].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[20].OneofWrappers = []any{
 		(*SubscribeRequest_ChannelId)(nil),
 		(*SubscribeRequest_IntentId)(nil),
 		(*SubscribeRequest_AgentId)(nil),
 	}
-	file_openintent_v1_messages_proto_msgTypes[20].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[21].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[22].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[23].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[24].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[28].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[29].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[25].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[26].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[30].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[31].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[32].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_messages_proto_rawDesc), len(file_openintent_v1_messages_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   32,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -296,18 +296,46 @@ class GetThreadRequest(_message.Message):
     def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Thread(_message.Message):
-    __slots__ = ("root", "messages", "participants", "last_position", "next_cursor")
+    __slots__ = ("root", "messages", "participants", "last_position", "next_cursor", "reactions", "claim")
     ROOT_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
     LAST_POSITION_FIELD_NUMBER: _ClassVar[int]
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    REACTIONS_FIELD_NUMBER: _ClassVar[int]
+    CLAIM_FIELD_NUMBER: _ClassVar[int]
     root: Message
     messages: _containers.RepeatedCompositeFieldContainer[Message]
     participants: _containers.RepeatedScalarFieldContainer[str]
     last_position: int
     next_cursor: str
-    def __init__(self, root: _Optional[_Union[Message, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., participants: _Optional[_Iterable[str]] = ..., last_position: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+    reactions: _containers.RepeatedCompositeFieldContainer[ThreadReaction]
+    claim: ThreadClaim
+    def __init__(self, root: _Optional[_Union[Message, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., participants: _Optional[_Iterable[str]] = ..., last_position: _Optional[int] = ..., next_cursor: _Optional[str] = ..., reactions: _Optional[_Iterable[_Union[ThreadReaction, _Mapping]]] = ..., claim: _Optional[_Union[ThreadClaim, _Mapping]] = ...) -> None: ...
+
+class ThreadReaction(_message.Message):
+    __slots__ = ("message_id", "agent_id", "signal", "note", "eta", "created_at")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    ETA_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    agent_id: str
+    signal: str
+    note: str
+    eta: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, message_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., signal: _Optional[str] = ..., note: _Optional[str] = ..., eta: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ThreadClaim(_message.Message):
+    __slots__ = ("holder", "expires_at")
+    HOLDER_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    holder: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, holder: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ReplyMessageRequest(_message.Message):
     __slots__ = ("channel_id", "message_id", "sender", "payload", "metadata", "expires_at", "idempotency_key", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "fence", "parent_id")
