@@ -68,9 +68,13 @@ func fightAll(t *testing.T, engine database.Engine, draw *rand.Rand) {
 		if found.Expired {
 			counts["requests that expired"]++
 		}
+		counts["restarts"] += f.restarts
 	}
-	t.Log(counts, h.replicas[0].clock.Now())
-	for _, what := range []string{"claimed ", "answered ", "released responded", "released expired", "released agent_dead", "released released"} {
+	t.Logf("%d rounds without a finding: %v", *rounds, counts)
+	for _, what := range []string{
+		"claimed ", "answered ", "released responded", "released expired", "released agent_dead", "released released",
+		"died ", "revived ", "restarts", "requests that expired",
+	} {
 		require.NotZero(t, counts[what], "%s never happened, so the test shows too little", what)
 	}
 }
@@ -83,6 +87,9 @@ type fight struct {
 	wanted  int
 	base    time.Time
 	crowd   []*claimant
+	// marks are what the log does not tell.
+	marks    []mark
+	restarts int
 }
 
 // claimant is an agent with what it knows of its claim.
@@ -95,6 +102,8 @@ type claimant struct {
 	calls  int
 	// done is true once it has answered, dead while the server takes it for dead.
 	done, dead bool
+	// silent is true while the agent sends no heartbeats and does not count as dead yet.
+	silent bool
 }
 
 func newFight(t *testing.T, h *house, names []string, draw *rand.Rand) *fight {
@@ -115,6 +124,7 @@ func (f *fight) run(t *testing.T) History {
 	t.Helper()
 	for range 2 + f.draw.IntN(6) {
 		f.step(t)
+		f.bury(t)
 		f.passTime(t)
 	}
 	for _, r := range f.replicas {
@@ -122,7 +132,7 @@ func (f *fight) run(t *testing.T) History {
 	}
 	f.together(t, f.crowd, func(c *claimant) error { return c.answers(f, c.fence) }) // those who stood still wake up, too late
 	for _, r := range f.replicas {
-		r.sweep(t)
+		f.sweep(t, r)
 	}
 	for _, c := range f.crowd {
 		if c.dead {
@@ -133,7 +143,7 @@ func (f *fight) run(t *testing.T) History {
 	for _, c := range f.crowd {
 		fences[c.name] = c.fences
 	}
-	return f.history(t, f.request, f.wanted, fences)
+	return f.history(t, f.request, f.wanted, fences, f.marks)
 }
 
 // step lets everybody act at the same time: those without a claim try to get one, and those with one do what they have drawn.
@@ -146,7 +156,16 @@ func (f *fight) step(t *testing.T) {
 	for _, r := range f.replicas {
 		r.losses.Store(int64(f.draw.IntN(3)))
 	}
+	var restarted error
+	var restart sync.WaitGroup
+	if f.draw.IntN(10) == 0 {
+		f.restarts++
+		r := f.replicas[f.draw.IntN(len(f.replicas))]
+		restart.Go(func() { restarted = r.restart() })
+	}
 	f.together(t, f.crowd, func(c *claimant) error { return acts[c](c) })
+	restart.Wait()
+	require.NoError(t, restarted)
 	f.loseNothing()
 }
 
@@ -157,11 +176,47 @@ func (f *fight) loseNothing() {
 	}
 }
 
+// bury waits until those who fell silent count as dead. Sometimes somebody sweeps before anything else happens.
+func (f *fight) bury(t *testing.T) {
+	t.Helper()
+	died := false
+	for _, c := range f.crowd {
+		if !c.silent {
+			continue
+		}
+		if !died {
+			f.passSilence(t)
+			f.base = f.base.Add(5 * time.Second)
+		}
+		c.silent, c.dead, died = false, true, true
+		f.requireDead(t, c.name)
+		f.note(t, Entry{Kind: Died, Agent: c.name})
+	}
+	if died && f.draw.IntN(2) == 0 {
+		f.sweep(t, f.replicas[f.draw.IntN(len(f.replicas))])
+	}
+}
+
+// sweep has a replica sweep, and notes it.
+func (f *fight) sweep(t *testing.T, r *replica) {
+	t.Helper()
+	r.losses.Store(int64(f.draw.IntN(2)))
+	r.sweep(t)
+	f.loseNothing()
+	f.note(t, Entry{Kind: Swept})
+}
+
+// note notes something that the log does not tell, at this place of the history.
+func (f *fight) note(t *testing.T, e Entry) {
+	t.Helper()
+	f.marks = append(f.marks, mark{position: f.lastPosition(t), entry: e})
+}
+
 func (f *fight) act(t *testing.T, c *claimant) func(*claimant) error {
 	nothing := func(*claimant) error { return nil }
 	c.server = f.replicas[f.draw.IntN(len(f.replicas))] // it may have reconnected
 	switch drawn := f.draw.IntN(20); {
-	case c.done:
+	case c.done || c.silent:
 		return nothing
 	case c.fence == 0 && drawn == 0:
 		return func(c *claimant) error { return c.answers(f, 0) } // an intruder
@@ -170,8 +225,8 @@ func (f *fight) act(t *testing.T, c *claimant) func(*claimant) error {
 	case c.fence == 0 || drawn < 5: // it does nothing yet, or stands still
 		return nothing
 	case drawn < 7:
-		f.kill(t, c.name)
-		c.dead = true
+		f.fallSilent(t, c.name)
+		c.silent = true
 		return nothing
 	case drawn < 9:
 		return func(c *claimant) error { return c.releases(f) }
@@ -194,12 +249,13 @@ func (f *fight) passTime(t *testing.T) {
 	for _, r := range f.replicas {
 		r.clock.Set(f.base.Add(time.Duration(f.draw.IntN(4001)-2000) * time.Millisecond))
 		if f.draw.IntN(2) == 0 {
-			r.sweep(t)
+			f.sweep(t, r)
 		}
 	}
 	for _, c := range f.crowd {
 		if c.dead && f.draw.IntN(3) == 0 {
 			f.revive(t, c.name)
+			f.note(t, Entry{Kind: Revived, Agent: c.name})
 			c.dead = false
 		}
 	}
@@ -215,21 +271,6 @@ func (f *fight) together(t *testing.T, crowd []*claimant, act func(c *claimant) 
 	}
 	all.Wait()
 	require.NoError(t, errors.Join(failures...))
-}
-
-// repeated makes a call again, under the same key, as long as nobody says what became of it.
-func repeated(call func() error) error {
-	for {
-		var refusal *fault.Fault
-		err := call()
-		switch {
-		case err == nil:
-			return nil
-		case !errors.As(err, &refusal) || refusal.Kind == fault.Unavailable:
-		default:
-			return err
-		}
-	}
 }
 
 // expected drops the refusals that the fight brings with it.
@@ -249,8 +290,8 @@ func (c *claimant) key() *string {
 
 func (c *claimant) claims(f *fight) error {
 	key := f.request + *c.key()
-	err := repeated(func() error {
-		got, err := c.server.claims.ClaimMessage(as(c.name), &openintentv1.ClaimMessageRequest{
+	err := c.server.call(func() error {
+		got, err := c.server.claims.ClaimMessage(c.server.as(c.name), &openintentv1.ClaimMessageRequest{
 			ChannelId: f.channel, MessageId: f.request, IdempotencyKey: &key,
 		})
 		if err == nil && got.GetFence() != c.fence {
@@ -263,8 +304,8 @@ func (c *claimant) claims(f *fight) error {
 }
 
 func (c *claimant) renews(f *fight) error {
-	err := repeated(func() error {
-		_, err := c.server.claims.ClaimMessage(as(c.name), &openintentv1.ClaimMessageRequest{
+	err := c.server.call(func() error {
+		_, err := c.server.claims.ClaimMessage(c.server.as(c.name), &openintentv1.ClaimMessageRequest{
 			ChannelId: f.channel, MessageId: f.request, Fence: &c.fence,
 		})
 		return err
@@ -273,8 +314,8 @@ func (c *claimant) renews(f *fight) error {
 }
 
 func (c *claimant) releases(f *fight) error {
-	err := repeated(func() error {
-		_, err := c.server.claims.ReleaseClaim(as(c.name), &openintentv1.ReleaseClaimRequest{
+	err := c.server.call(func() error {
+		_, err := c.server.claims.ReleaseClaim(c.server.as(c.name), &openintentv1.ReleaseClaimRequest{
 			ChannelId: f.channel, MessageId: f.request, Fence: c.fence,
 		})
 		return err
@@ -296,8 +337,8 @@ func (c *claimant) answers(f *fight, fence int64) error {
 		req.Fence = &fence
 	}
 	answer := func() (id string, err error) {
-		err = repeated(func() error {
-			stored, err := c.server.talk.ReplyMessage(as(c.name), req)
+		err = c.server.call(func() error {
+			stored, err := c.server.talk.ReplyMessage(c.server.as(c.name), req)
 			id = stored.GetId()
 			return err
 		})
