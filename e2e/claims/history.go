@@ -151,6 +151,9 @@ func (s *state) released(at int, e Entry) {
 		held.over = true
 	case keeps[e.Reason]:
 		held.over = true
+		if s.dead[e.Agent] && e.Reason != "agent_dead" {
+			s.find(at, "the claim of %s, which is dead, ended as %s", e.Agent, e.Reason)
+		}
 	default:
 		delete(s.holds, e.Agent)
 	}

@@ -50,6 +50,9 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		{"the claim is not released at death", History{Wanted: 1, Expired: true, Entries: []Entry{
 			claimed("b", 1), died("b"), {Kind: Swept}, released("b", "expired"),
 		}}, "2: the claim of b outlives its death"},
+		{"the claim is released at death by chance", History{Wanted: 1, Expired: true, Entries: []Entry{
+			claimed("b", 1), died("b"), released("b", "role_lost"),
+		}}, "the claim of b, which is dead, ended as role_lost"},
 		{"a claim is granted beside that of a dead agent", History{Wanted: 2, Expired: true, Entries: []Entry{
 			claimed("b", 1), died("b"), claimed("c", 2), released("b", "expired"), released("c", "expired"),
 		}}, "2: the claim of b outlives its death"},
