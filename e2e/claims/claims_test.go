@@ -16,12 +16,13 @@ import (
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/e2e/replica"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
 var (
-	rounds = flag.Int("claims.rounds", 100, "how many requests are fought for with each engine")
+	rounds = flag.Int("claims.rounds", 60, "how many requests are fought for with each engine")
 	seed   = flag.Uint64("claims.seed", 0, "the seed of the fights; 0 picks one")
 )
 
@@ -50,12 +51,12 @@ func fightAll(t *testing.T, engine database.Engine, draw *rand.Rand) {
 	names := make([]string, claimants)
 	for i := range names {
 		names[i] = fmt.Sprintf("claimant-%d", i)
-		h.revive(t, names[i])
+		h.replicas[0].Register(t, names[i])
 	}
 	counts := make(map[string]int)
 	for range *rounds {
 		for _, r := range h.replicas {
-			r.clock.Advance(time.Second)
+			r.Clock.Advance(time.Second)
 		}
 		f := newFight(t, h, names, draw)
 		found := f.run(t)
@@ -95,7 +96,7 @@ type fight struct {
 // claimant is an agent with what it knows of its claim.
 type claimant struct {
 	name   string
-	server *replica
+	server *replica.Replica
 	// fence is that of the latest claim that the agent got and has not given back; 0 without one. fences are all of them.
 	fence  int64
 	fences []int64
@@ -108,7 +109,7 @@ type claimant struct {
 
 func newFight(t *testing.T, h *house, names []string, draw *rand.Rand) *fight {
 	t.Helper()
-	f := &fight{house: h, draw: draw, wanted: 1, base: h.replicas[0].clock.Now()}
+	f := &fight{house: h, draw: draw, wanted: 1, base: h.replicas[0].Clock.Now()}
 	if draw.IntN(3) == 0 {
 		f.wanted = 2 + draw.IntN(4)
 	}
@@ -128,7 +129,7 @@ func (f *fight) run(t *testing.T) History {
 		f.passTime(t)
 	}
 	for _, r := range f.replicas {
-		r.clock.Set(f.base.Add(2 * deadline))
+		r.Clock.Set(f.base.Add(2 * deadline))
 	}
 	f.together(t, f.crowd, func(c *claimant) error { return c.answers(f, c.fence) }) // those who stood still wake up, too late
 	for _, r := range f.replicas {
@@ -136,7 +137,7 @@ func (f *fight) run(t *testing.T) History {
 	}
 	for _, c := range f.crowd {
 		if c.dead {
-			f.revive(t, c.name)
+			f.replicas[0].Register(t, c.name)
 		}
 	}
 	fences := make(map[string][]int64)
@@ -154,14 +155,14 @@ func (f *fight) step(t *testing.T) {
 		acts[c] = f.act(t, c)
 	}
 	for _, r := range f.replicas {
-		r.losses.Store(int64(f.draw.IntN(3)))
+		r.LoseAcknowledgements(f.draw.IntN(3))
 	}
 	var restarted error
 	var restart sync.WaitGroup
 	if f.draw.IntN(10) == 0 {
 		f.restarts++
 		r := f.replicas[f.draw.IntN(len(f.replicas))]
-		restart.Go(func() { restarted = r.restart() })
+		restart.Go(func() { restarted = r.Restart() })
 	}
 	f.together(t, f.crowd, func(c *claimant) error { return acts[c](c) })
 	restart.Wait()
@@ -172,36 +173,39 @@ func (f *fight) step(t *testing.T) {
 // loseNothing lets all commits be acknowledged.
 func (f *fight) loseNothing() {
 	for _, r := range f.replicas {
-		r.losses.Store(0)
+		r.LoseAcknowledgements(0)
 	}
 }
 
 // bury waits until those who fell silent count as dead. Sometimes somebody sweeps before anything else happens.
 func (f *fight) bury(t *testing.T) {
 	t.Helper()
-	died := false
+	var silent []string
 	for _, c := range f.crowd {
-		if !c.silent {
-			continue
+		if c.silent {
+			c.silent, c.dead = false, true
+			silent = append(silent, c.name)
 		}
-		if !died {
-			f.passSilence(t)
-			f.base = f.base.Add(5 * time.Second)
-		}
-		c.silent, c.dead, died = false, true, true
-		f.requireDead(t, c.name)
-		f.note(t, Entry{Kind: Died, Agent: c.name})
 	}
-	if died && f.draw.IntN(2) == 0 {
+	if len(silent) == 0 {
+		return
+	}
+	replica.PassSilence(t, f.replicas, silent...)
+	f.base = f.base.Add(replica.Silence)
+	for _, name := range silent {
+		f.note(t, Entry{Kind: Died, Agent: name})
+	}
+	if f.draw.IntN(2) == 0 {
 		f.sweep(t, f.replicas[f.draw.IntN(len(f.replicas))])
 	}
 }
 
 // sweep has a replica sweep, and notes it.
-func (f *fight) sweep(t *testing.T, r *replica) {
+func (f *fight) sweep(t *testing.T, r *replica.Replica) {
 	t.Helper()
-	r.losses.Store(int64(f.draw.IntN(2)))
-	r.sweep(t)
+	r.LoseAcknowledgements(f.draw.IntN(2))
+	require.NoError(t, r.Call(func() error { return r.Messaging.Sweep(r.Life) }))
+	require.NoError(t, r.Call(func() error { return r.Claims.SweepClaims(r.Life) }))
 	f.loseNothing()
 	f.note(t, Entry{Kind: Swept})
 }
@@ -224,8 +228,10 @@ func (f *fight) act(t *testing.T, c *claimant) func(*claimant) error {
 		return func(c *claimant) error { return c.claims(f) }
 	case c.fence == 0 || drawn < 5: // it does nothing yet, or stands still
 		return nothing
+	case drawn < 7 && c.dead: // a registration would be a sign of life
+		return nothing
 	case drawn < 7:
-		f.fallSilent(t, c.name)
+		f.replicas[0].FallSilent(t, c.name)
 		c.silent = true
 		return nothing
 	case drawn < 9:
@@ -247,14 +253,14 @@ func (f *fight) passTime(t *testing.T) {
 	t.Helper()
 	f.base = f.base.Add(time.Duration(f.draw.IntN(150)) * time.Second)
 	for _, r := range f.replicas {
-		r.clock.Set(f.base.Add(time.Duration(f.draw.IntN(4001)-2000) * time.Millisecond))
+		r.Clock.Set(f.base.Add(time.Duration(f.draw.IntN(4001)-2000) * time.Millisecond))
 		if f.draw.IntN(2) == 0 {
 			f.sweep(t, r)
 		}
 	}
 	for _, c := range f.crowd {
 		if c.dead && f.draw.IntN(3) == 0 {
-			f.revive(t, c.name)
+			f.replicas[0].Register(t, c.name)
 			f.note(t, Entry{Kind: Revived, Agent: c.name})
 			c.dead = false
 		}
@@ -290,8 +296,8 @@ func (c *claimant) key() *string {
 
 func (c *claimant) claims(f *fight) error {
 	key := f.request + *c.key()
-	err := c.server.call(func() error {
-		got, err := c.server.claims.ClaimMessage(c.server.as(c.name), &openintentv1.ClaimMessageRequest{
+	err := c.server.Call(func() error {
+		got, err := c.server.Claims.ClaimMessage(c.server.As(c.name), &openintentv1.ClaimMessageRequest{
 			ChannelId: f.channel, MessageId: f.request, IdempotencyKey: &key,
 		})
 		if err == nil && got.GetFence() != c.fence {
@@ -304,8 +310,8 @@ func (c *claimant) claims(f *fight) error {
 }
 
 func (c *claimant) renews(f *fight) error {
-	err := c.server.call(func() error {
-		_, err := c.server.claims.ClaimMessage(c.server.as(c.name), &openintentv1.ClaimMessageRequest{
+	err := c.server.Call(func() error {
+		_, err := c.server.Claims.ClaimMessage(c.server.As(c.name), &openintentv1.ClaimMessageRequest{
 			ChannelId: f.channel, MessageId: f.request, Fence: &c.fence,
 		})
 		return err
@@ -314,8 +320,8 @@ func (c *claimant) renews(f *fight) error {
 }
 
 func (c *claimant) releases(f *fight) error {
-	err := c.server.call(func() error {
-		_, err := c.server.claims.ReleaseClaim(c.server.as(c.name), &openintentv1.ReleaseClaimRequest{
+	err := c.server.Call(func() error {
+		_, err := c.server.Claims.ReleaseClaim(c.server.As(c.name), &openintentv1.ReleaseClaimRequest{
 			ChannelId: f.channel, MessageId: f.request, Fence: c.fence,
 		})
 		return err
@@ -337,8 +343,8 @@ func (c *claimant) answers(f *fight, fence int64) error {
 		req.Fence = &fence
 	}
 	answer := func() (id string, err error) {
-		err = c.server.call(func() error {
-			stored, err := c.server.talk.ReplyMessage(c.server.as(c.name), req)
+		err = c.server.Call(func() error {
+			stored, err := c.server.Messaging.ReplyMessage(c.server.As(c.name), req)
 			id = stored.GetId()
 			return err
 		})

@@ -11,85 +11,28 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/database"
-	"openintent/database/databasetest"
+	"openintent/e2e/replica"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
 // house is a database with one channel, and the replicas on it.
 type house struct {
-	replicas []*replica
+	replicas []*replica.Replica
 	channel  string
 }
 
 func newHouse(t *testing.T, engine database.Engine) *house {
 	t.Helper()
-	h, url := &house{}, databasetest.URL(t, engine)
-	count := 2
-	if engine == database.SQLite {
-		count = 1
-	}
-	for range count {
-		h.replicas = append(h.replicas, newReplica(t, url))
-	}
+	h := &house{replicas: replica.Start(t, engine)}
 	r := h.replicas[0]
-	intent, err := r.intents.CreateIntent(r.as("creator"), &openintentv1.CreateIntentRequest{
+	intent, err := r.Intents.CreateIntent(r.As("creator"), &openintentv1.CreateIntentRequest{
 		Title: "T", Status: openintentv1.IntentStatus_INTENT_STATUS_ACTIVE.Enum(),
 	})
 	require.NoError(t, err)
-	channel, err := r.channels.CreateChannel(r.as("creator"), &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "desk"})
+	channel, err := r.Channels.CreateChannel(r.As("creator"), &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "desk"})
 	require.NoError(t, err)
 	h.channel = channel.GetId()
 	return h
-}
-
-// revive registers an agent as a worker, or lets a dead one live again. It need not send heartbeats for as long as a round lasts.
-func (h *house) revive(t *testing.T, agent string) {
-	t.Helper()
-	h.register(t, agent, nil)
-}
-
-// fallSilent makes an agent promise a heartbeat every second, of which it sends none.
-func (h *house) fallSilent(t *testing.T, agent string) {
-	t.Helper()
-	every, unhealthy, dead := int32(1), int32(2), int32(4)
-	h.register(t, agent, &openintentv1.HeartbeatConfig{
-		IntervalSeconds: &every, UnhealthyAfterSeconds: &unhealthy, DeadAfterSeconds: &dead,
-	})
-}
-
-func (h *house) register(t *testing.T, agent string, promised *openintentv1.HeartbeatConfig) {
-	t.Helper()
-	role, r := "worker", h.replicas[0]
-	if promised == nil {
-		seldom, unhealthy, dead := int32(3600), int32(7200), int32(86400)
-		promised = &openintentv1.HeartbeatConfig{
-			IntervalSeconds: &seldom, UnhealthyAfterSeconds: &unhealthy, DeadAfterSeconds: &dead,
-		}
-	}
-	_, err := r.agents.UpsertAgent(r.as(agent), &openintentv1.RegisterAgentRequest{
-		AgentId: &agent, RoleId: &role, HeartbeatConfig: promised,
-	})
-	require.NoError(t, err)
-}
-
-// passSilence lets so much time pass in the server's hearing that those who have fallen silent count as dead.
-func (h *house) passSilence(t *testing.T) {
-	t.Helper()
-	hearing := h.replicas[0]
-	require.NoError(t, hearing.agents.Sweep(hearing.life))
-	for _, r := range h.replicas {
-		r.clock.Advance(5 * time.Second)
-	}
-	require.NoError(t, hearing.agents.Sweep(hearing.life))
-}
-
-// requireDead checks that the server counts an agent as dead.
-func (h *house) requireDead(t *testing.T, agent string) {
-	t.Helper()
-	r := h.replicas[0]
-	found, err := r.agents.GetAgent(r.as(agent), &openintentv1.GetAgentRequest{AgentId: agent})
-	require.NoError(t, err)
-	require.Equal(t, openintentv1.AgentStatus_AGENT_STATUS_DEAD, found.GetStatus())
 }
 
 // ask sends the workers a request that takes so many answers and expires after a time.
@@ -101,10 +44,10 @@ func (h *house) ask(t *testing.T, wanted int, within time.Duration) string {
 			"quorum": structpb.NewNumberValue(float64(wanted)),
 		}})
 	}
-	target, request, r := "role:worker", openintentv1.MessageType_MESSAGE_TYPE_REQUEST, h.replicas[0]
-	sent, err := r.talk.SendMessage(r.as("alice"), &openintentv1.SendMessageRequest{
+	target, request, r := "role:"+replica.Role, openintentv1.MessageType_MESSAGE_TYPE_REQUEST, h.replicas[0]
+	sent, err := r.Messaging.SendMessage(r.As("alice"), &openintentv1.SendMessageRequest{
 		ChannelId: h.channel, To: &target, MessageType: &request, Collect: collect,
-		ExpiresAt: timestamppb.New(r.clock.Now().Add(within)),
+		ExpiresAt: timestamppb.New(r.Clock.Now().Add(within)),
 	})
 	require.NoError(t, err)
 	return sent.GetId()
@@ -120,7 +63,7 @@ type mark struct {
 func (h *house) lastPosition(t *testing.T) (position int64) {
 	t.Helper()
 	r := h.replicas[0]
-	err := r.db.ReadStatement(r.life, func(tx *database.Tx) error {
+	err := r.DB.ReadStatement(r.Life, func(tx *database.Tx) error {
 		return tx.Pipeline(database.ReadValue(&position, "SELECT last_position FROM intent_heads"))
 	})
 	require.NoError(t, err)
@@ -132,7 +75,7 @@ func (h *house) lastPosition(t *testing.T) (position int64) {
 func (h *house) history(t *testing.T, requestID string, wanted int, fences map[string][]int64, marks []mark) History {
 	t.Helper()
 	found, r := History{Wanted: wanted}, h.replicas[0]
-	err := r.db.ReadStatement(r.life, func(tx *database.Tx) error {
+	err := r.DB.ReadStatement(r.Life, func(tx *database.Tx) error {
 		return tx.Pipeline(
 			database.Statement{
 				SQL: `SELECT e.position, e.kind, e.agent, e.details FROM (
