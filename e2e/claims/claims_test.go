@@ -155,7 +155,8 @@ func (f *fight) step(t *testing.T) {
 		acts[c] = f.act(t, c)
 	}
 	for _, r := range f.replicas {
-		r.LoseAcknowledgements(f.draw.IntN(3))
+		r.Faults.FailAfter(f.draw.IntN(3))
+		r.Faults.FailBefore(f.draw.IntN(2))
 	}
 	var restarted error
 	var restart sync.WaitGroup
@@ -170,10 +171,11 @@ func (f *fight) step(t *testing.T) {
 	f.loseNothing()
 }
 
-// loseNothing lets all commits be acknowledged.
+// loseNothing lets all commits be made and acknowledged.
 func (f *fight) loseNothing() {
 	for _, r := range f.replicas {
-		r.LoseAcknowledgements(0)
+		r.Faults.FailAfter(0)
+		r.Faults.FailBefore(0)
 	}
 }
 
@@ -203,7 +205,7 @@ func (f *fight) bury(t *testing.T) {
 // sweep has a replica sweep, and notes it.
 func (f *fight) sweep(t *testing.T, r *replica.Replica) {
 	t.Helper()
-	r.LoseAcknowledgements(f.draw.IntN(2))
+	r.Faults.FailAfter(f.draw.IntN(2))
 	require.NoError(t, r.Call(func() error { return r.Messaging.Sweep(r.Life) }))
 	require.NoError(t, r.Call(func() error { return r.Claims.SweepClaims(r.Life) }))
 	f.loseNothing()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,8 +26,9 @@ import (
 type Replica struct {
 	url string
 	// Clock is the replica's own clock; a restart keeps it.
-	Clock  *databasetest.Clock
-	losses atomic.Int64
+	Clock *databasetest.Clock
+	// Faults makes commits fail, or lose their acknowledgement.
+	Faults databasetest.CommitFaults
 	// running is held by each call, and by a restart until the new server serves.
 	running sync.RWMutex
 	Rooms
@@ -67,7 +67,7 @@ func Start(t *testing.T, engine database.Engine) (replicas []*Replica) {
 
 func (r *Replica) start() error {
 	life, kill := context.WithCancel(context.Background())
-	db, err := database.Open(life, database.Config{URL: r.url, Clock: r.Clock.Now, Hooks: database.Hooks{AfterCommit: r.acknowledge}})
+	db, err := database.Open(life, database.Config{URL: r.url, Clock: r.Clock.Now, Hooks: r.Faults.Hooks()})
 	if err != nil {
 		kill()
 		return err
@@ -80,7 +80,7 @@ func (r *Replica) start() error {
 		DB: db, Intents: s.Intents, Agents: s.Agents, Channels: s.Channels, LookAgain: time.Hour, Notifications: true,
 	})
 	s.Claims = conversation.New(conversation.Config{DB: db, Intents: s.Intents, Agents: s.Agents, Messaging: s.Messaging})
-	s.Leases = leases.New(leases.Config{DB: db, Intents: s.Intents, Tasks: work, Messaging: s.Messaging, LookAgain: time.Hour})
+	s.Leases = leases.New(leases.Config{DB: db, Intents: s.Intents, Tasks: work, Messaging: s.Messaging, LookAgain: time.Second})
 	s.Messaging.Start()
 	r.Rooms = s
 	return nil
@@ -98,17 +98,6 @@ func (r *Replica) Restart() error {
 	r.running.Lock()
 	defer r.running.Unlock()
 	return errors.Join(r.stop(), r.start())
-}
-
-// LoseAcknowledgements makes the next commits succeed without an acknowledgement; 0 ends it.
-func (r *Replica) LoseAcknowledgements(count int) { r.losses.Store(int64(count)) }
-
-// acknowledge loses as many acknowledgements of commits as the test has asked for.
-func (r *Replica) acknowledge(context.Context) error {
-	if r.losses.Load() <= 0 || r.losses.Add(-1) < 0 {
-		return nil
-	}
-	return databasetest.ErrInjected
 }
 
 // As returns the context of an agent's call.
