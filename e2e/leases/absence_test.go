@@ -95,7 +95,7 @@ func (f *fight) some(oneIn int, condition func(w *worker) bool) (drawn []*worker
 // and some workers come back.
 func (f *fight) passTime(t *testing.T) {
 	t.Helper()
-	f.base = f.base.Add(time.Duration(f.draw.IntN(60)) * time.Second)
+	f.base = f.base.Add(time.Duration(f.draw.IntN(45)) * time.Second)
 	for _, r := range f.replicas {
 		r.Clock.Set(f.base.Add(time.Duration(f.draw.IntN(4001)-2000) * time.Millisecond))
 		if f.draw.IntN(2) == 0 {

@@ -6,6 +6,6 @@
 // clients and nothing of the server. Its own tests plant faults in histories.
 //
 // The test runs two replicas on PostgreSQL and one on SQLite, with clocks that it steps back and forth. Agents acquire scopes, wait
-// for them, renew and release. They freeze and write with an old fence, fall silent, lose access and come back. Acknowledgements
-// of commits get lost, and replicas restart. `make leases ROUNDS=1000` runs more rounds.
+// for them, renew and release. They freeze and write with an old fence, fall silent, lose access and come back. Commits fail or
+// lose their acknowledgement, and replicas restart. `make leases ROUNDS=1000` runs more rounds.
 package leases

@@ -47,6 +47,9 @@ func TestOneHolderAtATime(t *testing.T) {
 func fightAll(t *testing.T, engine database.Engine, draw *rand.Rand) {
 	h := newHouse(t, engine)
 	counts := make(map[string]int)
+	for i := range workers {
+		h.replicas[0].Register(t, name(i))
+	}
 	for round := range *rounds {
 		f := newFight(t, h, round, draw)
 		for scope, history := range f.run(t) {
@@ -89,6 +92,8 @@ type fight struct {
 	waits    int
 }
 
+func name(i int) string { return fmt.Sprintf("worker-%d", i) }
+
 func newFight(t *testing.T, h *house, round int, draw *rand.Rand) *fight {
 	t.Helper()
 	f := &fight{house: h, draw: draw, base: h.replicas[0].Clock.Advance(time.Second)}
@@ -98,10 +103,7 @@ func newFight(t *testing.T, h *house, round int, draw *rand.Rand) *fight {
 		f.resources = append(f.resources, &resource{scope: fmt.Sprintf("round-%d/scope-%d", round, i)})
 	}
 	for i := range workers {
-		w := &worker{name: fmt.Sprintf("worker-%d", i), server: h.replicas[0]}
-		w.held, w.known = make(lent), make(lent)
-		h.replicas[0].Register(t, w.name)
-		f.crowd = append(f.crowd, w)
+		f.crowd = append(f.crowd, &worker{name: name(i), server: h.replicas[0], held: make(lent), known: make(lent)})
 	}
 	h.giveAccess(t, f.names(""))
 	return f
@@ -134,6 +136,11 @@ func (f *fight) run(t *testing.T) map[string][]Entry {
 	})
 	for _, r := range f.replicas {
 		f.sweep(t, r)
+	}
+	for _, w := range f.crowd {
+		if w.gone == dead {
+			f.replicas[0].Register(t, w.name)
+		}
 	}
 	return f.histories(t, begin)
 }
@@ -179,14 +186,14 @@ func (f *fight) act(t *testing.T, w *worker) func() error {
 	case drawn < 7 && w.waiting == nil:
 		f.wait(w, on)
 	case held == nil: // it does nothing yet
-	case drawn < 10 && w.waiting == nil && w.gone == "":
+	case drawn < 11 && w.waiting == nil && w.gone == "":
 		f.replicas[0].FallSilent(t, w.name)
 		w.silent = true
-	case drawn < 12:
-		return func() error { return w.releases(f, on) }
 	case drawn < 15:
+		return func() error { return w.releases(f, on) }
+	case drawn < 17:
 		return func() error { return w.renews(f, on) }
-	case drawn < 18:
+	case drawn < 19:
 		return func() error { return w.works(f, on, held) }
 	}
 	return func() error { return nil }

@@ -36,7 +36,7 @@ type outcome struct {
 // acquires asks for a scope, and waits for it so many seconds at most, or until the fight is over.
 func (w *worker) acquires(f *fight, server *replica.Replica, on *resource, seconds int32) outcome {
 	var got *openintentv1.Lease
-	lasting := int32(60)
+	lasting := int32(90)
 	err := server.Call(func() error {
 		if f.over.Err() != nil {
 			return nil
