@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build package check test test-sdks torture claims search soak siege lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build package check test test-sdks torture claims leases search soak siege lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -16,7 +16,7 @@ DATE ?= $(if $(filter-out %-dirty,$(COMMIT)),$(shell git log -1 --format=%cI 2>/
 NAMED = $(COMMIT:%=commit=%) $(DATE:%=date=%)
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
-# How long `torture` (3m) and `soak` with each engine (1h) run, and the seed of the schedules of torture and `claims`; 0 picks one.
+# How long `torture` (3m) and `soak` with each engine (1h) run, and the seed of the schedules of torture, `claims` and `leases`; 0 picks one.
 DURATION ?=
 SEED ?= 0
 
@@ -66,6 +66,10 @@ torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to rep
 claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and check that each takes exactly its answers (SEED to repeat)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestExactlySoManyAnswers ./e2e/claims \
 		-claims.rounds $(or $(ROUNDS),1000) -claims.seed $(SEED)
+
+leases: ## Let a crowd fight for scopes in ROUNDS rounds (1,000) with each engine and check that each has one holder (SEED to repeat)
+	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestOneHolderAtATime ./e2e/leases \
+		-leases.rounds $(or $(ROUNDS),1000) -leases.seed $(SEED)
 
 search: ## Check the properties that need a database with CHECKS random cases each (1,000)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 ./channels ./intents ./messaging ./subscriptions ./tasks \

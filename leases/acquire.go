@@ -33,6 +33,8 @@ type wanted struct {
 	intentNo int64
 	scope    string
 	duration time.Duration
+	// leaseID is the id that the lease gets. By it a call finds its lease again if it cannot know whether the grant was stored.
+	leaseID string
 }
 
 // AcquireLease leases a scope for a caller with write access. If the scope is not free, the call waits in turn for as long as
@@ -45,7 +47,10 @@ func (s *Service) AcquireLease(ctx context.Context, req *openintentv1.AcquireLea
 	if err != nil {
 		return nil, err
 	}
-	w := wanted{by: c, intentNo: intentNo, scope: req.GetScope(), duration: durationOf(req.DurationSeconds)}
+	w := wanted{
+		by: c, intentNo: intentNo, scope: req.GetScope(), duration: durationOf(req.DurationSeconds),
+		leaseID: uuid.Must(uuid.NewV7()).String(),
+	}
 	if w.agentID, err = c.ActAs("agent_id", req.GetAgentId()); err != nil {
 		return nil, err
 	}
@@ -85,7 +90,11 @@ func (s *Service) attempt(ctx context.Context, w wanted, place int64, mayWait bo
 		if err != nil {
 			return err
 		}
-		if holding != nil && holding.AgentID == w.agentID {
+		switch {
+		case holding != nil && holding.ID == w.leaseID:
+			lease = holding
+			return nil
+		case holding != nil && holding.AgentID == w.agentID:
 			return held(holding, w.agentID)
 		}
 		line, err := c.line(w.scope)
@@ -108,7 +117,10 @@ func (s *Service) attempt(ctx context.Context, w wanted, place int64, mayWait bo
 		}
 		return awaited()
 	})
-	return lease, kept, err
+	if err != nil {
+		return nil, kept, err // what the transaction granted may not be stored
+	}
+	return lease, kept, nil
 }
 
 // admit refuses those who may hold no lease now, and a scope that names no open task. It returns the surroundings of the
@@ -169,7 +181,7 @@ func (c *change) grant(w wanted, around surroundings) (*Lease, error) {
 	}
 	position, at := c.head.Next()
 	l := &Lease{
-		IntentNo: w.intentNo, Scope: w.scope, ID: uuid.Must(uuid.NewV7()).String(), AgentID: w.agentID,
+		IntentNo: w.intentNo, Scope: w.scope, ID: w.leaseID, AgentID: w.agentID,
 		Fence: database.Micros(at), AcquiredAt: at,
 	}
 	l.extend(around, w.duration)

@@ -26,5 +26,6 @@
 //
 // A call that waits keeps its place with a sign of life every few seconds. If its server dies, the place is void a few seconds later,
 // and the next one gets the scope. If the answer of AcquireLease is lost, the lease stands until it expires: the holder finds it with
-// ListLeases and may release it.
+// ListLeases and may release it. If the commit of a grant fails while its call waits, the call looks again, and returns only a lease that
+// is stored.
 package leases

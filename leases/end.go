@@ -41,11 +41,15 @@ func (c *change) log(l *Lease, actor string, why ending) error {
 	return err
 }
 
+// toldHourly bounds of how many ended leases an agent is told in an hour, so that one which lets many end in a row does not push the
+// notices of others out of the channel. It finds the rest in the log.
+const toldHourly = 20
+
 // notice is what the server tells the former holder of a lease.
 func notice(l *Lease, why ending) writing.Notice {
 	var payload jsonvalue.Builder
 	describe(payload.String("event", "lease_ended"), l)
-	return writing.Notice{To: l.AgentID, Payload: payload.String("reason", string(why)).Object()}
+	return writing.Notice{To: l.AgentID, Payload: payload.String("reason", string(why)).Object(), HourlyAtMost: toldHourly}
 }
 
 // tell sends the former holders what has to be said about the leases that the change ended. When the intent ends nobody is told,

@@ -25,8 +25,9 @@ const patience = time.Minute
 
 // house consists of the rooms up to this one on a fresh database, with a clock that the test moves, and one intent.
 type house struct {
-	url   string
-	clock *databasetest.Clock
+	url    string
+	clock  *databasetest.Clock
+	faults databasetest.CommitFaults
 	rooms
 	intent *openintentv1.Intent
 }
@@ -58,7 +59,7 @@ func eachHouse(t *testing.T, run func(t *testing.T, h *house)) {
 // replica opens the house's database once more, where that is possible, and builds rooms on it.
 func (h *house) replica(t *testing.T) rooms {
 	t.Helper()
-	db := databasetest.Open(t, database.Config{URL: h.url, Clock: h.clock.Now})
+	db := databasetest.Open(t, database.Config{URL: h.url, Clock: h.clock.Now, Hooks: h.faults.Hooks()})
 	r := rooms{db: db, intents: intents.New(intents.Config{DB: db}), agents: agents.New(agents.Config{DB: db})}
 	r.tasks = tasks.New(tasks.Config{DB: db, Intents: r.intents})
 	r.channels = channels.New(channels.Config{DB: db, Intents: r.intents, Tasks: r.tasks})

@@ -250,3 +250,16 @@ func TestWhoFallsSilentLosesItsLeases(t *testing.T) {
 		require.Equal(t, []string{"ann parser agent_dead"}, h.told(t))
 	})
 }
+
+func TestAnAgentIsToldOfSoManyEndingsInAnHour(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for range toldHourly + 5 {
+			lease := h.hold(t, "ann", "parser")
+			_, err := h.ReleaseLease(asOperator(), &openintentv1.ReleaseLeaseRequest{
+				IntentId: h.intent.GetId(), LeaseId: lease.GetId(),
+			})
+			require.NoError(t, err)
+		}
+		require.Len(t, h.told(t), toldHourly)
+	})
+}

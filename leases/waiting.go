@@ -55,15 +55,16 @@ func (s *Service) acquire(ctx context.Context, w wanted, patience time.Duration)
 	return lease, err
 }
 
-// mayBeNext reports whether it is worth to lock the intent: nobody waits longer for the scope, and it seems to be free.
+// mayBeNext reports whether it is worth to lock the intent: nobody waits longer for the scope, and it seems to be free, or the call
+// has the lease already and does not know it.
 func (s *Service) mayBeNext(ctx context.Context, w wanted, place int64) (bool, error) {
 	var before int64
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		now := database.Micros(s.db.Now())
 		return tx.Pipeline(database.ReadValue(&before, `SELECT
 			(SELECT count(*) FROM lease_waiters WHERE intent_no = ? AND scope = ? AND place < ? AND alive_until > ?) +
-			(SELECT count(*) FROM leases WHERE intent_no = ? AND scope = ? AND due_at > ?)`,
-			w.intentNo, w.scope, place, now, w.intentNo, w.scope, now))
+			(SELECT count(*) FROM leases WHERE intent_no = ? AND scope = ? AND due_at > ? AND id <> ?)`,
+			w.intentNo, w.scope, place, now, w.intentNo, w.scope, now, w.leaseID))
 	})
 	return before == 0, err
 }

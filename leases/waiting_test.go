@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -109,6 +110,32 @@ func TestAWaitingCallKeepsItsPlace(t *testing.T) {
 		require.NoError(t, h.free("ann", lease.GetId()))
 		h.granted(t, bob)
 	})
+}
+
+// A call that waits looks again if the commit of its grant fails. It returns a lease that is stored, also if nobody told it so.
+func TestAWaitReturnsOnlyALeaseThatIsStored(t *testing.T) {
+	for name, fail := range map[string]func(*databasetest.CommitFaults, int){
+		"lost commit":          (*databasetest.CommitFaults).FailBefore,
+		"lost acknowledgement": (*databasetest.CommitFaults).FailAfter,
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachHouse(t, func(t *testing.T, h *house) {
+				h.hold(t, "ann", "parser")
+				bob := h.await(t, h.rooms, "bob", "parser")
+				_, intentNo, err := h.resolve(as("bob"), h.intent.GetId())
+				require.NoError(t, err)
+				h.clock.Advance(6 * time.Minute) // the lease is over, and nobody has said so yet
+				fail(&h.faults, 1)
+				require.Eventually(t, func() bool {
+					h.messaging.WakeLeases(intentNo)
+					return len(bob) > 0
+				}, patience, time.Millisecond)
+				_, err = h.renew("bob", h.granted(t, bob).GetId(), 60)
+				require.NoError(t, err)
+				require.Equal(t, map[string]string{"parser": "bob"}, h.holders(t))
+			})
+		})
+	}
 }
 
 func TestWhoComesLaterDoesNotOvertake(t *testing.T) {

@@ -152,3 +152,23 @@ func TestAnEarlierChannelOfTheNameIsClosed(t *testing.T) {
 		require.Len(t, h.system(t, intentID), 1)
 	})
 }
+
+func TestOneAgentsNoticesDoNotPushOutThoseOfOthers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		bounded := func(text string) writing.Notice {
+			notice := saying("bob", text)
+			notice.HourlyAtMost = 3
+			return notice
+		}
+		h.notify(t, intentID, []writing.Notice{saying("carol", "hers")})
+		h.notify(t, intentID, []writing.Notice{bounded("1"), bounded("2")})
+		h.notify(t, intentID, []writing.Notice{bounded("3"), bounded("4"), saying("bob", "without a bound")}, []writing.Notice{bounded("5")})
+		id := h.system(t, intentID)[0].GetId()
+		require.Equal(t, []string{"1", "2", "3", "without a bound"}, textsOf(h.listIn(as("bob"), t, &listRequest{ChannelId: id})))
+		require.Equal(t, []string{"hers"}, textsOf(h.listIn(as("carol"), t, &listRequest{ChannelId: id})))
+		h.clock.Advance(time.Hour + time.Second)
+		h.notify(t, intentID, []writing.Notice{bounded("6")})
+		require.Len(t, h.listIn(as("bob"), t, &listRequest{ChannelId: id}), 5, "an hour later it is told again")
+	})
+}

@@ -16,12 +16,13 @@ import (
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/e2e/replica"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
 var (
-	rounds = flag.Int("claims.rounds", 100, "how many requests are fought for with each engine")
+	rounds = flag.Int("claims.rounds", 60, "how many requests are fought for with each engine")
 	seed   = flag.Uint64("claims.seed", 0, "the seed of the fights; 0 picks one")
 )
 
@@ -50,12 +51,12 @@ func fightAll(t *testing.T, engine database.Engine, draw *rand.Rand) {
 	names := make([]string, claimants)
 	for i := range names {
 		names[i] = fmt.Sprintf("claimant-%d", i)
-		h.revive(t, names[i])
+		h.replicas[0].Register(t, names[i])
 	}
 	counts := make(map[string]int)
 	for range *rounds {
 		for _, r := range h.replicas {
-			r.clock.Advance(time.Second)
+			r.Clock.Advance(time.Second)
 		}
 		f := newFight(t, h, names, draw)
 		found := f.run(t)
@@ -68,9 +69,13 @@ func fightAll(t *testing.T, engine database.Engine, draw *rand.Rand) {
 		if found.Expired {
 			counts["requests that expired"]++
 		}
+		counts["restarts"] += f.restarts
 	}
-	t.Log(counts, h.replicas[0].clock.Now())
-	for _, what := range []string{"claimed ", "answered ", "released responded", "released expired", "released agent_dead", "released released"} {
+	t.Logf("%d rounds without a finding: %v", *rounds, counts)
+	for _, what := range []string{
+		"claimed ", "answered ", "released responded", "released expired", "released agent_dead", "released released",
+		"died ", "revived ", "restarts", "requests that expired",
+	} {
 		require.NotZero(t, counts[what], "%s never happened, so the test shows too little", what)
 	}
 }
@@ -83,23 +88,28 @@ type fight struct {
 	wanted  int
 	base    time.Time
 	crowd   []*claimant
+	// marks are what the log does not tell.
+	marks    []mark
+	restarts int
 }
 
 // claimant is an agent with what it knows of its claim.
 type claimant struct {
 	name   string
-	server *replica
+	server *replica.Replica
 	// fence is that of the latest claim that the agent got and has not given back; 0 without one. fences are all of them.
 	fence  int64
 	fences []int64
 	calls  int
 	// done is true once it has answered, dead while the server takes it for dead.
 	done, dead bool
+	// silent is true while the agent sends no heartbeats and does not count as dead yet.
+	silent bool
 }
 
 func newFight(t *testing.T, h *house, names []string, draw *rand.Rand) *fight {
 	t.Helper()
-	f := &fight{house: h, draw: draw, wanted: 1, base: h.replicas[0].clock.Now()}
+	f := &fight{house: h, draw: draw, wanted: 1, base: h.replicas[0].Clock.Now()}
 	if draw.IntN(3) == 0 {
 		f.wanted = 2 + draw.IntN(4)
 	}
@@ -115,25 +125,26 @@ func (f *fight) run(t *testing.T) History {
 	t.Helper()
 	for range 2 + f.draw.IntN(6) {
 		f.step(t)
+		f.bury(t)
 		f.passTime(t)
 	}
 	for _, r := range f.replicas {
-		r.clock.Set(f.base.Add(2 * deadline))
+		r.Clock.Set(f.base.Add(2 * deadline))
 	}
 	f.together(t, f.crowd, func(c *claimant) error { return c.answers(f, c.fence) }) // those who stood still wake up, too late
 	for _, r := range f.replicas {
-		r.sweep(t)
+		f.sweep(t, r)
 	}
 	for _, c := range f.crowd {
 		if c.dead {
-			f.revive(t, c.name)
+			f.replicas[0].Register(t, c.name)
 		}
 	}
 	fences := make(map[string][]int64)
 	for _, c := range f.crowd {
 		fences[c.name] = c.fences
 	}
-	return f.history(t, f.request, f.wanted, fences)
+	return f.history(t, f.request, f.wanted, fences, f.marks)
 }
 
 // step lets everybody act at the same time: those without a claim try to get one, and those with one do what they have drawn.
@@ -144,24 +155,74 @@ func (f *fight) step(t *testing.T) {
 		acts[c] = f.act(t, c)
 	}
 	for _, r := range f.replicas {
-		r.losses.Store(int64(f.draw.IntN(3)))
+		r.Faults.FailAfter(f.draw.IntN(3))
+		r.Faults.FailBefore(f.draw.IntN(2))
+	}
+	var restarted error
+	var restart sync.WaitGroup
+	if f.draw.IntN(10) == 0 {
+		f.restarts++
+		r := f.replicas[f.draw.IntN(len(f.replicas))]
+		restart.Go(func() { restarted = r.Restart() })
 	}
 	f.together(t, f.crowd, func(c *claimant) error { return acts[c](c) })
+	restart.Wait()
+	require.NoError(t, restarted)
 	f.loseNothing()
 }
 
-// loseNothing lets all commits be acknowledged.
+// loseNothing lets all commits be made and acknowledged.
 func (f *fight) loseNothing() {
 	for _, r := range f.replicas {
-		r.losses.Store(0)
+		r.Faults.FailAfter(0)
+		r.Faults.FailBefore(0)
 	}
+}
+
+// bury waits until those who fell silent count as dead. Sometimes somebody sweeps before anything else happens.
+func (f *fight) bury(t *testing.T) {
+	t.Helper()
+	var silent []string
+	for _, c := range f.crowd {
+		if c.silent {
+			c.silent, c.dead = false, true
+			silent = append(silent, c.name)
+		}
+	}
+	if len(silent) == 0 {
+		return
+	}
+	replica.PassSilence(t, f.replicas, silent...)
+	f.base = f.base.Add(replica.Silence)
+	for _, name := range silent {
+		f.note(t, Entry{Kind: Died, Agent: name})
+	}
+	if f.draw.IntN(2) == 0 {
+		f.sweep(t, f.replicas[f.draw.IntN(len(f.replicas))])
+	}
+}
+
+// sweep has a replica sweep, and notes it.
+func (f *fight) sweep(t *testing.T, r *replica.Replica) {
+	t.Helper()
+	r.Faults.FailAfter(f.draw.IntN(2))
+	require.NoError(t, r.Call(func() error { return r.Messaging.Sweep(r.Life) }))
+	require.NoError(t, r.Call(func() error { return r.Claims.SweepClaims(r.Life) }))
+	f.loseNothing()
+	f.note(t, Entry{Kind: Swept})
+}
+
+// note notes something that the log does not tell, at this place of the history.
+func (f *fight) note(t *testing.T, e Entry) {
+	t.Helper()
+	f.marks = append(f.marks, mark{position: f.lastPosition(t), entry: e})
 }
 
 func (f *fight) act(t *testing.T, c *claimant) func(*claimant) error {
 	nothing := func(*claimant) error { return nil }
 	c.server = f.replicas[f.draw.IntN(len(f.replicas))] // it may have reconnected
 	switch drawn := f.draw.IntN(20); {
-	case c.done:
+	case c.done || c.silent:
 		return nothing
 	case c.fence == 0 && drawn == 0:
 		return func(c *claimant) error { return c.answers(f, 0) } // an intruder
@@ -169,9 +230,11 @@ func (f *fight) act(t *testing.T, c *claimant) func(*claimant) error {
 		return func(c *claimant) error { return c.claims(f) }
 	case c.fence == 0 || drawn < 5: // it does nothing yet, or stands still
 		return nothing
+	case drawn < 7 && c.dead: // a registration would be a sign of life
+		return nothing
 	case drawn < 7:
-		f.kill(t, c.name)
-		c.dead = true
+		f.replicas[0].FallSilent(t, c.name)
+		c.silent = true
 		return nothing
 	case drawn < 9:
 		return func(c *claimant) error { return c.releases(f) }
@@ -192,14 +255,15 @@ func (f *fight) passTime(t *testing.T) {
 	t.Helper()
 	f.base = f.base.Add(time.Duration(f.draw.IntN(150)) * time.Second)
 	for _, r := range f.replicas {
-		r.clock.Set(f.base.Add(time.Duration(f.draw.IntN(4001)-2000) * time.Millisecond))
+		r.Clock.Set(f.base.Add(time.Duration(f.draw.IntN(4001)-2000) * time.Millisecond))
 		if f.draw.IntN(2) == 0 {
-			r.sweep(t)
+			f.sweep(t, r)
 		}
 	}
 	for _, c := range f.crowd {
 		if c.dead && f.draw.IntN(3) == 0 {
-			f.revive(t, c.name)
+			f.replicas[0].Register(t, c.name)
+			f.note(t, Entry{Kind: Revived, Agent: c.name})
 			c.dead = false
 		}
 	}
@@ -215,21 +279,6 @@ func (f *fight) together(t *testing.T, crowd []*claimant, act func(c *claimant) 
 	}
 	all.Wait()
 	require.NoError(t, errors.Join(failures...))
-}
-
-// repeated makes a call again, under the same key, as long as nobody says what became of it.
-func repeated(call func() error) error {
-	for {
-		var refusal *fault.Fault
-		err := call()
-		switch {
-		case err == nil:
-			return nil
-		case !errors.As(err, &refusal) || refusal.Kind == fault.Unavailable:
-		default:
-			return err
-		}
-	}
 }
 
 // expected drops the refusals that the fight brings with it.
@@ -249,8 +298,8 @@ func (c *claimant) key() *string {
 
 func (c *claimant) claims(f *fight) error {
 	key := f.request + *c.key()
-	err := repeated(func() error {
-		got, err := c.server.claims.ClaimMessage(as(c.name), &openintentv1.ClaimMessageRequest{
+	err := c.server.Call(func() error {
+		got, err := c.server.Claims.ClaimMessage(c.server.As(c.name), &openintentv1.ClaimMessageRequest{
 			ChannelId: f.channel, MessageId: f.request, IdempotencyKey: &key,
 		})
 		if err == nil && got.GetFence() != c.fence {
@@ -263,8 +312,8 @@ func (c *claimant) claims(f *fight) error {
 }
 
 func (c *claimant) renews(f *fight) error {
-	err := repeated(func() error {
-		_, err := c.server.claims.ClaimMessage(as(c.name), &openintentv1.ClaimMessageRequest{
+	err := c.server.Call(func() error {
+		_, err := c.server.Claims.ClaimMessage(c.server.As(c.name), &openintentv1.ClaimMessageRequest{
 			ChannelId: f.channel, MessageId: f.request, Fence: &c.fence,
 		})
 		return err
@@ -273,8 +322,8 @@ func (c *claimant) renews(f *fight) error {
 }
 
 func (c *claimant) releases(f *fight) error {
-	err := repeated(func() error {
-		_, err := c.server.claims.ReleaseClaim(as(c.name), &openintentv1.ReleaseClaimRequest{
+	err := c.server.Call(func() error {
+		_, err := c.server.Claims.ReleaseClaim(c.server.As(c.name), &openintentv1.ReleaseClaimRequest{
 			ChannelId: f.channel, MessageId: f.request, Fence: c.fence,
 		})
 		return err
@@ -296,8 +345,8 @@ func (c *claimant) answers(f *fight, fence int64) error {
 		req.Fence = &fence
 	}
 	answer := func() (id string, err error) {
-		err = repeated(func() error {
-			stored, err := c.server.talk.ReplyMessage(as(c.name), req)
+		err = c.server.Call(func() error {
+			stored, err := c.server.Messaging.ReplyMessage(c.server.As(c.name), req)
 			id = stored.GetId()
 			return err
 		})

@@ -5,6 +5,6 @@
 // Its own tests plant faults in histories.
 //
 // The test runs two replicas on PostgreSQL and one on SQLite, with clocks that it steps back and forth. Claimants answer, renew,
-// release, stop renewing and die, or stand still and answer with an old fence. Acknowledgements of commits get lost, and calls
-// are repeated under their keys. `make claims ROUNDS=1000` runs more rounds.
+// release, fall silent until they count as dead, or stand still and answer with an old fence. Commits fail or lose their
+// acknowledgement, replicas restart, and calls are repeated under their keys. `make claims ROUNDS=1000` runs more rounds.
 package claims

@@ -13,6 +13,11 @@ const (
 	Released Kind = "released"
 	// Answered says that an agent's answer with a fence was stored.
 	Answered Kind = "answered"
+	// Died says that from here on the server counted an agent as dead, and Revived that it did so no longer.
+	Died    Kind = "died"
+	Revived Kind = "revived"
+	// Swept says that a replica has just stored what has ended of the claims.
+	Swept Kind = "swept"
 )
 
 // Entry is one thing that happened to a request.
@@ -46,13 +51,14 @@ type state struct {
 	wanted   int
 	holds    map[string]*hold
 	answered map[string]bool
+	dead     map[string]bool
 	highest  int64
 	findings []string
 }
 
 // Check returns what is wrong with a history; nothing if the promises were kept.
 func Check(h History) []string {
-	s := &state{wanted: h.Wanted, holds: make(map[string]*hold), answered: make(map[string]bool)}
+	s := &state{wanted: h.Wanted, holds: make(map[string]*hold), answered: make(map[string]bool), dead: make(map[string]bool)}
 	for i, e := range h.Entries {
 		switch e.Kind {
 		case Claimed:
@@ -61,6 +67,12 @@ func Check(h History) []string {
 			s.released(i, e)
 		case Answered:
 			s.answer(i, e)
+		case Died:
+			s.dead[e.Agent] = true
+		case Revived:
+			delete(s.dead, e.Agent)
+		case Swept:
+			s.settled(i)
 		}
 	}
 	for agent, held := range s.holds {
@@ -90,6 +102,10 @@ func (s *state) claimed(at int, e Entry) {
 	if s.answered[e.Agent] || len(s.answered) >= s.wanted {
 		s.find(at, "%s got a claim after the answer", e.Agent)
 	}
+	if s.dead[e.Agent] {
+		s.find(at, "%s got a claim and is dead", e.Agent)
+	}
+	s.settled(at)
 	if own := s.holds[e.Agent]; own != nil && !own.over {
 		s.find(at, "%s got a second claim", e.Agent)
 	}
@@ -101,6 +117,15 @@ func (s *state) claimed(at int, e Entry) {
 		s.find(at, "%s got a claim beyond the %d places", e.Agent, s.wanted)
 	}
 	s.holds[e.Agent] = &hold{fence: e.Fence}
+}
+
+// settled finds the claims that outlive their holders. A replica that sweeps or grants a claim has ended those of the dead before.
+func (s *state) settled(at int) {
+	for agent, held := range s.holds {
+		if s.dead[agent] && !held.over {
+			s.find(at, "the claim of %s outlives its death", agent)
+		}
+	}
 }
 
 func (s *state) oldestOver() (oldest string) {
@@ -121,8 +146,14 @@ func (s *state) released(at int, e Entry) {
 		}
 	case held == nil || held.over:
 		s.find(at, "a claim of %s ended that there was not", e.Agent)
+	case e.Reason == "agent_dead" && !s.dead[e.Agent]:
+		s.find(at, "the claim of %s ended with its death, and it lives", e.Agent)
+		held.over = true
 	case keeps[e.Reason]:
 		held.over = true
+		if s.dead[e.Agent] && e.Reason != "agent_dead" {
+			s.find(at, "the claim of %s, which is dead, ended as %s", e.Agent, e.Reason)
+		}
 	default:
 		delete(s.holds, e.Agent)
 	}

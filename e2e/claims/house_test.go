@@ -1,11 +1,8 @@
 package claims
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,99 +10,29 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/agents"
-	"openintent/caller"
-	"openintent/channels"
-	"openintent/conversation"
 	"openintent/database"
-	"openintent/database/databasetest"
+	"openintent/e2e/replica"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/intents"
-	"openintent/messaging"
-	"openintent/tasks"
 )
 
 // house is a database with one channel, and the replicas on it.
 type house struct {
-	replicas []*replica
+	replicas []*replica.Replica
 	channel  string
-}
-
-// replica is the domain's services as one server has them, with a clock of its own and commits that may lose their acknowledgement.
-type replica struct {
-	db       *database.DB
-	clock    *databasetest.Clock
-	losses   atomic.Int64
-	intents  *intents.Service
-	agents   *agents.Service
-	channels *channels.Service
-	talk     *messaging.Service
-	claims   *conversation.Service
 }
 
 func newHouse(t *testing.T, engine database.Engine) *house {
 	t.Helper()
-	h, url := &house{}, databasetest.URL(t, engine)
-	count := 2
-	if engine == database.SQLite {
-		count = 1
-	}
-	for range count {
-		h.replicas = append(h.replicas, newReplica(t, url))
-	}
+	h := &house{replicas: replica.Start(t, engine)}
 	r := h.replicas[0]
-	intent, err := r.intents.CreateIntent(as("creator"), &openintentv1.CreateIntentRequest{
+	intent, err := r.Intents.CreateIntent(r.As("creator"), &openintentv1.CreateIntentRequest{
 		Title: "T", Status: openintentv1.IntentStatus_INTENT_STATUS_ACTIVE.Enum(),
 	})
 	require.NoError(t, err)
-	channel, err := r.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "desk"})
+	channel, err := r.Channels.CreateChannel(r.As("creator"), &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "desk"})
 	require.NoError(t, err)
 	h.channel = channel.GetId()
 	return h
-}
-
-func newReplica(t *testing.T, url string) *replica {
-	r := &replica{clock: databasetest.NewClock()}
-	r.db = databasetest.Open(t, database.Config{URL: url, Clock: r.clock.Now, Hooks: database.Hooks{
-		AfterCommit: func(context.Context) error {
-			if r.losses.Load() <= 0 || r.losses.Add(-1) < 0 {
-				return nil
-			}
-			return errors.New("the acknowledgement is lost")
-		},
-	}})
-	r.intents, r.agents = intents.New(intents.Config{DB: r.db}), agents.New(agents.Config{DB: r.db})
-	work := tasks.New(tasks.Config{DB: r.db, Intents: r.intents})
-	r.channels = channels.New(channels.Config{DB: r.db, Intents: r.intents, Tasks: work})
-	r.talk = messaging.New(messaging.Config{DB: r.db, Intents: r.intents, Agents: r.agents, Channels: r.channels, LookAgain: time.Hour})
-	r.claims = conversation.New(conversation.Config{DB: r.db, Intents: r.intents, Agents: r.agents, Messaging: r.talk})
-	r.talk.Start()
-	t.Cleanup(r.talk.Stop)
-	return r
-}
-
-func as(agent string) context.Context {
-	return caller.NewContext(context.Background(), caller.Caller{Agent: agent, KeyID: "key", KeyRoles: []string{caller.AnyRole}})
-}
-
-// revive registers an agent as a worker, or lets a dead one live again.
-func (h *house) revive(t *testing.T, agent string) {
-	t.Helper()
-	role := "worker"
-	_, err := h.replicas[0].agents.UpsertAgent(as(agent), &openintentv1.RegisterAgentRequest{AgentId: &agent, RoleId: &role})
-	require.NoError(t, err)
-}
-
-// kill makes an agent dead, as missed heartbeats do.
-func (h *house) kill(t *testing.T, agent string) {
-	t.Helper()
-	err := h.replicas[0].db.Write(context.Background(), func(tx *database.Tx) error {
-		return tx.Pipeline(database.Statement{
-			SQL:  "UPDATE agents SET status = 'dead', version = version + 1 WHERE agent_id = ?",
-			Args: []any{agent},
-		})
-	})
-	require.NoError(t, err)
 }
 
 // ask sends the workers a request that takes so many answers and expires after a time.
@@ -117,37 +44,54 @@ func (h *house) ask(t *testing.T, wanted int, within time.Duration) string {
 			"quorum": structpb.NewNumberValue(float64(wanted)),
 		}})
 	}
-	target, request, r := "role:worker", openintentv1.MessageType_MESSAGE_TYPE_REQUEST, h.replicas[0]
-	sent, err := r.talk.SendMessage(as("alice"), &openintentv1.SendMessageRequest{
+	target, request, r := "role:"+replica.Role, openintentv1.MessageType_MESSAGE_TYPE_REQUEST, h.replicas[0]
+	sent, err := r.Messaging.SendMessage(r.As("alice"), &openintentv1.SendMessageRequest{
 		ChannelId: h.channel, To: &target, MessageType: &request, Collect: collect,
-		ExpiresAt: timestamppb.New(r.clock.Now().Add(within)),
+		ExpiresAt: timestamppb.New(r.Clock.Now().Add(within)),
 	})
 	require.NoError(t, err)
 	return sent.GetId()
 }
 
-// sweep lets a replica store what time has decided.
-func (r *replica) sweep(t *testing.T) {
-	t.Helper()
-	require.NoError(t, r.talk.Sweep(context.Background()))
-	require.NoError(t, r.claims.SweepClaims(context.Background()))
+// mark is something that the log does not tell, and the position after which it happened.
+type mark struct {
+	position int64
+	entry    Entry
 }
 
-// history reads what the log says of a request. The log tells no fences, so those of the claims come from the claimants, in the
-// order in which they got them, and those of the answers are in the answers.
-func (h *house) history(t *testing.T, requestID string, wanted int, fences map[string][]int64) History {
+// lastPosition returns the position of the last entry of the log.
+func (h *house) lastPosition(t *testing.T) (position int64) {
 	t.Helper()
-	found := History{Wanted: wanted}
-	err := h.replicas[0].db.ReadStatement(context.Background(), func(tx *database.Tx) error {
+	r := h.replicas[0]
+	err := r.DB.ReadStatement(r.Life, func(tx *database.Tx) error {
+		return tx.Pipeline(database.ReadValue(&position, "SELECT last_position FROM intent_heads"))
+	})
+	require.NoError(t, err)
+	return position
+}
+
+// history reads what the log says of a request, with the marks between. The log tells no fences, so those of the claims come from
+// the claimants, in the order in which they got them, and those of the answers are in the answers.
+func (h *house) history(t *testing.T, requestID string, wanted int, fences map[string][]int64, marks []mark) History {
+	t.Helper()
+	found, r := History{Wanted: wanted}, h.replicas[0]
+	err := r.DB.ReadStatement(r.Life, func(tx *database.Tx) error {
 		return tx.Pipeline(
 			database.Statement{
-				SQL: `SELECT e.kind, e.agent, e.details FROM (
+				SQL: `SELECT e.position, e.kind, e.agent, e.details FROM (
 					SELECT a.position AS position, a.annotation_type AS kind, a.agent_id AS agent, a.details AS details FROM annotations a
 					JOIN messages q ON q.intent_no = a.intent_no AND q.position = a.message_position WHERE q.id = ?
 					UNION ALL SELECT m.position, 'answered', m.sender, m.payload FROM messages m WHERE m.correlation_id = ?) AS e
 					ORDER BY e.position`,
 				Args: []any{requestID, requestID},
-				Scan: func(row database.Row) error { return found.scan(row, fences) },
+				Scan: func(row database.Row) error {
+					position, entry, err := scan(row, fences)
+					for len(marks) > 0 && marks[0].position < position {
+						found.Entries, marks = append(found.Entries, marks[0].entry), marks[1:]
+					}
+					found.Entries = append(found.Entries, entry)
+					return err
+				},
 			},
 			database.Statement{
 				SQL: "SELECT m.ended_at IS NOT NULL FROM messages m WHERE m.id = ?", Args: []any{requestID},
@@ -155,35 +99,38 @@ func (h *house) history(t *testing.T, requestID string, wanted int, fences map[s
 			})
 	})
 	require.NoError(t, err)
+	for _, m := range marks {
+		found.Entries = append(found.Entries, m.entry)
+	}
 	return found
 }
 
-func (h *History) scan(row database.Row, fences map[string][]int64) error {
-	var kind, agent string
+func scan(row database.Row, fences map[string][]int64) (position int64, entry Entry, err error) {
+	var kind string
 	var text []byte
-	if err := row.Scan(&kind, &agent, &text); err != nil {
-		return err
+	if err := row.Scan(&position, &kind, &entry.Agent, &text); err != nil {
+		return 0, entry, err
 	}
 	var details struct {
 		Reason string
 		Fence  int64 `json:"fence,string"`
 	}
 	if err := json.Unmarshal(text, &details); err != nil {
-		return err
+		return 0, entry, err
 	}
-	entry := Entry{Agent: agent, Fence: details.Fence, Reason: details.Reason}
+	entry.Fence, entry.Reason = details.Fence, details.Reason
 	switch kind {
 	case "message_claimed":
 		entry.Kind = Claimed
-		if len(fences[agent]) == 0 {
-			return fmt.Errorf("%s does not know of its claim", agent)
+		known := fences[entry.Agent]
+		if len(known) == 0 {
+			return 0, entry, fmt.Errorf("%s does not know of its claim", entry.Agent)
 		}
-		entry.Fence, fences[agent] = fences[agent][0], fences[agent][1:]
+		entry.Fence, fences[entry.Agent] = known[0], known[1:]
 	case "claim_released":
 		entry.Kind = Released
 	case "answered":
 		entry.Kind = Answered
 	}
-	h.Entries = append(h.Entries, entry)
-	return nil
+	return position, entry, nil
 }
