@@ -13,7 +13,10 @@ from ._blocking import Iteration
 from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_message
 from .async_client import AsyncOpenIntentClient
 from .async_handles import AsyncChannelHandle
+from .attention import Attention, AttentionClaim, AttentionRule, Explanation, Knock
+from .claims import AsyncClaim, Claim
 from .client import OpenIntentClient
+from .conversations import Annotation, Reaction, Thread
 from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .models import Channel, ChannelOptions, Intent, Message
@@ -23,17 +26,27 @@ __all__ = [
     "Agent",
     "AgentBase",
     "AgentMessage",
+    "Annotation",
     "AsyncChannelHandle",
+    "AsyncClaim",
     "AsyncIteration",
     "AsyncOpenIntentClient",
+    "Attention",
+    "AttentionClaim",
+    "AttentionRule",
     "BlockingAgentMessage",
     "Channel",
     "ChannelHandle",
     "ChannelOptions",
+    "Claim",
+    "Explanation",
     "Intent",
     "Iteration",
+    "Knock",
     "Message",
     "OpenIntentClient",
+    "Reaction",
+    "Thread",
     "Workflow",
     "WorkflowError",
     "load_workflow",

@@ -7,6 +7,7 @@ from typing import Any
 from ._asking import Asking
 from ._calls import Calls
 from ._channels import Channels, Intents
+from ._conversation import Conversation
 from ._following import Following
 from ._messages import Messages
 from ._retrying import PATIENCE
@@ -26,4 +27,5 @@ class Rules:
         self.asking = Asking(self.calls, self.tracing)
         self.channels = Channels(self.calls)
         self.intents = Intents(self.calls)
+        self.conversation = Conversation(self.calls)
         self.following = Following(self.calls)
