@@ -10,7 +10,7 @@
 from . import errors
 from ._awaiting import AsyncIteration
 from ._blocking import Iteration
-from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_message
+from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_mention, on_message
 from .async_client import AsyncOpenIntentClient
 from .async_handles import AsyncChannelHandle
 from .attention import Attention, AttentionClaim, AttentionRule, Explanation, Knock
@@ -50,6 +50,7 @@ __all__ = [
     "Workflow",
     "WorkflowError",
     "load_workflow",
+    "on_mention",
     "on_message",
 ]
 __all__ += errors.__all__

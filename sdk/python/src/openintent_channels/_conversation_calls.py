@@ -14,37 +14,37 @@ class ConversationCalls:
     """What a client can do with a message after it was sent."""
 
     def __init__(self, connection: Blocking, conversation: Conversation) -> None:
-        self._conversing = connection
-        self._conversation = conversation
+        self.connection = connection
+        self.conversation = conversation
 
     def get_thread(self, channel_id: str, message_id: str) -> Thread:
         """Reads the whole thread to which a message belongs, as far as the caller may see it."""
-        return self._conversing.run(self._conversation.thread(channel_id, message_id))
+        return self.connection.run(self.conversation.thread(channel_id, message_id))
 
     def add_reaction(
         self, channel_id: str, message_id: str, signal: str, note: str | None = None, eta: str | None = None
     ) -> list[Reaction]:
         """Reacts to a message: with `seen`, `agree`, `working`, `queued`, `claimed`, `done`, `declined`, `blocked`,
         `unclear` or one's own `x-...`. Returns all reactions to it. Repetitions are harmless."""
-        return self._conversing.run(self._conversation.react(channel_id, message_id, signal, note, eta))
+        return self.connection.run(self.conversation.react(channel_id, message_id, signal, note, eta))
 
     def remove_reaction(self, channel_id: str, message_id: str, signal: str) -> list[Reaction]:
         """Takes a signal away, if it is there. Returns all reactions to the message."""
-        return self._conversing.run(self._conversation.unreact(channel_id, message_id, signal))
+        return self.connection.run(self.conversation.unreact(channel_id, message_id, signal))
 
     def list_reactions(self, channel_id: str, message_id: str) -> list[Reaction]:
         """Lists the reactions to a message, in the order in which they were set."""
-        return self._conversing.run(self._conversation.reactions(channel_id, message_id))
+        return self.connection.run(self.conversation.reactions(channel_id, message_id))
 
     def claim(self, channel_id: str, message_id: str, ttl: int = DEFAULT_TTL) -> Claim:
         """Returns a context that claims a message and renews the claim until its block ends. `ttl` is how many seconds the
         claim outlives a program that cannot renew it. On entry it raises ClaimedError when others hold the message, and
         AnsweredError when it has its answers."""
-        return Claim(self._conversing, self._conversation, channel_id, message_id, ttl)
+        return Claim(self.connection, self.conversation, channel_id, message_id, ttl)
 
     def get_attention(self, channel_id: str, message_id: str, agent_id: str | None = None) -> Explanation:
         """Tells what a message asks of an agent, of the caller when none is named, and by which rules."""
-        return self._conversing.run(self._conversation.explain(channel_id, message_id, agent_id))
+        return self.connection.run(self.conversation.explain(channel_id, message_id, agent_id))
 
     def set_disposition(
         self,
@@ -56,4 +56,4 @@ class ConversationCalls:
     ) -> None:
         """Says what the caller did with a message: `responded`, `acknowledged`, `deferred` (`until` a time), `claimed`,
         `ignored`, `superseded` or `failed`. The last one counts."""
-        self._conversing.run(self._conversation.dispose(channel_id, message_id, disposition, reason, until))
+        self.connection.run(self.conversation.dispose(channel_id, message_id, disposition, reason, until))

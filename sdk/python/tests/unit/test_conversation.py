@@ -28,10 +28,12 @@ def refusal(kind: type[OpenIntentError], reason: str) -> OpenIntentError:
 
 def test_options_reach_the_wire_and_come_back() -> None:
     high = attention_pb2.PRIORITY_HIGH
-    player = Player.of(messages_pb2.Message(id="m2", parent_id="m1", thread_id="m1", subject="s", priority=high))
+    stored = messages_pb2.Message(id="m2", parent_id="m1", thread_id="m1", subject="s", priority=high)
+    player = Player.of(stored)
     parent = message_of(messages_pb2.Message(id="m1"))
     options = {
-        "parent": parent, "subject": "s", "kind": "agent.chat", "task_id": "t", "priority": "high", "mentions": ["a", "role:b"],
+        "parent": parent, "subject": "s", "kind": "agent.chat", "task_id": "t", "priority": "high",
+        "mentions": ["a", "role:b"],
         "directedness": "ambient", "policy": "ack_only", "collect": {"quorum": 2},
     }  # fmt: skip
     sending = Messages(player.calls(), Tracing()).send("c", {}, None, "notify", None, None, None, None, options)
