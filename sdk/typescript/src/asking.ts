@@ -2,13 +2,14 @@ import { badField, errorFrom, OpenIntentError, RemoteError } from "./errors.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
+import { requestNames, said, type RequestOptions } from "./saying.js";
 import type { Settings } from "./settings.js";
 import { inSpan, traced, type Span, type Trace } from "./tracing.js";
 import type { AskAllRequest, AskRequest, Attempt, Transport } from "./transport.js";
 import type { JsonObject, Message } from "./types.js";
 
 /** How a question is asked. `timeout` is how long to wait for answers, in seconds: 30 unless given, 600 at most. */
-export interface AskOptions extends CallOptions {
+export interface AskOptions extends CallOptions, RequestOptions {
   /** Facts about the message. */
   metadata?: object;
   /** The asking agent; the operator alone may name another than its own. */
@@ -20,7 +21,7 @@ export interface AskAllOptions extends AskOptions {
   minResponses?: number;
 }
 
-const askNames: Names<AskOptions> = { ...callNames, metadata: true, sender: true };
+const askNames: Names<AskOptions> = { ...callNames, ...requestNames, metadata: true, sender: true };
 const askAllNames: Names<AskAllOptions> = { ...askNames, minResponses: true };
 
 const defaultWindow = 30;
@@ -203,6 +204,7 @@ function questionOf(
     ...(options.sender !== undefined && { sender: options.sender }),
     // Made once, so that every attempt asks the same question.
     idempotencyKey: newKey(),
+    ...said(options),
   };
 }
 

@@ -1,15 +1,18 @@
 import { Asking, metadataOf, type AskAllOptions, type AskOptions } from "./asking.js";
+import type { Annotation } from "./conversation-types.js";
+import { MessageCalls } from "./conversing.js";
 import { Following, type FollowOptions } from "./following.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
+import { messageNames, requestNames, said, type MessageOptions, type RequestOptions } from "./saying.js";
 import type { Settings } from "./settings.js";
 import { inSpan, traced, type Trace } from "./tracing.js";
-import type { Attempt, ReplyRequest, SendRequest, Transport } from "./transport.js";
+import type { Attempt, Included, ReplyRequest, SendRequest, Transport } from "./transport.js";
 import type { Channel, JsonObject, Message, MessageType } from "./types.js";
 
 /** How a message is sent. */
-export interface SendOptions extends CallOptions {
+export interface SendOptions extends CallOptions, RequestOptions {
   /** An agent, `role:<role_id>`, or `*`; absent: everybody. A request must name an agent or a role. */
   to?: string;
   /** `notify` unless given. */
@@ -28,6 +31,7 @@ export interface SendOptions extends CallOptions {
 
 const sendNames: Names<SendOptions> = {
   ...callNames,
+  ...requestNames,
   to: true,
   messageType: true,
   expiresAt: true,
@@ -37,13 +41,22 @@ const sendNames: Names<SendOptions> = {
   idempotencyKey: true,
 };
 
-export interface ReplyOptions extends CallOptions {
+export interface ReplyOptions extends CallOptions, MessageOptions {
   metadata?: object;
   sender?: string;
   idempotencyKey?: string;
+  /** The fence of the claim under which this answers. */
+  fence?: number;
 }
 
-const replyNames: Names<ReplyOptions> = { ...callNames, metadata: true, sender: true, idempotencyKey: true };
+const replyNames: Names<ReplyOptions> = {
+  ...callNames,
+  ...messageNames,
+  metadata: true,
+  sender: true,
+  idempotencyKey: true,
+  fence: true,
+};
 
 export interface ListOptions extends CallOptions {
   /** Only messages after the one with this id. Without it, the newest are returned. */
@@ -55,6 +68,8 @@ export interface ListOptions extends CallOptions {
   messageType?: MessageType;
   /** Only responses to this request. */
   correlationId?: string;
+  /** Only the messages of this thread, its first one too. */
+  threadId?: string;
 }
 
 const listNames: Names<ListOptions> = {
@@ -64,16 +79,15 @@ const listNames: Names<ListOptions> = {
   limit: true,
   messageType: true,
   correlationId: true,
+  threadId: true,
 };
 
 /** What a client can do on a channel whose id it knows. The client inherits it, and its handles call it. */
-export class ChannelCalls {
+export class ChannelCalls extends MessageCalls {
   readonly #asking: Asking;
 
-  protected constructor(
-    protected readonly transport: Transport,
-    protected readonly settings: Settings,
-  ) {
+  protected constructor(transport: Transport, settings: Settings) {
+    super(transport, settings);
     this.#asking = new Asking(transport, settings);
   }
 
@@ -103,6 +117,7 @@ export class ChannelCalls {
         ...(correlationId !== undefined && { correlationId }),
         ...(expiresAt !== undefined && { expiresAt }),
         idempotencyKey: options.idempotencyKey ?? newKey(),
+        ...said(options),
       };
       return (attempt) => this.transport.sendMessage(request, attempt);
     });
@@ -119,6 +134,7 @@ export class ChannelCalls {
         metadata: traced(metadataOf(options.metadata), trace),
         ...(options.sender !== undefined && { sender: options.sender }),
         idempotencyKey: options.idempotencyKey ?? newKey(),
+        ...said(options),
       };
       return (attempt) => this.transport.replyMessage(request, attempt);
     });
@@ -187,8 +203,13 @@ export class ChannelCalls {
   }
 
   /** Follows a channel; `ChannelHandle.messages` is the same. */
-  follow<T = JsonObject>(channelId: string, options: FollowOptions = {}): Following<T> {
-    return new Following<T>(this.transport, this.settings, channelId, options);
+  follow<T = JsonObject>(
+    channelId: string,
+    options: FollowOptions & { include: readonly Included[] },
+  ): Following<T, Annotation>;
+  follow<T = JsonObject>(channelId: string, options?: FollowOptions): Following<T>;
+  follow<T = JsonObject>(channelId: string, options: FollowOptions = {}): Following<T, Annotation> | Following<T> {
+    return new Following<T, Annotation>(this.transport, this.settings, channelId, options);
   }
 
   /** Sends something in a span. The request is made once, so every attempt sends the same. */

@@ -97,6 +97,13 @@ export class TargetNotAMemberError extends PermissionDeniedError {}
 /** A call named another sender than the client's agent, which only the operator may do. */
 export class SenderMismatchError extends PermissionDeniedError {}
 
+/** Others hold the claims on the message; `metadata` has `holder` and `expires_at`. */
+export class ClaimedError extends AlreadyExistsError {}
+/** The claim on a message has ended, or could not be renewed in time. */
+export class ClaimLostError extends FailedPreconditionError {}
+/** The request has its answers already. */
+export class AnsweredError extends FailedPreconditionError {}
+
 /** An open channel of the intent has the name. */
 export class ChannelNameTakenError extends AlreadyExistsError {}
 
@@ -136,6 +143,9 @@ type ErrorClass = new (failure: Failure) => OpenIntentError;
 
 const byReason: Readonly<Record<string, ErrorClass>> = {
   MESSAGE_TIMEOUT: MessageTimeoutError,
+  CLAIMED: ClaimedError,
+  CLAIM_LOST: ClaimLostError,
+  ANSWERED: AnsweredError,
   CHANNEL_CLOSED: ChannelClosedError,
   INTENT_ENDED: IntentEndedError,
   MESSAGE_EXPIRED: MessageExpiredError,

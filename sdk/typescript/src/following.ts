@@ -5,7 +5,7 @@ import { refuseUnknown, type Names } from "./options.js";
 import { backoff, callNames, checkTimeout, type CallOptions } from "./retry.js";
 import { stillAway } from "./server-away.js";
 import type { Settings } from "./settings.js";
-import type { Followed, Transport } from "./transport.js";
+import type { Followed, Included, Transport } from "./transport.js";
 import type { ChannelMessage } from "./types.js";
 
 /** What to follow of a channel. `timeout` bounds the whole following, in seconds; without it there is no bound. */
@@ -14,30 +14,32 @@ export interface FollowOptions extends CallOptions {
   after?: number;
   /** Whether the client's own messages come too; true unless given. Without an agent, these are the operator's. */
   includeOwn?: boolean;
+  /** `attention` says of each message what it asks of this client's agent; `annotations` yields what happens to messages too. */
+  include?: readonly Included[];
 }
 
-const followNames: Names<FollowOptions> = { ...callNames, after: true, includeOwn: true };
+const followNames: Names<FollowOptions> = { ...callNames, after: true, includeOwn: true, include: true };
 
 /** How many ids are remembered, to recognize repetitions where positions do not show them. */
 const remembered = 10_000;
 
 /**
  * The messages of a channel as they come, as an async iterator. It ends when the channel is closed and it has yielded
- * everything. After a lost connection it goes on after the last position; no message comes twice. Other failures end it with
+ * everything. With annotations included, those come between the messages; they have no `messageType`. After a lost connection it goes on after the last position; no message comes twice. Other failures end it with
  * their error.
  */
-export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
+export class Following<T, A = never> implements AsyncIterableIterator<ChannelMessage<T> | A> {
   readonly #transport: Transport;
   readonly #settings: Settings;
   readonly #channelId: string;
   readonly #options: FollowOptions;
   readonly #left = new AbortController();
   readonly #seen = new RecentIds(remembered);
-  readonly #source: AsyncGenerator<ChannelMessage<T>, void>;
+  readonly #source: AsyncGenerator<ChannelMessage<T> | A, void>;
   #position: number | undefined;
   /** Why the last connection was lost, until another one brings something. */
   #failure: OpenIntentError | null = null;
-  #first: Promise<IteratorResult<ChannelMessage<T>, void>> | null = null;
+  #first: Promise<IteratorResult<ChannelMessage<T> | A, void>> | null = null;
   #accept: () => void = () => {};
   readonly #accepted = new Promise<void>((resolve) => (this.#accept = resolve));
 
@@ -70,7 +72,7 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     return this;
   }
 
-  next(): Promise<IteratorResult<ChannelMessage<T>, void>> {
+  next(): Promise<IteratorResult<ChannelMessage<T> | A, void>> {
     const first = this.#first;
     if (first !== null && first !== taken) {
       this.#first = taken;
@@ -81,7 +83,7 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
   }
 
   /** Leaves the channel, and ends a `next` that waits. */
-  async return(): Promise<IteratorResult<ChannelMessage<T>, void>> {
+  async return(): Promise<IteratorResult<ChannelMessage<T> | A, void>> {
     this.#left.abort();
     await this.#source.return();
     return { done: true, value: undefined };
@@ -91,7 +93,7 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
     return this;
   }
 
-  async *#follow(): AsyncGenerator<ChannelMessage<T>, void> {
+  async *#follow(): AsyncGenerator<ChannelMessage<T> | A, void> {
     const { clock } = this.#settings;
     const whole = linkedAbort(this.#options.signal, this.#left.signal);
     const { timeout } = this.#options;
@@ -102,6 +104,9 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
           for await (const followed of this.#connection(whole.signal)) {
             failures = 0;
             this.#failure = null;
+            if (followed.annotation !== undefined) {
+              yield followed.annotation as A;
+            }
             if (this.#isNew(followed)) {
               yield followed.message as ChannelMessage<T>;
             }
@@ -142,7 +147,8 @@ export class Following<T> implements AsyncIterableIterator<ChannelMessage<T>> {
         this.#accept();
       };
       const attempt = { signal: connection.signal, accepted };
-      for await (const followed of this.#transport.follow(this.#channelId, this.#position, attempt)) {
+      const { include = [] } = this.#options;
+      for await (const followed of this.#transport.follow(this.#channelId, this.#position, include, attempt)) {
         this.#position = followed.position;
         yield followed;
       }

@@ -1,8 +1,21 @@
 import type { AskAllOptions, AskOptions } from "./asking.js";
 import type { ChannelCalls, SendOptions } from "./channel-calls.js";
+import type { Claim, ClaimOptions } from "./claims.js";
+import type { Annotation, Explanation, Reaction } from "./conversation-types.js";
+import type { AttentionOptions, ReactOptions } from "./conversing.js";
 import type { Following, FollowOptions } from "./following.js";
 import type { CallOptions } from "./retry.js";
-import type { Channel, ChannelMessage, ChannelOptions, ChannelStatus, JsonObject, MemberPolicy, Message } from "./types.js";
+import type { Included } from "./transport.js";
+import type {
+  Channel,
+  ChannelMessage,
+  ChannelOptions,
+  ChannelStatus,
+  JsonObject,
+  MemberPolicy,
+  Message,
+  Thread,
+} from "./types.js";
 
 /** A channel to talk on, with its fields as they were when the handle was made. */
 export class ChannelHandle implements Channel {
@@ -69,12 +82,51 @@ export class ChannelHandle implements Channel {
   }
 
   /** Follows the channel, from now on unless `after` says otherwise. */
-  messages<T = JsonObject>(options: FollowOptions = {}): Following<T> & AsyncIterableIterator<ChannelMessage<T>> {
+  messages<T = JsonObject>(options: FollowOptions & { include: readonly Included[] }): Following<T, Annotation>;
+  messages<T = JsonObject>(options?: FollowOptions): Following<T> & AsyncIterableIterator<ChannelMessage<T>>;
+  messages<T = JsonObject>(options: FollowOptions = {}): Following<T, Annotation> | Following<T> {
     return this.#client.follow<T>(this.id, options);
+  }
+
+  /** Reads the whole thread of a message, which is given whole or by its id. */
+  thread(message: MessageOrId, options: CallOptions = {}): Promise<Thread> {
+    return this.#client.getThread(this.id, idOf(message), options);
+  }
+
+  /** Reacts to a message; see `Client.addReaction`. */
+  react(message: MessageOrId, signal: string, options: ReactOptions = {}): Promise<Reaction[]> {
+    return this.#client.addReaction(this.id, idOf(message), signal, options);
+  }
+
+  /** Takes a signal away, if it is there. */
+  unreact(message: MessageOrId, signal: string, options: CallOptions = {}): Promise<Reaction[]> {
+    return this.#client.removeReaction(this.id, idOf(message), signal, options);
+  }
+
+  /** The reactions to a message. */
+  reactions(message: MessageOrId, options: CallOptions = {}): Promise<Reaction[]> {
+    return this.#client.listReactions(this.id, idOf(message), options);
+  }
+
+  /** Works while it holds a claim on a message; see `Client.withClaim`. */
+  withClaim<T>(message: MessageOrId, work: (claim: Claim) => T | Promise<T>, options: ClaimOptions = {}): Promise<T> {
+    return this.#client.withClaim(this.id, idOf(message), work, options);
+  }
+
+  /** Tells what a message asks of an agent, and by which rules. */
+  attention(message: MessageOrId, options: AttentionOptions = {}): Promise<Explanation> {
+    return this.#client.getAttention(this.id, idOf(message), options);
   }
 
   /** Closes the channel; closing a closed one is not an error. */
   close(options: CallOptions = {}): Promise<Channel> {
     return this.#client.closeChannel(this.id, options);
   }
+}
+
+/** A message, or its id. */
+type MessageOrId = Pick<Message, "id"> | string;
+
+function idOf(message: MessageOrId): string {
+  return typeof message === "string" ? message : message.id;
 }

@@ -1,3 +1,5 @@
+import type { Annotation, Disposition, Explanation, GrantedClaim, Place, Reaction } from "./conversation-types.js";
+import type { Said } from "./saying.js";
 import type {
   AccessPolicy,
   Channel,
@@ -9,6 +11,7 @@ import type {
   MemberPolicy,
   Message,
   MessageType,
+  Thread,
 } from "./types.js";
 
 /** One attempt at a call. */
@@ -40,6 +43,8 @@ export interface SendRequest {
   correlationId?: string;
   expiresAt?: Date;
   idempotencyKey: string;
+  /** What the message says beside its payload; absent for a plain one. */
+  said?: Said;
 }
 
 export interface ReplyRequest {
@@ -49,6 +54,8 @@ export interface ReplyRequest {
   metadata: JsonObject;
   sender?: string;
   idempotencyKey: string;
+  /** What the message says beside its payload; absent for a plain one. */
+  said?: Said;
 }
 
 export interface AskRequest {
@@ -59,6 +66,8 @@ export interface AskRequest {
   timeoutSeconds: number;
   sender?: string;
   idempotencyKey: string;
+  /** What the message says beside its payload; absent for a plain one. */
+  said?: Said;
 }
 
 export interface AskAllRequest extends AskRequest {
@@ -72,6 +81,7 @@ export interface ListMessagesRequest {
   limit?: number;
   messageType?: MessageType;
   correlationId?: string;
+  threadId?: string;
 }
 
 export interface CreateIntentRequest {
@@ -102,11 +112,46 @@ export interface GrantedLease {
 export interface Followed {
   readonly position: number;
   readonly message: ChannelMessage | null;
+  /** What happened to a message, if the reader includes annotations. */
+  readonly annotation?: Annotation;
 }
+
+/** What a reader can have beside messages: what each asks of it, and what happens to them afterwards. */
+export type Included = "attention" | "annotations";
 
 export interface FollowAttempt extends Attempt {
   /** Called once, when the server accepted the stream, with the position after which it begins. */
   accepted(position: number): void;
+}
+
+/** The calls on messages. Each method is one attempt, and those that read lists read all their pages. */
+export interface ConversationTransport {
+  getThread(channelId: string, messageId: string, attempt: Attempt): Promise<Thread>;
+  addReaction(
+    channelId: string,
+    messageId: string,
+    signal: string,
+    more: { note?: string | undefined; eta?: string | undefined },
+    attempt: Attempt,
+  ): Promise<Reaction[]>;
+  removeReaction(channelId: string, messageId: string, signal: string, attempt: Attempt): Promise<Reaction[]>;
+  listReactions(channelId: string, messageId: string, attempt: Attempt): Promise<Reaction[]>;
+  getAttention(channelId: string, messageId: string, agentId: string | undefined, attempt: Attempt): Promise<Explanation>;
+  setDisposition(
+    channelId: string,
+    messageId: string,
+    disposition: Disposition,
+    more: { reason?: string | undefined; until?: Date | undefined },
+    attempt: Attempt,
+  ): Promise<void>;
+  /** Claims a message under a key, or renews the claim with this fence. */
+  claim(
+    place: Place,
+    ttlSeconds: number,
+    which: { key?: string; fence?: number },
+    attempt: Attempt,
+  ): Promise<GrantedClaim>;
+  releaseClaim(place: Place, fence: number, attempt: Attempt): Promise<void>;
 }
 
 /**
@@ -143,7 +188,14 @@ export interface Transport {
    * Follows a channel, from after a position or, without one, from now on. It ends only by throwing: ChannelClosedError
    * when the channel is closed and everything has come, UnavailableError when the connection was lost.
    */
-  follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncIterable<Followed>;
+  follow(
+    channelId: string,
+    after: number | undefined,
+    include: readonly Included[],
+    attempt: FollowAttempt,
+  ): AsyncIterable<Followed>;
+  /** The calls on messages after they were sent. */
+  readonly conversation: ConversationTransport;
   /** Lets go of connections. */
   close(): void;
 }

@@ -1,3 +1,5 @@
+import type { Attention, Conversation } from "./conversation-types.js";
+
 /** A value that JSON can hold. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 
@@ -27,7 +29,7 @@ export type IntentStatus = "draft" | "active" | "blocked" | "completed" | "aband
  *
  * Times are exact to the millisecond, while the server's are to the microsecond: go by positions or ids for order.
  */
-export interface Message<T = JsonObject> {
+export interface Message<T = JsonObject> extends Conversation {
   readonly id: string;
   readonly channelId: string;
   readonly sender: string;
@@ -52,6 +54,18 @@ export interface ChannelMessage<T = JsonObject> extends Message<T> {
   readonly channelName: string;
   /** The place in the intent's log: follow on `after` this one. */
   readonly position: number;
+  /** What it asks of the reader, if the reader includes attention. */
+  readonly attention: Attention | null;
+}
+
+/** A thread as its reader sees it. */
+export interface Thread {
+  /** Null when the reader may not see it. */
+  readonly root: Message | null;
+  readonly messages: readonly Message[];
+  readonly participants: readonly string[];
+  /** The place of its newest message in the intent's log. */
+  readonly lastPosition: number;
 }
 
 /** A channel's settings. */

@@ -10,10 +10,13 @@
 from . import errors
 from ._awaiting import AsyncIteration
 from ._blocking import Iteration
-from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_message
+from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_mention, on_message
 from .async_client import AsyncOpenIntentClient
 from .async_handles import AsyncChannelHandle
+from .attention import Attention, AttentionClaim, AttentionRule, Explanation, Knock
+from .claims import AsyncClaim, Claim
 from .client import OpenIntentClient
+from .conversations import Annotation, Reaction, Thread
 from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .leases import AsyncLease, Lease
@@ -24,22 +27,33 @@ __all__ = [
     "Agent",
     "AgentBase",
     "AgentMessage",
+    "Annotation",
     "AsyncChannelHandle",
+    "AsyncClaim",
     "AsyncIteration",
     "AsyncLease",
     "AsyncOpenIntentClient",
+    "Attention",
+    "AttentionClaim",
+    "AttentionRule",
     "BlockingAgentMessage",
     "Channel",
     "ChannelHandle",
     "ChannelOptions",
+    "Claim",
+    "Explanation",
     "Intent",
     "Iteration",
+    "Knock",
     "Lease",
     "Message",
     "OpenIntentClient",
+    "Reaction",
+    "Thread",
     "Workflow",
     "WorkflowError",
     "load_workflow",
+    "on_mention",
     "on_message",
 ]
 __all__ += errors.__all__

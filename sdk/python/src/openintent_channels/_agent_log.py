@@ -105,6 +105,13 @@ class AgentLog:
             self._agent_id, _quoted(channel), message_id, _in_a_line(error), exc_info=error,
         )
 
+    def claim_lost(self, channel: str, message_id: str, error: OpenIntentError) -> None:
+        """A claim has ended while a handler worked under it."""
+        logger.warning(
+            "agent %s: the claim on message %s on channel %s is lost: %s",
+            self._agent_id, message_id, _quoted(channel), error,
+        )
+
     def too_late(self, channel: str, message_id: str, error: OpenIntentError) -> None:
         """An answer has come when nobody waited for it any longer."""
         logger.warning(

@@ -10,6 +10,7 @@ from . import _methods as methods
 from ._calls import Calls
 from ._effects import Began, Emit, Invoke, Pause, Steps
 from ._generated import channels_pb2, messages_pb2
+from ._message_options import say
 from ._messages import metadata_of
 from ._methods import Answer, Method
 from ._retrying import Deadline, is_passing
@@ -55,12 +56,14 @@ class Asking:
         sender: str | None,
         metadata: Mapping[str, Any] | None,
         idempotency_key: str | None,
+        options: Mapping[str, Any] | None = None,
     ) -> Steps[Message]:
         """Asks and returns the first response. Raises RemoteError when it says that the responder failed."""
         with self.tracing.asking("openintent.ask") as trace:
             deadline = self.calls.deadline(timeout)
             question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
             request = messages_pb2.AskRequest(**question)
+            say(request, options)
             answer = yield from self._persist(methods.ASK, request, deadline, trace.headers)
             return _raised(message_of(answer))
 
@@ -74,12 +77,14 @@ class Asking:
         sender: str | None,
         metadata: Mapping[str, Any] | None,
         idempotency_key: str | None,
+        options: Mapping[str, Any] | None = None,
     ) -> Steps[list[Message]]:
         """Asks and gathers responses: for the whole time, or until there are enough."""
         with self.tracing.asking("openintent.ask") as trace:
             deadline = self.calls.deadline(timeout)
             question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
             request = messages_pb2.AskAllRequest(**question, min_responses=min_responses)
+            say(request, options)
             answer = yield from self._persist(methods.ASK_ALL, request, deadline, trace.headers)
             return [message_of(wire) for wire in answer.responses]
 
@@ -93,6 +98,7 @@ class Asking:
         sender: str | None,
         metadata: Mapping[str, Any] | None,
         idempotency_key: str | None,
+        options: Mapping[str, Any] | None = None,
     ) -> Steps[None]:
         """Asks and emits responses as they come, until the time is over, the channel closes, or there are enough. The
         first call stores the question; each later one waits for one more response than there are."""
@@ -100,6 +106,7 @@ class Asking:
         with self.tracing.asking("openintent.ask") as trace:
             question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
             request = messages_pb2.AskAllRequest(**question, min_responses=1)
+            say(request, options)
         yield Began()
         responses = (yield from self._persist(methods.ASK_ALL, request, deadline, trace.headers)).responses
         given = 0

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
+from ._async_conversation_calls import AsyncConversationCalls
 from ._awaiting import AsyncIteration, AwaitingConnection
 from ._rules import Rules
+from .conversations import Annotation
 from .models import Channel, Message
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-class AsyncChannelCalls:
+    from ._message_options import ReplyOptions, RequestOptions
+
+
+class AsyncChannelCalls(AsyncConversationCalls):
     """What a client can do on a channel whose id it knows. The client inherits it, and its handles call it."""
 
     def __init__(self, connection: AwaitingConnection, rules: Rules) -> None:
+        super().__init__(connection, rules.conversation)
         self._connection = connection
         self._rules = rules
 
@@ -37,10 +45,11 @@ class AsyncChannelCalls:
         *,
         sender: str | None = None,
         idempotency_key: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Message:
         """Sends a message: to an agent, to `role:ROLE`, or to everybody. When the call returns, it is stored, once."""
         steps = self._rules.messages.send(
-            channel_id, payload, to, message_type, expires_at, metadata, sender, idempotency_key
+            channel_id, payload, to, message_type, expires_at, metadata, sender, idempotency_key, options
         )
         return await self._connection.run(steps)
 
@@ -53,9 +62,10 @@ class AsyncChannelCalls:
         *,
         sender: str | None = None,
         idempotency_key: str | None = None,
+        **options: Unpack[ReplyOptions],
     ) -> Message:
         """Answers a request. Raises MessageExpiredError when its time is over."""
-        steps = self._rules.messages.reply(channel_id, message_id, payload, metadata, sender, idempotency_key)
+        steps = self._rules.messages.reply(channel_id, message_id, payload, metadata, sender, idempotency_key, options)
         return await self._connection.run(steps)
 
     async def list_messages(
@@ -66,10 +76,11 @@ class AsyncChannelCalls:
         limit: int | None = None,
         message_type: str | None = None,
         correlation_id: str | None = None,
+        thread_id: str | None = None,
     ) -> list[Message]:
         """Reads one page of messages, oldest first: those after the message `since`, or without it the newest ones; at most
         1,000."""
-        steps = self._rules.messages.list(channel_id, since, to, limit, message_type, correlation_id)
+        steps = self._rules.messages.list(channel_id, since, to, limit, message_type, correlation_id, thread_id)
         return await self._connection.run(steps)
 
     async def get_message(self, channel_id: str, message_id: str) -> Message:
@@ -90,6 +101,7 @@ class AsyncChannelCalls:
         sender: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Message:
         """Asks an agent or a role and returns the first response. `timeout` is in seconds, above 0 and at most 600.
 
@@ -98,7 +110,7 @@ class AsyncChannelCalls:
         them carry the request's `message_id`, with which `resume_ask` goes on. When the server is away until the time is
         over, that is an UnavailableError, with the id if the server told it before.
         """
-        steps = self._rules.asking.ask(channel_id, to, payload, timeout, sender, metadata, idempotency_key)
+        steps = self._rules.asking.ask(channel_id, to, payload, timeout, sender, metadata, idempotency_key, options)
         return await self._connection.run(steps)
 
     async def ask_all(
@@ -112,10 +124,11 @@ class AsyncChannelCalls:
         sender: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> list[Message]:
         """Asks and gathers responses for the whole time, or until `min_responses` came. Too few are not an error."""
         steps = self._rules.asking.ask_all(
-            channel_id, to, payload, timeout, min_responses, sender, metadata, idempotency_key
+            channel_id, to, payload, timeout, min_responses, sender, metadata, idempotency_key, options
         )
         return await self._connection.run(steps)
 
@@ -130,11 +143,12 @@ class AsyncChannelCalls:
         sender: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> AsyncIteration[Message]:
         """Asks and yields responses as they arrive, until the time is over or `min_responses` came. The question is sent at
         the first `anext`; leaving the iteration early leaves it open."""
         steps = self._rules.asking.ask_all_iter(
-            channel_id, to, payload, timeout, min_responses, sender, metadata, idempotency_key
+            channel_id, to, payload, timeout, min_responses, sender, metadata, idempotency_key, options
         )
         return AsyncIteration(self._connection, steps)
 
@@ -142,6 +156,16 @@ class AsyncChannelCalls:
         """Picks up a question that was asked before, for example after a crash, and returns its first response."""
         return await self._connection.run(self._rules.asking.resume(channel_id, message_id, timeout))
 
-    def follow(self, channel_id: str, after: int | None = None, include_own: bool = True) -> AsyncIteration[Message]:
+    @overload
+    def follow(self, channel_id: str, after: int | None = None, include_own: bool = True) -> AsyncIteration[Message]: ...
+
+    @overload
+    def follow(
+        self, channel_id: str, after: int | None = None, include_own: bool = True, *, include: Sequence[str]
+    ) -> AsyncIteration[Message | Annotation]: ...
+
+    def follow(
+        self, channel_id: str, after: int | None = None, include_own: bool = True, *, include: Sequence[str] = ()
+    ) -> AsyncIteration[Message] | AsyncIteration[Message | Annotation]:
         """Follows a channel, as a handle's `messages` does."""
-        return AsyncIteration(self._connection, self._rules.following.follow(channel_id, after, include_own))
+        return AsyncIteration(self._connection, self._rules.following.follow(channel_id, after, include_own, include))

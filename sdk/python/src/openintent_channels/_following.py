@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import _methods as methods
@@ -10,6 +11,8 @@ from ._calls import Calls
 from ._effects import Accepted, Began, Emit, Open, Pause, Receive, Steps, Stream
 from ._generated import messages_pb2
 from ._retrying import is_passing
+from .attention import given_attention
+from .conversations import annotation_of
 from .errors import ChannelClosedError, OpenIntentError
 from .models import message_of
 
@@ -25,13 +28,15 @@ class Following:
 
     calls: Calls
 
-    def follow(self, channel_id: str, after: int | None, include_own: bool) -> Steps[None]:
-        """Emits each message once, in order. The first stream must be accepted within the patience; after that the server
-        may be away for as long as it likes."""
+    def follow(
+        self, channel_id: str, after: int | None, include_own: bool, include: Sequence[str] = ()
+    ) -> Steps[None]:
+        """Emits each message once, in order, and with them the annotations, if they are included. The first stream must be
+        accepted within the patience; after that the server may be away for as long as it likes."""
         cursor, began, given = after, False, Memory(_REMEMBERED)
         waits, deadline = self.calls.waits(), self.calls.deadline()
         while True:
-            request = messages_pb2.SubscribeRequest(channel_id=channel_id, after_position=cursor)
+            request = messages_pb2.SubscribeRequest(channel_id=channel_id, after_position=cursor, include=include)
             stream: Stream = yield Open(methods.SUBSCRIBE, request)
             try:
                 header = yield Accepted(stream)
@@ -43,10 +48,12 @@ class Following:
                         yield Began()
                 while (delivery := (yield Receive(stream))) is not None:
                     cursor = max(cursor or 0, delivery.position)
+                    if delivery.HasField("annotation"):
+                        yield Emit(annotation_of(delivery.annotation))
                     if not delivery.HasField("message") or not given.add(delivery.message.id):
                         continue
                     if include_own or delivery.message.sender != self.calls.sender:
-                        yield Emit(message_of(delivery.message, delivery.position))
+                        yield Emit(message_of(delivery.message, delivery.position, given_attention(delivery)))
                 wait = waits.after()
             except ChannelClosedError:
                 if not began:

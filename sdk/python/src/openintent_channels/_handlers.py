@@ -14,17 +14,28 @@ from .errors import OpenIntentError
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MARK = "__openintent_channels__"
+_MENTION_MARK = "__openintent_mentions__"
 _LONGEST_TEXT = 8_192
 
 
 def on_message(channel: str | None = None) -> Callable[[F], F]:
     """Marks a method as a handler of the messages on channels of that name. Without a name, it handles the messages that no
     other handler takes. A method may be marked several times."""
+    return _marking("on_message", _MARK, channel)
+
+
+def on_mention(channel: str | None = None) -> Callable[[F], F]:
+    """Marks a method as a handler of the messages that mention the agent, on channels of that name or, without one, on all
+    that have no such handler. It is called in place of those of `on_message`. An agent that has one attends to messages."""
+    return _marking("on_mention", _MENTION_MARK, channel)
+
+
+def _marking(decorator: str, attribute: str, channel: str | None) -> Callable[[F], F]:
     if channel is not None and not isinstance(channel, str):
-        raise TypeError("on_message takes a channel's name: write @on_message() for a handler without one")
+        raise TypeError(f"{decorator} takes a channel's name: write @{decorator}() for a handler without one")
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, (*getattr(function, _MARK, ()), channel))
+        setattr(function, attribute, (*getattr(function, attribute, ()), channel))
         return function
 
     return mark
@@ -33,16 +44,18 @@ def on_message(channel: str | None = None) -> Callable[[F], F]:
 @dataclass(frozen=True, slots=True)
 class Handler:
     """A callable that takes the messages on channels of one name, or with None those that no other handler takes. `typed`
-    has, for each parameter, the type that the payload is read as; None where the parameter gets the message itself."""
+    has, for each parameter, the type that the payload is read as; None where the parameter gets the message itself. One that
+    `mentions` takes only messages that mention the agent."""
 
     channel: str | None
     function: Callable[..., Any]
     typed: tuple[Any, ...]
+    mentions: bool = False
 
     @classmethod
-    def of(cls, channel: str | None, function: Callable[..., Any]) -> Handler:
+    def of(cls, channel: str | None, function: Callable[..., Any], mentions: bool = False) -> Handler:
         """Makes a handler of a function by reading its parameters. Raises TypeError when they cannot be filled."""
-        return cls(channel, function, tuple(_parameter_types(function)))
+        return cls(channel, function, tuple(_parameter_types(function)), mentions)
 
     @property
     def is_async(self) -> bool:
@@ -84,19 +97,31 @@ def handlers_of(agent: object) -> list[Handler]:
     """Returns an agent's handlers: those of its base classes first, and those of each class in the order of its text."""
     names: dict[str, None] = {}
     for owner in reversed(type(agent).__mro__):
-        names.update(dict.fromkeys(name for name, member in vars(owner).items() if hasattr(member, _MARK)))
+        names.update(dict.fromkeys(name for name, member in vars(owner).items() if _is_marked(member)))
     found = []
     for name in names:
         function = getattr(agent, name)
         found += [Handler.of(channel, function) for channel in reversed(getattr(function, _MARK, ()))]
+        found += [Handler.of(channel, function, True) for channel in reversed(getattr(function, _MENTION_MARK, ()))]
     return found
 
 
-def matching(handlers: Iterable[Handler], channel_name: str) -> list[Handler]:
-    """Returns the handlers of messages on a channel: those for its name, or else those without a name."""
+def _is_marked(member: object) -> bool:
+    return hasattr(member, _MARK) or hasattr(member, _MENTION_MARK)
+
+
+def matching(handlers: Iterable[Handler], channel_name: str, mentioned: bool = False) -> list[Handler]:
+    """Returns the handlers of a message on a channel: those for the channel's name, or else those without a name. Those of
+    mentions come in place of the others when the message mentions the agent."""
     all_of_them = list(handlers)
-    named = [h for h in all_of_them if h.channel == channel_name]
-    return named or [h for h in all_of_them if h.channel is None]
+    if mentioned and (told := _matching([h for h in all_of_them if h.mentions], channel_name)):
+        return told
+    return _matching([h for h in all_of_them if not h.mentions], channel_name)
+
+
+def _matching(handlers: list[Handler], channel_name: str) -> list[Handler]:
+    named = [h for h in handlers if h.channel == channel_name]
+    return named or [h for h in handlers if h.channel is None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,99 +4,98 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import enum
 import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from . import _methods as methods
-from ._agent_log import AgentLog, logger
+from ._answers import Answers, is_late
+from ._async_conversation_calls import AsyncConversationCalls
 from ._awaiting import AwaitingConnection, is_cancelled
-from ._calls import Calls
+from ._conversation import Conversation, takes_claims
+from ._conversation_calls import ConversationCalls
+from ._effects import Steps
 from ._handlers import Answer, Handler, answer_of, failure_of, matching
-from ._messages import Messages
+from ._places import Kept, Places
 from ._received import AgentMessage, BlockingAgentMessage, Received
+from ._reporting import Reporting
 from ._tracing import Tracing
-from .errors import AlreadyExistsError, FailedPreconditionError, OpenIntentError, UnauthenticatedError
-from .models import ERROR_MARK, Message, message_fields, message_of
+from .claims import Place
+from .errors import AlreadyExistsError, OpenIntentError
+from .models import Message, message_fields
 from .payloads import encode
 
-_UNFIT = ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
+T = TypeVar("T")
+
+
+class Outcome(enum.Enum):
+    """What came of a message."""
+
+    DONE = enum.auto()
+    TAKEN = enum.auto()
+    """Others hold the claims on it."""
+    FAILED = enum.auto()
+    """Its handlers failed under a claim, which is released."""
 
 
 @dataclass(slots=True)
-class Answers:
-    """Stores the answers of an agent. Each has its own key, so an answer that is repeated after a crash is stored once."""
+class _Course:
+    """What happened to a message while its handlers were called."""
+
+    place: Place
+    last: bool = True
+    replies: int = 0
+    answered: bool = False
+    failed: bool = False
+    late: list[BaseException] = field(default_factory=list)
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether a failure is left to another attempt."""
+        return self.failed and not self.last
+
+
+@dataclass(frozen=True, slots=True)
+class _FromThread:
+    """A connection for handlers in threads: the event loop of the agent carries its rules out."""
 
     connection: AwaitingConnection
-    calls: Calls
-    tracing: Tracing
-    log: AgentLog
+    loop: asyncio.AbstractEventLoop
 
-    async def send(
-        self, received: Received, answer: Answer, key: str, metadata: Mapping[str, Any] | None = None
-    ) -> Message:
-        """Stores one answer, however long the server is away."""
-        wire = received.wire
-        facts = {**(metadata or {}), ERROR_MARK: True} if answer.failed else metadata
-        with self.tracing.asking("openintent.reply") as trace:
-            request = Messages(self.calls, self.tracing).reply_request(
-                wire.channel_id, wire.id, answer.payload, facts, None, key, trace
-            )
-            stored = await self.connection.run(self.calls.call_for_ever(methods.REPLY_MESSAGE, request))
-            return message_of(stored)
-
-    async def settle(self, received: Received, answer: Answer, key: str) -> None:
-        """Stores the answer of a handler. When the server does not take it, for example because it is too large, the handler
-        has failed, and the asker is told so instead. A key that has another answer already means that the message was
-        answered."""
-        try:
-            await self.send(received, answer, key)
-        except UnauthenticatedError:
-            raise
-        except OpenIntentError as error:
-            if error.reason == "IDEMPOTENCY_KEY_REUSED":
-                return
-            if error.code in _UNFIT and not answer.failed:
-                self.log.handler_failed(received.channel_name, received.wire.id, error)
-                await self.settle(received, failure_of(error), key)
-            elif is_late(error):
-                self.log.too_late(received.channel_name, received.wire.id, error)
-            else:
-                self.log.answer_refused(received.channel_name, received.wire.id, error)
-
-    async def forgo(self, received: Received) -> None:
-        """Marks a request as read that the handlers did not answer, so that the agent does not find it in the inbox and
-        handle it again."""
-        wire = received.wire
-        marking = Messages(self.calls, self.tracing).mark_read(wire.channel_id, wire.id, None)
-        try:
-            await self.connection.run(marking)
-        except UnauthenticatedError:
-            raise
-        except OpenIntentError as error:
-            logger.debug("message %s was not marked read: %s", wire.id, error)
-
-
-def is_late(error: OpenIntentError) -> bool:
-    """Whether an answer was refused because nobody waits for it any longer."""
-    return isinstance(error, FailedPreconditionError)
+    def run(self, steps: Steps[T]) -> T:
+        """Carries out a rule to its end."""
+        return asyncio.run_coroutine_threadsafe(self.connection.run(steps), self.loop).result()
 
 
 class Handling:
     """Calls an agent's handlers: async ones in the event loop, plain ones in threads."""
 
-    def __init__(self, handlers: Sequence[Handler], answers: Answers, tracing: Tracing, concurrency: int) -> None:
+    def __init__(
+        self,
+        handlers: Sequence[Handler],
+        answers: Answers,
+        tracing: Tracing,
+        concurrency: int,
+        reports: Reporting | None = None,
+    ) -> None:
         self._handlers = tuple(handlers)
         self._answers = answers
         self._log = answers.log
         self._tracing = tracing
+        self._conversation = Conversation(answers.calls)
+        self._places = Places(answers.connection, self._conversation, answers.log)
+        self._reports = reports
         self._threads = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="openintent-handler")
 
-    def handles(self, channel_name: str) -> bool:
-        """Whether any handler takes the messages on channels of that name."""
-        return bool(matching(self._handlers, channel_name))
+    def handles(self, received: Received) -> bool:
+        """Whether any handler takes a message."""
+        return bool(self._takers(received))
+
+    def _takers(self, received: Received) -> list[Handler]:
+        mentioned = received.attention is not None and received.attention.reason == "mention"
+        return matching(self._handlers, received.channel_name, mentioned)
 
     @property
     def channels(self) -> list[str]:
@@ -107,8 +106,36 @@ class Handling:
         """Lets go of the threads. A handler that still runs in one ends by itself."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def handle(self, received: Received) -> None:
-        """Calls the handlers of a message and stores its answer. It raises only what keeps the answer from being stored."""
+    async def handle(self, received: Received, last: bool = True) -> Outcome:
+        """Calls the handlers of a message and stores its answer. It raises only what keeps the answer from being stored. A
+        request that takes a certain number of answers is claimed before; while this is not the `last` attempt at it, a
+        failure is not answered."""
+        if not takes_claims(received.wire):
+            await self._in_turn(received, _Course(Place()))
+            return Outcome.DONE
+        kept = await self._places.take(received)
+        if not isinstance(kept, Kept):
+            return Outcome.TAKEN if kept else Outcome.DONE
+        return await self._under_claim(received, kept, last)
+
+    async def _under_claim(self, received: Received, kept: Kept, last: bool) -> Outcome:
+        """Calls the handlers until they have ended or the claim is lost, which cancels async ones."""
+        course = _Course(Place(kept.held.fence), last)
+        handling = asyncio.ensure_future(self._in_turn(received, course))
+        try:
+            await asyncio.wait([handling, kept.renewing], return_when=asyncio.FIRST_COMPLETED)
+            if not handling.done() and kept.renewing.result():
+                return Outcome.TAKEN
+            await handling
+        finally:
+            handling.cancel()
+            kept.renewing.cancel()
+            await asyncio.wait([handling, kept.renewing])
+        if not course.answered and not course.replies:
+            await self._places.give_back(kept, course.gives_up)
+        return Outcome.FAILED if course.gives_up else Outcome.DONE
+
+    async def _in_turn(self, received: Received, course: _Course) -> None:
         wire = received.wire
         fields = {
             **message_fields(wire),
@@ -116,33 +143,67 @@ class Handling:
             "intent_id": received.intent_id,
             "channel_name": received.channel_name,
             "attempt": received.attempt,
+            "attention": received.attention,
+            "place": course.place,
         }
         attributes = {"openintent.message_id": wire.id, "openintent.channel": received.channel_name}
-        key = f"sdk-reply-{wire.id}"
-        further, late = itertools.count(1), list[BaseException]()
+        asks = fields["message_type"] == "request"
+        reply = self._replying(received, course, asks)
+        if self._reports is not None:
+            self._reports.surfaced(received)
+        with self._tracing.handling(fields["metadata"], attributes) as span:
+            for handler in self._takers(received):
+                answer = await self._outcome(handler, fields, reply, course, span)
+                if answer is None:
+                    continue
+                course.failed = course.failed or answer.failed
+                if course.gives_up:
+                    return
+                if asks and not course.answered:
+                    course.answered = True
+                    await self._answers.settle(received, answer, f"sdk-reply-{wire.id}", course.place.fence)
+            if asks and not course.answered:
+                await self._answers.forgo(received)
+        self._report(received, course, asks)
 
-        async def reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
+    def _replying(self, received: Received, course: _Course, asks: bool) -> Any:
+        """Returns what a handler replies with."""
+        further = itertools.count(1)
+
+        async def reply(
+            payload: Any, metadata: Mapping[str, Any] | None, options: Mapping[str, Any]
+        ) -> Message | None:
+            key = f"sdk-reply-{received.wire.id}-{next(further)}"
             try:
-                return await self._answers.send(received, Answer(encode(payload)), f"{key}-{next(further)}", metadata)
+                if asks:
+                    said = {"fence": course.place.fence, **options}
+                    stored = await self._answers.send(received, Answer(encode(payload)), key, metadata, said)
+                else:
+                    stored = await self._answers.follow_up(received, encode(payload), key, metadata, options)
             except AlreadyExistsError:  # before a crash, another answer was stored in its place
                 return None
             except OpenIntentError as error:
                 if is_late(error):
-                    late.append(error)
+                    course.late.append(error)
                 raise
+            course.replies += 1
+            return stored
 
-        with self._tracing.handling(fields["metadata"], attributes) as span:
-            answered = fields["message_type"] != "request"
-            for handler in matching(self._handlers, received.channel_name):
-                answer = await self._outcome(handler, fields, reply, late, span)
-                if answer is not None and not answered:
-                    answered = True
-                    await self._answers.settle(received, answer, key)
-            if not answered:
-                await self._answers.forgo(received)
+        return reply
+
+    def _report(self, received: Received, course: _Course, asks: bool) -> None:
+        """Notes what became of a message. An answer to a request says it by itself."""
+        if self._reports is None:
+            return
+        if course.failed:
+            self._reports.disposed(received, "failed")
+        elif not (course.answered or course.replies):
+            self._reports.disposed(received, "acknowledged")
+        elif not asks:
+            self._reports.disposed(received, "responded")
 
     async def _outcome(
-        self, handler: Handler, fields: dict[str, Any], reply: Any, late: Sequence[BaseException], span: Any
+        self, handler: Handler, fields: dict[str, Any], reply: Any, course: _Course, span: Any
     ) -> Answer | None:
         """Calls a handler and returns what its result or its failure answers. A failure is logged and noted in the span. A
         reply of its own that came too late is none: nobody is there to be told."""
@@ -153,7 +214,7 @@ class Handling:
         except BaseException as error:  # whatever it is, the asker must hear of it
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
-            if isinstance(error, OpenIntentError) and any(error is told for told in late):
+            if isinstance(error, OpenIntentError) and any(error is told for told in course.late):
                 self._log.too_late(fields["channel_name"], fields["id"], error)
                 return None
             self._log.handler_failed(fields["channel_name"], fields["id"], error)
@@ -162,15 +223,20 @@ class Handling:
             return failure_of(error)
 
     async def _call(self, handler: Handler, fields: dict[str, Any], reply: Any) -> Any:
+        connection = self._answers.connection
         if handler.is_async:
-            return await handler.function(*handler.arguments(AgentMessage(**fields, answer=reply)))
+            calls = AsyncConversationCalls(connection, self._conversation)
+            return await handler.function(*handler.arguments(AgentMessage(**fields, answer=reply, calls=calls)))
         loop = asyncio.get_running_loop()
 
-        def blocking_reply(payload: Any, metadata: Mapping[str, Any] | None = None) -> Message | None:
-            stored: Message | None = asyncio.run_coroutine_threadsafe(reply(payload, metadata), loop).result()
+        def blocking_reply(
+            payload: Any, metadata: Mapping[str, Any] | None, options: Mapping[str, Any]
+        ) -> Message | None:
+            stored: Message | None = asyncio.run_coroutine_threadsafe(reply(payload, metadata, options), loop).result()
             return stored
 
-        arguments = handler.arguments(BlockingAgentMessage(**fields, answer=blocking_reply))
+        blocking_calls = ConversationCalls(_FromThread(connection, loop), self._conversation)
+        arguments = handler.arguments(BlockingAgentMessage(**fields, answer=blocking_reply, calls=blocking_calls))
         context = contextvars.copy_context()
 
         def call() -> Any:

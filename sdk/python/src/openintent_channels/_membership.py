@@ -45,6 +45,8 @@ class Membership:
     registers: bool
     interval: float = _DEFAULT_INTERVAL
     present: bool = False
+    attends: bool = False
+    """Whether messages come with what they ask of the agent."""
     took_over: bool = False
     """Whether this process became the one that receives since the last heartbeat."""
 
@@ -105,7 +107,8 @@ class Membership:
         return await self.connection.run(self.calls.call(methods.HEARTBEAT, request))
 
     async def subscribe(self) -> str:
-        """Returns the id of the agent's subscription, and creates it when it is missing or has ended."""
+        """Returns the id of the agent's subscription, and creates it when it is missing or has ended, or lacks the attention
+        that the agent wants. The requests that a replaced one had are in the inbox."""
         while True:
             request = subscriptions_pb2.CreateSubscriptionRequest(
                 name=SUBSCRIPTION,
@@ -113,15 +116,20 @@ class Membership:
                 event_types=["channel_message"],
                 acknowledge_seconds=_ACKNOWLEDGE_SECONDS,
                 max_attempts=_MAX_ATTEMPTS,
+                include=self._included,
             )
             try:
                 return (await self._persist(methods.CREATE_SUBSCRIPTION, request)).id
             except AlreadyExistsError:
                 found = await self._find()
-            if found is not None and found.active:
+            if found is not None and found.active and set(self._included) <= set(found.include):
                 return found.id
             if found is not None:
                 await self._forget(found.id)
+
+    @property
+    def _included(self) -> list[str]:
+        return ["attention"] if self.attends else []
 
     async def _find(self) -> subscriptions_pb2.Subscription | None:
         request = subscriptions_pb2.ListSubscriptionsRequest(subscriber_id=self.agent_id)
@@ -145,7 +153,9 @@ class Membership:
         read: they were handled before, without an answer."""
         cursor: str | None = None
         while True:
-            request = messages_pb2.GetInboxRequest(agent_id=self.agent_id, limit=_PAGE, cursor=cursor)
+            request = messages_pb2.GetInboxRequest(
+                agent_id=self.agent_id, limit=_PAGE, cursor=cursor, include=self._included
+            )
             page = await self._persist(methods.GET_INBOX, request)
             for item in page.items:
                 if item.message.message_type == messages_pb2.MESSAGE_TYPE_REQUEST and not item.read:

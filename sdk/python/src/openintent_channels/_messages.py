@@ -14,6 +14,7 @@ from . import _methods as methods
 from ._calls import Calls
 from ._effects import Steps
 from ._generated import messages_pb2
+from ._message_options import say
 from ._structs import to_struct
 from ._tracing import Trace, Tracing
 from .models import Message, message_of, number
@@ -37,6 +38,7 @@ class Messages:
         metadata: Mapping[str, Any] | None,
         sender: str | None,
         idempotency_key: str | None,
+        options: Mapping[str, Any] | None = None,
         correlation_id: str | None = None,
     ) -> Steps[Message]:
         """Sends one message; however often it is tried, it is stored once."""
@@ -49,9 +51,10 @@ class Messages:
                 correlation_id=correlation_id,
                 payload=to_struct(encode(payload)),
                 metadata=metadata_of(metadata, trace),
-                expires_at=_stamp(expires_at),
+                expires_at=stamp(expires_at),
                 idempotency_key=idempotency_key or self.calls.key(),
             )
+            say(request, options)
             answer = yield from self.calls.call(methods.SEND_MESSAGE, request, trace.headers)
             return message_of(answer)
 
@@ -63,11 +66,12 @@ class Messages:
         metadata: Mapping[str, Any] | None,
         sender: str | None,
         idempotency_key: str | None,
+        options: Mapping[str, Any] | None = None,
     ) -> Steps[Message]:
         """Answers a request; however often it is tried, the answer is stored once."""
         with self.tracing.asking("openintent.reply") as trace:
             request = self.reply_request(
-                channel_id, message_id, payload, metadata, sender, idempotency_key or self.calls.key(), trace
+                channel_id, message_id, payload, metadata, sender, idempotency_key or self.calls.key(), trace, options
             )
             answer = yield from self.calls.call(methods.REPLY_MESSAGE, request, trace.headers)
             return message_of(answer)
@@ -81,9 +85,10 @@ class Messages:
         sender: str | None,
         key: str,
         trace: Trace,
+        options: Mapping[str, Any] | None = None,
     ) -> messages_pb2.ReplyMessageRequest:
         """Writes the request that sends an answer."""
-        return messages_pb2.ReplyMessageRequest(
+        request = messages_pb2.ReplyMessageRequest(
             channel_id=channel_id,
             message_id=message_id,
             sender=sender,
@@ -91,6 +96,8 @@ class Messages:
             metadata=metadata_of(metadata, trace),
             idempotency_key=key,
         )
+        say(request, options)
+        return request
 
     def list(
         self,
@@ -100,10 +107,11 @@ class Messages:
         limit: int | None,
         message_type: str | None,
         correlation_id: str | None,
+        thread_id: str | None = None,
     ) -> Steps[list[Message]]:
         """Reads one page, oldest first: after `since`, or else the newest."""
         request = messages_pb2.ListMessagesRequest(
-            channel_id=channel_id, since=since, to=to, limit=limit, correlation_id=correlation_id
+            channel_id=channel_id, since=since, to=to, limit=limit, correlation_id=correlation_id, thread_id=thread_id
         )
         if message_type is not None:
             request.message_type = number(messages_pb2.MessageType, "MESSAGE_TYPE_", message_type, "message_type")
@@ -133,7 +141,7 @@ def metadata_of(metadata: Mapping[str, Any] | None, trace: Trace) -> Struct | No
     return to_struct({**trace.metadata, **(metadata or {})}, "metadata")
 
 
-def _stamp(at: datetime | None) -> Timestamp | None:
+def stamp(at: datetime | None) -> Timestamp | None:
     """Writes a time; one without a zone is taken as local time, as datetime itself takes it."""
     if at is None:
         return None

@@ -7,7 +7,17 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message as Wire
 
-from ._generated import agents_pb2, channels_pb2, intents_pb2, leases_pb2, messages_pb2, subscriptions_pb2
+from ._generated import (
+    agents_pb2,
+    attention_pb2,
+    channels_pb2,
+    claims_pb2,
+    intents_pb2,
+    leases_pb2,
+    messages_pb2,
+    reactions_pb2,
+    subscriptions_pb2,
+)
 
 Asked = TypeVar("Asked", bound=Wire)
 Answer = TypeVar("Answer", bound=Wire)
@@ -31,6 +41,7 @@ class Method(Generic[Asked, Answer]):
 
 _INTENTS, _CHANNELS, _MESSAGES = "IntentService", "ChannelService", "MessageService"
 _AGENTS, _LEASES, _SUBSCRIPTIONS = "AgentService", "LeaseService", "SubscriptionService"
+_REACTIONS, _CLAIMS, _ATTENTION = "ReactionService", "ClaimService", "AttentionService"
 
 CREATE_INTENT = Method(_INTENTS, "CreateIntent", intents_pb2.CreateIntentRequest, intents_pb2.Intent)
 GET_INTENT = Method(_INTENTS, "GetIntent", intents_pb2.GetIntentRequest, intents_pb2.Intent)
@@ -53,6 +64,28 @@ AWAIT_RESPONSES = Method(
 )
 GET_INBOX = Method(_MESSAGES, "GetInbox", messages_pb2.GetInboxRequest, messages_pb2.Inbox)
 SUBSCRIBE = Method(_MESSAGES, "Subscribe", messages_pb2.SubscribeRequest, messages_pb2.SubscribeResponse, streams=True)
+GET_THREAD = Method(_MESSAGES, "GetThread", messages_pb2.GetThreadRequest, messages_pb2.Thread)
+
+ADD_REACTION = Method(
+    _REACTIONS, "AddReaction", reactions_pb2.AddReactionRequest, reactions_pb2.ListReactionsResponse
+)
+REMOVE_REACTION = Method(
+    _REACTIONS, "RemoveReaction", reactions_pb2.RemoveReactionRequest, reactions_pb2.ListReactionsResponse
+)
+LIST_REACTIONS = Method(
+    _REACTIONS, "ListReactions", reactions_pb2.ListReactionsRequest, reactions_pb2.ListReactionsResponse
+)
+CLAIM_MESSAGE = Method(_CLAIMS, "ClaimMessage", claims_pb2.ClaimMessageRequest, claims_pb2.Claim)
+RELEASE_CLAIM = Method(_CLAIMS, "ReleaseClaim", claims_pb2.ReleaseClaimRequest, claims_pb2.Claim)
+GET_ATTENTION = Method(
+    _ATTENTION, "GetAttention", attention_pb2.GetAttentionRequest, attention_pb2.GetAttentionResponse
+)
+SET_DISPOSITION = Method(
+    _ATTENTION, "SetDisposition", attention_pb2.SetDispositionRequest, attention_pb2.MessageDisposition
+)
+MARK_SURFACED = Method(
+    _ATTENTION, "MarkSurfaced", attention_pb2.MarkSurfacedRequest, attention_pb2.MarkSurfacedResponse
+)
 
 UPSERT_AGENT = Method(_AGENTS, "UpsertAgent", agents_pb2.RegisterAgentRequest, agents_pb2.Agent)
 HEARTBEAT = Method(_AGENTS, "Heartbeat", agents_pb2.HeartbeatRequest, agents_pb2.HeartbeatResponse)

@@ -7,6 +7,7 @@ from typing import Any
 from ._asking import Asking
 from ._calls import Calls
 from ._channels import Channels, Intents
+from ._conversation import Conversation
 from ._following import Following
 from ._leases import Leases
 from ._messages import Messages
@@ -28,4 +29,5 @@ class Rules:
         self.channels = Channels(self.calls)
         self.intents = Intents(self.calls)
         self.leases = Leases(self.calls)
+        self.conversation = Conversation(self.calls)
         self.following = Following(self.calls)

@@ -9,10 +9,13 @@ from typing import Any, TypeVar
 from . import _methods as methods
 from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
-from ._handling import Handling
+from ._handling import Handling, Outcome
 from ._membership import Membership, ends_agent
 from ._received import Received
+from ._reporting import Reporting
+from ._turns import MOST_ASIDE, Job
 from ._work import Work
+from .attention import given_attention
 from .errors import OpenIntentError
 
 T = TypeVar("T")
@@ -31,18 +34,28 @@ class Runtime:
     """One run of an agent. It begins messages in the order in which they come. An error that ends one of its tasks ends the
     run."""
 
-    def __init__(self, membership: Membership, handling: Handling, concurrency: int, drain_seconds: float) -> None:
+    def __init__(
+        self,
+        membership: Membership,
+        handling: Handling,
+        concurrency: int,
+        drain_seconds: float,
+        reports: Reporting | None = None,
+        skip_unaddressed: bool = False,
+    ) -> None:
         self._membership = membership
         self._connection = membership.connection
         self._calls = membership.calls
         self._log = membership.log
         self._handling = handling
+        self._reports = reports
+        self._skip_unaddressed = skip_unaddressed
         # How many deliveries may be unacknowledged: those being handled, and more that wait for a place or for their
         # acknowledgement. A quarter of them is acknowledged without delay, so that the stream goes on meanwhile.
         self._outstanding = min(_MOST_OUTSTANDING, max(_LEAST_OUTSTANDING, 4 * concurrency))
         self._drain_seconds = drain_seconds
         self._work = Work()
-        self._queue: asyncio.Queue[Received] = asyncio.Queue()
+        self._queue: asyncio.Queue[Job] = asyncio.Queue()
         self._places = asyncio.Semaphore(concurrency)
         self._receiving = asyncio.Event()
         self._leaving = asyncio.Event()
@@ -51,6 +64,7 @@ class Runtime:
         self._deregister = False
         self._tasks: list[asyncio.Task[None]] = []
         self._running: set[asyncio.Task[None]] = set()
+        self._aside: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Registers, subscribes, and returns once the server has agreed to deliver."""
@@ -61,6 +75,8 @@ class Runtime:
             self._membership.beat_for_ever(),
             self._acknowledge_for_ever(),
         ]
+        if self._reports is not None:
+            parts.append(self._reports.report_for_ever())
         self._tasks = [asyncio.ensure_future(self._or_gives_up(part)) for part in parts]
         await self._until(self._receiving)
 
@@ -93,7 +109,7 @@ class Runtime:
     async def drain(self) -> None:
         """Takes nothing new, lets the running handlers finish within the agreed time, and tells the server what is done."""
         receiving, acknowledging = self._tasks[:3], self._tasks[3:]
-        await _end(*receiving)
+        await _end(*receiving, *self._aside)
         self._log.leaving(len(self._running))
         departed = asyncio.ensure_future(self._membership.depart(False))
         if self._running:
@@ -114,6 +130,8 @@ class Runtime:
             await self._acknowledge()
         except OpenIntentError as error:
             self._log.warn("could not acknowledge its last deliveries: %s", error)
+        if self._reports is not None:
+            await self._reports.report()
         await departed
         if self._deregister:
             await self._membership.depart(True)
@@ -166,7 +184,8 @@ class Runtime:
             return
         self._membership.took_over = True
         async for item in self._membership.waiting_requests():
-            self._take(Received(item.message, item.intent_id, item.channel_name, None, 1), None)
+            attention = given_attention(item)
+            self._take(Received(item.message, item.intent_id, item.channel_name, None, 1, attention), None)
 
     def _accept(self, delivery: subscriptions_pb2.SubscriptionDelivery) -> None:
         """Takes up a delivery, or passes it over when it is not for handlers."""
@@ -177,7 +196,8 @@ class Runtime:
             return
         self._take(
             Received(
-                delivery.message, delivery.intent_id, delivery.channel_name, delivery.position, delivery.attempt
+                delivery.message, delivery.intent_id, delivery.channel_name, delivery.position, delivery.attempt,
+                given_attention(delivery),
             ),
             numbered,
         )
@@ -187,26 +207,34 @@ class Runtime:
         own = wire.sender == self._membership.agent_id or wire.message_type == messages_pb2.MESSAGE_TYPE_RESPONSE
         if own:
             self._work.pass_over(numbered)
-        elif not self._handling.handles(received.channel_name):
+        elif self._reports is not None and self._is_unaddressed(received):
+            self._reports.disposed(received, "ignored")
+            self._work.pass_over(numbered)
+        elif not self._handling.handles(received):
             self._log.unhandled(received.channel_name, self._handling.channels)
             self._work.pass_over(numbered)
         elif self._work.admit(wire.id, numbered):
-            self._queue.put_nowait(received)
+            self._queue.put_nowait(Job(received))
         self._done()
+
+    def _is_unaddressed(self, received: Received) -> bool:
+        """Whether the agent leaves a message out because an answer to it would only disturb."""
+        attention = received.attention
+        return self._skip_unaddressed and attention is not None and attention.policy == "must_not_respond"
 
     async def _begin_for_ever(self) -> None:
         """Begins the messages that wait, in order, whenever a place is free."""
         while True:
-            received = await self._queue.get()
+            job = await self._queue.get()
             await self._places.acquire()
-            task = asyncio.ensure_future(self._handle(received))
+            task = asyncio.ensure_future(self._handle(job))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
-    async def _handle(self, received: Received) -> None:
-        message_id = received.wire.id
+    async def _handle(self, job: Job) -> None:
+        received, message_id = job.received, job.received.wire.id
         try:
-            await self._handling.handle(received)
+            outcome = await self._handling.handle(received, job.is_last())
         except OpenIntentError as error:
             self._log.answer_refused(received.channel_name, message_id, error)
             self._work.drop(message_id)
@@ -214,10 +242,28 @@ class Runtime:
             self._work.drop(message_id)
             raise
         else:
-            self._work.finish(message_id)
+            if outcome is Outcome.DONE:
+                self._work.finish(message_id)
+            else:
+                self._put_aside(job, outcome)
             self._done()
         finally:
             self._places.release()
+
+    def _put_aside(self, job: Job, outcome: Outcome) -> None:
+        """Begins a request again after a while. When too many wait, it is left to others."""
+        message_id = job.received.wire.id
+        if len(self._aside) >= MOST_ASIDE:
+            self._work.leave(message_id)
+            return
+        self._work.set_aside(message_id)
+        waiting = asyncio.ensure_future(self._begin_later(job, job.wait(outcome, self._calls.dice)))
+        self._aside.add(waiting)
+        waiting.add_done_callback(self._aside.discard)
+
+    async def _begin_later(self, job: Job, seconds: float) -> None:
+        await self._connection.perform(Pause(seconds))
+        self._queue.put_nowait(job)
 
     def _done(self) -> None:
         self._finished.set()

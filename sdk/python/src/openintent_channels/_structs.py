@@ -77,10 +77,11 @@ def _number(value: int | float, path: str) -> float:
 
 def from_struct(struct: struct_pb2.Struct) -> dict[str, Any]:
     """Reads an object."""
-    return {key: _read(value) for key, value in struct.fields.items()}
+    return {key: from_value(value) for key, value in struct.fields.items()}
 
 
-def _read(value: struct_pb2.Value) -> Any:
+def from_value(value: struct_pb2.Value) -> Any:
+    """Reads a value."""
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         return value.string_value
@@ -92,5 +93,5 @@ def _read(value: struct_pb2.Value) -> Any:
     if kind == "struct_value":
         return from_struct(value.struct_value)
     if kind == "list_value":
-        return [_read(member) for member in value.list_value.values]
+        return [from_value(member) for member in value.list_value.values]
     return None

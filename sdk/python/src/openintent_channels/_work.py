@@ -44,6 +44,16 @@ class Work:
         if len(self._done) > _REMEMBERED:
             self._done.popitem(last=False)
 
+    def set_aside(self, message_id: str) -> None:
+        """Notes that a message waits for another turn. Its deliveries are done with: the inbox has it until it is
+        answered."""
+        self._acknowledged.extend(self._open[message_id])
+        self._open[message_id] = []
+
+    def leave(self, message_id: str) -> None:
+        """Forgets a message that waited for another turn and gets none in this process."""
+        self._acknowledged.extend(self._open.pop(message_id, ()))
+
     def drop(self, message_id: str) -> None:
         """Forgets a message whose handling came to nothing: it will be delivered again."""
         self._open.pop(message_id, None)

@@ -13,18 +13,20 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from ._agent_log import AgentLog
+from ._answers import Answers
 from ._console import console
-from ._handlers import Handler, handlers_of, on_message
-from ._handling import Answers, Handling
+from ._handlers import Handler, handlers_of, on_mention, on_message
+from ._handling import Handling
 from ._membership import Membership
 from ._received import AgentMessage, BlockingAgentMessage, ReceivedMessage
+from ._reporting import Reporting
 from ._runtime import Runtime
 from .async_client import AsyncChannels, AsyncOpenIntentClient
 from .workflows import bind, load_workflow
 
 C = TypeVar("C", bound=type)
 
-__all__ = ["Agent", "AgentBase", "AgentMessage", "BlockingAgentMessage", "ReceivedMessage", "on_message"]
+__all__ = ["Agent", "AgentBase", "AgentMessage", "BlockingAgentMessage", "ReceivedMessage", "on_mention", "on_message"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class _Options:
     api_key: str | None
     tls: bool | None
     tracer_provider: Any
+    attention: bool
+    skip_unaddressed: bool
 
 
 class _Run:
@@ -124,10 +128,14 @@ class AgentBase:
         membership = Membership(
             connection, rules.calls, log, options.agent_id, options.role, options.name, options.capabilities,
             registers=options.register or options.role is not None,
+            attends=options.attention or options.skip_unaddressed or any(handler.mentions for handler in handlers),
         )
+        reports = Reporting(connection, rules.conversation, options.agent_id) if membership.attends else None
         answers = Answers(connection, rules.calls, rules.tracing, log)
-        handling = Handling(handlers, answers, rules.tracing, options.concurrency)
-        self._client, self._runtime = client, Runtime(membership, handling, options.concurrency, options.drain_seconds)
+        handling = Handling(handlers, answers, rules.tracing, options.concurrency, reports)
+        self._client, self._runtime = client, Runtime(
+            membership, handling, options.concurrency, options.drain_seconds, reports, options.skip_unaddressed
+        )
         try:
             await self._runtime.start()
         except BaseException:
@@ -178,7 +186,10 @@ class Agent:
     `role` is the role that it takes, `name` and `capabilities` describe it to others. `register=False` leaves out the
     agent's record, unless there is a role, which needs one. At most `concurrency` handlers run at once. When it leaves,
     running handlers have `drain_seconds` to finish. `server`, `api_key` and `tls` are as in OpenIntentClient.
-    """
+
+    With `attention`, each message says in `message.attention` what it asks of the agent, and the server hears what became of
+    it. `skip_unaddressed` and a handler of `on_mention` turn it on too. `skip_unaddressed` leaves out messages to which the
+    agent must not respond. """
 
     def __init__(
         self,
@@ -194,6 +205,8 @@ class Agent:
         api_key: str | None = None,
         tls: bool | None = None,
         tracer_provider: Any = None,
+        attention: bool = False,
+        skip_unaddressed: bool = False,
     ) -> None:
         if not isinstance(agent_id, str) or not agent_id:
             raise TypeError('Agent takes the agent\'s id: write @Agent("my-agent")')
@@ -201,7 +214,7 @@ class Agent:
             raise ValueError("concurrency is at least 1")
         self._options = _Options(
             agent_id, role, name, tuple(capabilities), register, concurrency, drain_seconds, server, api_key, tls,
-            tracer_provider,
+            tracer_provider, attention, skip_unaddressed,
         )
 
     def __call__(self, cls: C) -> C:

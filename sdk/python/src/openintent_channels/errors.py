@@ -14,9 +14,12 @@ from .models import Message
 __all__ = [
     "AbortedError",
     "AlreadyExistsError",
+    "AnsweredError",
     "ChannelClosedError",
     "ChannelNameTakenError",
     "ChannelNotFoundError",
+    "ClaimLostError",
+    "ClaimedError",
     "FailedPreconditionError",
     "IntentEndedError",
     "IntentNotFoundError",
@@ -92,6 +95,18 @@ class MessageExpiredError(FailedPreconditionError):
     """The message's time is over: it can no longer be answered or marked read."""
 
 
+class AnsweredError(FailedPreconditionError):
+    """The request has its answers already."""
+
+
+class ClaimLostError(FailedPreconditionError):
+    """The claim on a message has ended, or could not be renewed in time."""
+
+
+class ClaimedError(AlreadyExistsError):
+    """Others hold the claims on the message; `metadata` has `holder` and `expires_at`."""
+
+
 class ChannelNotFoundError(NotFoundError):
     """There is no such channel."""
 
@@ -152,6 +167,9 @@ BY_REASON: Mapping[str, type[OpenIntentError]] = {
     "CHANNEL_CLOSED": ChannelClosedError,
     "INTENT_ENDED": IntentEndedError,
     "MESSAGE_EXPIRED": MessageExpiredError,
+    "ANSWERED": AnsweredError,
+    "CLAIM_LOST": ClaimLostError,
+    "CLAIMED": ClaimedError,
     "CHANNEL_NOT_FOUND": ChannelNotFoundError,
     "MESSAGE_NOT_FOUND": MessageNotFoundError,
     "INTENT_NOT_FOUND": IntentNotFoundError,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, TypeVar
@@ -10,9 +9,12 @@ from typing import Any, TypeVar
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import payloads
-from ._basic_errors import InvalidArgumentError, Violation
 from ._generated import channels_pb2, intents_pb2, messages_pb2
-from ._structs import from_struct
+from ._structs import from_struct, from_value
+from ._words import number, word
+from .attention import Attention, directedness_word, policy_word, priority_word
+
+__all__ = ["Channel", "ChannelOptions", "Intent", "Message", "channel_of", "intent_of", "message_of", "number", "word"]
 
 T = TypeVar("T")
 
@@ -60,7 +62,9 @@ class Channel:
 class Message:
     """One communication on a channel. `message_type` is `request`, `response`, `notify` or `broadcast`, `status`
     `delivered`, `read` or `expired`. `position` is its place in the intent's log when the message came by following;
-    None otherwise."""
+    None otherwise. What the sender did not say is None: `parent_id` and `thread_id` (its place in
+    a thread), `subject`, `kind`, `task_id`, `priority`, `collect`, `directedness` and `policy`. An edited message has a
+    `revision` above 1 and `edited_at`, a deleted one `deleted_at`. `attention` is there when the reader asked for it."""
 
     id: str
     channel_id: str
@@ -75,6 +79,20 @@ class Message:
     expires_at: datetime | None = None
     read_at: datetime | None = None
     position: int | None = field(default=None, compare=False)
+    parent_id: str | None = None
+    thread_id: str | None = None
+    subject: str | None = None
+    kind: str | None = None
+    task_id: str | None = None
+    priority: str | None = None
+    mentions: tuple[str, ...] = ()
+    collect: str | dict[str, Any] | None = field(default=None, hash=False)
+    directedness: str | None = None
+    policy: str | None = None
+    revision: int | None = None
+    edited_at: datetime | None = None
+    deleted_at: datetime | None = None
+    attention: Attention | None = field(default=None, compare=False)
 
     @property
     def is_error(self) -> bool:
@@ -128,17 +146,19 @@ def channel_of(wire: channels_pb2.Channel) -> Channel:
             history=_history(options),
         ),
         status=word(channels_pb2.ChannelStatus, "CHANNEL_STATUS_", wire.status),
-        created_at=_time(wire.created_at),
-        closed_at=_time(wire.closed_at) if wire.HasField("closed_at") else None,
-        last_message_at=_time(wire.last_message_at) if wire.HasField("last_message_at") else None,
+        created_at=time_of(wire.created_at),
+        closed_at=time_of(wire.closed_at) if wire.HasField("closed_at") else None,
+        last_message_at=time_of(wire.last_message_at) if wire.HasField("last_message_at") else None,
         message_count=wire.message_count,
         task_id=wire.task_id if wire.HasField("task_id") else None,
     )
 
 
-def message_of(wire: messages_pb2.Message, position: int | None = None) -> Message:
+def message_of(
+    wire: messages_pb2.Message, position: int | None = None, attention: Attention | None = None
+) -> Message:
     """Reads a message from the wire."""
-    return Message(**message_fields(wire), position=position)
+    return Message(**message_fields(wire), position=position, attention=attention)
 
 
 def message_fields(wire: messages_pb2.Message) -> dict[str, Any]:
@@ -153,10 +173,28 @@ def message_fields(wire: messages_pb2.Message) -> dict[str, Any]:
         "payload": from_struct(wire.payload),
         "metadata": from_struct(wire.metadata),
         "status": word(messages_pb2.MessageStatus, "MESSAGE_STATUS_", wire.status),
-        "created_at": _time(wire.created_at),
-        "expires_at": _time(wire.expires_at) if wire.HasField("expires_at") else None,
-        "read_at": _time(wire.read_at) if wire.HasField("read_at") else None,
+        "created_at": time_of(wire.created_at),
+        "expires_at": optional_time(wire, "expires_at"),
+        "read_at": optional_time(wire, "read_at"),
+        **_conversation_fields(wire),
     }
+
+
+def _conversation_fields(wire: messages_pb2.Message) -> dict[str, Any]:
+    """Reads what a message says beyond RFC-0021. A plain message has none of it."""
+    said: dict[str, Any] = {
+        name: getattr(wire, name)
+        for name in ("parent_id", "thread_id", "subject", "kind", "task_id", "revision")
+        if wire.HasField(name)
+    }
+    words = {"priority": priority_word, "directedness": directedness_word, "policy": policy_word}
+    said |= {name: of(getattr(wire, name)) for name, of in words.items() if wire.HasField(name)}
+    said |= {name: time_of(getattr(wire, name)) for name in ("edited_at", "deleted_at") if wire.HasField(name)}
+    if wire.mentions:
+        said["mentions"] = tuple(wire.mentions)
+    if wire.HasField("collect"):
+        said["collect"] = from_value(wire.collect)
+    return said
 
 
 def intent_of(wire: intents_pb2.Intent) -> Intent:
@@ -170,33 +208,18 @@ def intent_of(wire: intents_pb2.Intent) -> Intent:
         state=from_struct(wire.state),
         constraints=from_struct(wire.constraints),
         version=wire.version,
-        created_at=_time(wire.created_at),
-        updated_at=_time(wire.updated_at),
+        created_at=time_of(wire.created_at),
+        updated_at=time_of(wire.updated_at),
         parent_intent_id=wire.parent_intent_id if wire.HasField("parent_intent_id") else None,
         depends_on=tuple(wire.depends_on),
     )
 
 
-def _time(stamp: Timestamp) -> datetime:
+def time_of(stamp: Timestamp) -> datetime:
+    """Reads a time."""
     return stamp.ToDatetime(tzinfo=timezone.utc)
 
 
-def word(enum: Any, prefix: str, number: int) -> str:
-    """Returns the short word for an enum's value: `request` for MESSAGE_TYPE_REQUEST. For an unknown one, its number."""
-    try:
-        return str(enum.Name(number)).removeprefix(prefix).lower()
-    except ValueError:
-        return str(number)
-
-
-def number(enum: Any, prefix: str, said: str, field_name: str) -> Any:
-    """Returns the enum's value for a short word. Raises InvalidArgumentError, which lists the words, for any other."""
-    words: Mapping[str, int] = {
-        name.removeprefix(prefix).lower(): value for name, value in enum.items() if value != 0
-    }
-    if said not in words:
-        problem = f"it must be one of {', '.join(words)}, not {said!r}"
-        raise InvalidArgumentError(
-            f"{field_name}: {problem}", code="INVALID_ARGUMENT", violations=[Violation(field_name, problem)]
-        )
-    return words[said]
+def optional_time(wire: Any, name: str) -> datetime | None:
+    """Reads a time that may be absent."""
+    return time_of(getattr(wire, name)) if wire.HasField(name) else None

@@ -9,11 +9,12 @@ from typing import Any
 
 from openintent_channels import _methods as methods
 from openintent_channels._agent_log import AgentLog
+from openintent_channels._answers import Answers
 from openintent_channels._calls import Calls
 from openintent_channels._effects import Accepted, Effect, Invoke, Open, Pause, Receive, Steps
 from openintent_channels._generated import agents_pb2, messages_pb2, subscriptions_pb2
 from openintent_channels._handlers import Handler
-from openintent_channels._handling import Answers, Handling
+from openintent_channels._handling import Handling
 from openintent_channels._membership import Membership
 from openintent_channels._runtime import Runtime
 from openintent_channels._structs import from_struct, to_struct

@@ -17,7 +17,17 @@ from openintent_channels import (
     async_client,
     client,
 )
-from openintent_channels._generated import agents_pb2, channels_pb2, intents_pb2, leases_pb2, messages_pb2, subscriptions_pb2
+from openintent_channels._generated import (
+    agents_pb2,
+    attention_pb2,
+    channels_pb2,
+    claims_pb2,
+    intents_pb2,
+    leases_pb2,
+    messages_pb2,
+    reactions_pb2,
+    subscriptions_pb2,
+)
 
 PROTOS: dict[str, ModuleType] = {
     "IntentService": intents_pb2,
@@ -26,6 +36,9 @@ PROTOS: dict[str, ModuleType] = {
     "AgentService": agents_pb2,
     "LeaseService": leases_pb2,
     "SubscriptionService": subscriptions_pb2,
+    "ReactionService": reactions_pb2,
+    "ClaimService": claims_pb2,
+    "AttentionService": attention_pb2,
 }
 METHODS = [value for value in vars(_methods).values() if isinstance(value, _methods.Method)]
 

@@ -95,3 +95,19 @@ def test_the_memory_forgets_the_oldest() -> None:
     memory = Memory(2)
     assert [memory.add(id) for id in ("a", "b", "a", "c", "a")] == [True, True, False, True, True]
     assert "c" in memory
+
+
+def test_annotations_and_attention_come_with_the_messages_that_they_are_about() -> None:
+    said = messages_pb2.SubscribeResponse(position=1, message=messages_pb2.Message(id="m1"))
+    said.attention.reason = "mention"
+    done = messages_pb2.SubscribeResponse(
+        position=2, annotation=messages_pb2.Annotation(type="message_reaction", message_id="m1", signal="done")
+    )
+    player = Player.of(stream(0, said, done, ChannelClosedError("closed", code="FAILED_PRECONDITION")))
+    player.play(Following(player.calls()).follow("chan", None, True, ["attention", "annotations"]))
+    message, annotation = player.emitted
+    assert message.attention.reason == "mention"
+    assert (annotation.type, annotation.message_id, annotation.signal, annotation.note) == (
+        "message_reaction", "m1", "done", None,
+    )  # fmt: skip
+    assert list(player.opened[0].request.include) == ["attention", "annotations"]

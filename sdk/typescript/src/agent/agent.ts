@@ -11,7 +11,9 @@ import { Handlers, type Handler } from "./message.js";
 import { persist } from "./persisting.js";
 import { Presence } from "./presence.js";
 import { Receiving } from "./receiving.js";
+import { Reporting } from "./reporting.js";
 import type { AgentServer, Received } from "./server.js";
+import type { Outcome } from "./turns.js";
 
 /** What an agent is and how it works. The server and the key are given as for a client. */
 export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
@@ -27,6 +29,10 @@ export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
   concurrency?: number;
   /** How long leaving waits for running handlers, in seconds; 10 unless given. */
   drainSeconds?: number;
+  /** Whether each message says in `message.attention` what it asks of the agent, and the server hears what became of it. */
+  attention?: boolean;
+  /** Leaves out messages to which the agent must not respond; it attends to messages then. */
+  skipUnaddressed?: boolean;
   /** Takes what the agent says about its connection and its handlers; `console` unless given. */
   logger?: Logger;
   /** For tests: the server. */
@@ -43,6 +49,8 @@ const agentNames: Names<AgentOptions> = {
   register: true,
   concurrency: true,
   drainSeconds: true,
+  attention: true,
+  skipUnaddressed: true,
   tracing: true,
   logger: true,
   clock: false,
@@ -87,7 +95,7 @@ export class Agent {
     this.#tracing = options.tracing ?? installedTracing() ?? noTracing;
     const { server, tls, apiKey, clock } = options;
     this.client = new OpenIntentClient({ server, tls, apiKey, clock, agentId: options.id, tracing: this.#tracing });
-    this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options);
+    this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options, () => this.#attends);
   }
 
   /**
@@ -126,6 +134,22 @@ export class Agent {
       this.#handlers.add(channelOrHandler, handler!);
     } else {
       this.#handlers.add(undefined, channelOrHandler);
+    }
+    return this;
+  }
+
+  /**
+   * Adds a handler for messages that mention the agent, on the channels of this name. It is called in place of those of `onMessage`.
+   * An agent that has one attends to messages.
+   */
+  onMention<T = any>(channel: string, handler: Handler<T>): this;
+  /** Adds a handler for messages that mention the agent, where no handler of mentions for a channel takes them. */
+  onMention<T = any>(handler: Handler<T>): this;
+  onMention(channelOrHandler: string | Handler, handler?: Handler): this {
+    if (typeof channelOrHandler === "string") {
+      this.#handlers.add(channelOrHandler, handler!, true);
+    } else {
+      this.#handlers.add(undefined, channelOrHandler, true);
     }
     return this;
   }
@@ -178,6 +202,12 @@ export class Agent {
     }
   }
 
+  /** Whether messages come with what they ask of the agent. */
+  get #attends(): boolean {
+    const { attention = false, skipUnaddressed = false } = this.#options;
+    return attention || skipUnaddressed || this.#handlers.mentioned;
+  }
+
   get #clock(): NonNullable<AgentOptions["clock"]> {
     return this.#options.clock ?? systemClock;
   }
@@ -188,11 +218,14 @@ export class Agent {
     const stopping = linkedAbort(leaving);
     const log = new AgentLog(this.id, this.client.connection.server, logger, this.#clock);
     const presence = register || role !== undefined ? new Presence(this.#server, this.#clock, log) : null;
-    const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, log);
-    const handle = (received: Received): Promise<void> => answering.handle(received);
+    const reports = this.#attends ? new Reporting(this.client, this.#server, this.#clock, end.signal) : null;
+    const { skipUnaddressed = false } = this.#options;
+    const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, log, reports, skipUnaddressed);
+    const handle = (received: Received, last: boolean): Promise<Outcome> => answering.handle(received, last);
     const receivingOptions = {
       agentId: this.id,
       concurrency,
+      attends: this.#attends,
       handle,
       log,
       accepted: () => this.#receives(),
@@ -218,7 +251,7 @@ export class Agent {
         log.leaving(receiving.running);
       }
       const patience = sleep(this.#clock, drainSeconds * 1000, end.signal).catch(() => {});
-      const finished = Promise.all([presence?.drain(), receiving.finished()]);
+      const finished = Promise.all([presence?.drain(), receiving.finished().then(() => reports?.finished())]);
       await Promise.race([finished, patience]);
       if (receiving.running > 0) {
         log.leftBefore(receiving.running);

@@ -2,10 +2,15 @@ import type { Client } from "../client.js";
 import { AlreadyExistsError, FailedPreconditionError, isRetryable, NotFoundError, OpenIntentError } from "../errors.js";
 import { toJsonObject } from "../json.js";
 import { inSpan, type Tracing } from "../tracing.js";
+import { linkedAbort } from "../clock.js";
+import type { HeldClaim } from "../claims.js";
+import type { MessageOptions } from "../saying.js";
 import type { JsonObject, Message } from "../types.js";
 import type { AgentLog } from "./log.js";
 import type { Handlers, ReceivedMessage } from "./message.js";
+import type { Reporting } from "./reporting.js";
 import type { Received } from "./server.js";
+import { needsClaim, type Outcome as TurnOutcome } from "./turns.js";
 
 /** The outcome of handling a message: its answer, if there is one. */
 type Outcome = { answer: JsonObject; metadata?: JsonObject } | null;
@@ -19,25 +24,89 @@ export class Answering {
     /** Ends the sending of answers when the agent waits no longer. */
     private readonly signal: AbortSignal,
     private readonly log: AgentLog,
+    private readonly reports: Reporting | null = null,
+    private readonly skipUnaddressed = false,
   ) {}
 
   /**
    * Handles one message. When it returns, the handlers have returned, and the answer is stored or never can be. When the
-   * agent ends before that, it throws, and the message must be handled again.
+   * agent ends before that, it throws, and the message must be handled again. A request that takes a certain number of answers is
+   * claimed before; while this is not the last attempt at it, a failure is not answered.
    */
-  async handle(received: Received): Promise<void> {
+  async handle(received: Received, last = true): Promise<TurnOutcome> {
+    const { message, attention } = received;
+    if (this.skipUnaddressed && attention?.policy === "must_not_respond") {
+      this.reports?.disposed(message, "ignored");
+      return "done";
+    }
+    if (!needsClaim(message) || this.handlers.for(received).length === 0) {
+      await this.#inTurn(received, new Replies(this.client, message, this.signal), null, true);
+      return "done";
+    }
+    const place = { channelId: message.channelId, messageId: message.id };
+    let held: HeldClaim;
+    try {
+      held = await this.client.holdClaim(place, `sdk-claim-${message.id}`, { signal: this.signal });
+    } catch (error) {
+      this.signal.throwIfAborted();
+      return afterRefusal(error);
+    }
+    const replies = new Replies(this.client, message, this.signal);
+    replies.fence = held.fence;
+    let failed = false;
+    try {
+      failed = await this.#inTurn(received, replies, held.lost, last);
+      if (failed) {
+        await this.client.setDisposition(message.channelId, message.id, "failed", { signal: this.signal }).catch(() => {});
+      }
+    } finally {
+      await (replies.stored ? held.letGo() : held.release());
+    }
+    return held.lost.aborted && !replies.stored ? "taken" : failed ? "failed" : "done";
+  }
+
+  /**
+   * Calls the handlers of a message, and answers with what they return unless the claim on it is lost. Returns true when they failed
+   * and another attempt follows.
+   */
+  async #inTurn(received: Received, replies: Replies, lost: AbortSignal | null, last: boolean): Promise<boolean> {
     const { message } = received;
     const attributes = { "openintent.channel": message.channelId, "openintent.message": message.id };
     const { traceparent } = message.metadata;
     const parent = typeof traceparent === "string" ? traceparent : undefined;
     const span = this.tracing.start("openintent.handle", "server", attributes, parent);
-    await inSpan(span, async () => {
-      const replies = new Replies(this.client, message, this.signal);
-      const outcome = await this.#run(received, replies);
+    if (this.handlers.for(received).length > 0) {
+      this.reports?.surfaced(message);
+    }
+    return inSpan(span, async () => {
+      const working = linkedAbort(this.signal, lost ?? undefined);
+      const outcome = await this.#run(received, replies, working.signal).finally(() => working.release());
+      const failed = outcome?.metadata !== undefined;
+      if (lost?.aborted || (failed && !last)) {
+        return failed && !lost?.aborted;
+      }
       if (message.messageType === "request") {
         await (outcome === null ? this.#forgo(received) : this.#answer(received, replies, outcome));
       }
+      this.#report(received, outcome, replies);
+      return false;
     });
+  }
+
+  /** Notes what became of a message. An answer to a request says it by itself. */
+  #report(received: Received, outcome: Outcome, replies: Replies): void {
+    const { message } = received;
+    if (this.handlers.for(received).length === 0) {
+      return;
+    }
+    const answered = message.messageType === "request" && outcome !== null;
+    if (outcome?.metadata !== undefined) {
+      this.reports?.disposed(message, "failed");
+    } else if (!answered && !replies.stored) {
+      this.reports?.disposed(message, "acknowledged");
+    } else if (message.messageType !== "request") {
+      this.reports?.disposed(message, "responded");
+    }
   }
 
   /**
@@ -47,7 +116,7 @@ export class Answering {
    */
   async #forgo(received: Received): Promise<void> {
     const { id, channelId } = received.message;
-    if (this.handlers.for(received.channelName).length === 0) {
+    if (this.handlers.for(received).length === 0) {
       return;
     }
     try {
@@ -58,9 +127,9 @@ export class Answering {
   }
 
   /** Runs the handlers in turn. The first result or failure answers; the log has every failure. */
-  async #run(received: Received, replies: Replies): Promise<Outcome> {
-    const message = this.#offer(received, replies);
-    const handlers = this.handlers.for(received.channelName);
+  async #run(received: Received, replies: Replies, signal: AbortSignal): Promise<Outcome> {
+    const message = this.#offer(received, replies, signal);
+    const handlers = this.handlers.for(received);
     if (handlers.length === 0) {
       this.log.unhandled(received, this.handlers.channels);
     }
@@ -92,15 +161,24 @@ export class Answering {
     }
   }
 
-  #offer({ message, intentId, channelName, position, attempt }: Received, replies: Replies): ReceivedMessage {
+  #offer(received: Received, replies: Replies, signal: AbortSignal): ReceivedMessage {
+    const { message, intentId, channelName, position, attempt, attention = null } = received;
+    const { channelId, id } = message;
     return {
       ...message,
       intentId,
       channelName,
       position,
       attempt,
-      signal: this.signal,
-      reply: (payload, options = {}) => replies.further(payload, options.metadata),
+      signal,
+      attention,
+      reply: (payload, options = {}) => replies.further(payload, options),
+      thread: () => this.client.getThread(channelId, id, { signal }),
+      react: (name, options = {}) => this.client.addReaction(channelId, id, name, { ...options, signal }),
+      unreact: (name) => this.client.removeReaction(channelId, id, name, { signal }),
+      reactions: () => this.client.listReactions(channelId, id, { signal }),
+      withClaim: (work, options = {}) =>
+        this.client.withClaim(channelId, id, (claim) => replies.under(claim.fence, () => work(claim)), { signal, ...options }),
     };
   }
 
@@ -124,6 +202,8 @@ export class Answering {
   }
 }
 
+type FurtherOptions = MessageOptions & { metadata?: object | undefined };
+
 /** Whether the server refuses an answer because the request, its channel or its intent has ended, or is gone. */
 function isLate(error: unknown): boolean {
   return error instanceof FailedPreconditionError || error instanceof NotFoundError;
@@ -131,6 +211,10 @@ function isLate(error: unknown): boolean {
 
 /** The answers to one request. Their keys follow from its id, so each is stored once, even after a crash. */
 class Replies {
+  /** The fence of the claim under which they are sent. */
+  fence: number | undefined;
+  /** Whether any was stored. */
+  stored = false;
   #further = 0;
   readonly #failures = new Set<unknown>();
 
@@ -142,12 +226,23 @@ class Replies {
 
   /** Sends the answer that the handlers gave. */
   answer(payload: object, metadata: object | undefined): Promise<Message | null> {
-    return this.#send(`sdk-reply-${this.request.id}`, payload, metadata);
+    return this.#send(`sdk-reply-${this.request.id}`, payload, { metadata });
   }
 
   /** Sends an early or further answer. */
-  further(payload: object, metadata: object | undefined): Promise<Message | null> {
-    return this.#send(`sdk-reply-${this.request.id}-${++this.#further}`, payload, metadata);
+  further(payload: object, options: FurtherOptions): Promise<Message | null> {
+    return this.#send(`sdk-reply-${this.request.id}-${++this.#further}`, payload, options);
+  }
+
+  /** Works while answers are sent under a claim. */
+  async under<R>(fence: number, work: () => R | Promise<R>): Promise<R> {
+    const before = this.fence;
+    this.fence = fence;
+    try {
+      return await work();
+    } finally {
+      this.fence = before;
+    }
   }
 
   /** Whether an answer failed with this error. */
@@ -156,11 +251,12 @@ class Replies {
   }
 
   /** Sends an answer, however long that takes. Returns null when another was sent in its place before a crash. */
-  async #send(idempotencyKey: string, payload: object, metadata: object | undefined): Promise<Message | null> {
-    const { id, channelId } = this.request;
+  async #send(idempotencyKey: string, payload: object, options: FurtherOptions): Promise<Message | null> {
     for (;;) {
       try {
-        return await this.client.replyTo(channelId, id, payload, { metadata, idempotencyKey, signal: this.signal });
+        const sent = await this.#once(payload, { ...options, idempotencyKey, signal: this.signal });
+        this.stored = true;
+        return sent;
       } catch (error) {
         this.signal.throwIfAborted();
         if (error instanceof AlreadyExistsError) {
@@ -173,6 +269,23 @@ class Replies {
       }
     }
   }
+
+  #once(payload: object, options: FurtherOptions & { idempotencyKey: string; signal: AbortSignal }): Promise<Message> {
+    const { id, channelId, sender, messageType } = this.request;
+    if (messageType !== "request") {
+      return this.client.sendMessage(channelId, payload, { parent: id, ...options, to: sender, messageType: "notify" });
+    }
+    return this.client.replyTo(channelId, id, payload, { fence: this.fence, ...options });
+  }
+}
+
+/** What came of a request whose claim was refused: it is over, or there is no place for this agent now. */
+function afterRefusal(error: unknown): TurnOutcome {
+  if (!(error instanceof OpenIntentError) || error.code === "UNAUTHENTICATED" || error.reason === "AGENT_LEAVING") {
+    throw error;
+  }
+  const over = ["FAILED_PRECONDITION", "NOT_FOUND", "PERMISSION_DENIED", "INVALID_ARGUMENT"].includes(error.code);
+  return over ? "done" : "taken";
 }
 
 /** How much of a failure's text is sent. */

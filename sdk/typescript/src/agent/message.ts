@@ -1,4 +1,7 @@
-import type { JsonObject, Message } from "../types.js";
+import type { Claim, ClaimOptions } from "../claims.js";
+import type { Attention, Reaction } from "../conversation-types.js";
+import type { MessageOptions } from "../saying.js";
+import type { JsonObject, Message, Thread } from "../types.js";
 import type { Received } from "./server.js";
 
 /** A message as a handler gets it. */
@@ -11,11 +14,25 @@ export interface ReceivedMessage<T = JsonObject> extends Message<T> {
   readonly attempt: number;
   /** Aborts when the agent ends and waits no longer. */
   readonly signal: AbortSignal;
+  /** What it asks of the agent; null unless the agent attends to messages. */
+  readonly attention: Attention | null;
   /**
-   * Sends an early or further answer to a request, besides what the handler returns. Returns null when another answer was
-   * stored in its place before a crash.
+   * Sends an early or further answer to a request, besides what the handler returns. To any other message it sends its sender a
+   * notify message that has it as parent. Returns null when another answer was stored in its place before a crash.
    */
-  reply(payload: object, options?: { metadata?: object }): Promise<Message | null>;
+  reply(payload: object, options?: MessageOptions & { metadata?: object }): Promise<Message | null>;
+  /** Reads the whole thread of this message. */
+  thread(): Promise<Thread>;
+  /** Reacts to this message; see `Client.addReaction`. */
+  react(signal: string, options?: { note?: string; eta?: string }): Promise<Reaction[]>;
+  /** Takes a signal away, if it is there. */
+  unreact(signal: string): Promise<Reaction[]>;
+  reactions(): Promise<Reaction[]>;
+  /**
+   * Works while it holds a claim on this message; `reply` answers under it. A request that takes a certain number of answers is
+   * claimed before its handler is called, and needs no claim more.
+   */
+  withClaim<R>(work: (claim: Claim) => R | Promise<R>, options?: ClaimOptions): Promise<R>;
 }
 
 /**
@@ -28,27 +45,36 @@ type Result = object | null | undefined | void;
 
 /** An agent's handlers, by channel. */
 export class Handlers {
-  readonly #named: { readonly channel: string; readonly handler: Handler }[] = [];
-  readonly #others: Handler[] = [];
+  readonly #all: { readonly channel: string | undefined; readonly handler: Handler; readonly mentions: boolean }[] = [];
 
-  /** Adds a handler for channels of this name or, without one, for those that no handler's name matches. */
-  add(channel: string | undefined, handler: Handler): void {
-    if (channel === undefined) {
-      this.#others.push(handler);
-    } else {
-      this.#named.push({ channel, handler });
-    }
+  /**
+   * Adds a handler for channels of this name or, without one, for those that no handler's name matches. One of mentions takes
+   * messages that mention the agent, in place of the others.
+   */
+  add(channel: string | undefined, handler: Handler, mentions = false): void {
+    this.#all.push({ channel, handler, mentions });
   }
 
-  /** The handlers for messages on a channel of this name, in the order they were added. */
-  for(channelName: string): readonly Handler[] {
-    const named = this.#named.filter(({ channel }) => channel === channelName).map(({ handler }) => handler);
-    return named.length > 0 ? named : this.#others;
+  /** The handlers for a message on a channel of this name, in the order they were added. */
+  for({ channelName, attention }: Pick<Received, "channelName" | "attention">): readonly Handler[] {
+    const told = attention?.reason === "mention" ? this.#matching(channelName, true) : [];
+    return told.length > 0 ? told : this.#matching(channelName, false);
+  }
+
+  #matching(channelName: string, wanted: boolean): readonly Handler[] {
+    const all = this.#all.filter(({ mentions }) => mentions === wanted);
+    const named = all.filter(({ channel }) => channel === channelName);
+    return (named.length > 0 ? named : all.filter(({ channel }) => channel === undefined)).map(({ handler }) => handler);
+  }
+
+  /** Whether any handler takes mentions. */
+  get mentioned(): boolean {
+    return this.#all.some(({ mentions }) => mentions);
   }
 
   /** The names of the channels that have handlers of their own. */
   get channels(): readonly string[] {
-    return [...new Set(this.#named.map(({ channel }) => channel))];
+    return [...new Set(this.#all.flatMap(({ channel }) => (channel === undefined ? [] : [channel])))];
   }
 }
 

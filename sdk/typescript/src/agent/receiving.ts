@@ -8,6 +8,7 @@ import type { AgentLog } from "./log.js";
 import { isForHandlers } from "./message.js";
 import { isFinal, persist } from "./persisting.js";
 import type { AgentServer, AgentSubscription, Delivery, Received } from "./server.js";
+import { mostAside, Turns, type Outcome } from "./turns.js";
 import { Workers } from "./workers.js";
 
 /** How many handled messages are remembered, to recognize repetitions. */
@@ -19,8 +20,10 @@ const streamFirst = 1_000;
 export interface ReceivingOptions {
   agentId: string;
   concurrency: number;
+  /** Whether messages are to come with what they ask of the agent. */
+  attends?: boolean;
   /** Handles one message; when it throws, the message comes again. */
-  handle(received: Received): Promise<void>;
+  handle(received: Received, last: boolean): Promise<Outcome | void>;
   log: AgentLog;
   /** Called whenever the server has agreed to deliver. */
   accepted(): void;
@@ -39,6 +42,9 @@ export class Receiving {
   readonly #underWay = new Map<string, { acknowledging: Acknowledging; number: number }[]>();
   #acknowledging: Acknowledging | null = null;
   #rest: Promise<void> | null = null;
+  /** How many requests wait for another turn. */
+  #aside = 0;
+  #leaving: AbortSignal | undefined;
 
   constructor(
     private readonly server: AgentServer,
@@ -52,6 +58,7 @@ export class Receiving {
 
   /** Receives until the signal aborts or it fails for good, and then takes nothing new. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#leaving = signal;
     try {
       for (;;) {
         const subscription = await this.#subscription(signal);
@@ -73,12 +80,15 @@ export class Receiving {
     await this.#acknowledging?.flushed();
   }
 
-  /** Creates the subscription, or finds it. One that has ended is replaced. */
+  /**
+   * Creates the subscription, or finds it. One that has ended is replaced, and one without the attention that the agent wants; the
+   * requests that it had are in the inbox.
+   */
   #subscription(signal: AbortSignal): Promise<AgentSubscription> {
     const subscribe = async (attempt: Attempt): Promise<AgentSubscription> => {
       for (;;) {
         const made = (await this.server.createSubscription(attempt)) ?? (await this.server.findSubscription(attempt));
-        if (made?.active) {
+        if (made?.active && (made.attends || !this.options.attends)) {
           return made;
         }
         if (made !== undefined) {
@@ -192,21 +202,45 @@ export class Receiving {
   }
 
   #begin(received: Received, deliveries: { acknowledging: Acknowledging; number: number }[]): void {
+    this.#underWay.set(received.message.id, deliveries);
+    this.#turn(received, deliveries, new Turns(this.clock, received.message));
+  }
+
+  #turn(received: Received, deliveries: { acknowledging: Acknowledging; number: number }[], turns: Turns): void {
     const { id } = received.message;
-    this.#underWay.set(id, deliveries);
     this.#workers.add(async () => {
       try {
-        await this.options.handle(received);
-        this.#done.add(id);
-        deliveries.forEach(({ acknowledging, number }) => acknowledging.done(number));
+        const outcome = (await this.options.handle(received, turns.last)) ?? "done";
+        deliveries.splice(0).forEach(({ acknowledging, number }) => acknowledging.done(number));
+        if (outcome === "done") {
+          this.#done.add(id);
+        } else if (this.#aside < mostAside) {
+          this.#putAside(received, deliveries, turns, turns.wait(outcome));
+          return;
+        }
       } catch (error) {
         if (!this.end.aborted) {
           this.options.log.brokeOff(received, error); // It stays unacknowledged.
         }
-      } finally {
-        this.#underWay.delete(id);
       }
+      this.#underWay.delete(id);
     });
+  }
+
+  /** Turns to a request again after a wait. Its deliveries are done with: the inbox has it until it is answered. */
+  #putAside(
+    received: Received,
+    deliveries: { acknowledging: Acknowledging; number: number }[],
+    turns: Turns,
+    wait: number,
+  ): void {
+    this.#aside++;
+    sleep(this.clock, wait, this.#leaving)
+      .then(
+        () => this.#turn(received, deliveries, turns),
+        () => this.#underWay.delete(received.message.id),
+      )
+      .finally(() => this.#aside--);
   }
 }
 

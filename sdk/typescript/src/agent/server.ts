@@ -1,3 +1,4 @@
+import type { Attention } from "../conversation-types.js";
 import type { Attempt } from "../transport.js";
 import type { Message } from "../types.js";
 
@@ -10,6 +11,8 @@ export interface Received {
   readonly position: number | null;
   /** Which attempt at the delivery this is, from 1. */
   readonly attempt: number;
+  /** What it asks of the agent, if the agent wants to know. */
+  readonly attention?: Attention | null;
 }
 
 /** One delivery of a subscription. */
@@ -27,6 +30,8 @@ export interface AgentSubscription {
   readonly id: string;
   readonly createdAt: Date;
   readonly active: boolean;
+  /** Whether its messages come with what they ask of the agent. */
+  readonly attends?: boolean;
 }
 
 /** A page of what waits in an agent's inbox: requests that the agent has neither answered nor read. */
@@ -58,5 +63,7 @@ export interface AgentServer {
   /** Receives. It ends only by throwing; `accepted` is called once the server has accepted. */
   deliveries(id: string, maxOutstanding: number, accepted: () => void, attempt: Attempt): AsyncIterable<Delivery>;
   acknowledge(id: string, numbers: readonly number[], attempt: Attempt): Promise<void>;
+  /** Says that the agent's model saw messages, 1,000 at most. */
+  surface(ids: readonly string[], attempt: Attempt): Promise<void>;
   inbox(cursor: string | undefined, attempt: Attempt): Promise<InboxPage>;
 }

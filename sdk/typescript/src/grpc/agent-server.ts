@@ -7,6 +7,7 @@ import type { Subscription, SubscriptionDelivery } from "../generated/openintent
 import type { Attempt } from "../transport.js";
 import type { GrpcConnection } from "./connection.js";
 import { toMessage } from "./convert.js";
+import { toAttention } from "./conversation-convert.js";
 
 /** The name of the subscription over which this package's agents receive, in all its languages. */
 const subscriptionName = "sdk";
@@ -21,7 +22,13 @@ export class GrpcAgentServer implements AgentServer {
   constructor(
     private readonly connection: GrpcConnection,
     private readonly agent: { readonly id: string; readonly role?: string; readonly name?: string },
+    /** Whether messages are to come with what they ask of the agent. */
+    private readonly attends: () => boolean = () => false,
   ) {}
+
+  get #include(): string[] {
+    return this.attends() ? ["attention"] : [];
+  }
 
   async register(attempt: Attempt): Promise<number> {
     const wire = { agentId: this.agent.id, roleId: this.agent.role, name: this.agent.name };
@@ -43,7 +50,7 @@ export class GrpcAgentServer implements AgentServer {
   }
 
   async createSubscription(attempt: Attempt): Promise<AgentSubscription | undefined> {
-    const wire = { name: subscriptionName, eventTypes: ["channel_message"], acknowledgeSeconds, maxAttempts };
+    const wire = { name: subscriptionName, eventTypes: ["channel_message"], acknowledgeSeconds, maxAttempts, include: this.#include };
     try {
       const made = await this.connection.call(attempt, (options) =>
         this.connection.subscriptions.createSubscription(wire, options),
@@ -98,24 +105,34 @@ export class GrpcAgentServer implements AgentServer {
     await this.connection.call(attempt, (options) => this.connection.subscriptions.acknowledgeDeliveries(wire, options));
   }
 
+  async surface(ids: readonly string[], attempt: Attempt): Promise<void> {
+    const wire = { agentId: this.agent.id, messageIds: [...ids] };
+    await this.connection.call(attempt, (options) => this.connection.attention.markSurfaced(wire, options));
+  }
+
   async inbox(cursor: string | undefined, attempt: Attempt): Promise<InboxPage> {
-    const wire = { agentId: this.agent.id, limit: inboxPage, cursor };
+    const wire = { agentId: this.agent.id, limit: inboxPage, cursor, include: this.#include };
     const page = await this.connection.call(attempt, (options) => this.connection.messages.getInbox(wire, options));
     const requests: Received[] = [];
-    for (const { message, intentId, channelName, read } of page.items) {
+    for (const { message, intentId, channelName, read, attention: wired } of page.items) {
       if (message?.messageType === MessageType.REQUEST && !read) {
-        requests.push({ message: toMessage(message), intentId, channelName, position: null, attempt: 1 });
+        const attention = toAttention(wired);
+        requests.push({ message: toMessage(message), intentId, channelName, position: null, attempt: 1, attention });
       }
     }
     return { requests, nextCursor: page.nextCursor };
   }
 }
 
-function toSubscription({ id, createdAt, active }: Subscription): AgentSubscription {
-  return { id, createdAt: createdAt ? timestampDate(createdAt) : new Date(0), active };
+function toSubscription({ id, createdAt, active, include }: Subscription): AgentSubscription {
+  const attends = include.includes("attention");
+  return { id, createdAt: createdAt ? timestampDate(createdAt) : new Date(0), active, attends };
 }
 
 function receivedBy(delivery: SubscriptionDelivery): Received | null {
   const { message, intentId, channelName, position, attempt } = delivery;
-  return message ? { message: toMessage(message), intentId, channelName, position: Number(position), attempt } : null;
+  const attention = toAttention(delivery.attention);
+  return message
+    ? { message: toMessage(message), intentId, channelName, position: Number(position), attempt, attention }
+    : null;
 }

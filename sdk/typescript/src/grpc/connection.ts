@@ -6,11 +6,14 @@ import {
 } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { defaultAddresses } from "../address.js";
+import { AttentionService } from "../generated/openintent/v1/attention_pb.js";
 import { AgentService } from "../generated/openintent/v1/agents_pb.js";
 import { ChannelService } from "../generated/openintent/v1/channels_pb.js";
+import { ClaimService } from "../generated/openintent/v1/claims_pb.js";
 import { IntentService } from "../generated/openintent/v1/intents_pb.js";
 import { LeaseService } from "../generated/openintent/v1/leases_pb.js";
 import { MessageService } from "../generated/openintent/v1/messages_pb.js";
+import { ReactionService } from "../generated/openintent/v1/reactions_pb.js";
 import { SubscriptionService } from "../generated/openintent/v1/subscriptions_pb.js";
 import { clientClosed, connectionLost } from "../errors.js";
 import { notConnected, wrongFace } from "../server-away.js";
@@ -27,10 +30,13 @@ const answerWithin = 10_000;
 /** One connection to a gRPC server, with the clients of its services. It connects when needed, and reconnects. */
 export class GrpcConnection {
   readonly agents: ServiceClient<typeof AgentService>;
+  readonly attention: ServiceClient<typeof AttentionService>;
+  readonly claims: ServiceClient<typeof ClaimService>;
   readonly channels: ServiceClient<typeof ChannelService>;
   readonly intents: ServiceClient<typeof IntentService>;
   readonly leases: ServiceClient<typeof LeaseService>;
   readonly messages: ServiceClient<typeof MessageService>;
+  readonly reactions: ServiceClient<typeof ReactionService>;
   readonly subscriptions: ServiceClient<typeof SubscriptionService>;
   /** What errors and log lines call the server. */
   readonly server: string;
@@ -47,10 +53,13 @@ export class GrpcConnection {
     this.#headers = identity(settings);
     const transport = createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions });
     this.agents = createClient(AgentService, transport);
+    this.attention = createClient(AttentionService, transport);
+    this.claims = createClient(ClaimService, transport);
     this.channels = createClient(ChannelService, transport);
     this.intents = createClient(IntentService, transport);
     this.leases = createClient(LeaseService, transport);
     this.messages = createClient(MessageService, transport);
+    this.reactions = createClient(ReactionService, transport);
     this.subscriptions = createClient(SubscriptionService, transport);
   }
 

@@ -1,4 +1,3 @@
-import { timestampDate, timestampFromDate, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { AccessPolicy as WireAccessPolicy } from "../generated/openintent/v1/access_pb.js";
 import {
   ChannelStatus as WireChannelStatus,
@@ -24,6 +23,8 @@ import {
   type MessageStatus,
   type MessageType,
 } from "../types.js";
+import { toConversation } from "./conversation-convert.js";
+import { dateOf, requiredDate, wordOf } from "./words.js";
 
 export const messageTypes: Readonly<Record<MessageType, WireType>> = {
   request: WireType.REQUEST,
@@ -63,28 +64,6 @@ export const intentStatuses: Readonly<Record<IntentStatus, WireIntentStatus>> = 
   suspended_awaiting_input: WireIntentStatus.SUSPENDED_AWAITING_INPUT,
 };
 
-/** The word for a number on the wire; `unknown` for one that only a newer server knows. */
-function wordOf<W extends string>(words: Readonly<Record<W, number>>, value: number): W {
-  for (const [word, number] of Object.entries(words) as [W, number][]) {
-    if (number === value) {
-      return word;
-    }
-  }
-  return "unknown" as W;
-}
-
-function dateOf(time: Timestamp | undefined): Date | null {
-  return time === undefined ? null : timestampDate(time);
-}
-
-function requiredDate(time: Timestamp | undefined): Date {
-  return dateOf(time) ?? new Date(0);
-}
-
-export function timestamp(date: Date | undefined): Timestamp | undefined {
-  return date === undefined ? undefined : timestampFromDate(date);
-}
-
 export function toMessage(wire: WireMessage): Message {
   const messageType = wordOf(messageTypes, wire.messageType);
   const metadata = wire.metadata ?? {};
@@ -102,6 +81,7 @@ export function toMessage(wire: WireMessage): Message {
     expiresAt: dateOf(wire.expiresAt),
     readAt: dateOf(wire.readAt),
     isError: saysFailure(messageType, metadata),
+    ...toConversation(wire),
   };
 }
 

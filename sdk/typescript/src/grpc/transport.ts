@@ -10,6 +10,7 @@ import type {
   Followed,
   FollowAttempt,
   GrantedLease,
+  Included,
   ListMessagesRequest,
   ReplyRequest,
   SendRequest,
@@ -23,18 +24,24 @@ import {
   intentStatuses,
   memberPolicies,
   messageTypes,
-  timestamp,
   toChannel,
   toIntent,
   toMessage,
 } from "./convert.js";
+import { GrpcConversation } from "./conversation.js";
+import { toAnnotation, toAttention, wireOf } from "./conversation-convert.js";
+import { badWord, timestamp } from "./words.js";
 
 /** The header in which the server says where a stream begins. */
 const positionHeader = "openintent-position";
 
 /** Reaches the server over gRPC. */
 export class GrpcTransport implements Transport {
-  constructor(private readonly connection: GrpcConnection) {}
+  readonly conversation: GrpcConversation;
+
+  constructor(private readonly connection: GrpcConnection) {
+    this.conversation = new GrpcConversation(connection);
+  }
 
   async createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel> {
     const { audit, ttlSeconds, maxMessages, history } = request.options;
@@ -86,6 +93,7 @@ export class GrpcTransport implements Transport {
   async sendMessage(request: SendRequest, attempt: Attempt): Promise<Message> {
     const wire = {
       ...request,
+      ...wireOf(request),
       messageType: messageTypes[request.messageType] ?? badWord,
       expiresAt: timestamp(request.expiresAt),
     };
@@ -94,7 +102,7 @@ export class GrpcTransport implements Transport {
 
   async replyMessage(request: ReplyRequest, attempt: Attempt): Promise<Message> {
     return toMessage(
-      await this.connection.call(attempt, (options) => this.connection.messages.replyMessage({ ...request }, options)),
+      await this.connection.call(attempt, (options) => this.connection.messages.replyMessage({ ...request, ...wireOf(request) }, options)),
     );
   }
 
@@ -123,13 +131,13 @@ export class GrpcTransport implements Transport {
 
   async ask(request: AskRequest, attempt: Attempt): Promise<Message> {
     return toMessage(
-      await this.connection.call(attempt, (options) => this.connection.messages.ask({ ...request }, options)),
+      await this.connection.call(attempt, (options) => this.connection.messages.ask({ ...request, ...wireOf(request) }, options)),
     );
   }
 
   async askAll(request: AskAllRequest, attempt: Attempt): Promise<Message[]> {
     const { responses } = await this.connection.call(attempt, (options) =>
-      this.connection.messages.askAll({ ...request }, options),
+      this.connection.messages.askAll({ ...request, ...wireOf(request) }, options),
     );
     return responses.map(toMessage);
   }
@@ -185,10 +193,16 @@ export class GrpcTransport implements Transport {
     );
   }
 
-  async *follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncGenerator<Followed, void> {
+  async *follow(
+    channelId: string,
+    after: number | undefined,
+    include: readonly Included[],
+    attempt: FollowAttempt,
+  ): AsyncGenerator<Followed, void> {
     const request = {
       scope: { case: "channelId" as const, value: channelId },
       afterPosition: after === undefined ? undefined : BigInt(after),
+      include: [...include],
     };
     const onHeader = (header: Headers): void => {
       const position = header.get(positionHeader);
@@ -209,11 +223,13 @@ export class GrpcTransport implements Transport {
   }
 }
 
-/** A number that stands for no word: the server refuses it and says so. */
-const badWord = -1;
-
 function toFollowed(delivery: SubscribeResponse): Followed {
   const position = Number(delivery.position);
-  const { message, intentId, channelName } = delivery;
-  return { position, message: message ? { ...toMessage(message), intentId, channelName, position } : null };
+  const { message, intentId, channelName, annotation } = delivery;
+  const attention = toAttention(delivery.attention);
+  return {
+    position,
+    message: message ? { ...toMessage(message), intentId, channelName, position, attention } : null,
+    ...(annotation && { annotation: toAnnotation(annotation) }),
+  };
 }

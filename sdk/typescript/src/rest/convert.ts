@@ -1,32 +1,7 @@
-import { connectionLost } from "../errors.js";
-import { isObject } from "../json.js";
 import type { GrantedLease } from "../transport.js";
 import { saysFailure, type Channel, type Intent, type JsonObject, type Message, type MessageType } from "../types.js";
-
-type Wire = Record<string, any>;
-
-function object(value: unknown): Wire {
-  if (!isObject(value)) {
-    throw connectionLost("The answer is not what the server sends; is something else at this address?");
-  }
-  return value;
-}
-
-/** Reads a list; `each` reads each of its entries. */
-export function list<T>(value: unknown, each: (item: unknown) => T): T[] {
-  if (!Array.isArray(value)) {
-    throw connectionLost("The answer is not what the server sends; is something else at this address?");
-  }
-  return value.map(each);
-}
-
-function date(value: unknown): Date | null {
-  return typeof value === "string" ? new Date(value) : null;
-}
-
-function requiredDate(value: unknown): Date {
-  return date(value) ?? new Date(0);
-}
+import { toConversation } from "./conversation-convert.js";
+import { date, object, requiredDate } from "./wire.js";
 
 export function toGrantedLease(value: unknown): GrantedLease {
   const wire = object(value);
@@ -51,6 +26,7 @@ export function toMessage(value: unknown): Message {
     expiresAt: date(wire["expires_at"]),
     readAt: date(wire["read_at"]),
     isError: saysFailure(messageType, metadata),
+    ...toConversation(wire),
   };
 }
 

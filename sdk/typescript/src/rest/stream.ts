@@ -3,6 +3,7 @@ import { connectionLost, errorFrom } from "../errors.js";
 import type { Settings } from "../settings.js";
 import type { Followed, FollowAttempt } from "../transport.js";
 import { toMessage } from "./convert.js";
+import { annotationTypes, toAnnotation, toAttention } from "./conversation-convert.js";
 import { EventReader, type StreamEvent } from "./events.js";
 import { fetchError, problemError } from "./failure.js";
 
@@ -67,7 +68,8 @@ function* followedBy({ id, event, data }: StreamEvent): Generator<Followed, void
     case "channel_message": {
       const wire = JSON.parse(data);
       const place = { intentId: wire["intent_id"], channelName: wire["channel_name"], position };
-      yield { position, message: { ...toMessage(wire), ...place } };
+      const attention = toAttention(wire["attention"]);
+      yield { position, message: { ...toMessage(wire), ...place, attention } };
       break;
     }
     case "channel_closed":
@@ -76,5 +78,9 @@ function* followedBy({ id, event, data }: StreamEvent): Generator<Followed, void
       const problem = JSON.parse(data);
       throw problemError(Number(problem["status"]), problem, null);
     }
+    default:
+      if (annotationTypes.has(event)) {
+        yield { position, message: null, annotation: toAnnotation({ ...JSON.parse(data), type: event, position }) };
+      }
   }
 }

@@ -11,31 +11,29 @@ import type {
   Followed,
   FollowAttempt,
   GrantedLease,
+  Included,
   ListMessagesRequest,
   ReplyRequest,
   SendRequest,
   Transport,
 } from "../transport.js";
 import type { Channel, Intent, IntentStatus, Message } from "../types.js";
-import { list, toChannel, toGrantedLease, toIntent, toMessage } from "./convert.js";
+import { path, type Call, type Page } from "./call.js";
+import { RestConversation } from "./conversation.js";
+import { bodyOf } from "./conversation-convert.js";
+import { toChannel, toGrantedLease, toIntent, toMessage } from "./convert.js";
 import { fetchError, problemError } from "./failure.js";
 import { readStream } from "./stream.js";
+import { list } from "./wire.js";
 
 /** The platform's fetch, or one that behaves as it does. */
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
-
-interface Call {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
-  path: string;
-  body?: Record<string, unknown>;
-  query?: Record<string, string | number | undefined>;
-  headers?: Record<string, string>;
-}
 
 /** Reaches the server over REST, with fetch. */
 export class RestTransport implements Transport {
   readonly #headers: Record<string, string>;
   readonly #closed = new AbortController();
+  readonly conversation = new RestConversation((attempt, call) => this.#page(attempt, call));
 
   constructor(
     private readonly url: string,
@@ -88,6 +86,7 @@ export class RestTransport implements Transport {
       payload: request.payload,
       metadata: request.metadata,
       expires_at: request.expiresAt?.toISOString(),
+      ...bodyOf(request),
     };
     const headers = { "idempotency-key": request.idempotencyKey };
     const place = path`channels/${request.channelId}/messages`;
@@ -95,15 +94,15 @@ export class RestTransport implements Transport {
   }
 
   async replyMessage(request: ReplyRequest, attempt: Attempt): Promise<Message> {
-    const body = { sender: request.sender, payload: request.payload, metadata: request.metadata };
+    const body = { sender: request.sender, payload: request.payload, metadata: request.metadata, ...bodyOf(request) };
     const headers = { "idempotency-key": request.idempotencyKey };
     const place = path`channels/${request.channelId}/messages/${request.messageId}/reply`;
     return toMessage(await this.#call(attempt, { method: "POST", path: place, body, headers }));
   }
 
   async listMessages(request: ListMessagesRequest, attempt: Attempt): Promise<Message[]> {
-    const { since, to, limit, messageType, correlationId } = request;
-    const query = { since, to, limit, message_type: messageType, correlation_id: correlationId };
+    const { since, to, limit, messageType, correlationId, threadId } = request;
+    const query = { since, to, limit, message_type: messageType, correlation_id: correlationId, thread_id: threadId };
     return list(
       await this.#call(attempt, { method: "GET", path: path`channels/${request.channelId}/messages`, query }),
       toMessage,
@@ -180,9 +179,15 @@ export class RestTransport implements Transport {
     );
   }
 
-  async *follow(channelId: string, after: number | undefined, attempt: FollowAttempt): AsyncGenerator<Followed, void> {
+  async *follow(
+    channelId: string,
+    after: number | undefined,
+    include: readonly Included[],
+    attempt: FollowAttempt,
+  ): AsyncGenerator<Followed, void> {
+    const query = { include: include.length === 0 ? undefined : include.join(",") };
     const headers = { accept: "text/event-stream", ...(after !== undefined && { "last-event-id": String(after) }) };
-    const call: Call = { method: "GET", path: path`subscribe/channels/${channelId}`, headers };
+    const call: Call = { method: "GET", path: path`subscribe/channels/${channelId}`, headers, query };
     const open = linkedAbort(attempt.signal, this.#closed.signal);
     try {
       const whole = { ...attempt, signal: open.signal };
@@ -202,7 +207,7 @@ export class RestTransport implements Transport {
   }
 
   /** Makes a call and returns its answer, with the cursor of the next page when it is a page of a list. */
-  async #page(attempt: Attempt, call: Call): Promise<{ body: unknown; next: string | undefined }> {
+  async #page(attempt: Attempt, call: Call): Promise<Page> {
     const open = linkedAbort(attempt.signal, this.#closed.signal);
     try {
       const response = await this.#request({ ...attempt, signal: open.signal }, call);
@@ -247,11 +252,6 @@ function nextCursor(response: Response): string | undefined {
   return link?.[1];
 }
 
-/** Builds a path from literal parts and ids, which it escapes. */
-function path(parts: TemplateStringsArray, ...ids: string[]): string {
-  return parts.reduce((built, part, i) => built + encodeURIComponent(ids[i - 1]!) + part);
-}
-
 function question(verb: string, request: AskRequest, more?: Record<string, unknown>): Call {
   const body = {
     sender: request.sender,
@@ -259,6 +259,7 @@ function question(verb: string, request: AskRequest, more?: Record<string, unkno
     payload: request.payload,
     metadata: request.metadata,
     timeout_seconds: request.timeoutSeconds,
+    ...bodyOf(request),
     ...more,
   };
   const headers = { "idempotency-key": request.idempotencyKey };

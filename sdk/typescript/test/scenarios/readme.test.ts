@@ -29,6 +29,7 @@ const expected: [string, RegExp][] = [
     "agents",
     /^agent reviewer-1 is connected to \S+ and receives\n.* is leaving and waits for 0 running handlers\n.* has left\n$/,
   ],
+  ["conversation", /^\[ 'writer' \] \[[\s\S]*signal: 'working'[\s\S]*\]\nothers leave it to this program \d+ false$/m],
   ["errors", /^NOT_FOUND CHANNEL_NOT_FOUND /m],
   ["browsers", /\{ percent: 100 \}/],
   ["typed payloads", /^orders-2$/m],

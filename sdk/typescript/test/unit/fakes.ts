@@ -2,6 +2,7 @@ import { grpcAddress } from "../../src/address.js";
 import type { Logger } from "../../src/agent/log.js";
 import { Client } from "../../src/client.js";
 import type { Clock } from "../../src/clock.js";
+import { nothingMore } from "../../src/conversation-types.js";
 import { connectionLost } from "../../src/errors.js";
 import { settle } from "../../src/settings.js";
 import type { Followed, Transport } from "../../src/transport.js";
@@ -111,6 +112,7 @@ export function message(id: string, fields: Partial<Message> = {}): Message {
     expiresAt: null,
     readAt: null,
     isError: false,
+    ...nothingMore,
     ...fields,
   };
 }
@@ -135,7 +137,7 @@ export function channel(name: string, fields: Partial<Channel> = {}): Channel {
 }
 
 export function followed(position: number, id: string, fields: Partial<Message> = {}): Followed {
-  const whole: ChannelMessage = { ...message(id, fields), position, intentId: "intent", channelName: "c" };
+  const whole: ChannelMessage = { ...message(id, fields), position, intentId: "intent", channelName: "c", attention: null };
   return { position, message: whole };
 }
 

@@ -11,7 +11,7 @@ const closed = errorFrom({ code: "FAILED_PRECONDITION", reason: "CHANNEL_CLOSED"
 function streaming(streams: (Followed | Error)[][], asked: (number | undefined)[] = [], clock = new FakeClock()): Client {
   return fakeClient(
     {
-      async *follow(_, after, attempt) {
+      async *follow(_, after, _include, attempt) {
         asked.push(after);
         attempt.accepted(after ?? 10);
         for (const item of streams[asked.length - 1] ?? [new Error("one stream too many")]) {

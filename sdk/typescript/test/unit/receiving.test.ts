@@ -66,6 +66,8 @@ class FakeServer implements AgentServer {
     this.#leaveOnceGiven();
     await new Promise((_, reject) => attempt.signal.addEventListener("abort", () => reject(attempt.signal.reason)));
   }
+  async surface(): Promise<void> {}
+
   async acknowledge(_id: string, numbers: readonly number[]): Promise<void> {
     this.acknowledged.push(...numbers);
   }

@@ -149,7 +149,7 @@ test("unknown options of calls are refused, too", async () => {
     [client.ask("c", "to", {}, { timout: 1 }), "ask has no option timout; did you mean timeout?"],
     [client.ask("c", "to", {}, 30), "The options of ask must be an object."],
     [client.askAll("c", "to", {}, { min_responses: 1 }), "askAll has no option min_responses; did you mean minResponses?"],
-    [client.askAllIter("c", "to", {}, { window: 1 }).next(), "askAllIter has no option window; its options are "],
+    [client.askAllIter("c", "to", {}, { zzz: 1 }).next(), "askAllIter has no option zzz; its options are "],
     [client.sendMessage("c", {}, { type: "notify" }), "send has no option type; did you mean messageType?"],
     [client.channels.open("c", "i", { member: ["a"] }), "channels.open has no option member; did you mean members?"],
     [client.channels.open("c", "i", { options: { ttl: 1 } }), "The channel has no option ttl; did you mean ttlSeconds?"],

@@ -1,0 +1,59 @@
+"""The calls on a message, for the blocking client. `_async_conversation_calls` has the same for asyncio."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ._conversation import DEFAULT_TTL, Conversation
+from .attention import Explanation
+from .claims import Blocking, Claim
+from .conversations import Reaction, Thread
+
+
+class ConversationCalls:
+    """What a client can do with a message after it was sent."""
+
+    def __init__(self, connection: Blocking, conversation: Conversation) -> None:
+        self.connection = connection
+        self.conversation = conversation
+
+    def get_thread(self, channel_id: str, message_id: str) -> Thread:
+        """Reads the whole thread to which a message belongs, as far as the caller may see it."""
+        return self.connection.run(self.conversation.thread(channel_id, message_id))
+
+    def add_reaction(
+        self, channel_id: str, message_id: str, signal: str, note: str | None = None, eta: str | None = None
+    ) -> list[Reaction]:
+        """Reacts to a message: with `seen`, `agree`, `working`, `queued`, `claimed`, `done`, `declined`, `blocked`,
+        `unclear` or one's own `x-...`. Returns all reactions to it. Repetitions are harmless."""
+        return self.connection.run(self.conversation.react(channel_id, message_id, signal, note, eta))
+
+    def remove_reaction(self, channel_id: str, message_id: str, signal: str) -> list[Reaction]:
+        """Takes a signal away, if it is there. Returns all reactions to the message."""
+        return self.connection.run(self.conversation.unreact(channel_id, message_id, signal))
+
+    def list_reactions(self, channel_id: str, message_id: str) -> list[Reaction]:
+        """Lists the reactions to a message, in the order in which they were set."""
+        return self.connection.run(self.conversation.reactions(channel_id, message_id))
+
+    def claim(self, channel_id: str, message_id: str, ttl: int = DEFAULT_TTL) -> Claim:
+        """Returns a context that claims a message and renews the claim until its block ends. `ttl` is how many seconds the
+        claim outlives a program that cannot renew it. On entry it raises ClaimedError when others hold the message, and
+        AnsweredError when it has its answers."""
+        return Claim(self.connection, self.conversation, channel_id, message_id, ttl)
+
+    def get_attention(self, channel_id: str, message_id: str, agent_id: str | None = None) -> Explanation:
+        """Tells what a message asks of an agent, of the caller when none is named, and by which rules."""
+        return self.connection.run(self.conversation.explain(channel_id, message_id, agent_id))
+
+    def set_disposition(
+        self,
+        channel_id: str,
+        message_id: str,
+        disposition: str,
+        reason: str | None = None,
+        until: datetime | None = None,
+    ) -> None:
+        """Says what the caller did with a message: `responded`, `acknowledged`, `deferred` (`until` a time), `claimed`,
+        `ignored`, `superseded` or `failed`. The last one counts."""
+        self.connection.run(self.conversation.dispose(channel_id, message_id, disposition, reason, until))

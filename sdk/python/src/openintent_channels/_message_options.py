@@ -1,0 +1,77 @@
+"""What a message may say beside its payload, and how that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from ._generated import attention_pb2
+from ._structs import to_struct
+from ._words import number
+
+if TYPE_CHECKING:
+    from .models import Message
+
+
+class MessageOptions(TypedDict, total=False):
+    """What any message may say. `parent` is the message that it belongs under, or its id. `priority` is `low`, `normal`,
+    `high` or `urgent`. `mentions` are agents and `role:` names; they replace those that the server finds in the text, and an
+    empty list means none. `directedness` and `policy` lower what the message asks of its recipients."""
+
+    parent: Message | str | None
+    subject: str | None
+    kind: str | None
+    task_id: str | None
+    priority: str | None
+    mentions: Sequence[str] | None
+    directedness: str | None
+    policy: str | None
+
+
+class RequestOptions(MessageOptions, total=False):
+    """What a request may say too. `collect` is how many answers it takes: `any`, `one`, `all` or `{"quorum": n}`."""
+
+    collect: str | Mapping[str, int] | None
+
+
+class ReplyOptions(MessageOptions, total=False):
+    """What a reply may say too: the `fence` of the claim under which it answers."""
+
+    fence: int | None
+
+
+_PLAIN = ("subject", "kind", "task_id", "fence")
+_ENUMS: Mapping[str, tuple[Any, str]] = {
+    "priority": (attention_pb2.Priority, "PRIORITY_"),
+    "directedness": (attention_pb2.Directedness, "DIRECTEDNESS_"),
+    "policy": (attention_pb2.ResponsePolicy, "RESPONSE_POLICY_"),
+}
+
+
+def say(request: Any, options: Mapping[str, Any] | None) -> None:
+    """Writes options into a request. Raises TypeError for one that the request does not have."""
+    for name, value in (options or {}).items():
+        field = "parent_id" if name == "parent" else name
+        known = name in _PLAIN or name in _ENUMS or name in ("parent", "mentions", "collect")
+        if not known or field not in request.DESCRIPTOR.fields_by_name:
+            raise TypeError(f"there is no option {name!r} for this call")
+        if value is None:
+            continue
+        if name in _ENUMS:
+            setattr(request, field, number(*_ENUMS[name], value, name))
+        elif name == "parent":
+            request.parent_id = value if isinstance(value, str) else value.id
+        elif name == "mentions":
+            request.mentions.SetInParent()
+            request.mentions.extend(list(value))
+        elif name == "collect":
+            _say_collect(request.collect, value)
+        else:
+            setattr(request, field, value)
+
+
+def _say_collect(target: Any, value: str | Mapping[str, int]) -> None:
+    if isinstance(value, str):
+        target.string_value = value
+    else:
+        target.struct_value.CopyFrom(to_struct(value, "collect"))

@@ -1,0 +1,230 @@
+"""What messages say beside their payloads, threads, reactions, claims and explanations, as they are on the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from openintent_channels import AsyncClaim, Claim, ClaimedError, ClaimLostError
+from openintent_channels._conversation import Conversation, takes_claims
+from openintent_channels._effects import Invoke, Pause, Steps
+from openintent_channels._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2
+from openintent_channels._message_options import say
+from openintent_channels._messages import Messages
+from openintent_channels._tracing import Tracing
+from openintent_channels.claims import Place
+from openintent_channels.errors import AnsweredError, InvalidArgumentError, OpenIntentError
+from openintent_channels.models import message_of
+from unit.fake_server import in_loop
+from unit.playing import Player, away
+
+
+def refusal(kind: type[OpenIntentError], reason: str) -> OpenIntentError:
+    return kind("refused", code="FAILED_PRECONDITION", reason=reason)
+
+
+def test_options_reach_the_wire_and_come_back() -> None:
+    high = attention_pb2.PRIORITY_HIGH
+    stored = messages_pb2.Message(id="m2", parent_id="m1", thread_id="m1", subject="s", priority=high)
+    player = Player.of(stored)
+    parent = message_of(messages_pb2.Message(id="m1"))
+    options = {
+        "parent": parent, "subject": "s", "kind": "agent.chat", "task_id": "t", "priority": "high",
+        "mentions": ["a", "role:b"],
+        "directedness": "ambient", "policy": "ack_only", "collect": {"quorum": 2},
+    }  # fmt: skip
+    sending = Messages(player.calls(), Tracing()).send("c", {}, None, "notify", None, None, None, None, options)
+    sent = player.play(sending)
+    request = player.invoked[0].request
+    assert (request.parent_id, request.subject, request.kind, request.task_id) == ("m1", "s", "agent.chat", "t")
+    assert (request.priority, list(request.mentions)) == (attention_pb2.PRIORITY_HIGH, ["a", "role:b"])
+    assert request.directedness == attention_pb2.DIRECTEDNESS_AMBIENT
+    assert request.policy == attention_pb2.RESPONSE_POLICY_ACK_ONLY
+    assert request.collect.struct_value.fields["quorum"].number_value == 2
+    assert (sent.parent_id, sent.thread_id, sent.subject, sent.priority, sent.mentions) == ("m1", "m1", "s", "high", ())
+
+
+def test_a_plain_message_says_nothing_more() -> None:
+    player = Player.of(messages_pb2.Message(id="m1"))
+    sent = player.play(Messages(player.calls(), Tracing()).send("c", {}, None, "notify", None, None, None, "key"))
+    fields = {field.name for field, _ in player.invoked[0].request.ListFields()}
+    assert fields == {"channel_id", "message_type", "payload", "idempotency_key"}
+    assert (sent.parent_id, sent.priority, sent.collect, sent.edited_at, sent.attention) == (None,) * 5
+
+
+def test_no_mentions_are_not_the_same_as_unknown_mentions() -> None:
+    none, unknown = messages_pb2.SendMessageRequest(), messages_pb2.SendMessageRequest()
+    say(none, {"mentions": []})
+    say(unknown, {"mentions": None})
+    assert none.HasField("mentions")
+    assert not unknown.HasField("mentions")
+
+
+def test_options_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(TypeError, match="'subjekt'"):
+        say(messages_pb2.SendMessageRequest(), {"subjekt": "x"})
+    with pytest.raises(TypeError, match="'collect'"):
+        say(messages_pb2.ReplyMessageRequest(), {"collect": "one"})
+    with pytest.raises(InvalidArgumentError, match="low, normal, high, urgent"):
+        say(messages_pb2.SendMessageRequest(), {"priority": "huge"})
+
+
+def test_a_thread_is_read_page_by_page() -> None:
+    wires = [messages_pb2.Message(id=f"m{i}") for i in range(3)]
+    player = Player.of(
+        messages_pb2.Thread(root=wires[0], messages=wires[1:2], participants=["a"], last_position=3, next_cursor="n"),
+        messages_pb2.Thread(
+            root=wires[0], messages=wires[2:], participants=["a", "b"], last_position=4
+        ),
+    )
+    thread = player.play(Conversation(player.calls()).thread("c", "m1"))
+    assert thread.root.id == "m0"
+    assert [m.id for m in thread.messages] == ["m1", "m2"]
+    assert (thread.participants, thread.last_position) == (("a", "b"), 4)
+    assert player.invoked[1].request.cursor == "n"
+
+
+def test_reactions_are_set_again_after_a_lost_connection_and_read_page_by_page() -> None:
+    def page(cursor: str | None) -> reactions_pb2.ListReactionsResponse:
+        reaction = reactions_pb2.Reaction(agent_id="a", signal="working", note="n")
+        return reactions_pb2.ListReactionsResponse(reactions=[reaction], next_cursor=cursor)
+
+    player = Player.of(away(), page(None), page("n"), page(None))
+    rules = Conversation(player.calls())
+    (reaction,) = player.play(rules.react("c", "m", "working", "n", None))
+    assert (reaction.signal, reaction.note, reaction.eta) == ("working", "n", None)
+    assert len(player.play(rules.reactions("c", "m"))) == 2
+
+
+def test_an_explanation_of_nothing_has_rules_and_no_attention() -> None:
+    rule = attention_pb2.AttentionRule(rule="recipient", effect="is none")
+    player = Player.of(attention_pb2.GetAttentionResponse(rules=[rule]))
+    told = player.play(Conversation(player.calls()).explain("c", "m", "a"))
+    assert told.attention is None
+    assert [(r.rule, r.effect) for r in told.rules] == [("recipient", "is none")]
+
+
+@pytest.mark.parametrize(
+    ("to", "collect", "kind", "expected"),
+    [
+        ("role:r", "one", messages_pb2.MESSAGE_TYPE_REQUEST, True),
+        ("role:r", {"quorum": 2}, messages_pb2.MESSAGE_TYPE_REQUEST, True),
+        ("role:r", "any", messages_pb2.MESSAGE_TYPE_REQUEST, False),
+        ("role:r", "all", messages_pb2.MESSAGE_TYPE_REQUEST, False),
+        ("role:r", None, messages_pb2.MESSAGE_TYPE_REQUEST, False),
+        ("agent", "one", messages_pb2.MESSAGE_TYPE_REQUEST, False),
+        ("role:r", "one", messages_pb2.MESSAGE_TYPE_NOTIFY, False),
+    ],
+)
+def test_which_requests_take_claims(to: str, collect: Any, kind: Any, expected: bool) -> None:
+    request = messages_pb2.SendMessageRequest()
+    say(request, {"collect": collect})
+    wire = messages_pb2.Message(to=to, message_type=kind)
+    if request.HasField("collect"):
+        wire.collect.CopyFrom(request.collect)
+    assert takes_claims(wire) is expected
+
+
+class Claims:
+    """A server of claims, in place of a connection, on a clock that a test moves. `ends` is how renewals are refused."""
+
+    def __init__(self, ends: OpenIntentError | None = None) -> None:
+        self.ends = ends
+        self.told: list[tuple[str, Any]] = []
+        self.renewed = threading.Event()
+
+    def run(self, steps: Steps[Any]) -> Any:
+        value, error = None, None
+        while True:
+            try:
+                effect = steps.throw(error) if error is not None else steps.send(value)
+            except StopIteration as end:
+                return end.value
+            value, error = None, None
+            try:
+                value = self._answer(effect)
+            except OpenIntentError as failure:
+                error = failure
+
+    def _answer(self, effect: Any) -> Any:
+        if isinstance(effect, Pause):
+            return None
+        assert isinstance(effect, Invoke)
+        renews = effect.method.name == "ClaimMessage" and effect.request.HasField("fence")
+        self.told.append(("renew" if renews else effect.method.name, effect.request))
+        if renews:
+            self.renewed.set()
+            if self.ends is not None:
+                raise self.ends
+        return claims_pb2.Claim(message_id="m", holder="me", fence=7)
+
+
+class AsyncClaims(Claims):
+    """The same for asyncio."""
+
+    async def run(self, steps: Steps[Any]) -> Any:
+        return super().run(steps)
+
+
+def rules() -> Conversation:
+    """Returns rules whose clock stands still for one reading and then jumps, so that one renewal is due at once."""
+    readings = iter([0.0, 60.0])
+    player = Player.of()
+    calls = player.calls()
+    calls.clock = lambda: next(readings, 60.0)
+    return Conversation(calls)
+
+
+def test_a_claim_renews_itself_and_is_released_with_its_fence() -> None:
+    server, place = Claims(), Place()
+    connection: Any = server
+    with Claim(connection, rules(), "c", "m", 90, place) as claim:
+        assert (claim.fence, place.fence) == (7, 7)
+        assert server.renewed.wait(20)
+    assert place.fence is None
+    assert [name for name, _ in server.told] == ["ClaimMessage", "renew", "ReleaseClaim"]
+    assert [request.fence for _, request in server.told] == [0, 7, 7]
+
+
+def test_a_claim_that_an_answer_ended_is_no_error() -> None:
+    server = Claims(refusal(AnsweredError, "ANSWERED"))
+    connection: Any = server
+    with Claim(connection, rules(), "c", "m", 90) as claim:
+        assert server.renewed.wait(20)
+    assert not claim.lost
+
+
+def test_a_block_whose_claim_is_lost_is_told_and_raises() -> None:
+    server = Claims(refusal(ClaimLostError, "CLAIM_LOST"))
+    connection: Any = server
+    with pytest.raises(ClaimLostError), Claim(connection, rules(), "c", "m", 90) as claim:
+        claim._renewing.join()
+        assert claim.lost
+
+
+def test_who_gets_no_claim_does_not_enter() -> None:
+    server = Claims()
+    connection: Any = server
+    server._answer = lambda effect: (_ for _ in ()).throw(refusal(ClaimedError, "CLAIMED"))  # type: ignore[method-assign]
+    with pytest.raises(ClaimedError), Claim(connection, rules(), "c", "m", 90):
+        raise AssertionError("it entered")
+
+
+@in_loop
+async def test_an_asynchronous_block_is_cancelled_when_its_claim_is_lost() -> None:
+    connection: Any = AsyncClaims(refusal(ClaimLostError, "CLAIM_LOST"))
+    with pytest.raises(ClaimLostError):
+        async with AsyncClaim(connection, rules(), "c", "m", 90):
+            await asyncio.Event().wait()
+
+
+@in_loop
+async def test_an_asynchronous_claim_is_released_at_the_end_of_its_block() -> None:
+    server = AsyncClaims()
+    connection: Any = server
+    async with AsyncClaim(connection, rules(), "c", "m", 90):
+        pass
+    assert [name for name, _ in server.told][-1] == "ReleaseClaim"

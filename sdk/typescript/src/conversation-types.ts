@@ -1,0 +1,115 @@
+/** How urgent a sender finds its message. */
+export type Priority = "low" | "normal" | "high" | "urgent";
+
+/** How far a message is meant for one recipient. */
+export type Directedness = "to_me" | "to_my_role" | "ambient";
+
+/** Whether a recipient may answer a message, or must. */
+export type ResponsePolicy = "must_respond" | "may_respond" | "ack_only" | "must_not_respond";
+
+/** How a harness should bring a message before its model, from the loudest to the quietest. */
+export type Injection = "immediate" | "buffered" | "notify" | "digest" | "tool_mailbox";
+
+/** How many answers a request takes: the first one of many (`any`), exactly one, one of each recipient, or exactly so many. */
+export type Collect = "any" | "one" | "all" | { quorum: number };
+
+/** What a recipient did with a message. An answer makes it `responded` by itself. */
+export type Disposition = "responded" | "acknowledged" | "deferred" | "claimed" | "ignored" | "superseded" | "failed";
+
+/** What a message says beside its payload. Null stands for what its sender did not say. */
+export interface Conversation {
+  /** The message that it belongs under. */
+  readonly parentId: string | null;
+  /** The first message of its thread. */
+  readonly threadId: string | null;
+  readonly subject: string | null;
+  readonly kind: string | null;
+  readonly taskId: string | null;
+  readonly priority: Priority | null;
+  /** Agents and `role:` names, given by the sender or found in the text. */
+  readonly mentions: readonly string[];
+  readonly collect: Collect | null;
+  readonly directedness: Directedness | null;
+  readonly policy: ResponsePolicy | null;
+  /** Null while nobody has edited it, and above 1 afterwards. */
+  readonly revision: number | null;
+  readonly editedAt: Date | null;
+  readonly deletedAt: Date | null;
+}
+
+/** What a plain message says. */
+export const nothingMore: Conversation = {
+  parentId: null,
+  threadId: null,
+  subject: null,
+  kind: null,
+  taskId: null,
+  priority: null,
+  mentions: [],
+  collect: null,
+  directedness: null,
+  policy: null,
+  revision: null,
+  editedAt: null,
+  deletedAt: null,
+};
+
+/** What a message asks of one recipient. `reason` is the rule that decided. */
+export interface Attention {
+  readonly directedness: Directedness;
+  readonly policy: ResponsePolicy;
+  readonly injection: Injection;
+  readonly reason: string;
+  readonly priority: Priority;
+  readonly deadlineMs: number | null;
+  /** Who works on it; only the holder is told the fence. */
+  readonly claim: { readonly holder: string; readonly expiresInMs: number; readonly fence: number | null } | null;
+  /** That there is something to read, and nothing of what it says. */
+  readonly knock: { readonly from: string; readonly where: string; readonly topic: string; readonly pullWith: string } | null;
+}
+
+/** What a message asks of an agent, null for nothing, and by which rules. */
+export interface Explanation {
+  readonly attention: Attention | null;
+  readonly rules: readonly { readonly rule: string; readonly effect: string }[];
+}
+
+/** One agent's signal on a message. */
+export interface Reaction {
+  readonly agentId: string;
+  readonly signal: string;
+  readonly note: string | null;
+  readonly eta: string | null;
+  readonly createdAt: Date;
+}
+
+/** What happened to a message. The members after `createdAt` are those of its type, and null otherwise. */
+export interface Annotation {
+  readonly type: string;
+  readonly position: number;
+  readonly messageId: string;
+  readonly channelId: string;
+  readonly agentId: string;
+  readonly createdAt: Date;
+  readonly change: string | null;
+  readonly signal: string | null;
+  readonly note: string | null;
+  readonly eta: string | null;
+  readonly revision: number | null;
+  readonly expiresAt: Date | null;
+  readonly reason: string | null;
+  readonly disposition: string | null;
+  readonly until: Date | null;
+}
+
+/** A claim as the server grants it. */
+export interface GrantedClaim {
+  readonly fence: number;
+  readonly expiresAt: Date;
+}
+
+/** Where a message is. */
+export interface Place {
+  readonly channelId: string;
+  readonly messageId: string;
+}

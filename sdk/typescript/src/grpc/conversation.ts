@@ -1,0 +1,102 @@
+import type { Disposition, Explanation, GrantedClaim, Place, Reaction } from "../conversation-types.js";
+import type { Attempt, ConversationTransport } from "../transport.js";
+import type { Message, Thread } from "../types.js";
+import type { GrpcConnection } from "./connection.js";
+import { toMessage } from "./convert.js";
+import { attentionOf, toClaim, toReaction } from "./conversation-convert.js";
+import { timestamp } from "./words.js";
+
+/** The calls on messages, over gRPC. */
+export class GrpcConversation implements ConversationTransport {
+  constructor(private readonly connection: GrpcConnection) {}
+
+  async getThread(channelId: string, messageId: string, attempt: Attempt): Promise<Thread> {
+    const messages: Message[] = [];
+    const participants = new Set<string>();
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.connection.call(attempt, (options) =>
+        this.connection.messages.getThread({ channelId, messageId, cursor }, options),
+      );
+      messages.push(...page.messages.map(toMessage));
+      page.participants.forEach((name) => participants.add(name));
+      cursor = page.nextCursor;
+      if (!cursor) {
+        const root = page.root ? toMessage(page.root) : null;
+        return { root, messages, participants: [...participants], lastPosition: Number(page.lastPosition) };
+      }
+    }
+  }
+
+  async addReaction(
+    channelId: string,
+    messageId: string,
+    signal: string,
+    more: { note?: string | undefined; eta?: string | undefined },
+    attempt: Attempt,
+  ): Promise<Reaction[]> {
+    const wire = { channelId, messageId, signal, ...more };
+    const answer = await this.connection.call(attempt, (options) => this.connection.reactions.addReaction(wire, options));
+    return answer.reactions.map(toReaction);
+  }
+
+  async removeReaction(channelId: string, messageId: string, signal: string, attempt: Attempt): Promise<Reaction[]> {
+    const wire = { channelId, messageId, signal };
+    const answer = await this.connection.call(attempt, (options) => this.connection.reactions.removeReaction(wire, options));
+    return answer.reactions.map(toReaction);
+  }
+
+  async listReactions(channelId: string, messageId: string, attempt: Attempt): Promise<Reaction[]> {
+    const found: Reaction[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.connection.call(attempt, (options) =>
+        this.connection.reactions.listReactions({ channelId, messageId, cursor }, options),
+      );
+      found.push(...page.reactions.map(toReaction));
+      cursor = page.nextCursor;
+      if (!cursor) {
+        return found;
+      }
+    }
+  }
+
+  async getAttention(
+    channelId: string,
+    messageId: string,
+    agentId: string | undefined,
+    attempt: Attempt,
+  ): Promise<Explanation> {
+    const answer = await this.connection.call(attempt, (options) =>
+      this.connection.attention.getAttention({ channelId, messageId, agentId }, options),
+    );
+    return {
+      attention: answer.directedness === undefined ? null : attentionOf(answer),
+      rules: answer.rules.map(({ rule, effect }) => ({ rule, effect })),
+    };
+  }
+
+  async setDisposition(
+    channelId: string,
+    messageId: string,
+    disposition: Disposition,
+    { reason, until }: { reason?: string | undefined; until?: Date | undefined },
+    attempt: Attempt,
+  ): Promise<void> {
+    const wire = { channelId, messageId, disposition, reason, until: timestamp(until) };
+    await this.connection.call(attempt, (options) => this.connection.attention.setDisposition(wire, options));
+  }
+
+  async claim(
+    place: Place,
+    ttlSeconds: number,
+    { key, fence }: { key?: string; fence?: number },
+    attempt: Attempt,
+  ): Promise<GrantedClaim> {
+    const wire = { ...place, ttlSeconds, idempotencyKey: key, fence: fence === undefined ? undefined : BigInt(fence) };
+    return toClaim(await this.connection.call(attempt, (options) => this.connection.claims.claimMessage(wire, options)));
+  }
+
+  async releaseClaim(place: Place, fence: number, attempt: Attempt): Promise<void> {
+    const wire = { ...place, fence: BigInt(fence) };
+    await this.connection.call(attempt, (options) => this.connection.claims.releaseClaim(wire, options));
+  }
+}

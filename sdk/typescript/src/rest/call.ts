@@ -1,0 +1,19 @@
+/** One request to the REST interface. */
+export interface Call {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  path: string;
+  body?: Record<string, unknown>;
+  query?: Record<string, string | number | undefined>;
+  headers?: Record<string, string>;
+}
+
+/** An answer, with the cursor of the next page when it is a page of a list. */
+export interface Page {
+  body: unknown;
+  next: string | undefined;
+}
+
+/** Builds a path from literal parts and ids, which it escapes. */
+export function path(parts: TemplateStringsArray, ...ids: string[]): string {
+  return parts.reduce((built, part, i) => built + encodeURIComponent(ids[i - 1]!) + part);
+}

@@ -1,0 +1,105 @@
+import type { Disposition, Explanation, GrantedClaim, Place, Reaction } from "../conversation-types.js";
+import type { Attempt, ConversationTransport } from "../transport.js";
+import type { Message, Thread } from "../types.js";
+import { path, type Call, type Page } from "./call.js";
+import { toAttention, toReaction } from "./conversation-convert.js";
+import { toMessage } from "./convert.js";
+import { list, object, requiredDate } from "./wire.js";
+
+/** The calls on messages, over REST. `page` makes a call. */
+export class RestConversation implements ConversationTransport {
+  constructor(private readonly page: (attempt: Attempt, call: Call) => Promise<Page>) {}
+
+  async getThread(channelId: string, messageId: string, attempt: Attempt): Promise<Thread> {
+    const messages: Message[] = [];
+    const participants = new Set<string>();
+    for (let cursor: string | undefined; ; ) {
+      const place = `${of(channelId, messageId)}/thread`;
+      const { body } = await this.page(attempt, { method: "GET", path: place, query: { cursor } });
+      const wire = object(body);
+      messages.push(...list(wire["messages"], toMessage));
+      list(wire["participants"], (name) => participants.add(String(name)));
+      cursor = wire["next_cursor"] ?? undefined;
+      if (!cursor) {
+        const root = wire["root"] == null ? null : toMessage(wire["root"]);
+        return { root, messages, participants: [...participants], lastPosition: wire["last_position"] };
+      }
+    }
+  }
+
+  async addReaction(
+    channelId: string,
+    messageId: string,
+    signal: string,
+    body: { note?: string | undefined; eta?: string | undefined },
+    attempt: Attempt,
+  ): Promise<Reaction[]> {
+    const place = `${of(channelId, messageId)}/` + path`reactions/${signal}`;
+    return list((await this.page(attempt, { method: "PUT", path: place, body })).body, toReaction);
+  }
+
+  async removeReaction(channelId: string, messageId: string, signal: string, attempt: Attempt): Promise<Reaction[]> {
+    const place = `${of(channelId, messageId)}/` + path`reactions/${signal}`;
+    return list((await this.page(attempt, { method: "DELETE", path: place })).body, toReaction);
+  }
+
+  async listReactions(channelId: string, messageId: string, attempt: Attempt): Promise<Reaction[]> {
+    const found: Reaction[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const place = `${of(channelId, messageId)}/reactions`;
+      const { body, next } = await this.page(attempt, { method: "GET", path: place, query: { cursor } });
+      found.push(...list(body, toReaction));
+      cursor = next;
+      if (!cursor) {
+        return found;
+      }
+    }
+  }
+
+  async getAttention(
+    channelId: string,
+    messageId: string,
+    agentId: string | undefined,
+    attempt: Attempt,
+  ): Promise<Explanation> {
+    const call: Call = { method: "GET", path: `${of(channelId, messageId)}/attention`, query: { agent_id: agentId } };
+    const wire = object((await this.page(attempt, call)).body);
+    const rules = list(wire["rules"], (value) => {
+      const { rule, effect } = object(value);
+      return { rule: String(rule), effect: String(effect) };
+    });
+    return { attention: toAttention(wire), rules };
+  }
+
+  async setDisposition(
+    channelId: string,
+    messageId: string,
+    disposition: Disposition,
+    { reason, until }: { reason?: string | undefined; until?: Date | undefined },
+    attempt: Attempt,
+  ): Promise<void> {
+    const body = { disposition, reason, until: until?.toISOString() };
+    await this.page(attempt, { method: "POST", path: `${of(channelId, messageId)}/disposition`, body });
+  }
+
+  async claim(
+    { channelId, messageId }: Place,
+    ttlSeconds: number,
+    { key, fence }: { key?: string; fence?: number },
+    attempt: Attempt,
+  ): Promise<GrantedClaim> {
+    const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
+    const body = { ttl_seconds: ttlSeconds, fence };
+    const call: Call = { method: "POST", path: `${of(channelId, messageId)}/claim`, body, headers };
+    const wire = object((await this.page(attempt, call)).body);
+    return { fence: wire["fence"], expiresAt: requiredDate(wire["expires_at"]) };
+  }
+
+  async releaseClaim({ channelId, messageId }: Place, fence: number, attempt: Attempt): Promise<void> {
+    await this.page(attempt, { method: "DELETE", path: `${of(channelId, messageId)}/claim`, query: { fence } });
+  }
+}
+
+function of(channelId: string, messageId: string): string {
+  return path`channels/${channelId}/messages/${messageId}`;
+}

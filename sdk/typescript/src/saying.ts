@@ -1,0 +1,59 @@
+import { badField } from "./errors.js";
+import type { Names } from "./options.js";
+import type { Collect, Directedness, Priority, ResponsePolicy } from "./conversation-types.js";
+import type { Message } from "./types.js";
+
+/** What any message may say beside its payload. */
+export interface MessageOptions {
+  /** The message that it belongs under, or its id. */
+  parent?: Pick<Message, "id"> | string;
+  /** Up to 200 characters. */
+  subject?: string;
+  /** Up to 64 characters, such as `agent.chat`. */
+  kind?: string;
+  taskId?: string;
+  priority?: Priority;
+  /** Agents and `role:` names. They replace those that the server finds in the text; an empty list means none. */
+  mentions?: readonly string[];
+  /** Lowers how far recipients take it as meant for them. */
+  directedness?: Directedness;
+  /** Lowers what it asks of its recipients. */
+  policy?: ResponsePolicy;
+}
+
+/** What a request may say too. */
+export interface RequestOptions extends MessageOptions {
+  /** How many answers it takes; `any` unless given. */
+  collect?: Collect;
+}
+
+export const messageNames: Names<MessageOptions> = {
+  parent: true,
+  subject: true,
+  kind: true,
+  taskId: true,
+  priority: true,
+  mentions: true,
+  directedness: true,
+  policy: true,
+};
+
+export const requestNames: Names<RequestOptions> = { ...messageNames, collect: true };
+
+/** What a message says, as transports write it. */
+export interface Said extends Omit<RequestOptions, "parent"> {
+  parentId?: string;
+  fence?: number;
+}
+
+/** Picks what a message says from a call's options; nothing for a plain message. */
+export function said(options: RequestOptions & { fence?: number }): { said?: Said } {
+  const { parent, subject, kind, taskId, priority, mentions, directedness, policy, collect, fence } = options;
+  const parentId = typeof parent === "object" ? parent.id : parent;
+  if (mentions !== undefined && !Array.isArray(mentions)) {
+    throw badField("mentions", "must be a list of names");
+  }
+  const all = { parentId, subject, kind, taskId, priority, mentions, directedness, policy, collect, fence };
+  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return Object.keys(given).length === 0 ? {} : { said: given as Said };
+}
