@@ -210,6 +210,7 @@ func (y *history) conclude(t *rapid.T) {
 		}
 		for _, viewer := range y.viewers() {
 			y.follow(t, viewer, c)
+			y.followAnnotations(t, viewer, c)
 		}
 	}
 }

@@ -180,19 +180,20 @@ func (y *history) stored(t *rapid.T, verdict model.Verdict, got *openintentv1.Me
 func (y *history) same(t *rapid.T, expected *model.Message, got *openintentv1.Message) {
 	message := y.onTheWire(expected)
 	message.Status = messageStatuses[expected.Status(y.world.Now)]
-	message.ReadAt = got.GetReadAt() // compared below
+	message.ReadAt, message.EditedAt = got.GetReadAt(), got.GetEditedAt() // compared below
 	require.True(t, proto.Equal(message, got), "the message is\n%v, the model says\n%v", got, message)
 	near(t, "the first acknowledgement", expected.ReadAt, got.GetReadAt())
+	near(t, "the last edit", expected.EditedAt, got.GetEditedAt())
 }
 
 // sameAgain compares a message that was returned again: it is the same as the first time.
 func (y *history) sameAgain(t *rapid.T, expected *model.Message, got *openintentv1.Message) {
-	message := y.onTheWire(expected)
+	message := y.onTheWire(expected.AsSent())
 	message.Status = messageStatuses["delivered"]
 	require.True(t, proto.Equal(message, got), "the message is\n%v, the model says\n%v", got, message)
 }
 
-// onTheWire returns the parts of a message that never change.
+// onTheWire returns the parts of a message that only edits change.
 func (y *history) onTheWire(m *model.Message) *openintentv1.Message {
 	message := &openintentv1.Message{
 		Id: m.ID, ChannelId: m.Channel.ID, Sender: m.Sender, To: given(m.To), MessageType: messageTypes[m.Type],
@@ -201,6 +202,9 @@ func (y *history) onTheWire(m *model.Message) *openintentv1.Message {
 	}
 	if m.Request != nil {
 		message.CorrelationId = &m.Request.ID
+	}
+	if len(m.Before) > 0 {
+		message.Revision = proto.Int32(int32(len(m.Said())))
 	}
 	return message
 }

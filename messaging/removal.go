@@ -88,19 +88,19 @@ func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Sta
 	in, argument := tx.In("position", positions)
 	var statements []database.Statement
 	for _, table := range []string{
-		"messages", "message_revisions", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters", "surfacings",
+		"messages", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters", "surfacings",
 		"dispositions",
 	} {
 		statements = append(statements, database.Statement{
 			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
 		})
 	}
-	marked, argument := tx.In("message_position", positions)
+	marked, arguments := inIntent(tx, intentNo, "message_position", positions)
 	for _, table := range marksOfMessages {
-		statements = append(statements, database.Statement{
-			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + marked, Args: []any{intentNo, argument},
-		})
+		statements = append(statements, database.Statement{SQL: "DELETE FROM " + table + " WHERE " + marked, Args: arguments})
 	}
+	revised, arguments := inIntent(tx, intentNo, "position", positions)
+	statements = append(statements, database.Statement{SQL: "DELETE FROM message_revisions WHERE " + revised, Args: arguments})
 	return append(statements, claim.DeletionWith(tx, intentNo, positions))
 }
 

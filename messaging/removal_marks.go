@@ -40,10 +40,10 @@ func (s *Service) clearMarks(ctx context.Context, intentNo int64, messages []int
 
 // marksOf returns the positions of the next rows of some messages.
 func marksOf(tx *database.Tx, table string, intentNo int64, messages []int64) (marks []int64, err error) {
-	in, argument := tx.In("message_position", messages)
+	in, arguments := inIntent(tx, intentNo, "message_position", messages)
 	err = tx.Pipeline(database.Statement{
-		SQL:  "SELECT position FROM " + table + " WHERE intent_no = ? AND " + in + " LIMIT ?",
-		Args: []any{intentNo, argument, sweepBatch},
+		SQL:  "SELECT position FROM " + table + " WHERE " + in + " LIMIT ?",
+		Args: append(arguments, sweepBatch),
 		Scan: func(row database.Row) error {
 			var position int64
 			err := row.Scan(&position)
@@ -59,9 +59,16 @@ func (s *Service) deleteMarks(ctx context.Context, table string, intentNo int64,
 		if _, err := intents.Lock(tx, intentNo); err != nil {
 			return err
 		}
-		in, argument := tx.In("position", positions)
-		return tx.Pipeline(database.Statement{
-			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},
-		})
+		in, arguments := inIntent(tx, intentNo, "position", positions)
+		return tx.Pipeline(database.Statement{SQL: "DELETE FROM " + table + " WHERE " + in, Args: arguments})
 	})
+}
+
+// inIntent returns the condition that a row belongs to the intent and its column has one of the positions, and the condition's
+// arguments. The database looks each position up by its whole key, however many rows the intent has.
+func inIntent(tx *database.Tx, intentNo int64, column string, positions []int64) (sql string, arguments []any) {
+	return tx.InRows(
+		database.Column{Name: "intent_no", Values: repeated(intentNo, len(positions))},
+		database.Column{Name: column, Values: positions},
+	)
 }

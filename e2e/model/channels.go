@@ -27,6 +27,9 @@ type Channel struct {
 	ClosedAt time.Time // zero while open
 	Deleted  bool
 
+	// annotations are what happened to the messages, in order.
+	annotations []Annotation
+
 	runsFrom time.Time // the time to live counts from here
 
 	// joined is how many messages there were when each member was added.

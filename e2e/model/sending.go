@@ -24,6 +24,11 @@ type Message struct {
 	Answered  bool
 	// Ended is true for a request that expired before its time: its channel closed or its addressee left.
 	Ended bool
+	// Before are the payloads before each edit, oldest first. EditedAt is the time of the last edit.
+	Before   []string
+	EditedAt time.Time
+	// Reactions are in the order in which they were set.
+	Reactions []Reaction
 
 	content Content
 }

@@ -107,6 +107,7 @@ func (l *load) live(ctx context.Context, number int) (err error) {
 		{"talking", f.talkOnStreams},
 		{"asking", f.ask},
 		{"conversing", f.converse},
+		{"annotating", f.annotate},
 		{"reading", f.read},
 		{"subscribing", f.subscribe},
 		{"being posted to", f.bePostedTo},

@@ -102,7 +102,7 @@ func planOf(t *testing.T, conn *sql.Conn, text string) node {
 // growing are the tables that grow with what agents do.
 var growing = []string{
 	"messages", "events", "intent_heads", "receipts", "offers", "open_requests", "evicted_requests", "idempotency_keys", "audiences",
-	"subscription_deliveries",
+	"subscription_deliveries", "annotations", "reactions", "message_revisions",
 }
 
 // crowd creates a hundred thousand messages in intents of five messages each, as many in a single intent, and similar
@@ -123,6 +123,12 @@ INSERT INTO idempotency_keys SELECT intent_no, sender, 'channel:1', id, '', posi
 INSERT INTO audiences SELECT DISTINCT sender, intent_no, true FROM messages;
 INSERT INTO subscription_deliveries SELECT intent_no % 100, row_number() OVER (PARTITION BY intent_no % 100), intent_no, position,
 	1, 0, 0, CASE WHEN intent_no % 100 > 50 THEN 0 END, NULL, CASE WHEN position % 5 = 0 THEN 0 END FROM messages;
+INSERT INTO annotations SELECT intent_no, position + 200000, 1, position, 'annotation' || id, 'message_reaction', 'agent-1', '{}', position
+	FROM messages;
+INSERT INTO reactions SELECT intent_no, position + 200000, position, 'agent-' || position % 10, 'seen', '', '', position, 1, position % 3 <> 0
+	FROM messages;
+INSERT INTO message_revisions SELECT intent_no, position, 1, '{}', '{}', '', NULL, position FROM messages;
+INSERT INTO claims SELECT intent_no, position, 'agent-' || intent_no % 5000, 1, id, position, '', 0, '', 10000000 + position, 1 FROM messages;
 INSERT INTO intents SELECT i, 'intent' || i, '', '', 'agent-' || i % 12, '{}', '{}', 0, 1, NULL, '[]', NULL, NULL, 0, 0
 	FROM generate_series(1, 20000) AS i;
 INSERT INTO intent_heads SELECT i, 'active', NULL, 0, 5, 5, 1, NULL, 0, 1 FROM generate_series(1, 20000) AS i;
