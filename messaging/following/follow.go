@@ -15,9 +15,6 @@ import (
 	"openintent/messaging/reading"
 )
 
-// maxUnrecorded is how many messages a follower hands over at most before it records that.
-const maxUnrecorded = 16
-
 // delivery is what a follower hands its client: an entry, or the mark that the client has caught up.
 type delivery struct {
 	reading.Entry
@@ -314,29 +311,6 @@ func (f *follower) stateOf(found *reading.LogPage, channelNo int64) (reading.Cha
 
 func (f *follower) moveTo(it reading.Item) {
 	f.cursor, f.position = it.Place, it.Position()
-}
-
-// hand gives the caller an entry.
-func (f *follower) hand(d delivery) error {
-	if err := f.send(d); err != nil {
-		return err
-	}
-	if d.Message != nil {
-		f.offered = append(f.offered, d.Message)
-	}
-	if len(f.offered) == maxUnrecorded {
-		f.recordOffered()
-	}
-	return nil
-}
-
-// recordOffered records which messages were handed over since the last time.
-func (f *follower) recordOffered() {
-	if len(f.offered) > 0 {
-		f.tails.Offered(f.by.Agent, f.tails.DB.Now(), f.offered...)
-		clear(f.offered) // keep no message alive
-		f.offered = f.offered[:0]
-	}
 }
 
 // entry returns an item as an entry of now.
