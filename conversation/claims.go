@@ -92,10 +92,9 @@ type claims struct {
 }
 
 func claimsOn(seen *messaging.Sighting) claims {
-	return claims{seen, claim.Place{
-		Message: seen.Message, Channel: seen.Channel(), Access: seen.Snapshot.Access,
-		Closed: seen.Snapshot.Closed(), IntentEnded: seen.Head().Ended(), Now: seen.Head().Now(),
-	}}
+	place := seen.Snapshot.PlaceOf(seen.Message)
+	place.Now = seen.Head().Now()
+	return claims{seen, place}
 }
 
 // settled reads the claims, and stores and announces what has ended of them. It returns those that stand or keep their place.

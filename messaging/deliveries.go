@@ -153,7 +153,10 @@ func (l recipients) records(tx *database.Tx, m *message.Message, after string, l
 func (l recipients) recordsAfter(tx *database.Tx, m *message.Message, after string, rows int) (records []record, through string, err error) {
 	traces := newTraces(rows)
 	addressees, statement := l.prepareAddressees(tx, m)
-	if err := tx.Pipeline(append(traces.statements(m, after), statement)...); err != nil {
+	if err := tx.Pipeline(append(traces.statements(tx, m, after), statement)...); err != nil {
+		return nil, "", err
+	}
+	if err := traces.addClaims(tx, l.PlaceOf(m), after); err != nil {
 		return nil, "", err
 	}
 	for _, agent := range l.of(m.ForAnother(), addressees) {
@@ -193,7 +196,10 @@ func (l recipients) hasRecord(tx *database.Tx, m *message.Message, presence agen
 		}
 	}
 	traces := tracesOfOne()
-	err := tx.Pipeline(traces.statements(m, agent)...)
+	if err := tx.Pipeline(traces.statements(tx, m, agent)...); err != nil {
+		return false, err
+	}
+	err := traces.addClaims(tx, l.PlaceOf(m), agent)
 	l.dropUnseen(m, traces.records)
 	return len(traces.records) > 0, err
 }

@@ -10,8 +10,20 @@ import (
 	"openintent/messaging/writing"
 )
 
-// dispositionResponded is what an answer makes of a request.
-const dispositionResponded = "responded"
+// What an answer makes of a request, and a claim of a message.
+const (
+	dispositionResponded = "responded"
+	dispositionClaimed   = "claimed"
+)
+
+// dispositionsBySignal are the dispositions that follow from reactions, by their signals, as the C2A draft has them. Nothing follows
+// from the other signals.
+var dispositionsBySignal = map[string]string{
+	"seen": "acknowledged", "agree": "acknowledged",
+	"working": dispositionClaimed, "claimed": dispositionClaimed,
+	"queued": "deferred", "blocked": "deferred",
+	"done": dispositionResponded, "declined": "ignored",
+}
 
 // maxDispositions bounds how often a recipient may set its disposition of one message, because each change takes a place in the log.
 const maxDispositions = 100
@@ -26,8 +38,8 @@ type disposition struct {
 }
 
 // disposed notes something that a recipient did with the message. What was done last counts, whether the recipient said so or it
-// follows from what is stored: an answer makes the message responded. Whatever else a disposition follows from belongs here too, with
-// its time: a reaction, by its signal, and a claim.
+// follows from what is stored: an answer, a reaction or a claim. A reaction that was removed and a claim that has ended are stored no
+// more, so what was done before them counts again.
 func (r *record) disposed(word string, at time.Time) {
 	if at.After(r.disposition.at) {
 		r.disposition = disposition{word, at}

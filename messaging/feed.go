@@ -26,7 +26,8 @@ type Feed struct {
 	// where it takes part in the intent, and its assignments.
 	Reaching bool
 	// By is the reader: the caller, or the agent for whom the server itself delivers. The feed leaves out what lies outside of its scope.
-	By     caller.Caller
+	By caller.Caller
+	// Filter narrows the feed. Its attention is for ReadEntries, by which deliveries are made.
 	Filter reading.Filter
 }
 
@@ -73,8 +74,8 @@ func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit in
 	return page, err
 }
 
-// ReadEntries reads the entries at some positions, in order: those that are still kept and that the reader may still see. A
-// reader without access is refused.
+// ReadEntries reads the entries at some positions, in order: those that are still kept and that the reader may still see, with
+// attention if the filter says so. A reader without access is refused.
 func (s *Service) ReadEntries(ctx context.Context, feed Feed, positions []int64) ([]reading.Entry, error) {
 	var entries []reading.Entry
 	err := s.db.Read(ctx, func(tx *database.Tx) error {
@@ -87,11 +88,11 @@ func (s *Service) ReadEntries(ctx context.Context, feed Feed, positions []int64)
 			if err != nil {
 				return err
 			}
-			for _, it := range seen.Items {
-				if entry, keep := seen.entry(it); keep {
-					entries = append(entries, entry)
-				}
+			some, err := seen.attended(tx)
+			if err != nil {
+				return err
 			}
+			entries = append(entries, some...)
 			known := r.At[len(r.At)-1]
 			if seen.Cut {
 				known = seen.Through

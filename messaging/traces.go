@@ -1,13 +1,18 @@
 package messaging
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
+	"openintent/caller"
 	"openintent/database"
+	"openintent/messaging/claim"
 	"openintent/messaging/message"
 )
 
-// traces are what recipients have left behind of a message: receipts, answers, offers, dead letters, surfacings and dispositions.
+// traces are what recipients have left behind of a message: receipts, answers, offers, dead letters, surfacings, dispositions,
+// reactions and claims.
 // Each kind is read in the order of the recipients' names, and at most so many rows of it as rows says.
 type traces struct {
 	rows int
@@ -16,6 +21,8 @@ type traces struct {
 	records  map[string]*record
 	// through is the last name up to which every kind was read. It is empty when each kind was read to its end.
 	through string
+	// claims are those of the message. It has few.
+	claims map[int64][]*claim.Claim
 }
 
 func newTraces(rows int) *traces {
@@ -35,7 +42,7 @@ func (t *traces) of(agent string) *record {
 
 // statements returns the statements that read the traces of recipients whose names come after the given one, or of the one with the
 // name.
-func (t *traces) statements(m *message.Message, name string) []database.Statement {
+func (t *traces) statements(tx *database.Tx, m *message.Message, name string) []database.Statement {
 	place := []any{m.IntentNo, m.Position, name}
 	statements := []database.Statement{
 		t.timed("SELECT agent_id, read_at FROM receipts WHERE intent_no = ? AND position = ? AND agent_id "+t.compared+" ?"+
@@ -55,8 +62,11 @@ func (t *traces) statements(m *message.Message, name string) []database.Statemen
 		}),
 		t.timed("SELECT agent_id, surfaced_at FROM surfacings WHERE intent_no = ? AND position = ? AND agent_id "+t.compared+" ?"+
 			" ORDER BY agent_id", place, func(r *record, at int64) { r.surfaced = database.Time(at) }),
-		t.dispositions(place),
+		t.dispositions(place), t.reactions(place),
 	}
+	var claims database.Statement
+	t.claims, claims = claim.Prepare(tx, m.IntentNo, []int64{m.Position})
+	statements = append(statements, claims)
 	if message.ToEveryone(m.Target) {
 		statements = append(statements, t.timed("SELECT agent_id, offered_at FROM channel_offers"+
 			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? AND agent_id > ? ORDER BY agent_id",
@@ -90,6 +100,39 @@ func (t *traces) dispositions(place []any) database.Statement {
 		}
 		return agent, err
 	})
+}
+
+// reactions reads of each agent the last reaction from which a disposition follows. The operator sees every message and may react to
+// it without being a recipient, so its reaction alone makes no record.
+func (t *traces) reactions(place []any) database.Statement {
+	signals := slices.Sorted(maps.Keys(dispositionsBySignal))
+	list := "('" + strings.Join(signals, "', '") + "')"
+	return t.kind("SELECT agent_id, signal, created_at FROM reactions r WHERE intent_no = ? AND message_position = ?"+
+		" AND agent_id "+t.compared+" ? AND present AND signal IN "+list+" AND NOT EXISTS (SELECT 1 FROM reactions l"+
+		" WHERE l.intent_no = r.intent_no AND l.message_position = r.message_position AND l.agent_id = r.agent_id"+
+		" AND l.present AND l.signal IN "+list+" AND l.position > r.position"+message.OneByOne+") ORDER BY agent_id",
+		place, func(row database.Row) (agent string, err error) {
+			var signal string
+			var at int64
+			err = row.Scan(&agent, &signal, &at)
+			if err == nil && (agent != caller.Operator || t.records[agent] != nil) {
+				t.of(agent).disposed(dispositionsBySignal[signal], database.Time(at))
+			}
+			return agent, err
+		})
+}
+
+// addClaims adds the claims that stand, of recipients whose names are wanted.
+func (t *traces) addClaims(tx *database.Tx, of claim.Place, name string) error {
+	if err := claim.LoadPresences(tx, t.claims); err != nil {
+		return err
+	}
+	for _, c := range of.Standing(t.claims[of.Message.Position]) {
+		if t.compared == "=" && c.AgentID == name || t.compared == ">" && c.AgentID > name {
+			t.of(c.AgentID).disposed(dispositionClaimed, database.Time(c.Fence))
+		}
+	}
+	return nil
 }
 
 // timed reads a kind of trace that is a time.

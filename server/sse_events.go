@@ -63,6 +63,7 @@ type delivered interface {
 	GetMessage() *openintentv1.Message
 	GetEvent() *openintentv1.Event
 	GetAnnotation() *openintentv1.Annotation
+	GetAttention() *openintentv1.Attention
 }
 
 // delivery writes one delivery as an event with an id.
@@ -98,6 +99,11 @@ func (f eventForm) placed(d delivered, object proto.Message) ([]byte, error) {
 	data = jsonform.AppendString(data, d.GetIntentId())
 	data = append(data, `,"channel_name":`...)
 	data = jsonform.AppendString(data, d.GetChannelName())
+	if d.GetAttention() != nil {
+		if data, err = jsonform.Append(append(data, `,"attention":`...), d.GetAttention()); err != nil {
+			return nil, err
+		}
+	}
 	switch d := d.(type) {
 	case *openintentv1.SubscriptionDelivery:
 		data = strconv.AppendInt(append(data, `,"attempt":`...), int64(d.GetAttempt()), 10)

@@ -167,6 +167,33 @@ func TestAnAnnotationIsAnEventOfItsOwn(t *testing.T) {
 	require.Equal(t, sseEvent{id: "5", name: "message_reaction", data: want + `,"attempt":2}`}, got)
 }
 
+// Attention is a member beside those of the message, and of no other delivery.
+func TestAttentionIsBesideTheMessage(t *testing.T) {
+	r := newREST(t)
+	block := &openintentv1.Attention{Reason: "mention", Policy: openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND}
+	encoded, err := jsonform.Encode(block)
+	require.NoError(t, err)
+	m := &openintentv1.Message{Id: "m1"}
+	flat, err := jsonform.Encode(m)
+	require.NoError(t, err)
+	want := strings.TrimSuffix(string(flat), "}") + `,"intent_id":"i1","channel_name":"n","attention":` + string(encoded)
+	r.service.subscribe = func(req *openintentv1.SubscribeRequest, stream subscription) error {
+		require.Equal(t, []string{"attention"}, req.GetInclude())
+		return stream.Send(&openintentv1.SubscribeResponse{Position: 7, IntentId: "i1", ChannelName: "n", Message: m, Attention: block})
+	}
+	for _, path := range []string{"/v1/subscribe/channels/c", "/v1/subscribe/agents/b"} {
+		got, _ := r.subscribe(t, path+"?include=attention").next(t)
+		require.Equal(t, want+"}", got.data, path)
+	}
+	r.durable.stream = func(_ *openintentv1.StreamDeliveriesRequest, stream deliveryStream) error {
+		return stream.Send(&openintentv1.SubscriptionDelivery{
+			Number: 5, Attempt: 2, IntentId: "i1", Position: 7, ChannelName: "n", Message: m, Attention: block,
+		})
+	}
+	got, _ := r.subscribe(t, "/v1/subscribe/subscriptions/s").next(t)
+	require.Equal(t, want+`,"attempt":2}`, got.data)
+}
+
 func TestADurableSubscriptionsDeliveries(t *testing.T) {
 	r := newREST(t)
 	logged := aLoggedEvent(t, "comment", `{}`)

@@ -2,7 +2,6 @@ package subscriptions
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"openintent/database"
@@ -11,7 +10,8 @@ import (
 
 // including sets what the subscription delivers beside messages and events.
 func (s *subscription) including(words []string) {
-	s.include, s.filter.Annotations = words, slices.Contains(words, reading.IncludeAnnotations)
+	s.include = words
+	s.filter.Include(words)
 }
 
 // numberAnnotations makes an agent's own log number annotations, from the first stream that includes them on. The log's numbers are

@@ -246,10 +246,10 @@ func (st *ownLogStream) sayCaughtUp() error {
 }
 
 // remember keeps newly numbered entries until they are delivered. It keeps none if the stream has a filter or a scope, because
-// reading applies these.
+// reading applies these, and none if it includes attention, because reading works that out.
 func (st *ownLogStream) remember(found []numbered) {
 	clear(st.numbered)
-	if len(st.filter.EventTypes) > 0 || st.filter.MessageType != "" || st.filter.CorrelationID != "" || st.scope != nil {
+	if st.filter.Attention || len(st.filter.EventTypes) > 0 || st.filter.MessageType != "" || st.filter.CorrelationID != "" || st.scope != nil {
 		return
 	}
 	if st.numbered == nil {
@@ -340,7 +340,7 @@ func (st *ownLogStream) hand(entry reading.Entry, position int64, backfill bool)
 	}
 	err = st.send(&openintentv1.SubscribeResponse{
 		Position: position, IntentId: entry.IntentID, ChannelName: entry.ChannelName, Message: message, Event: event,
-		Annotation: entry.AnnotationToWire(), Backfill: backfill,
+		Annotation: entry.AnnotationToWire(), Attention: entry.AttentionToWire(), Backfill: backfill,
 	})
 	if err == nil {
 		st.service.messaging.RecordOffered(st.sub.subscriber, entry)

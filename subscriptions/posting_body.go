@@ -8,6 +8,8 @@ import (
 	"openintent/messaging/reading"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	openintentv1 "openintent/gen/openintent/v1"
 )
 
 // envelope is the body of a post (RFC-0006). It contains a logged event as lists show it, or a message in the form of an event.
@@ -38,6 +40,11 @@ type annotationPlace struct {
 	Annotation json.RawMessage `json:"annotation"`
 }
 
+// attentionMember is the member that comes after those of the message in its payload.
+type attentionMember struct {
+	Attention json.RawMessage `json:"attention"`
+}
+
 // body returns the body to post for an entry.
 func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 	if entry.Annotation != nil {
@@ -54,7 +61,7 @@ func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 		}
 		return plainJSON(envelope{sub.id, encoded})
 	}
-	payload, err := p.encode(message)
+	payload, err := p.messagePayload(message, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +81,24 @@ func (p *poster) body(sub *subscription, entry reading.Entry) ([]byte, error) {
 		return nil, err
 	}
 	return plainJSON(envelope{sub.id, encoded})
+}
+
+// messagePayload returns the members of a message, and what the message asks of the subscriber if the subscription includes that.
+func (p *poster) messagePayload(message *openintentv1.Message, entry reading.Entry) ([]byte, error) {
+	payload, err := p.encode(message)
+	block := entry.AttentionToWire()
+	if err != nil || block == nil {
+		return payload, err
+	}
+	encoded, err := p.encode(block)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := plainJSON(attentionMember{encoded})
+	if err != nil {
+		return nil, err
+	}
+	return joined(payload, asked), nil
 }
 
 // annotationBody returns the body to post for an annotation. Its id is that of its place, because an annotation has none of its

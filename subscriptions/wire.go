@@ -51,7 +51,7 @@ func toWire(sub *subscription, d delivery, entry *reading.Entry) (*openintentv1.
 	}
 	message, event, _, err := entry.ToWire()
 	wire.IntentId, wire.ChannelName, wire.Message, wire.Event = entry.IntentID, entry.ChannelName, message, event
-	wire.Annotation = entry.AnnotationToWire()
+	wire.Annotation, wire.Attention = entry.AnnotationToWire(), entry.AttentionToWire()
 	return wire, err
 }
 

@@ -4,18 +4,27 @@ import (
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/claim"
 	"openintent/messaging/message"
 )
 
-// Claim is one agent's hold of a message.
+// Claim is one agent's hold of a message. Its fence is 0 where nobody may see it.
 type Claim struct {
 	Holder    string
 	Fence     int64
 	ExpiresAt time.Time
 }
 
-// Claims are the claims of one message, or of its thread. Those whose time is over do not count.
+// Claims are the claims of one message. Those whose time is over do not count.
 type Claims []Claim
+
+// claimsFrom returns claims that stand.
+func claimsFrom(standing []*claim.Claim) (claims Claims) {
+	for _, c := range standing {
+		claims = append(claims, Claim{c.AgentID, c.Fence, c.ExpiresAt})
+	}
+	return claims
+}
 
 // of returns the agent's own claim; nil if it has none.
 func (c Claims) of(agent string, now time.Time) *Claim {
@@ -40,10 +49,18 @@ func (c Claims) standing(now time.Time) (count int, last *Claim) {
 	return count, last
 }
 
-// takenFrom tells whether others hold as many claims as the message takes, and the agent none.
-func (c Claims) takenFrom(agent string, m *message.Message, now time.Time) bool {
+// takenFrom tells whether others hold as many claims as the message takes, and the agent none. An answer has taken a claim's place.
+func (c Claims) takenFrom(agent string, m *message.Message, answers int, now time.Time) bool {
 	count, _ := c.standing(now)
-	return count >= max(1, m.ExactAnswers()) && c.of(agent, now) == nil
+	return count > 0 && count+answers >= max(1, m.ExactAnswers()) && c.of(agent, now) == nil
+}
+
+// withoutFences returns the claims as somebody else than a holder may see them.
+func (c Claims) withoutFences() Claims {
+	for i := range c {
+		c[i].Fence = 0
+	}
+	return c
 }
 
 // toWire returns the claim that an agent is shown. The fence is for the holder alone.
@@ -57,7 +74,7 @@ func (c Claims) toWire(agent string, now time.Time) *openintentv1.AttentionClaim
 		return nil
 	}
 	wire := &openintentv1.AttentionClaim{Holder: shown.Holder, ExpiresInMs: shown.ExpiresAt.Sub(now).Milliseconds()}
-	if own {
+	if own && shown.Fence != 0 {
 		wire.Fence = &shown.Fence
 	}
 	return wire

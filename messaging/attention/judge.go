@@ -17,6 +17,8 @@ type Facts struct {
 	EditedAfterResponse bool
 	// Claims are those of the message.
 	Claims Claims
+	// Answers is how many agents have answered a request that takes answers from several.
+	Answers int
 	// ChannelName is the name of the message's channel.
 	ChannelName string
 }
@@ -41,6 +43,15 @@ func Judge(m *message.Message, f Facts, now time.Time) *Judgement {
 		later.change(&q, &j.Verdict)
 	}
 	return j
+}
+
+// At returns the judgement of the same facts at another time.
+func (j *Judgement) At(now time.Time) *Judgement { return Judge(j.q.Message, j.q.Facts, now) }
+
+// Form returns what the block depends on beside the message. It is not exact if the block depends on the time too, or on the
+// recipient: the message has a deadline, or somebody claims it.
+func (j *Judgement) Form() (form Verdict, exact bool) {
+	return j.Verdict, j.q.ExpiresAt.IsZero() && len(j.q.Claims) == 0
 }
 
 // decide returns what the row decides, and whether it applies.

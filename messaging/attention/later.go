@@ -24,7 +24,7 @@ func (q *question) editedAfterResponse(decided *Verdict) bool {
 
 // claimedByOther keeps a recipient from doing what others are doing.
 func (q *question) claimedByOther(decided *Verdict) bool {
-	if decided.Policy == mustNotRespond || !q.Claims.takenFrom(q.Agent, q.Message, q.now) {
+	if decided.Policy == mustNotRespond || !q.Claims.takenFrom(q.Agent, q.Message, q.Answers, q.now) {
 		return false
 	}
 	decided.Policy, decided.Reason = mustNotRespond, "claimed_by_other"

@@ -8,6 +8,7 @@ import (
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/messaging/claim"
 	"openintent/messaging/message"
 )
 
@@ -26,11 +27,11 @@ func TestStatementsFindTheirRowsByIndex(t *testing.T) {
 						return err
 					}
 				}
-				var threads threads
-				var edits edits
-				threads.add(Delivery{Message: reply, Viewer: message.Viewer{Agent: "bob"}})
-				edits.add(request)
-				for _, statement := range append(threads.statements(tx), edits.statements(tx)...) {
+				threads := newThreads([]Delivery{{Place: claim.Place{Message: reply}, Viewer: message.Viewer{Agent: "bob"}}})
+				common := newCommon().statements(tx, []*message.Message{reply, request})
+				require.Len(t, common, 2, "one for claims, one for answers")
+				require.Empty(t, newCommon().statements(tx, []*message.Message{reply}), "a reply has no claims")
+				for _, statement := range append(threads.statements(tx), common...) {
 					statement.SQL = explain[tx.Engine()] + statement.SQL
 					statement.Scan = func(row database.Row) error {
 						var line string
@@ -52,7 +53,9 @@ func TestStatementsFindTheirRowsByIndex(t *testing.T) {
 			lines := strings.Join(plan, "\n")
 			require.Contains(t, lines, "messages_thread_sender")
 			require.Contains(t, lines, "messages_correlation")
+			require.Regexp(t, "claims_(pkey|1)", lines)
 			require.NotContains(t, lines, "SCAN m")
+			require.NotRegexp(t, "SCAN c\\b|Seq Scan on claims", lines)
 			require.NotContains(t, lines, "Seq Scan on messages")
 			t.Log(lines)
 		})

@@ -7,8 +7,8 @@ import (
 	"openintent/messaging/message"
 )
 
-// threads finds out in which threads an agent wrote. All its deliveries have the same viewer and are shown to the same agent.
-type threads struct {
+// Threads are the threads in which an agent wrote, as far as it matters for some deliveries to that agent.
+type Threads struct {
 	agent string
 	shown *message.Viewer
 	// replies are messages of the threads, one of each thread, by the thread's first message.
@@ -17,18 +17,37 @@ type threads struct {
 	last map[place]int64
 }
 
-func (t *threads) add(d Delivery) {
-	if t.replies == nil {
-		t.replies, t.last = make(map[place]place), make(map[place]int64)
+// ReadThreads finds out in which threads an agent wrote, for deliveries that are all to that agent and shown to the same one.
+func ReadThreads(tx *database.Tx, deliveries []Delivery) (*Threads, error) {
+	t := newThreads(deliveries)
+	return t, tx.Pipeline(t.statements(tx)...)
+}
+
+func newThreads(deliveries []Delivery) *Threads {
+	t := &Threads{replies: make(map[place]place), last: make(map[place]int64)}
+	for _, d := range deliveries {
+		if d.DependsOnThread() {
+			t.agent, t.shown = d.Viewer.Agent, d.Shown
+			t.replies[threadOf(d.Message)] = placeOf(d.Message)
+		}
 	}
-	t.agent, t.shown = d.Viewer.Agent, d.Shown
-	m := d.Message
-	t.replies[place{m.IntentNo, m.ThreadRoot()}] = place{m.IntentNo, m.Position}
+	return t
+}
+
+func threadOf(m *message.Message) place { return place{IntentNo: m.IntentNo, Position: m.ThreadRoot()} }
+
+// Knows tells whether it was found out for the thread of a message.
+func (t *Threads) Knows(m *message.Message) bool {
+	if t == nil {
+		return false
+	}
+	_, known := t.replies[threadOf(m)]
+	return known
 }
 
 // statements reads the newest message of the agent in each thread: the first message, those under it, and the answers to it that
 // name no thread, because it was no thread when they came. Each part finds its rows by an index, thread by thread.
-func (t *threads) statements(tx *database.Tx) []database.Statement {
+func (t *Threads) statements(tx *database.Tx) []database.Statement {
 	if len(t.replies) == 0 {
 		return nil
 	}
@@ -51,7 +70,7 @@ func (t *threads) statements(tx *database.Tx) []database.Statement {
 		Scan: func(row database.Row) error {
 			var thread place
 			var first, under, answer int64
-			err := row.Scan(&thread.intentNo, &thread.position, &first, &under, &answer)
+			err := row.Scan(&thread.IntentNo, &thread.Position, &first, &under, &answer)
 			t.last[thread] = max(first, under, answer)
 			return err
 		},
@@ -60,10 +79,10 @@ func (t *threads) statements(tx *database.Tx) []database.Statement {
 
 // wrote tells whether the viewer wrote in the message's thread and what it wrote is still there. If the judgement is shown to another
 // agent, only what that agent sees counts, so that it learns of nothing else.
-func (t *threads) wrote(d Delivery) bool {
+func (t *Threads) wrote(d Delivery) bool {
 	floor := d.Floor
 	if d.Shown != nil {
 		floor = max(floor, d.Shown.HistoryFloor)
 	}
-	return t.last[place{d.Message.IntentNo, d.Message.ThreadRoot()}] > floor
+	return t.last[threadOf(d.Message)] > floor
 }

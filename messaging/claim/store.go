@@ -28,7 +28,7 @@ func Of(tx *database.Tx, intentNo int64, positions ...int64) (map[int64][]*Claim
 	if err := tx.Pipeline(statement); err != nil {
 		return nil, err
 	}
-	return claims, loadPresences(tx, claims)
+	return claims, LoadPresences(tx, claims)
 }
 
 // Prepare returns a statement that reads the claims of messages of an intent, without the holders' presences, and the map that it
@@ -47,7 +47,32 @@ func Prepare(tx *database.Tx, intentNo int64, positions []int64) (map[int64][]*C
 	}
 }
 
-func loadPresences(tx *database.Tx, claims map[int64][]*Claim) error {
+// At is where a message is.
+type At struct{ IntentNo, Position int64 }
+
+// PrepareAt is Prepare for messages of several intents.
+func PrepareAt(tx *database.Tx, places ...At) (map[At][]*Claim, database.Statement) {
+	claims := make(map[At][]*Claim)
+	intentNos, positions := make([]int64, len(places)), make([]int64, len(places))
+	for i, at := range places {
+		intentNos[i], positions[i] = at.IntentNo, at.Position
+	}
+	in, arguments := tx.InRows(
+		database.Column{Name: "c.intent_no", Values: intentNos}, database.Column{Name: "c.message_position", Values: positions})
+	return claims, database.Statement{
+		SQL:  "SELECT " + columns + " FROM claims c WHERE " + in + " ORDER BY c.fence",
+		Args: arguments,
+		Scan: func(row database.Row) error {
+			c, err := scan(row)
+			at := At{c.IntentNo, c.MessagePosition}
+			claims[at] = append(claims[at], c)
+			return err
+		},
+	}
+}
+
+// LoadPresences reads the presences of the holders of claims. Without claims it reads nothing.
+func LoadPresences[K comparable](tx *database.Tx, claims map[K][]*Claim) error {
 	var holders []string
 	for _, some := range claims {
 		for _, c := range some {

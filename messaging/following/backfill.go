@@ -46,8 +46,8 @@ func (f *follower) backfill(ctx context.Context, gained gains) error {
 		if err != nil {
 			return err
 		}
-		for _, it := range found.Items {
-			if err := f.deliverBackfill(found, it); err != nil {
+		for i := range found.Items {
+			if err := f.deliverBackfill(ctx, found, found.Items[i:]); err != nil {
 				return err
 			}
 		}
@@ -113,12 +113,17 @@ func (f *follower) gainedRequests(tx *database.Tx, gained gains) (condition stri
 	return "(" + strings.Join(either, " OR ") + ")", arguments
 }
 
-func (f *follower) deliverBackfill(found *reading.LogPage, it reading.Item) error {
+// deliverBackfill delivers the first of some open requests, if the caller may see it.
+func (f *follower) deliverBackfill(ctx context.Context, found *reading.LogPage, items []reading.Item) (err error) {
+	it := items[0]
 	entry, in := f.entry(it), found.States[it.Message.ChannelNo]
 	viewer := f.viewerIn(in.Channel)
 	shown := viewer.Receives(it.Message) && message.Listed(it.Message, viewer, entry.Now) // its sender has seen it all along
 	if !shown || it.Message.Ordinal <= in.Count.Floor || !f.filter.Keeps(it) {
 		return nil
+	}
+	if entry.Attention, err = f.attend(ctx, found, items, in, entry.Now); err != nil {
+		return err
 	}
 	return f.hand(delivery{Entry: entry.In(in.Channel), position: f.position, backfill: true})
 }

@@ -15,9 +15,6 @@ import (
 	"openintent/messaging/reading"
 )
 
-// maxUnrecorded is how many messages a follower hands over at most before it records that.
-const maxUnrecorded = 16
-
 // delivery is what a follower hands its client: an entry, or the mark that the client has caught up.
 type delivery struct {
 	reading.Entry
@@ -54,6 +51,8 @@ type follower struct {
 	// was told that it has caught up with them.
 	history, lastPosition int64
 	marked                bool
+	// facts are what the follower has read to judge what messages ask of the caller.
+	facts ownFacts
 	// offered are messages that were handed over and are not recorded yet.
 	offered []*message.Message
 }
@@ -238,7 +237,7 @@ func (f *follower) deliverAll(ctx context.Context, found *reading.LogPage) error
 		if err := f.mark(it.Place - 1); err != nil {
 			return err
 		}
-		if outdated, err := f.deliver(found, it); err != nil || outdated {
+		if outdated, err := f.deliver(ctx, found, found.Items[i:]); err != nil || outdated {
 			return err
 		}
 	}
@@ -264,11 +263,12 @@ func (f *follower) mark(passed int64) error {
 	return f.send(delivery{caughtUp: true, position: f.position})
 }
 
-// deliver hands one item on and moves the cursor past it. It hands the item on if the caller may see it, the item was not
+// deliver hands the first of some items on and moves the cursor past it. It hands the item on if the caller may see it, the item was not
 // evicted and its time has not run out; an annotation goes by its message. It returns outdated when it does not know the current
 // rules of the item's channel, or whether an old message that was annotated is the caller's to see.
-func (f *follower) deliver(found *reading.LogPage, it reading.Item) (outdated bool, err error) {
-	entry := f.entry(it)
+func (f *follower) deliver(ctx context.Context, found *reading.LogPage, items []reading.Item) (outdated bool, err error) {
+	it := items[0]
+	entry, keep := f.entry(it), f.filter.Keeps(it)
 	if m := it.Judged(); m != nil {
 		in, known := f.stateOf(found, m.ChannelNo)
 		if !known {
@@ -284,9 +284,14 @@ func (f *follower) deliver(found *reading.LogPage, it reading.Item) (outdated bo
 			return false, nil
 		}
 		entry = entry.In(in.Channel)
+		if keep {
+			if entry.Attention, err = f.attend(ctx, found, items, in, entry.Now); err != nil {
+				return false, err
+			}
+		}
 	}
 	f.moveTo(it)
-	if !f.filter.Keeps(it) {
+	if !keep {
 		return false, nil
 	}
 	return false, f.hand(delivery{Entry: entry, position: entry.Position})
@@ -306,29 +311,6 @@ func (f *follower) stateOf(found *reading.LogPage, channelNo int64) (reading.Cha
 
 func (f *follower) moveTo(it reading.Item) {
 	f.cursor, f.position = it.Place, it.Position()
-}
-
-// hand gives the caller an entry.
-func (f *follower) hand(d delivery) error {
-	if err := f.send(d); err != nil {
-		return err
-	}
-	if d.Message != nil {
-		f.offered = append(f.offered, d.Message)
-	}
-	if len(f.offered) == maxUnrecorded {
-		f.recordOffered()
-	}
-	return nil
-}
-
-// recordOffered records which messages were handed over since the last time.
-func (f *follower) recordOffered() {
-	if len(f.offered) > 0 {
-		f.tails.Offered(f.by.Agent, f.tails.DB.Now(), f.offered...)
-		clear(f.offered) // keep no message alive
-		f.offered = f.offered[:0]
-	}
 }
 
 // entry returns an item as an entry of now.

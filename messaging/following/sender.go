@@ -28,7 +28,7 @@ func (s sender) send(d delivery) error {
 // form returns a delivery in the form that the stream takes. What differs from follower to follower is made for each.
 func (s sender) form(d delivery) (form any, err error) {
 	switch {
-	case d.Encodings == nil || d.backfill:
+	case d.Encodings == nil || d.backfill || !d.SharesForm():
 		return d.response()
 	case s.encodes:
 		return d.Encodings.OverNetwork(d.Entry, func() (*grpc.PreparedMsg, error) { return s.encode(d) })
@@ -56,6 +56,7 @@ func (d delivery) response() (*openintentv1.SubscribeResponse, error) {
 	message, event, audit, err := d.ToWire()
 	return &openintentv1.SubscribeResponse{
 		Position: d.position, IntentId: d.IntentID, ChannelName: d.ChannelName,
-		Message: message, Event: event, AuditEvent: audit, Annotation: d.AnnotationToWire(), Backfill: d.backfill,
+		Message: message, Event: event, AuditEvent: audit, Annotation: d.AnnotationToWire(), Attention: d.AttentionToWire(),
+		Backfill: d.backfill,
 	}, err
 }

@@ -74,6 +74,7 @@ type tail struct {
 	scope    scope
 	listener *wake.Listener
 	cancel   context.CancelFunc
+	facts    commonFacts
 
 	mutex     sync.Mutex
 	followers map[string]int // how many follow, by agent

@@ -7,6 +7,7 @@ import (
 	"openintent/channels"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging/attention"
 	"openintent/messaging/message"
 )
 
@@ -26,6 +27,9 @@ type Entry struct {
 	// Now is the time by which the entry was judged. A message's status is the one at that time.
 	Now time.Time
 
+	// Attention is what the message asks of the reader. It is nil if the reader did not ask for it, and if the message asks nothing.
+	Attention *attention.Judgement
+
 	// Encodings are set when several followers may share the entry.
 	Encodings *Encodings
 }
@@ -36,6 +40,24 @@ func (e Entry) AnnotationToWire() *openintentv1.Annotation {
 		return nil
 	}
 	return e.Annotation.ToWire()
+}
+
+// AttentionToWire returns what the message asks of the reader as clients see it; nil if that is nothing.
+func (e Entry) AttentionToWire() *openintentv1.Attention {
+	if e.Attention == nil {
+		return nil
+	}
+	return e.Attention.At(e.Now).ToWire()
+}
+
+// SharesForm tells whether other readers are sent the same: what the message asks, if the reader wants to know it, depends on neither
+// the time nor the reader alone.
+func (e Entry) SharesForm() bool {
+	if e.Attention == nil {
+		return true
+	}
+	_, exact := e.Attention.Form()
+	return exact
 }
 
 // In returns the entry of a message or an annotation with its channel filled in.

@@ -19,10 +19,15 @@ type Filter struct {
 	// Annotations adds annotations. A logged event that a client gave an annotation's type is left out then, so that nobody
 	// can pass one off as the other.
 	Annotations bool
+	// Attention adds to each message what it asks of the reader.
+	Attention bool
 }
 
-// IncludeAnnotations is the word by which a request asks for annotations.
-const IncludeAnnotations = "annotations"
+// The words by which a request asks for more than messages and events.
+const (
+	IncludeAnnotations = "annotations"
+	IncludeAttention   = "attention"
+)
 
 // FilterFrom checks and returns the filter that a request asks for. Unset values narrow nothing.
 func FilterFrom(
@@ -30,9 +35,14 @@ func FilterFrom(
 ) (Filter, error) {
 	filter := Filter{
 		EventTypes: eventTypes, MessageType: message.TypeFrom(messageType, ""), CorrelationID: correlationID,
-		Annotations: slices.Contains(include, IncludeAnnotations),
 	}
+	filter.Include(include)
 	return filter, filter.Check()
+}
+
+// Include takes over for what a request asks beside messages and events.
+func (f *Filter) Include(words []string) {
+	f.Annotations, f.Attention = slices.Contains(words, IncludeAnnotations), slices.Contains(words, IncludeAttention)
 }
 
 // Check refuses a filter with text that some database cannot take.

@@ -8,6 +8,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging/claim"
 	"openintent/messaging/message"
 )
 
@@ -109,6 +110,13 @@ func (l Snapshot) AdmitViewer(by caller.Caller, acting string) (message.Viewer, 
 func (l Snapshot) Closed() bool {
 	_, closed := l.Channel.ClosedBy(l.Count, &l.Head, l.Now)
 	return closed
+}
+
+// PlaceOf returns what the claims of a message of the snapshot's channel are judged by.
+func (l Snapshot) PlaceOf(m *message.Message) claim.Place {
+	return claim.Place{
+		Message: m, Channel: l.Channel, Access: l.Access, Closed: l.Closed(), IntentEnded: l.Head.Ended(), Now: l.Now,
+	}
 }
 
 // MarkAbandoned marks the open requests that nobody can answer any more: those whose addressee left after they were sent,
