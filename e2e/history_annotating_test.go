@@ -64,7 +64,7 @@ func (y *history) react(t *rapid.T) {
 func requireReactions(t *rapid.T, m *model.Message, got []*openintentv1.Reaction) {
 	require.Len(t, got, len(m.Reactions))
 	for i, one := range m.Reactions {
-		require.Equal(t, one, model.Reaction{Agent: got[i].GetAgentId(), Signal: got[i].GetSignal()})
+		require.Equal(t, model.Reaction{Agent: got[i].GetAgentId(), Signal: got[i].GetSignal()}, one)
 	}
 }
 
