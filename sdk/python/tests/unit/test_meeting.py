@@ -17,24 +17,45 @@ from google.rpc import error_details_pb2, status_pb2
 
 from openintent_channels import AsyncOpenIntentClient, OpenIntentClient, OpenIntentError, UnavailableError
 from openintent_channels._advice import advised
+from openintent_channels._calls import Calls
 from openintent_channels._generated import channels_pb2
 from openintent_channels._settings import resolve
 
 Meeting = Callable[..., OpenIntentError]
 
 
-def blocking(server: str, **said: Any) -> OpenIntentError:
+class Failures:
+    """A time that passes only when an attempt fails, however long the attempt took."""
+
+    def __init__(self, each: float) -> None:
+        self.each = each
+        self.passed = 0.0
+
+    def pace(self, calls: Calls) -> None:
+        """Makes this the time of the calls: they roll their dice once after each failure."""
+        calls.clock, calls.dice = lambda: self.passed, self._roll
+
+    def _roll(self) -> float:
+        self.passed += self.each
+        return 0.0
+
+
+def blocking(server: str, time: Failures | None = None, **said: Any) -> OpenIntentError:
     """Returns the error of a call of the blocking client."""
     with OpenIntentClient(server, **said) as client, pytest.raises(OpenIntentError) as raised:
+        if time is not None:
+            time.pace(client._rules.calls)
         client.intents.create("Meet")
     return raised.value
 
 
-def asynchronous(server: str, **said: Any) -> OpenIntentError:
+def asynchronous(server: str, time: Failures | None = None, **said: Any) -> OpenIntentError:
     """Returns the error of a call of the asynchronous client."""
 
     async def meet() -> OpenIntentError:
         async with AsyncOpenIntentClient(server, **said) as client:
+            if time is not None:
+                time.pace(client._rules.calls)
             with pytest.raises(OpenIntentError) as raised:
                 await client.intents.create("Meet")
         return raised.value
@@ -91,10 +112,12 @@ def test_nobody_there(meet: Meeting) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # bound and not listening, so connections are refused
         address = f"127.0.0.1:{bound.getsockname()[1]}"
-        error = meet(address, retry_patience=0.3)
+        time = Failures(each=200)
+        error = meet(address, time, retry_patience=600)
     assert type(error) is UnavailableError
-    assert error.message.startswith(f"The server at {address} was not available within 0.3 s; ")
+    assert error.message.startswith(f"The server at {address} was not available within 600 s; ")
     assert "refused" in error.message
+    assert time.passed == 600, "it was tried again while there was time"
 
 
 @clients
