@@ -2,9 +2,11 @@ package openintent
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -117,23 +119,25 @@ func (a *away) CreateIntent(_ context.Context, _ *openintentv1.CreateIntentReque
 
 func TestAQuestionIsUnavailableWhenNobodyKnowsWhetherItWasAsked(t *testing.T) {
 	for _, reached := range []bool{false, true} {
-		server := &away{reached: reached, fail: func(int) error { return refusal(t, codes.Unavailable, "SERVER_STOPPING") }}
-		client := &Client{options: Options{Server: "desk:1", RetryPatience: time.Hour}, raw: Raw{Messages: server}}
-		_, err := client.Ask(t.Context(), "c", Question{To: "bob", Timeout: 300 * time.Millisecond})
-		require.ErrorIs(t, err, ErrUnavailable)
-		require.NotErrorIs(t, err, ErrMessageTimeout)
-		require.ErrorContains(t, err, "desk:1")
-		var e *Error
-		require.ErrorAs(t, err, &e)
-		require.Equal(t, "m1", e.MessageID(), "as far as it is known")
-		require.Greater(t, len(server.asked), 1)
-		first, last := server.asked[0], server.asked[len(server.asked)-1]
-		require.Equal(t, first.GetIdempotencyKey(), last.GetIdempotencyKey())
-		if reached {
-			require.InDelta(t, first.GetTimeoutSeconds(), last.GetTimeoutSeconds(), 0, "one key, one question")
-		} else {
-			require.Greater(t, first.GetTimeoutSeconds(), last.GetTimeoutSeconds(), "the server waits no longer than the asker")
-		}
+		synctest.Test(t, func(t *testing.T) {
+			server := &away{reached: reached, fail: func(int) error { return refusal(t, codes.Unavailable, "SERVER_STOPPING") }}
+			client := &Client{options: Options{Server: "desk:1", RetryPatience: time.Hour}, raw: Raw{Messages: server}}
+			_, err := client.Ask(t.Context(), "c", Question{To: "bob", Timeout: 300 * time.Millisecond})
+			require.ErrorIs(t, err, ErrUnavailable)
+			require.NotErrorIs(t, err, ErrMessageTimeout)
+			require.ErrorContains(t, err, "desk:1")
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, "m1", e.MessageID(), "as far as it is known")
+			require.Greater(t, len(server.asked), 1)
+			first, last := server.asked[0], server.asked[len(server.asked)-1]
+			require.Equal(t, first.GetIdempotencyKey(), last.GetIdempotencyKey())
+			if reached {
+				require.InDelta(t, first.GetTimeoutSeconds(), last.GetTimeoutSeconds(), 0, "one key, one question")
+			} else {
+				require.Greater(t, first.GetTimeoutSeconds(), last.GetTimeoutSeconds(), "the server waits no longer than the asker")
+			}
+		})
 	}
 	server := &away{fail: func(int) error { return refusal(t, codes.DeadlineExceeded, "MESSAGE_TIMEOUT") }}
 	client := &Client{options: Options{RetryPatience: time.Hour}, raw: Raw{Messages: server}}
@@ -176,26 +180,34 @@ func TestAnIntentIsMadeOnce(t *testing.T) {
 	}
 }
 
-// closing is the address of a port that refuses connections.
-func closing(t *testing.T) string {
+// refusing is the address of a port that refuses connections: until the test ends, a connection of the test begins at it,
+// so that nobody else can listen there.
+func refusing(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	return listener.Addr().String()
+	connection, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, errors.Join(connection.Close(), listener.Close())) })
+	return connection.LocalAddr().String()
 }
 
+// In a bubble no time passes while a connection is attempted, so the attempts fail long before the patience is over.
 func TestRawCallsKeepTheSameRule(t *testing.T) {
-	address := closing(t)
-	client, err := Dial(Options{Server: address, RetryPatience: 300 * time.Millisecond})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
-	_, err = client.Raw().Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "Report"})
-	require.ErrorIs(t, err, ErrUnavailable)
-	require.ErrorContains(t, err, "The server at "+address+" could not be reached within 300ms: ")
-	require.ErrorContains(t, err, "connection refused")
-	require.NotContains(t, err.Error(), "desc =")
-	require.Equal(t, codes.Unavailable, status.Code(err), "also for those who ask gRPC")
+	address := refusing(t)
+	synctest.Test(t, func(t *testing.T) {
+		retries := 0
+		client, err := Dial(Options{Server: address, RetryPatience: 300 * time.Millisecond, OnRetry: func(error) { retries++ }})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, client.Close()) }()
+		_, err = client.Raw().Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "Report"})
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.ErrorContains(t, err, "The server at "+address+" could not be reached within 300ms: ")
+		require.ErrorContains(t, err, "connection refused")
+		require.NotContains(t, err.Error(), "desc =")
+		require.Equal(t, codes.Unavailable, status.Code(err), "also for those who ask gRPC")
+		require.Positive(t, retries)
+	})
 }
 
 func TestTheRESTAddressIsToldApartAtOnce(t *testing.T) {
