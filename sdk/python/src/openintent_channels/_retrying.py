@@ -25,7 +25,8 @@ def is_passing(error: OpenIntentError) -> bool:
 
 
 def never_began(error: OpenIntentError) -> bool:
-    """Whether the call certainly had no effect, so that even one that must not happen twice can be made again."""
+    """Whether the call certainly had no effect, so that even one that must not happen twice can be made again. A call whose
+    time ran out may have had one: gRPC does not tell whether it was still waiting for a connection."""
     if not isinstance(error, UnavailableError):
         return False
     if error.reason:

@@ -6,6 +6,7 @@ import {
 } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { defaultAddresses } from "../address.js";
+import type { Clock } from "../clock.js";
 import { AttentionService } from "../generated/openintent/v1/attention_pb.js";
 import { AgentService } from "../generated/openintent/v1/agents_pb.js";
 import { ChannelService } from "../generated/openintent/v1/channels_pb.js";
@@ -42,6 +43,7 @@ export class GrpcConnection {
   readonly server: string;
   readonly #sessions: Sessions;
   #closed = false;
+  readonly #clock: Clock;
   readonly #headers: Record<string, string>;
 
   constructor(
@@ -49,6 +51,7 @@ export class GrpcConnection {
     settings: Settings,
   ) {
     this.server = settings.server;
+    this.#clock = settings.clock;
     this.#sessions = new Sessions(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin });
     this.#headers = identity(settings);
     const transport = createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions });
@@ -91,7 +94,7 @@ export class GrpcConnection {
       if (this.#sessions.gotNone(thrown)) {
         return notConnected(thrown.rawMessage.trim(), thrown);
       }
-      if (isRestAnswer(thrown) || (this.#sessions.metAnother(thrown) && (await isRestFace(this.url, signal)))) {
+      if (isRestAnswer(thrown) || (this.#sessions.metAnother(thrown) && (await isRestFace(this.url, signal, this.#clock)))) {
         return wrongFace(this.server, "gRPC", defaultAddresses.grpc);
       }
     }

@@ -1,5 +1,5 @@
 import type { ConnectError } from "@connectrpc/connect";
-import { linkedAbort } from "../clock.js";
+import { linkedAbort, type Clock } from "../clock.js";
 
 /** How long to wait for an answer, in milliseconds. */
 const patience = 2_000;
@@ -13,8 +13,9 @@ export function isRestAnswer({ metadata }: ConnectError): boolean {
 }
 
 /** Whether the REST face of a server listens at this origin. It is asked for something that it does not have. */
-export async function isRestFace(origin: string, signal: AbortSignal): Promise<boolean> {
-  const either = linkedAbort(signal, AbortSignal.timeout(patience));
+export async function isRestFace(origin: string, signal: AbortSignal, clock: Clock): Promise<boolean> {
+  const either = linkedAbort(signal);
+  const stop = clock.after(patience, () => either.abort());
   try {
     const answer = await fetch(`${origin}/v1/`, { redirect: "manual", signal: either.signal });
     const text = await answer.text();
@@ -22,6 +23,7 @@ export async function isRestFace(origin: string, signal: AbortSignal): Promise<b
   } catch {
     return false;
   } finally {
+    stop();
     either.release();
   }
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Acknowledging } from "../../src/agent/acknowledging.js";
 import type { AgentServer } from "../../src/agent/server.js";
 import type { Clock } from "../../src/clock.js";
-import { FakeClock } from "./fakes.js";
+import { FakeClock, still } from "./fakes.js";
 
 /** An Acknowledging that does not wait once it has four deliveries, with the calls that it makes. */
 function acknowledging(clock: Clock): { done: Acknowledging; calls: number[][] } {
@@ -14,9 +14,6 @@ function acknowledging(clock: Clock): { done: Acknowledging; calls: number[][] }
   const failed = (error: unknown): void => assert.fail(String(error));
   return { done: new Acknowledging(server, clock, "sub", 4, new AbortController().signal, failed), calls };
 }
-
-/** A clock on which no time passes. */
-const still: Clock = { now: () => 0, after: () => () => {}, random: () => 0 };
 
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 

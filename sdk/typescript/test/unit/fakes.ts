@@ -1,7 +1,7 @@
 import { grpcAddress } from "../../src/address.js";
 import type { Logger } from "../../src/agent/log.js";
 import { Client } from "../../src/client.js";
-import type { Clock } from "../../src/clock.js";
+import { systemClock, type Clock } from "../../src/clock.js";
 import { nothingMore } from "../../src/conversation-types.js";
 import { connectionLost } from "../../src/errors.js";
 import { settle } from "../../src/settings.js";
@@ -48,6 +48,27 @@ export class FakeClock implements Clock {
         this.#pump();
       }
     });
+  }
+}
+
+/** A clock on which no time passes. */
+export const still: Clock = { now: () => 0, after: () => () => {}, random: () => 0 };
+
+/** A clock for real connections: time passes only when an attempt fails, however long it took. Timers run in real time. */
+export class FailureClock implements Clock {
+  #failures = 0;
+  readonly after = systemClock.after;
+
+  constructor(private readonly each: number) {}
+
+  now(): number {
+    return this.#failures * this.each;
+  }
+
+  /** Is asked once after each failure, for the wait that follows. */
+  random(): number {
+    this.#failures++;
+    return 0;
   }
 }
 
