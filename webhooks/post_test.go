@@ -204,7 +204,7 @@ func TestTheStatusDecidesWhateverBecomesOfTheBody(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSender(t, Config{AllowedNetworks: local, Timeout: 5 * time.Second})
+			s := newSender(t, Config{AllowedNetworks: local, Timeout: time.Minute})
 			assert.Equal(t, Result{Delivered: true, Status: 200}, s.Post(t.Context(), to(raw(t, speak))))
 		})
 	}

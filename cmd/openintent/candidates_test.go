@@ -63,6 +63,9 @@ func TestCandidates(t *testing.T) {
 }
 
 func TestNamesAreCompleted(t *testing.T) {
+	usual := completionPatience
+	completionPatience = harness.Patience
+	t.Cleanup(func() { completionPatience = usual })
 	onSQLite(t, func(t *testing.T, alice, _ shell) {
 		intent := os.Getenv("OPENINTENT_INTENT_ID")
 		operator := shell{server: alice.server}

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"io"
-	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -48,6 +47,7 @@ func TestTLS(t *testing.T) {
 	require.Contains(t, stranger.stderr, "certificate signed by unknown authority")
 	t.Setenv("OPENINTENT_PATIENCE", "100ms")
 	require.Equal(t, exitUnavailable, at(t, "", append(intents, h.GRPCAddress())...).exit, "in the clear")
+	t.Setenv("OPENINTENT_PATIENCE", harness.Patience.String())
 
 	require.Equal(t, outcome{}, at(t, "", "context", "set", "secure", "--server", "https://"+h.GRPCAddress(),
 		"--api-key", harness.Key, "--ca-file", certificatePath))
@@ -56,22 +56,18 @@ func TestTLS(t *testing.T) {
 
 func TestACommandSaysOnceThatItWaitsForTheServer(t *testing.T) {
 	clearEnvironment(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
 	for _, command := range [][]string{{"intents"}, {"inbox", "--agent", "a"}, {"messages", "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS", "--follow"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		reader, writer := io.Pipe()
 		ended := make(chan int, 1)
 		go func() {
-			exit := run(ctx, append(command, "--server", address), terminal{strings.NewReader(""), io.Discard, writer})
+			exit := run(ctx, append(command, "--server", nobodyThere), terminal{strings.NewReader(""), io.Discard, writer})
 			_ = writer.Close()
 			ended <- exit
 		}()
 		lines := bufio.NewScanner(reader)
 		require.True(t, lines.Scan(), "the command waits and says so")
-		require.Regexp(t, "^openintent: cannot reach the server at "+address+" and keeps trying: .*connection refused", lines.Text())
+		require.Regexp(t, "^openintent: cannot reach the server at "+nobodyThere+" and keeps trying: .*connection refused", lines.Text())
 		cancel()
 		require.True(t, lines.Scan())
 		require.Equal(t, "openintent: interrupted", lines.Text())

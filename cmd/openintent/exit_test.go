@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
@@ -12,6 +14,9 @@ import (
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
+
+// nobodyThere is an address that refuses connections.
+const nobodyThere = "127.0.0.1:1"
 
 func TestExitCodesOfRefusals(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, bob shell) {
@@ -48,12 +53,12 @@ func TestExitCodesOfRefusals(t *testing.T) {
 			{exitNotFound, "waits in the agent's inbox", []string{"reply", "msg_01M7YCHKJSE27KAQBVEVPX64D7", "{}"}},
 			{exitRefused, "[TARGET_NOT_A_MEMBER]", []string{"notify", "private", "bob", "{}"}},
 			{exitRefused, "[API_KEY_UNKNOWN]", []string{"intents", "--api-key", "other"}},
-			{exitUnavailable, "The server at 127.0.0.1:1 could not be reached within 100ms", []string{"intents", "--server", "127.0.0.1:1"}},
-			{exitUnavailable, "could not be reached", []string{"intents", "create", "x", "--server", "127.0.0.1:1"}},
-			{exitUnavailable, "could not be reached", []string{"channels", "create", "x", "--server", "127.0.0.1:1"}},
-			{exitUnavailable, "could not be reached", []string{"notify", "x", "bob", "{}", "--create", "--server", "127.0.0.1:1"}},
-			{exitUnavailable, "could not be reached", []string{"ask", "data", "bob", "{}", "--timeout", "1m", "--server", "127.0.0.1:1"}},
-			{exitUnavailable, "could not be reached", []string{"ask", channel, "bob", "{}", "--server", "127.0.0.1:1"}},
+			{exitUnavailable, "The server at " + nobodyThere + " could not be reached within 100ms", []string{"intents", "--server", nobodyThere}},
+			{exitUnavailable, "could not be reached", []string{"intents", "create", "x", "--server", nobodyThere}},
+			{exitUnavailable, "could not be reached", []string{"channels", "create", "x", "--server", nobodyThere}},
+			{exitUnavailable, "could not be reached", []string{"notify", "x", "bob", "{}", "--create", "--server", nobodyThere}},
+			{exitUnavailable, "could not be reached", []string{"ask", "data", "bob", "{}", "--timeout", "1m", "--server", nobodyThere}},
+			{exitUnavailable, "could not be reached", []string{"ask", channel, "bob", "{}", "--server", nobodyThere}},
 			{exitUnavailable, "does not speak gRPC", []string{"intents", "--server", strings.TrimPrefix(alice.server.BaseURL(), "http://")}},
 			{exitUnavailable, "[TLS_FAILED]", []string{"intents", "--tls"}},
 			{exitConflict, "[CHANNEL_CLOSED]", []string{"notify", "closed", "bob", "{}"}},
@@ -61,10 +66,14 @@ func TestExitCodesOfRefusals(t *testing.T) {
 		} {
 			// A server that answers is given time, because a busy machine is not a failure.
 			t.Setenv("OPENINTENT_PATIENCE", harness.Patience.String())
-			if test.exit == exitUnavailable {
+			did := outcome{}
+			if slices.Contains(test.arguments, nobodyThere) {
+				// In a bubble no time passes while a connection is attempted.
 				t.Setenv("OPENINTENT_PATIENCE", "100ms")
+				synctest.Test(t, func(t *testing.T) { did = at(t, "", test.arguments...) })
+			} else {
+				did = at(t, "", test.arguments...)
 			}
-			did := at(t, "", test.arguments...)
 			require.Equal(t, test.exit, did.exit, "%s: %s", test.arguments, did.stderr)
 			require.Contains(t, did.stderr, test.says, test.arguments)
 			require.Empty(t, did.stdout)

@@ -194,7 +194,7 @@ func (u *user) looksAround(t *testing.T) {
 	found := regexp.MustCompile(`^openintent (\S+) \(commit .+, date .+\)$`).FindStringSubmatch(said)
 	require.NotNil(t, found, said)
 	u.version = found[1]
-	_, waiting := u.types(t, 6, "intents", "--patience", "1s")
+	_, waiting := u.types(t, 6, "intents", "--patience", "5s")
 	require.Contains(t, waiting, "openintent: cannot reach the server at "+u.grpc+" and keeps trying")
 	require.Equal(t, 2, strings.Count(waiting, "\n"), waiting)
 }
@@ -228,8 +228,9 @@ func (u *user) asks(t *testing.T) {
 // mistakesAName asks on a channel that no agent has a handler for.
 func (u *user) mistakesAName(t *testing.T) {
 	t.Helper()
+	u.types(t, 0, "channels", "create", "dekc", "--agent", "me")
 	for id := range u.agents {
-		_, why := u.types(t, 3, "ask", "dekc", id, "{}", "--create", "--timeout", "1s", "--agent", "me")
+		_, why := u.types(t, 3, "ask", "dekc", id, "{}", "--timeout", "1s", "--agent", "me")
 		require.Contains(t, why, id+` did not answer on channel "dekc" within 1 s: `)
 		require.Contains(t, why, "MESSAGE_TIMEOUT")
 	}
