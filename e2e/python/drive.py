@@ -117,11 +117,12 @@ def check_mark_read():
 
 def check_ask_and_reply():
     _, channel = new_channel()
-    answered = []
+    answered, streaming = [], threading.Event()
 
     def answer():
         stream = SSEStream(f"{BASE}/api/v1/subscribe/channels/{channel['id']}", headers("bob"))
         for event in stream:
+            streaming.set()
             if event.data.get("message_type") == "request":
                 answered.append(bob.reply_to(channel["id"], event.data["id"], "bob", payload={"answer": "v2.3"}))
                 break
@@ -129,12 +130,9 @@ def check_ask_and_reply():
     request_to_nobody = alice.send_message(channel["id"], "alice", to="carol", message_type="request")
     answering = threading.Thread(target=answer, daemon=True)
     answering.start()
-    response = None
-    while response is None:  # the stream of the answering thread may begin after the first question
-        try:
-            response = alice.ask(channel["id"], "alice", "bob", {"question": "What schema version?"}, timeout=2)
-        except TimeoutError:
-            pass
+    while not streaming.wait(0.1):  # the stream of the answering thread may begin after the first message
+        alice.send_message(channel["id"], "alice", to="bob", payload={"anybody": "there?"})
+    response = alice.ask(channel["id"], "alice", "bob", {"question": "What schema version?"}, timeout=60)
     answering.join(timeout=60)  # the asker may have the answer before the answering thread has its copy
     assert not answering.is_alive()
     assert response == answered[0]
