@@ -70,9 +70,6 @@ func TestLostAcknowledgementsOfCommits(t *testing.T) {
 	})
 }
 
-// stopTime is how long a stop may take.
-const stopTime = 10 * time.Second
-
 // TestStoppingDrains stops the program with SIGTERM in the middle of a load and of waits. Waits and streams end
 // immediately with UNAVAILABLE, every acknowledged message is there afterwards, and the program exits with 0 in time.
 func TestStoppingDrains(t *testing.T) {
@@ -82,9 +79,8 @@ func TestStoppingDrains(t *testing.T) {
 		ends := startWaits(t, h, p)
 		load.goOn(t, 100)
 
-		begun := time.Now()
 		require.NoError(t, h.Stop(), "the program exits with 0")
-		require.Less(t, time.Since(begun), stopTime)
+		require.NotContains(t, h.Log(), "are cut off", "all calls ended in time")
 		for what, end := range ends {
 			select {
 			case err := <-end:
