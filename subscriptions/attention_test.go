@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +15,8 @@ func TestDurableSubscriptionsIncludeAttention(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)
 		talk := h.open(t, intentID, "talk")
+		h.send(t, "bob", talk, "*", "what is to everyone reaches bob where he takes part")
+		h.clock.Advance(time.Hour) // his log does not begin with that
 		with := h.subscribe(t, "bob", &createInput{Name: ptr("with"), IntentId: &intentID, Include: []string{"attention"}})
 		fetched := h.subscribe(t, "bob", &createInput{Name: ptr("fetched"), ChannelId: &talk, Include: []string{"attention"}})
 		without := h.subscribe(t, "bob", &createInput{Name: ptr("without"), IntentId: &intentID})
