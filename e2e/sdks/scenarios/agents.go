@@ -96,6 +96,9 @@ func (s *story) handler(name string, runtime *openintent.Agent, facts HandlerFac
 				return nil, err
 			}
 			return answer.Payload, nil
+		case facts.MessageReply != nil:
+			_, err := message.Reply(ctx, facts.MessageReply)
+			return nil, err
 		}
 		return facts.Reply, nil // nil means no answer
 	}

@@ -41,6 +41,8 @@ type HandlerFacts struct {
 	Fail    string         `yaml:"fail"`
 	Nothing bool           `yaml:"nothing"`
 	Ask     *AskFacts      `yaml:"ask"`
+
+	MessageReply map[string]any `yaml:"message_reply"`
 }
 
 // AskFacts describe what a handler asks another agent.

@@ -34,6 +34,7 @@ type facts struct {
 	MinResponses int            `yaml:"min_responses"`
 	Message      string         `yaml:"message"`
 	Since        string         `yaml:"since"`
+	ThreadID     string         `yaml:"thread_id"`
 	Limit        int            `yaml:"limit"`
 	Follow       string         `yaml:"follow"`
 	Count        int            `yaml:"count"`

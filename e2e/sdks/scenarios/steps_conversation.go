@@ -49,13 +49,6 @@ func (f conversationFacts) collect() openintent.Collect {
 
 // stepsOfConversation are the steps on what belongs to a message.
 var stepsOfConversation = map[string]func(s *story, a act, f facts) (any, error){
-	"reply_to_message": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
-		message, err := c.GetMessage(s.ctx, id, f.Message)
-		if err != nil {
-			return nil, err
-		}
-		return messageResult(message.Reply(s.ctx, f.Payload))
-	}),
 	"thread": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
 		thread, err := c.GetThread(s.ctx, id, f.Message)
 		if err != nil {

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from openintent_channels.models import Channel
+from scenarios.conversing import CONVERSING
 from scenarios.following import Following
 
 if TYPE_CHECKING:
@@ -144,20 +145,14 @@ async def _set_access(teller: Teller, who: str, said: Said, _: Said) -> None:
         for e in said.get("entries", [])
     ]
     body = {"default_policy": said["default_policy"], "entries": entries}
-    await _rest(teller, who, "PUT", f"/v1/intents/{teller.intent_id}/acl", body)
+    await teller.rest(who, "PUT", f"/v1/intents/{teller.intent_id}/acl", body)
 
 
 async def _remove_member(teller: Teller, who: str, said: Said, _: Said) -> Channel:
     actor, handle = teller.actor(who), await teller.handle(who, said["channel"])
-    await _rest(teller, who, "DELETE", f"/v1/channels/{handle.id}/members/{teller.names.unique(said['agent'])}")
+    await teller.rest(who, "DELETE", f"/v1/channels/{handle.id}/members/{teller.names.unique(said['agent'])}")
     channel: Channel = await actor.call(actor.client.get_channel, handle.id)
     return channel
-
-
-async def _rest(teller: Teller, who: str, method: str, path: str, body: Any = None) -> Any:
-    agent = teller.names.unique(who) or None
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(teller.threads, teller.stage.rest, method, path, agent, body)
 
 
 async def _disturb(teller: Teller, _who: str, _said: Said, step: Said) -> None:
@@ -207,4 +202,5 @@ DEEDS: dict[str, Deed] = {
     "kill": _disturb,
     "move": _disturb,
     "use_replica": _use_replica,
+    **CONVERSING,
 }
