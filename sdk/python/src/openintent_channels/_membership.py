@@ -49,6 +49,8 @@ class Membership:
     """Whether messages come with what they ask of the agent."""
     took_over: bool = False
     """Whether this process became the one that receives since the last heartbeat."""
+    subscribed_at: int = 0
+    """When the subscription was made, in nanoseconds by the server's clock."""
 
     async def register(self) -> None:
         """Writes the agent's record, which makes it present and gives it its role."""
@@ -119,13 +121,17 @@ class Membership:
                 include=self._included,
             )
             try:
-                return (await self._persist(methods.CREATE_SUBSCRIPTION, request)).id
+                return self._subscribed(await self._persist(methods.CREATE_SUBSCRIPTION, request))
             except AlreadyExistsError:
                 found = await self._find()
             if found is not None and found.active and set(self._included) <= set(found.include):
-                return found.id
+                return self._subscribed(found)
             if found is not None:
                 await self._forget(found.id)
+
+    def _subscribed(self, subscription: subscriptions_pb2.Subscription) -> str:
+        self.subscribed_at = subscription.created_at.ToNanoseconds()
+        return subscription.id
 
     @property
     def _included(self) -> list[str]:

@@ -56,6 +56,7 @@ class FakeServer:
         self.inbox: list[messages_pb2.InboxItem] = []
         self.streams: list[_Stream] = []
         self.subscriptions = 0
+        self.subscribed_at = 0
         self.stands_by = False
         self.status = agents_pb2.AGENT_STATUS_ACTIVE
         self.now = 0.0
@@ -113,7 +114,9 @@ class FakeServer:
             return agents_pb2.Agent(heartbeat_config=agents_pb2.HeartbeatConfig(interval_seconds=30))
         if effect.method is methods.CREATE_SUBSCRIPTION:
             self.subscriptions += 1
-            return subscriptions_pb2.Subscription(id=f"sub_{self.subscriptions}", active=True)
+            made = subscriptions_pb2.Subscription(id=f"sub_{self.subscriptions}", active=True)
+            made.created_at.FromSeconds(self.subscribed_at)
+            return made
         if effect.method is methods.GET_INBOX:
             return messages_pb2.Inbox(items=self.inbox)
         if effect.method is methods.HEARTBEAT:
