@@ -12,7 +12,7 @@ import { noTracing } from "../../src/tracing.js";
 import type { ConversationTransport, ReplyRequest, SendRequest, Transport } from "../../src/transport.js";
 import type { Message } from "../../src/types.js";
 import { fakeServer } from "./fake-agent-server.js";
-import { FakeClock, fakeClient, message, RecordingLogger } from "./fakes.js";
+import { channel, FakeClock, fakeClient, lost as lostConnection, message, RecordingLogger } from "./fakes.js";
 
 const refusal = (code: "ALREADY_EXISTS" | "FAILED_PRECONDITION", reason: string): Error =>
   errorFrom({ code, reason, message: "refused" });
@@ -107,6 +107,30 @@ const attention = (reason: string, policy: Attention["policy"] = "may_respond"):
   deadlineMs: null,
   claim: null,
   knock: null,
+});
+
+test("an edit says only what it changes, and a deletion is repeated after a lost connection", async () => {
+  const told: unknown[] = [];
+  const failures = [lostConnection()];
+  const calls: Partial<ConversationTransport> = {
+    async editMessage(asked) {
+      told.push(asked);
+      return message("m", { revision: 2 });
+    },
+    async deleteMessage({ messageId }) {
+      told.push(messageId);
+      if (failures.length > 0) {
+        throw failures.pop();
+      }
+      return message(messageId);
+    },
+  };
+  const handle = fakeClient({ conversation: calls as ConversationTransport }).handle(channel("c"));
+  assert.equal((await handle.edit(message("m"), { payload: { n: 1 } })).revision, 2);
+  await handle.edit("m", { subject: "", mentions: [] });
+  await handle.delete("m");
+  const place = { channelId: "chan_1", messageId: "m" };
+  assert.deepEqual(told, [{ ...place, payload: { n: 1 } }, { ...place, subject: "", mentions: [] }, "m", "m"]);
 });
 
 test("what a message says reaches the transport, and a plain one says nothing more", async () => {
