@@ -35,12 +35,13 @@ func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 // agent again. It also does so when the agent is still draining, because the process from which this one took over
 // has reported that.
 func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
-	for pause(ctx, interval) == nil {
+	for r.agent.note.untilHeartbeat(ctx, interval) == nil {
 		tookOver := r.tookOver.Swap(false)
 		status, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE)
 		draining := tookOver && status == openintentv1.AgentStatus_AGENT_STATUS_DRAINING
 		if draining || errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound) {
 			_, err = r.register(ctx)
+			r.agent.note.again()
 		} else if err != nil && tookOver {
 			r.tookOver.Store(true)
 		}
@@ -50,11 +51,17 @@ func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// heartbeat reports one status and returns the status that the server has.
+// heartbeat reports one status, and a new note of the agent. It returns the status that the server has.
 func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatus) (openintentv1.AgentStatus, error) {
+	note := r.agent.note.next()
 	beat, err := repeated(ctx, r.client, func(ctx context.Context) (*openintentv1.HeartbeatResponse, error) {
-		return r.client.raw.Agents.Heartbeat(ctx, &openintentv1.HeartbeatRequest{AgentId: r.agent.options.ID, Status: &status})
+		return r.client.raw.Agents.Heartbeat(ctx, &openintentv1.HeartbeatRequest{
+			AgentId: r.agent.options.ID, Status: &status, StatusNote: note,
+		})
 	})
+	if err == nil || errors.Is(err, ErrInvalidArgument) {
+		r.agent.note.told(note)
+	}
 	return beat.GetAgentStatus(), err
 }
 

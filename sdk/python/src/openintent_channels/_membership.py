@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _methods as methods
@@ -14,7 +15,8 @@ from ._effects import Pause
 from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
 from ._methods import Answer, Method
 from ._retrying import is_passing
-from .errors import AlreadyExistsError, OpenIntentError
+from ._status_note import PAUSE, StatusNote
+from .errors import AlreadyExistsError, InvalidArgumentError, OpenIntentError
 
 SUBSCRIPTION = "sdk"
 """The name of the subscription over which an agent receives."""
@@ -43,6 +45,7 @@ class Membership:
     name: str | None
     capabilities: tuple[str, ...]
     registers: bool
+    note: StatusNote = field(default_factory=StatusNote)
     interval: float = _DEFAULT_INTERVAL
     present: bool = False
     attends: bool = False
@@ -67,7 +70,7 @@ class Membership:
         """Tells the server, at its interval, that the agent lives. An agent that is gone registers again. So does one that
         is still draining, because the process that this one took over from said so."""
         while self.registers:
-            await self.connection.perform(Pause(self.interval))
+            await self._until_due()
             took_over = self.took_over
             try:
                 beat = await self._beat(agents_pb2.AGENT_STATUS_ACTIVE)
@@ -76,6 +79,7 @@ class Membership:
                     raise
                 if error.reason in ("AGENT_GONE", "AGENT_NOT_FOUND"):
                     await self.register()
+                    self.note.again()
                 elif not is_passing(error):
                     self.log.warn("had a heartbeat refused: %s", error)
             else:
@@ -85,6 +89,20 @@ class Membership:
                     self.took_over = False
                     if beat.agent_status == agents_pb2.AGENT_STATUS_DRAINING:
                         await self.register()
+
+    async def _until_due(self) -> None:
+        """Waits until the next heartbeat is due: after the interval, or as soon as there is a new note."""
+        least = min(PAUSE, self.interval)
+        await self.connection.perform(Pause(least))
+        waits = [
+            asyncio.ensure_future(self.connection.perform(Pause(self.interval - least))),
+            asyncio.ensure_future(self.note.changed()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     async def depart(self, deregister: bool) -> None:
         """Tells the server that the agent takes on nothing new or, with `deregister`, that it leaves for good, which expires
@@ -105,8 +123,19 @@ class Membership:
         return await self.connection.run(self.calls.call_for_ever(method, request, self.log.failed))
 
     async def _beat(self, status: agents_pb2.AgentStatus) -> agents_pb2.HeartbeatResponse:
-        request = agents_pb2.HeartbeatRequest(agent_id=self.agent_id, status=status)
-        return await self.connection.run(self.calls.call(methods.HEARTBEAT, request))
+        """Sends a heartbeat, with the agent's note if that is new. A note that the server refuses is dropped."""
+        note = self.note.next
+        request = agents_pb2.HeartbeatRequest(agent_id=self.agent_id, status=status, status_note=note)
+        try:
+            beat = await self.connection.run(self.calls.call(methods.HEARTBEAT, request))
+        except InvalidArgumentError as error:
+            if note is None:
+                raise
+            self.log.warn("had its status note refused: %s", error)
+            self.note.told(note)
+            return await self._beat(status)
+        self.note.told(note)
+        return beat
 
     async def subscribe(self) -> str:
         """Returns the id of the agent's subscription, and creates it when it is missing or has ended, or lacks the attention

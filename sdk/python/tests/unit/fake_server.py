@@ -17,6 +17,7 @@ from openintent_channels._handlers import Handler
 from openintent_channels._handling import Handling
 from openintent_channels._membership import Membership
 from openintent_channels._runtime import Runtime
+from openintent_channels._status_note import StatusNote
 from openintent_channels._structs import from_struct, to_struct
 from openintent_channels._tracing import Tracing
 from openintent_channels.errors import OpenIntentError
@@ -193,12 +194,13 @@ def runtime(
     concurrency: int = 4,
     drain_seconds: float = 20,
     channels: Sequence[str | None] = (None,),
+    note: StatusNote | None = None,
 ) -> Runtime:
     """Makes the runtime of an agent whose handlers take the messages of each of the channels; with None as one, of all."""
     connection: Any = server
     calls, tracing = Calls(sender="me", dice=lambda: 0.0), Tracing()
     log = AgentLog("me", "host:9", server.clock)
-    membership = Membership(connection, calls, log, "me", "role", None, (), registers=True)
+    membership = Membership(connection, calls, log, "me", "role", None, (), registers=True, note=note or StatusNote())
     handlers = [Handler.of(channel, function) for channel in channels for function in functions]
     handling = Handling(handlers, Answers(connection, calls, tracing, log), tracing, concurrency)
     return Runtime(membership, handling, concurrency, drain_seconds)
