@@ -36,6 +36,7 @@ type HandlerFacts struct {
 	Channel string         `yaml:"channel"`
 	Mention bool           `yaml:"mention"`
 	Gate    string         `yaml:"gate"`
+	Note    string         `yaml:"note"`
 	Reply   map[string]any `yaml:"reply"`
 	Echo    bool           `yaml:"echo"`
 	Fail    string         `yaml:"fail"`

@@ -26,6 +26,7 @@ type conversationFacts struct {
 	ETA          string   `yaml:"eta"`
 	Fence        int64    `yaml:"fence"`
 	Claim        string   `yaml:"claim"`
+	Supersede    bool     `yaml:"supersede"`
 }
 
 func (f conversationFacts) conversation() openintent.Conversation {
@@ -148,7 +149,15 @@ func conversationFactsOf(m *openintent.Message) map[string]any {
 	return map[string]any{
 		"parent_id": orNil(m.ParentID), "thread_id": orNil(m.ThreadID), "subject": orNil(m.Subject), "kind": orNil(m.Kind),
 		"priority": orNil(string(m.Priority)), "mentions": listOf(m.Mentions), "collect": orNil(string(m.Collect)),
+		"revision": countOrNil(m.Revision), "edited_at": timeOrNil(m.EditedAt), "deleted_at": timeOrNil(m.DeletedAt),
 	}
+}
+
+func countOrNil(count int) any {
+	if count == 0 {
+		return nil
+	}
+	return count
 }
 
 func reactionFacts(reactions []openintent.Reaction, err error) (any, error) {

@@ -98,6 +98,8 @@ class Cast:
             calls.note(message.id)
             if "gate" in does:
                 await asyncio.get_running_loop().run_in_executor(self._threads, self._gates.of(does["gate"]).wait)
+            if "note" in does:
+                agent.set_status_note(does["note"])
             if "message_reply" in does:
                 await message.reply(does["message_reply"])
             if "ask" not in does:
@@ -113,6 +115,8 @@ class Cast:
             calls.note(message.id)
             if "gate" in does:
                 self._gates.of(does["gate"]).wait()
+            if "note" in does:
+                agent.set_status_note(does["note"])
             if "message_reply" in does:
                 message.reply(does["message_reply"])
             if "ask" not in does:

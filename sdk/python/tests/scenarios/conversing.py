@@ -1,4 +1,4 @@
-"""What the steps on threads, reactions, claims and attention do."""
+"""What the steps on threads, edits, reactions, claims and attention do."""
 
 from __future__ import annotations
 
@@ -56,6 +56,9 @@ async def _dispositions(teller: Teller, who: str, said: Said, _: Said) -> Said:
 
 CONVERSING: dict[str, Callable[[Teller, str, Said, Said], Awaitable[Any]]] = {
     "thread": _on_message("thread"),
+    "edit": _on_message("edit"),
+    "delete": _on_message("delete"),
+    "revisions": _on_message("revisions"),
     "react": _on_message("react"),
     "unreact": _on_message("unreact"),
     "reactions": _on_message("reactions"),

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from openintent_channels.models import Channel
-from scenarios.conversing import CONVERSING
+from scenarios.conversing import CONVERSING, INTERVAL
 from scenarios.following import Following
 
 if TYPE_CHECKING:
@@ -130,6 +130,19 @@ async def _stop_agent(teller: Teller, _who: str, said: Said, _: Said) -> None:
     await teller.agents.pop(said["agent"]).__aexit__(None, None, None)
 
 
+async def _status_note(teller: Teller, _who: str, said: Said, _: Said) -> None:
+    teller.agents[said["agent"]].set_status_note(said["note"])
+
+
+async def _presence(teller: Teller, who: str, said: Said, _: Said) -> Said:
+    path = f"/v1/agents/{teller.names.unique(said['agent'])}"
+    while True:
+        record: Said = await teller.rest(who, "GET", path)
+        if (record.get("status_note") or "") == said["note"]:
+            return record
+        await asyncio.sleep(INTERVAL)
+
+
 async def _release(teller: Teller, _who: str, said: Said, _: Said) -> None:
     teller.gates.of(said["gate"]).set()
 
@@ -194,6 +207,8 @@ DEEDS: dict[str, Deed] = {
     "wait_handled": _wait_handled,
     "start_agent": _start_agent,
     "stop_agent": _stop_agent,
+    "status_note": _status_note,
+    "presence": _presence,
     "release": _release,
     "set_status": _set_status,
     "set_access": _set_access,

@@ -11,7 +11,7 @@ DIRECTORY = Path(__file__).resolve().parents[4] / "sdk" / "scenarios"
 
 _FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
 _AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"}
-_HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply"}
+_HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"}
 _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
 _ERROR = {"class", "reason", "message_contains", "message_id"}
 
@@ -38,6 +38,9 @@ STEPS: dict[str, set[str]] = {
     "get_message": _ON_MESSAGE,
     "mark_read": _ON_MESSAGE,
     "thread": _ON_MESSAGE,
+    "edit": {*_ON_MESSAGE, "payload", "metadata", "subject", "mentions", "supersede"},
+    "delete": _ON_MESSAGE,
+    "revisions": _ON_MESSAGE,
     "react": {*_ON_MESSAGE, "signal", "note", "eta"},
     "unreact": {*_ON_MESSAGE, "signal"},
     "reactions": _ON_MESSAGE,
@@ -52,6 +55,8 @@ STEPS: dict[str, set[str]] = {
     "wait_handled": {"agent", "count"},
     "start_agent": {"agent"},
     "stop_agent": {"agent"},
+    "status_note": {"agent", "note"},
+    "presence": {"agent", "note"},
     "release": {"gate"},
     "set_status": {"status"},
     "set_access": {"default_policy", "entries"},

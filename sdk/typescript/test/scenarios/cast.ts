@@ -54,6 +54,15 @@ export class Cast {
     await agent.started();
   }
 
+  /** Makes an agent say what it is doing. */
+  note(id: string, note: string): void {
+    const actor = this.#actors.get(id);
+    if (actor === undefined) {
+      throw new Error(`There is no agent ${id}.`);
+    }
+    actor.agent.setStatusNote(note);
+  }
+
   /** Makes an agent leave, and throws the failure that ended it before, if any. */
   async stop(id: string): Promise<void> {
     const actor = this.#actors.get(id);
@@ -90,6 +99,9 @@ export class Cast {
     this.#changed.changed();
     if (handler.gate !== undefined) {
       await this.#gate(handler.gate).opened;
+    }
+    if (handler.note !== undefined) {
+      agent.setStatusNote(handler.note);
     }
     if (handler.fail !== undefined) {
       throw new Error(handler.fail);

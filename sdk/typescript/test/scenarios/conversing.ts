@@ -3,12 +3,22 @@ import { HeldInBackground } from "./held.js";
 import { step, type Step } from "./step.js";
 
 /** The pause between two looks at something that cannot be waited for, in milliseconds; the scenario's end bounds them. */
-const interval = 50;
+export const interval = 50;
 
-/** What the steps on threads, reactions, claims and attention do. */
+/** What the steps on threads, edits, reactions, claims and attention do. */
 export const conversing: Record<string, Step> = {
   thread: step(["channel", "message"], async ({ play, as, fields }) =>
     (await play.handle(as, fields["channel"])).thread(fields["message"]),
+  ),
+  edit: step(["channel", "message", "payload", "metadata", "subject", "mentions", "supersede"], async ({ play, as, fields }) => {
+    const { channel, message, ...options } = fields;
+    return (await play.handle(as, channel)).edit(message, options);
+  }),
+  delete: step(["channel", "message"], async ({ play, as, fields }) =>
+    (await play.handle(as, fields["channel"])).delete(fields["message"]),
+  ),
+  revisions: step(["channel", "message"], async ({ play, as, fields }) =>
+    (await play.handle(as, fields["channel"])).revisions(fields["message"]),
   ),
   react: step(["channel", "message", "signal", "note", "eta"], async ({ play, as, fields }) => {
     const { channel, message, signal, ...options } = fields;

@@ -15,6 +15,7 @@ export interface HandlerFile {
   ask?: { channel: string; to: string; payload: Values };
   mention?: boolean;
   message_reply?: Values;
+  note?: string;
 }
 
 export interface AgentFile {
@@ -50,7 +51,7 @@ export interface ScenarioFile {
 const fields = {
   scenario: ["name", "engines", "disturbs", "intent", "agents", "steps"],
   agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"],
-  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply"],
+  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"],
   step: ["as", "do", "with", "save", "background", "repeat", "parallel", "expect", "expect_error"],
 };
 

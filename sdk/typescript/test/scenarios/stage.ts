@@ -1,6 +1,7 @@
 import { createClient, type Client as ServiceClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { AccessPolicy, AccessService } from "../../src/generated/openintent/v1/access_pb.js";
+import { AgentService, AgentStatus } from "../../src/generated/openintent/v1/agents_pb.js";
 import { ChannelService } from "../../src/generated/openintent/v1/channels_pb.js";
 import { Permission } from "../../src/generated/openintent/v1/common_pb.js";
 import { MessageService } from "../../src/generated/openintent/v1/messages_pb.js";
@@ -60,8 +61,14 @@ export class Stage {
     );
   }
 
+  /** An agent's status and what it says that it is doing, as an agent sees it. */
+  async presence(agentId: string, reader: string | undefined): Promise<{ status: string; statusNote: string | null }> {
+    const { status, statusNote } = await this.#service(AgentService, reader).getAgent({ agentId });
+    return { status: AgentStatus[status].toLowerCase(), statusNote: statusNote ?? null };
+  }
+
   /** A client of a service, as an agent or the operator, for what the package does not offer. */
-  #service<S extends typeof AccessService | typeof ChannelService | typeof MessageService>(
+  #service<S extends typeof AccessService | typeof AgentService | typeof ChannelService | typeof MessageService>(
     service: S,
     agentId?: string,
   ): ServiceClient<S> {

@@ -1,5 +1,6 @@
+import { setTimeout } from "node:timers/promises";
 import type { CreateChannelOptions } from "../../src/channels.js";
-import { conversing } from "./conversing.js";
+import { conversing, interval } from "./conversing.js";
 import { BackgroundFollowing } from "./followings.js";
 import type { Play } from "./play.js";
 import { checkAgent, type AgentFile, type Values } from "./scenario.js";
@@ -117,6 +118,20 @@ export const steps: Record<string, Step> = {
   stop_agent: step(["agent"], async ({ play, fields }) => {
     await play.cast.stop(play.names.plain(fields["agent"]));
     return null;
+  }),
+  status_note: step(["agent", "note"], async ({ play, fields }) => {
+    play.cast.note(play.names.plain(fields["agent"]), fields["note"]);
+    return null;
+  }),
+  presence: step(["agent", "note"], async ({ play, as, fields }) => {
+    const agent = as === undefined ? undefined : play.names.own(as);
+    for (;;) {
+      const record = await play.stage.presence(fields["agent"], agent);
+      if ((record.statusNote ?? "") === fields["note"]) {
+        return record;
+      }
+      await setTimeout(interval);
+    }
   }),
   release: step(["gate"], async ({ play, fields }) => {
     play.cast.release(fields["gate"]);
