@@ -35,15 +35,21 @@ func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 // agent again. It also does so when the agent is still draining, because the process from which this one took over
 // has reported that.
 func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
-	for r.agent.note.untilHeartbeat(ctx, interval) == nil {
+	for due := r.agent.note.untilHeartbeat; due(ctx, interval) == nil; {
 		tookOver := r.tookOver.Swap(false)
 		status, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE)
 		draining := tookOver && status == openintentv1.AgentStatus_AGENT_STATUS_DRAINING
-		if draining || errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound) {
-			_, err = r.register(ctx)
+		gone := errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound)
+		if gone {
 			r.agent.note.again()
+		}
+		if draining || gone {
+			_, err = r.register(ctx)
 		} else if err != nil && tookOver {
 			r.tookOver.Store(true)
+		}
+		if due = r.agent.note.untilHeartbeat; err != nil {
+			due = pause // a note does not make a failing heartbeat come sooner
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrUnavailable) { // the stream tells that the server is away
 			r.log.warn("could not send its heartbeat", err)
@@ -59,8 +65,13 @@ func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatu
 			AgentId: r.agent.options.ID, Status: &status, StatusNote: note,
 		})
 	})
-	if err == nil || errors.Is(err, ErrInvalidArgument) {
+	switch {
+	case err == nil:
 		r.agent.note.told(note)
+	case note != nil && errors.Is(err, ErrInvalidArgument):
+		r.log.warn("had its status note refused", err)
+		r.agent.note.told(note)
+		return r.heartbeat(ctx, status)
 	}
 	return beat.GetAgentStatus(), err
 }

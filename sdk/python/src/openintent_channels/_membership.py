@@ -69,8 +69,11 @@ class Membership:
     async def beat_for_ever(self) -> None:
         """Tells the server, at its interval, that the agent lives. An agent that is gone registers again. So does one that
         is still draining, because the process that this one took over from said so."""
+        heard = True
         while self.registers:
-            await self._until_due()
+            # A note does not make a heartbeat come sooner after one that failed.
+            await (self._until_due() if heard else self.connection.perform(Pause(self.interval)))
+            heard = True
             took_over = self.took_over
             try:
                 beat = await self._beat(agents_pb2.AGENT_STATUS_ACTIVE)
@@ -80,8 +83,10 @@ class Membership:
                 if error.reason in ("AGENT_GONE", "AGENT_NOT_FOUND"):
                     await self.register()
                     self.note.again()
-                elif not is_passing(error):
-                    self.log.warn("had a heartbeat refused: %s", error)
+                else:
+                    heard = False
+                    if not is_passing(error):
+                        self.log.warn("had a heartbeat refused: %s", error)
             else:
                 due = beat.next_heartbeat_at.ToNanoseconds() - beat.server_timestamp.ToNanoseconds()
                 self.interval = max(1.0, due / 1e9)

@@ -10,7 +10,7 @@ import pytest
 from openintent_channels import Agent, AgentBase, InvalidArgumentError
 from openintent_channels._generated import agents_pb2
 from openintent_channels._status_note import LONGEST, StatusNote
-from openintent_channels.errors import FailedPreconditionError
+from openintent_channels.errors import FailedPreconditionError, ResourceExhaustedError
 from unit.fake_server import FakeServer, in_loop, runtime
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -73,6 +73,23 @@ async def test_a_note_that_the_server_refuses_does_not_end_the_agent() -> None:
     note.set("reading")
     await server.until_said("Heartbeat", 2)
     assert notes(server) == ["reading", None]
+    await agent.drain()
+
+
+@in_loop
+async def test_a_note_does_not_make_a_failing_heartbeat_come_sooner() -> None:
+    server, note = FakeServer(), StatusNote()
+    server.failing["Heartbeat"] = [ResourceExhaustedError("no", code="RESOURCE_EXHAUSTED")]
+    agent = runtime(server, note=note)
+    await agent.start()
+    note.set("reading")
+    await server.until_said("Heartbeat")
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert notes(server) == ["reading"]
+    server.beat()
+    await server.until_said("Heartbeat", 2)
+    assert notes(server) == ["reading", "reading"]
     await agent.drain()
 
 
