@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from . import _methods as methods
+from ._conversation import takes_claims
 from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
 from ._handling import Handling, Outcome
@@ -244,9 +245,11 @@ class Runtime:
         self._done()
 
     def _is_unaddressed(self, received: Received) -> bool:
-        """Whether the agent leaves a message out because an answer to it would only disturb."""
+        """Whether the agent leaves a message out because an answer to it would only disturb. A request that takes claims is
+        not left out: others may hold the claims now, and lose them."""
         attention = received.attention
-        return self._skip_unaddressed and attention is not None and attention.policy == "must_not_respond"
+        unaddressed = attention is not None and attention.policy == "must_not_respond"
+        return self._skip_unaddressed and unaddressed and not takes_claims(received.wire)
 
     async def _begin_for_ever(self) -> None:
         """Begins the messages that wait, in order, whenever a place is free."""

@@ -268,6 +268,13 @@ test("a handler answers under a claim of its own", async () => {
   assert.deepEqual(told, ["claim", 'reply sdk-reply-m-1 {"a":1} {"fence":7}', "release 7", "read m"]);
 });
 
+test("an agent that leaves out what is not for it asks for a claim all the same", async () => {
+  const { told, handle } = stage(with_(() => ({ a: 1 })), {}, { skip: true });
+  await handle({ attention: attention("claimed_by_other", "must_not_respond") });
+  const [first, second] = told.filter((said) => !said.startsWith("surfaced"));
+  assert.deepEqual([first, second], ["claim", 'reply sdk-reply-m {"a":1} {"fence":7}']);
+});
+
 test("an agent that attends tells what became of messages", async () => {
   const handlers = with_(() => null);
   handlers.add("c", () => ({ ignored: true }), true);
