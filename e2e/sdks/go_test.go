@@ -11,18 +11,12 @@ import (
 	"openintent/e2e/sdks/scenarios"
 )
 
-// scenarioFiles and conversationFiles are the folders of the shared scenarios.
-const (
-	scenarioFiles     = "../../sdk/scenarios"
-	conversationFiles = scenarioFiles + "/conversation"
-)
+// scenarioFiles is the folder of the shared scenarios.
+const scenarioFiles = "../../sdk/scenarios"
 
 func TestGoTellsTheScenarios(t *testing.T) {
 	files, err := scenarios.Files(scenarioFiles)
 	require.NoError(t, err)
-	conversations, err := scenarios.Files(conversationFiles)
-	require.NoError(t, err)
-	files = append(files, conversations...)
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			environment := sdks.StartStage(t, engine).Environment()

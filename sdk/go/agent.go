@@ -46,6 +46,7 @@ type Agent struct {
 	options   AgentOptions
 	handlers  []boundHandler
 	onMention []Handler
+	note      statusNote
 
 	mutex   sync.Mutex
 	running *run // nil while it does not run
@@ -76,7 +77,7 @@ func (c *Client) Agent(options AgentOptions) *Agent {
 	if options.Log == nil {
 		options.Log = slog.Default()
 	}
-	return &Agent{client: c.As(options.ID), options: options}
+	return &Agent{client: c.As(options.ID), options: options, note: statusNote{changed: make(chan struct{}, 1)}}
 }
 
 // Client acts as the agent.

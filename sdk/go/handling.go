@@ -51,6 +51,7 @@ func (r *receiver) dispatchInbox(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		r.noteInbox()
 		for _, item := range inbox.GetItems() {
 			if item.GetRead() || item.GetMessage().GetMessageType() != openintentv1.MessageType_MESSAGE_TYPE_REQUEST {
 				continue

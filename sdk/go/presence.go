@@ -35,14 +35,21 @@ func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 // agent again. It also does so when the agent is still draining, because the process from which this one took over
 // has reported that.
 func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
-	for pause(ctx, interval) == nil {
+	for due := r.agent.note.untilHeartbeat; due(ctx, interval) == nil; {
 		tookOver := r.tookOver.Swap(false)
 		status, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE)
 		draining := tookOver && status == openintentv1.AgentStatus_AGENT_STATUS_DRAINING
-		if draining || errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound) {
+		gone := errors.Is(err, ErrFailedPrecondition) || errors.Is(err, ErrNotFound)
+		if gone {
+			r.agent.note.again()
+		}
+		if draining || gone {
 			_, err = r.register(ctx)
 		} else if err != nil && tookOver {
 			r.tookOver.Store(true)
+		}
+		if due = r.agent.note.untilHeartbeat; err != nil {
+			due = pause // a note does not make a failing heartbeat come sooner
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrUnavailable) { // the stream tells that the server is away
 			r.log.warn("could not send its heartbeat", err)
@@ -50,11 +57,22 @@ func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// heartbeat reports one status and returns the status that the server has.
+// heartbeat reports one status, and a new note of the agent. It returns the status that the server has.
 func (r *receiver) heartbeat(ctx context.Context, status openintentv1.AgentStatus) (openintentv1.AgentStatus, error) {
+	note := r.agent.note.next()
 	beat, err := repeated(ctx, r.client, func(ctx context.Context) (*openintentv1.HeartbeatResponse, error) {
-		return r.client.raw.Agents.Heartbeat(ctx, &openintentv1.HeartbeatRequest{AgentId: r.agent.options.ID, Status: &status})
+		return r.client.raw.Agents.Heartbeat(ctx, &openintentv1.HeartbeatRequest{
+			AgentId: r.agent.options.ID, Status: &status, StatusNote: note,
+		})
 	})
+	switch {
+	case err == nil:
+		r.agent.note.told(note)
+	case note != nil && errors.Is(err, ErrInvalidArgument):
+		r.log.warn("had its status note refused", err)
+		r.agent.note.told(note)
+		return r.heartbeat(ctx, status)
+	}
 	return beat.GetAgentStatus(), err
 }
 

@@ -32,7 +32,7 @@ type receiver struct {
 	end    context.CancelFunc
 	failed chan error
 
-	subscription atomic.Value // its id, a string; "" while it is not known
+	subscription atomic.Value // a subscribed; its id is "" while it is not known
 	pending      chan *job    // from the stream, in its order
 	slots        chan struct{}
 	working      sync.WaitGroup
@@ -45,12 +45,15 @@ type receiver struct {
 	mutex   sync.Mutex
 	known   map[string]*job // being handled, or waiting for it, by message id
 	handled *recent
+	found   expected
 }
 
 // job is a message to handle, with the deliveries that brought it.
 type job struct {
 	message *Message
 	numbers []int64
+	// expected is set while the subscription has the message, which was found in the inbox, and has not delivered it.
+	expected bool
 	// turns and failures count how often the claim that the message needs was not free, and how often its handlers failed.
 	turns, failures int
 }
@@ -151,24 +154,32 @@ type deliveries = grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery]
 func (r *receiver) connect(ctx context.Context) (deliveries, error) {
 	return persistently(ctx, r, func(ctx context.Context) (deliveries, error) {
 		if r.subscriptionID() == "" {
-			id, err := r.subscribe(ctx)
+			made, err := r.subscribe(ctx)
 			if err != nil {
 				return nil, err
 			}
-			r.subscription.Store(id)
+			r.subscription.Store(subscribed{made.GetId(), timeOf(made.GetCreatedAt())})
 		}
 		stream, err := r.open(ctx)
 		if err = FromError(err); errors.Is(err, ErrNotFound) || errors.Is(err, ErrFailedPrecondition) {
-			r.subscription.Store("") // the subscription is gone, or ended with the agent's deregistration
+			r.subscription.Store(subscribed{}) // the subscription is gone, or ended with the agent's deregistration
 		}
 		return stream, err
 	})
 }
 
-func (r *receiver) subscriptionID() string {
-	id, _ := r.subscription.Load().(string)
-	return id
+// subscribed is the subscription over which an agent receives.
+type subscribed struct {
+	id string
+	at time.Time
 }
+
+func (r *receiver) subscribed() subscribed {
+	made, _ := r.subscription.Load().(subscribed)
+	return made
+}
+
+func (r *receiver) subscriptionID() string { return r.subscribed().id }
 
 // outstanding returns how many deliveries may be unacknowledged: those being handled, and more that wait for a place
 // or for their acknowledgement.
@@ -286,14 +297,16 @@ func (r *receiver) begin(message *Message, number int64) *job {
 	this, known := r.known[message.ID]
 	handled := r.handled.has(message.ID)
 	if !known && !handled {
-		this = &job{message: message}
+		this = &job{message: message, expected: number == 0 && message.CreatedAt.After(r.subscribed().at)}
 		r.known[message.ID] = this
 	}
 	switch {
 	case number == 0:
 	case handled:
+		r.found.came(message.ID)
 		r.done.add(number)
 	default:
+		this.expected = false
 		this.numbers = append(this.numbers, number)
 	}
 	if known || handled {
@@ -312,6 +325,9 @@ func (r *receiver) finish(this *job, done bool) {
 		return
 	}
 	r.handled.add(this.message.ID)
+	if this.expected && len(r.agent.matching(this.message)) > 0 {
+		r.found.expect(this.message.ID)
+	}
 	for _, number := range this.numbers {
 		r.done.add(number)
 	}
@@ -324,7 +340,7 @@ func (r *receiver) acknowledge(this *job) {
 	for _, number := range this.numbers {
 		r.done.add(number)
 	}
-	this.numbers = nil
+	this.numbers, this.expected = nil, false
 }
 
 // leave waits for the running handlers, and until their answers and acknowledgements are sent. It returns how many
@@ -346,6 +362,7 @@ func (r *receiver) leave() (stillRunning int) {
 	defer timer.Stop()
 	select {
 	case <-drained:
+		r.awaitDeliveries()
 		r.done.flush(farewellPatience)
 		r.reports.flush(farewellPatience)
 	case <-timer.C:

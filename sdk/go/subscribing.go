@@ -22,10 +22,10 @@ const (
 
 // subscribe finds the agent's subscription or creates it. It replaces a subscription that ended with an earlier life
 // of the agent, and one without the attention that the agent uses. The requests that the former one had are in the inbox.
-func (r *receiver) subscribe(ctx context.Context) (string, error) {
-	id, err := r.createSubscription(ctx)
+func (r *receiver) subscribe(ctx context.Context) (*openintentv1.Subscription, error) {
+	made, err := r.createSubscription(ctx)
 	if !errors.Is(FromError(err), ErrAlreadyExists) {
-		return id, err
+		return made, err
 	}
 	listed, err := EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Subscription, *string, error) {
 		page, err := r.client.raw.Subscriptions.ListSubscriptions(ctx, &openintentv1.ListSubscriptionsRequest{
@@ -37,32 +37,31 @@ func (r *receiver) subscribe(ctx context.Context) (string, error) {
 		return page.GetSubscriptions(), page.NextCursor, nil
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, subscription := range listed {
 		switch {
 		case subscription.GetName() != subscriptionName:
 		case subscription.GetActive() && includesAll(subscription.GetInclude(), r.included()):
-			return subscription.GetId(), nil
+			return subscription, nil
 		default:
 			_, err := r.client.raw.Subscriptions.DeleteSubscription(ctx, &openintentv1.DeleteSubscriptionRequest{
 				SubscriptionId: subscription.GetId(),
 			})
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 	}
 	return r.createSubscription(ctx)
 }
 
-func (r *receiver) createSubscription(ctx context.Context) (string, error) {
+func (r *receiver) createSubscription(ctx context.Context) (*openintentv1.Subscription, error) {
 	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
-	made, err := r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
+	return r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
 		Name: &name, SubscriberId: &r.agent.options.ID, EventTypes: []string{"channel_message"},
 		AcknowledgeSeconds: &seconds, MaxAttempts: &attempts, Include: r.included(),
 	})
-	return made.GetId(), err
 }
 
 // included returns what the agent's messages come with.

@@ -13,8 +13,9 @@ import (
 
 // agent is a running agent of the SDK's runtime.
 type agent struct {
-	cancel context.CancelFunc
-	ended  chan error // receives the result of its run, once
+	runtime *openintent.Agent
+	cancel  context.CancelFunc
+	ended   chan error // receives the result of its run, once
 }
 
 // stop ends the agent as a leave does, and waits for its end.
@@ -52,7 +53,7 @@ func (s *story) startAgent(facts AgentFacts) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- runtime.Run(ctx) }()
-	started := &agent{cancel: cancel, ended: ended}
+	started := &agent{runtime: runtime, cancel: cancel, ended: ended}
 	s.agents[facts.ID] = started
 	select {
 	case <-ready:
@@ -81,6 +82,11 @@ func (s *story) handler(name string, runtime *openintent.Agent, facts HandlerFac
 				return nil, ctx.Err()
 			}
 		}
+		if facts.Note != "" {
+			if err := runtime.SetStatusNote(facts.Note); err != nil {
+				return nil, err
+			}
+		}
 		switch {
 		case facts.Fail != "":
 			return nil, errors.New(facts.Fail)
@@ -96,6 +102,9 @@ func (s *story) handler(name string, runtime *openintent.Agent, facts HandlerFac
 				return nil, err
 			}
 			return answer.Payload, nil
+		case facts.MessageReply != nil:
+			_, err := message.Reply(ctx, facts.MessageReply)
+			return nil, err
 		}
 		return facts.Reply, nil // nil means no answer
 	}

@@ -126,7 +126,8 @@ var classes = map[string]error{
 	"ChannelNotFoundError": openintent.ErrChannelNotFound, "MessageNotFoundError": openintent.ErrMessageNotFound,
 	"IntentNotFoundError": openintent.ErrIntentNotFound, "NotAMemberError": openintent.ErrNotAMember,
 	"TargetNotAMemberError": openintent.ErrTargetNotAMember, "SenderMismatchError": openintent.ErrSenderMismatch,
-	"ChannelNameTakenError": openintent.ErrChannelNameTaken,
+	"ChannelNameTakenError": openintent.ErrChannelNameTaken, "ClaimedError": openintent.ErrClaimed,
+	"ClaimLostError": openintent.ErrClaimLost, "AnsweredError": openintent.ErrAnswered,
 }
 
 func isOfClass(class string, err error) (bool, error) {

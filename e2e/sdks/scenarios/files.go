@@ -36,11 +36,14 @@ type HandlerFacts struct {
 	Channel string         `yaml:"channel"`
 	Mention bool           `yaml:"mention"`
 	Gate    string         `yaml:"gate"`
+	Note    string         `yaml:"note"`
 	Reply   map[string]any `yaml:"reply"`
 	Echo    bool           `yaml:"echo"`
 	Fail    string         `yaml:"fail"`
 	Nothing bool           `yaml:"nothing"`
 	Ask     *AskFacts      `yaml:"ask"`
+
+	MessageReply map[string]any `yaml:"message_reply"`
 }
 
 // AskFacts describe what a handler asks another agent.

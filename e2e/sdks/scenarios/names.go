@@ -64,7 +64,7 @@ func (s *story) named(member string, value any) any {
 		}
 		return list
 	case map[string]any:
-		if member == "payload" || member == "metadata" || member == "reply" {
+		if member == "payload" || member == "metadata" || member == "reply" || member == "message_reply" {
 			return value
 		}
 		object := make(map[string]any, len(value))

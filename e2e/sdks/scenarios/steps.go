@@ -34,6 +34,7 @@ type facts struct {
 	MinResponses int            `yaml:"min_responses"`
 	Message      string         `yaml:"message"`
 	Since        string         `yaml:"since"`
+	ThreadID     string         `yaml:"thread_id"`
 	Limit        int            `yaml:"limit"`
 	Follow       string         `yaml:"follow"`
 	Count        int            `yaml:"count"`
@@ -70,7 +71,7 @@ func (a act) read() (facts, error) {
 	return f, err
 }
 
-// steps are all actions by name. Those on a channel come from stepsOnChannels.
+// steps are all actions by name.
 var steps map[string]func(s *story, a act) (any, error)
 
 func init() {
@@ -85,15 +86,18 @@ func init() {
 		"set_status":   with((*story).setStatus),
 		"set_access":   with((*story).setAccess),
 		"use_replica":  with((*story).useReplica),
+		"status_note":  with((*story).statusNote),
+		"presence":     with((*story).presence),
 		"restart":      control("restart"),
 		"kill":         control("kill"),
 		"move":         control("move"),
 	}
-	for name, do := range stepsOnChannels {
-		steps[name] = with(do)
-	}
-	for name, do := range stepsOfConversation {
-		steps[name] = with(do)
+	for _, others := range []map[string]func(s *story, a act, f facts) (any, error){
+		stepsOnChannels, stepsOfConversation, stepsOfEditing,
+	} {
+		for name, do := range others {
+			steps[name] = with(do)
+		}
 	}
 }
 

@@ -65,6 +65,7 @@ var stepsOnChannels = map[string]func(s *story, a act, f facts) (any, error){
 	"list_messages": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
 		return listResult(c.ListMessages(s.ctx, id, openintent.Selection{
 			Since: f.Since, To: f.To, Limit: f.Limit, MessageType: openintent.MessageType(f.MessageType),
+			ThreadID: f.ThreadID,
 		}))
 	}),
 	"get_message": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {

@@ -26,6 +26,7 @@ type conversationFacts struct {
 	ETA          string   `yaml:"eta"`
 	Fence        int64    `yaml:"fence"`
 	Claim        string   `yaml:"claim"`
+	Supersede    bool     `yaml:"supersede"`
 }
 
 func (f conversationFacts) conversation() openintent.Conversation {
@@ -49,13 +50,6 @@ func (f conversationFacts) collect() openintent.Collect {
 
 // stepsOfConversation are the steps on what belongs to a message.
 var stepsOfConversation = map[string]func(s *story, a act, f facts) (any, error){
-	"reply_to_message": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
-		message, err := c.GetMessage(s.ctx, id, f.Message)
-		if err != nil {
-			return nil, err
-		}
-		return messageResult(message.Reply(s.ctx, f.Payload))
-	}),
 	"thread": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
 		thread, err := c.GetThread(s.ctx, id, f.Message)
 		if err != nil {
@@ -155,7 +149,15 @@ func conversationFactsOf(m *openintent.Message) map[string]any {
 	return map[string]any{
 		"parent_id": orNil(m.ParentID), "thread_id": orNil(m.ThreadID), "subject": orNil(m.Subject), "kind": orNil(m.Kind),
 		"priority": orNil(string(m.Priority)), "mentions": listOf(m.Mentions), "collect": orNil(string(m.Collect)),
+		"revision": countOrNil(m.Revision), "edited_at": timeOrNil(m.EditedAt), "deleted_at": timeOrNil(m.DeletedAt),
 	}
+}
+
+func countOrNil(count int) any {
+	if count == 0 {
+		return nil
+	}
+	return count
 }
 
 func reactionFacts(reactions []openintent.Reaction, err error) (any, error) {

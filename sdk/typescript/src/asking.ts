@@ -2,7 +2,7 @@ import { badField, errorFrom, OpenIntentError, RemoteError } from "./errors.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
-import { requestNames, said, type RequestOptions } from "./saying.js";
+import { exactly, requestNames, said, type RequestOptions } from "./saying.js";
 import type { Settings } from "./settings.js";
 import { inSpan, traced, type Span, type Trace } from "./tracing.js";
 import type { AskAllRequest, AskRequest, Attempt, Transport } from "./transport.js";
@@ -17,7 +17,7 @@ export interface AskOptions extends CallOptions, RequestOptions {
 }
 
 export interface AskAllOptions extends AskOptions {
-  /** How many responses are enough; absent: whatever comes within the time. */
+  /** How many responses are enough; absent: as many as `collect` says exactly, or else whatever comes within the time. */
   minResponses?: number;
 }
 
@@ -68,7 +68,7 @@ export class Asking {
     const { clock } = this.settings;
     const window = options.timeout ?? defaultWindow;
     const deadline = clock.now() + (window + beyondWindow) * 1000;
-    const wanted = options.minResponses ?? Infinity;
+    const wanted = options.minResponses ?? exactly(options.collect) ?? Infinity;
     const span = this.span(channelId, to);
     let failure: unknown;
     try {

@@ -1,10 +1,11 @@
 import { HeldClaim, withClaim, type Claim, type ClaimOptions } from "./claims.js";
-import type { Thread } from "./types.js";
+import type { Message, Revision, Thread } from "./types.js";
 import type { Disposition, Explanation, Place, Reaction } from "./conversation-types.js";
+import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
 import type { Settings } from "./settings.js";
-import type { Attempt, Transport } from "./transport.js";
+import type { Attempt, EditRequest, Transport } from "./transport.js";
 
 /** What an agent says beside a signal. */
 export interface ReactOptions extends CallOptions {
@@ -13,6 +14,28 @@ export interface ReactOptions extends CallOptions {
   /** When it expects to be done, in its own words; up to 200 characters. */
   eta?: string;
 }
+
+/** The new content of a message. What is absent stays as it is. */
+export interface EditOptions extends CallOptions {
+  payload?: object;
+  /** All facts about the message. */
+  metadata?: object;
+  /** Up to 200 characters; an empty one takes the subject away. */
+  subject?: string;
+  /** Agents and `role:` names; an empty list means none. */
+  mentions?: readonly string[];
+  /** Edits a request although it has an answer. The answer stands. */
+  supersede?: boolean;
+}
+
+const editNames: Names<EditOptions> = {
+  ...callNames,
+  payload: true,
+  metadata: true,
+  subject: true,
+  mentions: true,
+  supersede: true,
+};
 
 const reactNames: Names<ReactOptions> = { ...callNames, note: true, eta: true };
 
@@ -43,6 +66,41 @@ export class MessageCalls {
   async getThread(channelId: string, messageId: string, options: CallOptions = {}): Promise<Thread> {
     refuseUnknown("getThread", options, callNames);
     return this.retried(options, (attempt) => this.transport.conversation.getThread(channelId, messageId, attempt));
+  }
+
+  /**
+   * Gives a message of the client's own new content, and returns it.
+   *
+   * @throws AnsweredError when the message is a request that has an answer, unless the edit supersedes
+   */
+  async editMessage(channelId: string, messageId: string, options: EditOptions): Promise<Message> {
+    refuseUnknown("edit", options, editNames);
+    const { payload, metadata, subject, mentions, supersede } = options;
+    const request: EditRequest = {
+      channelId,
+      messageId,
+      ...(payload !== undefined && { payload: toJsonObject(payload, "payload") }),
+      ...(metadata !== undefined && { metadata: toJsonObject(metadata, "metadata") }),
+      ...(subject !== undefined && { subject }),
+      ...(mentions !== undefined && { mentions }),
+      ...(supersede !== undefined && { supersede }),
+    };
+    return this.retried(options, (attempt) => this.transport.conversation.editMessage(request, attempt));
+  }
+
+  /**
+   * Deletes the content of a message, and all its revisions; its place stays. Its sender may do so, and a manager of the channel.
+   * A request expires with it.
+   */
+  async deleteMessage(channelId: string, messageId: string, options: CallOptions = {}): Promise<Message> {
+    refuseUnknown("delete", options, callNames);
+    return this.retried(options, (attempt) => this.transport.conversation.deleteMessage({ channelId, messageId }, attempt));
+  }
+
+  /** What the content of a message was and is, oldest first; nothing of a deleted one. */
+  async listRevisions(channelId: string, messageId: string, options: CallOptions = {}): Promise<Revision[]> {
+    refuseUnknown("revisions", options, callNames);
+    return this.retried(options, (attempt) => this.transport.conversation.listRevisions({ channelId, messageId }, attempt));
   }
 
   /**

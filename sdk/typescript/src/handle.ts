@@ -2,7 +2,7 @@ import type { AskAllOptions, AskOptions } from "./asking.js";
 import type { ChannelCalls, SendOptions } from "./channel-calls.js";
 import type { Claim, ClaimOptions } from "./claims.js";
 import type { Annotation, Explanation, Reaction } from "./conversation-types.js";
-import type { AttentionOptions, ReactOptions } from "./conversing.js";
+import type { AttentionOptions, EditOptions, ReactOptions } from "./conversing.js";
 import type { Following, FollowOptions } from "./following.js";
 import type { CallOptions } from "./retry.js";
 import type { Included } from "./transport.js";
@@ -14,6 +14,7 @@ import type {
   JsonObject,
   MemberPolicy,
   Message,
+  Revision,
   Thread,
 } from "./types.js";
 
@@ -91,6 +92,21 @@ export class ChannelHandle implements Channel {
   /** Reads the whole thread of a message, which is given whole or by its id. */
   thread(message: MessageOrId, options: CallOptions = {}): Promise<Thread> {
     return this.#client.getThread(this.id, idOf(message), options);
+  }
+
+  /** Gives a message new content; see `Client.editMessage`. */
+  edit(message: MessageOrId, options: EditOptions): Promise<Message> {
+    return this.#client.editMessage(this.id, idOf(message), options);
+  }
+
+  /** Deletes the content of a message; see `Client.deleteMessage`. */
+  delete(message: MessageOrId, options: CallOptions = {}): Promise<Message> {
+    return this.#client.deleteMessage(this.id, idOf(message), options);
+  }
+
+  /** What the content of a message was and is. */
+  revisions(message: MessageOrId, options: CallOptions = {}): Promise<Revision[]> {
+    return this.#client.listRevisions(this.id, idOf(message), options);
   }
 
   /** Reacts to a message; see `Client.addReaction`. */

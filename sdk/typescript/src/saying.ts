@@ -27,6 +27,14 @@ export interface RequestOptions extends MessageOptions {
   collect?: Collect;
 }
 
+/** How many answers a request takes exactly; null when there is no such number. */
+export function exactly(collect: Collect | null | undefined): number | null {
+  if (typeof collect === "object") {
+    return collect?.quorum ?? null;
+  }
+  return collect === "one" ? 1 : null;
+}
+
 export const messageNames: Names<MessageOptions> = {
   parent: true,
   subject: true,

@@ -11,6 +11,7 @@ import type {
   MemberPolicy,
   Message,
   MessageType,
+  Revision,
   Thread,
 } from "./types.js";
 
@@ -124,9 +125,21 @@ export interface FollowAttempt extends Attempt {
   accepted(position: number): void;
 }
 
+/** The new content of a message. What is absent stays as it is. */
+export interface EditRequest extends Place {
+  payload?: JsonObject;
+  metadata?: JsonObject;
+  subject?: string;
+  mentions?: readonly string[];
+  supersede?: boolean;
+}
+
 /** The calls on messages. Each method is one attempt, and those that read lists read all their pages. */
 export interface ConversationTransport {
   getThread(channelId: string, messageId: string, attempt: Attempt): Promise<Thread>;
+  editMessage(request: EditRequest, attempt: Attempt): Promise<Message>;
+  deleteMessage(place: Place, attempt: Attempt): Promise<Message>;
+  listRevisions(place: Place, attempt: Attempt): Promise<Revision[]>;
   addReaction(
     channelId: string,
     messageId: string,

@@ -68,6 +68,17 @@ export interface Thread {
   readonly lastPosition: number;
 }
 
+/** What the content of a message was from one edit to the next. */
+export interface Revision {
+  /** Counts from 1. */
+  readonly revision: number;
+  readonly payload: JsonObject;
+  readonly metadata: JsonObject;
+  readonly subject: string | null;
+  readonly mentions: readonly string[];
+  readonly createdAt: Date;
+}
+
 /** A channel's settings. */
 export interface ChannelOptions {
   /** Whether every message is also recorded in the intent's event log. */

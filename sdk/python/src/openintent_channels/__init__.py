@@ -16,7 +16,7 @@ from .async_handles import AsyncChannelHandle
 from .attention import Attention, AttentionClaim, AttentionRule, Explanation, Knock
 from .claims import AsyncClaim, Claim
 from .client import OpenIntentClient
-from .conversations import Annotation, Reaction, Thread
+from .conversations import Annotation, Reaction, Revision, Thread
 from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .leases import AsyncLease, Lease
@@ -49,6 +49,7 @@ __all__ = [
     "Message",
     "OpenIntentClient",
     "Reaction",
+    "Revision",
     "Thread",
     "Workflow",
     "WorkflowError",

@@ -10,7 +10,7 @@ from . import _methods as methods
 from ._calls import Calls
 from ._effects import Began, Emit, Invoke, Pause, Steps
 from ._generated import channels_pb2, messages_pb2
-from ._message_options import say
+from ._message_options import exactly, say
 from ._messages import metadata_of
 from ._methods import Answer, Method
 from ._retrying import Deadline, is_passing
@@ -100,9 +100,11 @@ class Asking:
         idempotency_key: str | None,
         options: Mapping[str, Any] | None = None,
     ) -> Steps[None]:
-        """Asks and emits responses as they come, until the time is over, the channel closes, or there are enough. The
-        first call stores the question; each later one waits for one more response than there are."""
+        """Asks and emits responses as they come, until the time is over, the channel closes, or there are enough: as many
+        as `min_responses`, or as the question takes exactly. The first call stores the question; each later one waits for
+        one more response than there are."""
         deadline = self.calls.deadline(timeout)
+        enough = min_responses or exactly((options or {}).get("collect"))
         with self.tracing.asking("openintent.ask") as trace:
             question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
             request = messages_pb2.AskAllRequest(**question, min_responses=1)
@@ -114,7 +116,7 @@ class Asking:
             for wire in responses[given:]:
                 yield Emit(message_of(wire))
                 given += 1
-                if given == min_responses:
+                if given == enough:
                     return
             asked = responses[0].correlation_id
             responses = (yield from self._await(channel_id, asked, given + 1, deadline)).responses

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from ._awaiting import AwaitingConnection
 from ._conversation import DEFAULT_TTL, Conversation
 from .attention import Explanation
 from .claims import AsyncClaim
-from .conversations import Reaction, Thread
+from .conversations import Reaction, Revision, Thread
+from .models import Message
 
 
 class AsyncConversationCalls:
@@ -21,6 +24,31 @@ class AsyncConversationCalls:
     async def get_thread(self, channel_id: str, message_id: str) -> Thread:
         """Reads the whole thread to which a message belongs, as far as the caller may see it."""
         return await self.connection.run(self.conversation.thread(channel_id, message_id))
+
+    async def edit_message(
+        self,
+        channel_id: str,
+        message_id: str,
+        *,
+        payload: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        subject: str | None = None,
+        mentions: Sequence[str] | None = None,
+        supersede: bool = False,
+    ) -> Message:
+        """Gives a message of the caller's new content, and returns it. What is None stays as it is, and an empty subject
+        takes the subject away. Raises AnsweredError for a request that has an answer, unless the edit supersedes."""
+        steps = self.conversation.edit(channel_id, message_id, payload, metadata, subject, mentions, supersede)
+        return await self.connection.run(steps)
+
+    async def delete_message(self, channel_id: str, message_id: str) -> Message:
+        """Deletes the content of a message, and all its revisions; its place stays. Its sender may do so, and a manager of
+        the channel. A request expires with it. Repetitions are harmless."""
+        return await self.connection.run(self.conversation.delete(channel_id, message_id))
+
+    async def list_revisions(self, channel_id: str, message_id: str) -> list[Revision]:
+        """Lists what the content of a message was and is, oldest first; nothing of a deleted one."""
+        return await self.connection.run(self.conversation.revisions(channel_id, message_id))
 
     async def add_reaction(
         self, channel_id: str, message_id: str, signal: str, note: str | None = None, eta: str | None = None

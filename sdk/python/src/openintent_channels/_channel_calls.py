@@ -126,7 +126,8 @@ class ChannelCalls(ConversationCalls):
         idempotency_key: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> list[Message]:
-        """Asks and gathers responses for the whole time, or until `min_responses` came. Too few are not an error."""
+        """Asks and gathers responses for the whole time, or until `min_responses` came, or as many as `collect` asks for
+        exactly. Too few are not an error."""
         steps = self._rules.asking.ask_all(
             channel_id, to, payload, timeout, min_responses, sender, metadata, idempotency_key, options
         )

@@ -1,9 +1,11 @@
-"""What agents do with messages after they were sent: threads, reactions, claims, and what messages ask of agents."""
+"""What agents do with messages after they were sent: threads, edits, reactions, claims, and what messages ask of agents."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from . import _methods as methods
 from ._calls import Calls
@@ -11,18 +13,18 @@ from ._effects import Steps
 from ._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2
 from ._messages import stamp
 from ._retrying import Deadline
+from ._structs import to_struct
 from .attention import Explanation, explanation_of
-from .conversations import Reaction, Thread, reaction_of
+from .conversations import Reaction, Revision, Thread, reaction_of, revision_of
 from .errors import ClaimLostError, FailedPreconditionError, NotFoundError, OpenIntentError
 from .models import Message, message_of
+from .payloads import encode
 
 RENEWALS = 3
 """How often a claim is renewed in its time."""
 
 DEFAULT_TTL = 90
 """How many seconds a claim lasts unless it is renewed."""
-
-
 
 
 @dataclass(slots=True)
@@ -59,6 +61,46 @@ class Conversation:
             if not page.next_cursor:
                 root = message_of(page.root) if page.HasField("root") else None
                 return Thread(root, tuple(messages), tuple(participants), page.last_position)
+            request.cursor = page.next_cursor
+
+    def edit(
+        self,
+        channel_id: str,
+        message_id: str,
+        payload: Any,
+        metadata: Mapping[str, Any] | None,
+        subject: str | None,
+        mentions: Sequence[str] | None,
+        supersede: bool,
+    ) -> Steps[Message]:
+        """Gives a message new content. What is None stays as it is."""
+        request = messages_pb2.UpdateMessageRequest(
+            channel_id=channel_id,
+            message_id=message_id,
+            payload=None if payload is None else to_struct(encode(payload)),
+            metadata=None if metadata is None else to_struct(metadata, "metadata"),
+            subject=subject,
+            supersede=supersede,
+        )
+        if mentions is not None:
+            request.mentions.SetInParent()
+            request.mentions.extend(list(mentions))
+        return message_of((yield from self.calls.call(methods.UPDATE_MESSAGE, request)))
+
+    def delete(self, channel_id: str, message_id: str) -> Steps[Message]:
+        """Deletes the content of a message."""
+        request = messages_pb2.DeleteMessageRequest(channel_id=channel_id, message_id=message_id)
+        return message_of((yield from self.calls.call(methods.DELETE_MESSAGE, request)))
+
+    def revisions(self, channel_id: str, message_id: str) -> Steps[list[Revision]]:
+        """Lists all revisions of a message, page by page."""
+        request = messages_pb2.ListRevisionsRequest(channel_id=channel_id, message_id=message_id)
+        found: list[Revision] = []
+        while True:
+            page = yield from self.calls.call(methods.LIST_REVISIONS, request)
+            found += [revision_of(wire) for wire in page.revisions]
+            if not page.next_cursor:
+                return found
             request.cursor = page.next_cursor
 
     def react(

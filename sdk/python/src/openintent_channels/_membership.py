@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _methods as methods
@@ -14,7 +15,8 @@ from ._effects import Pause
 from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
 from ._methods import Answer, Method
 from ._retrying import is_passing
-from .errors import AlreadyExistsError, OpenIntentError
+from ._status_note import PAUSE, StatusNote
+from .errors import AlreadyExistsError, InvalidArgumentError, OpenIntentError
 
 SUBSCRIPTION = "sdk"
 """The name of the subscription over which an agent receives."""
@@ -43,12 +45,15 @@ class Membership:
     name: str | None
     capabilities: tuple[str, ...]
     registers: bool
+    note: StatusNote = field(default_factory=StatusNote)
     interval: float = _DEFAULT_INTERVAL
     present: bool = False
     attends: bool = False
     """Whether messages come with what they ask of the agent."""
     took_over: bool = False
     """Whether this process became the one that receives since the last heartbeat."""
+    subscribed_at: int = 0
+    """When the subscription was made, in nanoseconds by the server's clock."""
 
     async def register(self) -> None:
         """Writes the agent's record, which makes it present and gives it its role."""
@@ -64,8 +69,11 @@ class Membership:
     async def beat_for_ever(self) -> None:
         """Tells the server, at its interval, that the agent lives. An agent that is gone registers again. So does one that
         is still draining, because the process that this one took over from said so."""
+        heard = True
         while self.registers:
-            await self.connection.perform(Pause(self.interval))
+            # A note does not make a heartbeat come sooner after one that failed.
+            await (self._until_due() if heard else self.connection.perform(Pause(self.interval)))
+            heard = True
             took_over = self.took_over
             try:
                 beat = await self._beat(agents_pb2.AGENT_STATUS_ACTIVE)
@@ -74,8 +82,11 @@ class Membership:
                     raise
                 if error.reason in ("AGENT_GONE", "AGENT_NOT_FOUND"):
                     await self.register()
-                elif not is_passing(error):
-                    self.log.warn("had a heartbeat refused: %s", error)
+                    self.note.again()
+                else:
+                    heard = False
+                    if not is_passing(error):
+                        self.log.warn("had a heartbeat refused: %s", error)
             else:
                 due = beat.next_heartbeat_at.ToNanoseconds() - beat.server_timestamp.ToNanoseconds()
                 self.interval = max(1.0, due / 1e9)
@@ -83,6 +94,20 @@ class Membership:
                     self.took_over = False
                     if beat.agent_status == agents_pb2.AGENT_STATUS_DRAINING:
                         await self.register()
+
+    async def _until_due(self) -> None:
+        """Waits until the next heartbeat is due: after the interval, or as soon as there is a new note."""
+        least = min(PAUSE, self.interval)
+        await self.connection.perform(Pause(least))
+        waits = [
+            asyncio.ensure_future(self.connection.perform(Pause(self.interval - least))),
+            asyncio.ensure_future(self.note.changed()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     async def depart(self, deregister: bool) -> None:
         """Tells the server that the agent takes on nothing new or, with `deregister`, that it leaves for good, which expires
@@ -103,8 +128,19 @@ class Membership:
         return await self.connection.run(self.calls.call_for_ever(method, request, self.log.failed))
 
     async def _beat(self, status: agents_pb2.AgentStatus) -> agents_pb2.HeartbeatResponse:
-        request = agents_pb2.HeartbeatRequest(agent_id=self.agent_id, status=status)
-        return await self.connection.run(self.calls.call(methods.HEARTBEAT, request))
+        """Sends a heartbeat, with the agent's note if that is new. A note that the server refuses is dropped."""
+        note = self.note.next
+        request = agents_pb2.HeartbeatRequest(agent_id=self.agent_id, status=status, status_note=note)
+        try:
+            beat = await self.connection.run(self.calls.call(methods.HEARTBEAT, request))
+        except InvalidArgumentError as error:
+            if note is None:
+                raise
+            self.log.warn("had its status note refused: %s", error)
+            self.note.told(note)
+            return await self._beat(status)
+        self.note.told(note)
+        return beat
 
     async def subscribe(self) -> str:
         """Returns the id of the agent's subscription, and creates it when it is missing or has ended, or lacks the attention
@@ -119,13 +155,17 @@ class Membership:
                 include=self._included,
             )
             try:
-                return (await self._persist(methods.CREATE_SUBSCRIPTION, request)).id
+                return self._subscribed(await self._persist(methods.CREATE_SUBSCRIPTION, request))
             except AlreadyExistsError:
                 found = await self._find()
             if found is not None and found.active and set(self._included) <= set(found.include):
-                return found.id
+                return self._subscribed(found)
             if found is not None:
                 await self._forget(found.id)
+
+    def _subscribed(self, subscription: subscriptions_pb2.Subscription) -> str:
+        self.subscribed_at = subscription.created_at.ToNanoseconds()
+        return subscription.id
 
     @property
     def _included(self) -> list[str]:

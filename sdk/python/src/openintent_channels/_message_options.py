@@ -70,6 +70,13 @@ def say(request: Any, options: Mapping[str, Any] | None) -> None:
             setattr(request, field, value)
 
 
+def exactly(collect: str | Mapping[str, int] | None) -> int | None:
+    """Returns how many answers a request takes exactly, or None when there is no such number."""
+    if isinstance(collect, Mapping):
+        return collect.get("quorum")
+    return 1 if collect == "one" else None
+
+
 def _say_collect(target: Any, value: str | Mapping[str, int]) -> None:
     if isinstance(value, str):
         target.string_value = value

@@ -57,6 +57,10 @@ REPLY_MESSAGE = Method(_MESSAGES, "ReplyMessage", messages_pb2.ReplyMessageReque
 LIST_MESSAGES = Method(_MESSAGES, "ListMessages", messages_pb2.ListMessagesRequest, messages_pb2.ListMessagesResponse)
 GET_MESSAGE = Method(_MESSAGES, "GetMessage", messages_pb2.GetMessageRequest, messages_pb2.Message)
 UPDATE_MESSAGE = Method(_MESSAGES, "UpdateMessage", messages_pb2.UpdateMessageRequest, messages_pb2.Message)
+LIST_REVISIONS = Method(
+    _MESSAGES, "ListRevisions", messages_pb2.ListRevisionsRequest, messages_pb2.ListRevisionsResponse
+)
+DELETE_MESSAGE = Method(_MESSAGES, "DeleteMessage", messages_pb2.DeleteMessageRequest, messages_pb2.Message)
 ASK = Method(_MESSAGES, "Ask", messages_pb2.AskRequest, messages_pb2.Message)
 ASK_ALL = Method(_MESSAGES, "AskAll", messages_pb2.AskAllRequest, messages_pb2.AskAllResponse)
 AWAIT_RESPONSES = Method(

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from . import _methods as methods
+from ._conversation import takes_claims
 from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
 from ._handling import Handling, Outcome
@@ -28,6 +29,9 @@ _FAREWELL_SECONDS = 5.0
 _GATHERING = 0.1
 """How many seconds, at most, finished deliveries wait for more of them: each call that acknowledges is a commit on the
 server, and the answers under way would have to wait for it."""
+
+_ON_ITS_WAY = 5.0
+"""How many seconds after it found a message in the inbox an agent that leaves waits, at most, for the delivery of it."""
 
 
 class Runtime:
@@ -61,6 +65,8 @@ class Runtime:
         self._leaving = asyncio.Event()
         self._finished = asyncio.Event()
         self._many = asyncio.Event()
+        self._came = asyncio.Event()
+        self._looked_at = 0.0
         self._deregister = False
         self._tasks: list[asyncio.Task[None]] = []
         self._running: set[asyncio.Task[None]] = set()
@@ -70,8 +76,8 @@ class Runtime:
         """Registers, subscribes, and returns once the server has agreed to deliver."""
         subscription = await self._or_gives_up(self._join())
         parts: list[Coroutine[Any, Any, None]] = [
-            self._begin_for_ever(),
             self._receive_for_ever(subscription),
+            self._begin_for_ever(),
             self._membership.beat_for_ever(),
             self._acknowledge_for_ever(),
         ]
@@ -108,8 +114,10 @@ class Runtime:
 
     async def drain(self) -> None:
         """Takes nothing new, lets the running handlers finish within the agreed time, and tells the server what is done."""
-        receiving, acknowledging = self._tasks[:3], self._tasks[3:]
-        await _end(*receiving, *self._aside)
+        receiving, beginning, acknowledging = self._tasks[:1], self._tasks[1:3], self._tasks[3:]
+        await _end(*beginning, *self._aside)
+        await self._until_brought(receiving)
+        await _end(*receiving)
         self._log.leaving(len(self._running))
         departed = asyncio.ensure_future(self._membership.depart(False))
         if self._running:
@@ -124,6 +132,20 @@ class Runtime:
             self._log.warn("left before the server had heard of everything it did")
         self._handling.close()
         self._log.left()
+
+    async def _until_brought(self, receiving: list[asyncio.Task[None]]) -> None:
+        """Waits for the deliveries of what was found in the inbox a moment ago. Nobody could acknowledge them otherwise, and
+        the agent's next run would handle these messages again."""
+        left = self._looked_at + _ON_ITS_WAY - self._calls.clock()
+        if left <= 0 or not self._work.expects or any(task.done() for task in receiving):
+            return
+        late = asyncio.ensure_future(self._connection.perform(Pause(left)))
+        while self._work.expects and not late.done() and not any(task.done() for task in receiving):
+            self._came.clear()
+            came = asyncio.ensure_future(self._came.wait())
+            await asyncio.wait([came, late, *receiving], return_when=asyncio.FIRST_COMPLETED)
+            came.cancel()
+        late.cancel()
 
     async def _farewell(self, departed: asyncio.Future[None]) -> None:
         try:
@@ -184,7 +206,10 @@ class Runtime:
             return
         self._membership.took_over = True
         async for item in self._membership.waiting_requests():
+            if self._leaving.is_set():
+                return
             attention = given_attention(item)
+            self._looked_at = self._calls.clock()
             self._take(Received(item.message, item.intent_id, item.channel_name, None, 1, attention), None)
 
     def _accept(self, delivery: subscriptions_pb2.SubscriptionDelivery) -> None:
@@ -214,13 +239,17 @@ class Runtime:
             self._log.unhandled(received.channel_name, self._handling.channels)
             self._work.pass_over(numbered)
         elif self._work.admit(wire.id, numbered):
-            self._queue.put_nowait(Job(received))
+            newer = wire.created_at.ToNanoseconds() > self._membership.subscribed_at
+            self._queue.put_nowait(Job(received, expected=numbered is None and newer))
+        self._came.set()
         self._done()
 
     def _is_unaddressed(self, received: Received) -> bool:
-        """Whether the agent leaves a message out because an answer to it would only disturb."""
+        """Whether the agent leaves a message out because an answer to it would only disturb. A request that takes claims is
+        not left out: others may hold the claims now, and lose them."""
         attention = received.attention
-        return self._skip_unaddressed and attention is not None and attention.policy == "must_not_respond"
+        unaddressed = attention is not None and attention.policy == "must_not_respond"
+        return self._skip_unaddressed and unaddressed and not takes_claims(received.wire)
 
     async def _begin_for_ever(self) -> None:
         """Begins the messages that wait, in order, whenever a place is free."""
@@ -233,6 +262,8 @@ class Runtime:
 
     async def _handle(self, job: Job) -> None:
         received, message_id = job.received, job.received.wire.id
+        if job.expected:
+            self._work.expect(message_id)
         try:
             outcome = await self._handling.handle(received, job.is_last())
         except OpenIntentError as error:
@@ -257,6 +288,7 @@ class Runtime:
             self._work.leave(message_id)
             return
         self._work.set_aside(message_id)
+        job.expected = False
         waiting = asyncio.ensure_future(self._begin_later(job, job.wait(outcome, self._calls.dice)))
         self._aside.add(waiting)
         waiting.add_done_callback(self._aside.discard)

@@ -26,6 +26,8 @@ class Job:
     """A message that an agent is to handle, and how often it tried."""
 
     received: Received
+    expected: bool = False
+    """Whether it was found in the inbox, and the subscription has it too."""
     turns: int = 0
     failures: int = 0
 

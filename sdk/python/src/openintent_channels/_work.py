@@ -20,9 +20,13 @@ class Work:
     _open: dict[str, list[Delivery]] = field(default_factory=dict)
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
     _acknowledged: deque[Delivery] = field(default_factory=deque)
+    _expected: set[str] = field(default_factory=set)
+    """The messages that were found in the inbox while their deliveries were on their way."""
 
     def admit(self, message_id: str, delivery: Delivery | None) -> bool:
         """Notes a delivery, or with None a message that was found another way. Returns True when it is to be handled."""
+        if delivery is not None:
+            self._expected.discard(message_id)
         if message_id in self._done:
             self.pass_over(delivery)
             return False
@@ -31,6 +35,16 @@ class Work:
         if delivery is not None:
             deliveries.append(delivery)
         return fresh
+
+    def expect(self, message_id: str) -> None:
+        """Notes that the delivery of a message that is handled is on its way, unless it has come already."""
+        if not self._open[message_id] and len(self._expected) < _REMEMBERED:
+            self._expected.add(message_id)
+
+    @property
+    def expects(self) -> bool:
+        """Whether any such delivery has not come."""
+        return bool(self._expected)
 
     def pass_over(self, delivery: Delivery | None) -> None:
         """Notes that a delivery needs no handling."""
@@ -47,15 +61,18 @@ class Work:
     def set_aside(self, message_id: str) -> None:
         """Notes that a message waits for another turn. Its deliveries are done with: the inbox has it until it is
         answered."""
+        self._expected.discard(message_id)
         self._acknowledged.extend(self._open[message_id])
         self._open[message_id] = []
 
     def leave(self, message_id: str) -> None:
         """Forgets a message that waited for another turn and gets none in this process."""
+        self._expected.discard(message_id)
         self._acknowledged.extend(self._open.pop(message_id, ()))
 
     def drop(self, message_id: str) -> None:
         """Forgets a message whose handling came to nothing: it will be delivered again."""
+        self._expected.discard(message_id)
         self._open.pop(message_id, None)
 
     @property

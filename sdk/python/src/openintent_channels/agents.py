@@ -21,6 +21,7 @@ from ._membership import Membership
 from ._received import AgentMessage, BlockingAgentMessage, ReceivedMessage
 from ._reporting import Reporting
 from ._runtime import Runtime
+from ._status_note import StatusNote
 from .async_client import AsyncChannels, AsyncOpenIntentClient
 from .workflows import bind, load_workflow
 
@@ -47,6 +48,11 @@ class _Options:
     attention: bool
     skip_unaddressed: bool
 
+    @property
+    def registers(self) -> bool:
+        """Whether the agent has a record: a role needs one."""
+        return self.register or self.role is not None
+
 
 class _Run:
     """The `run` of an agent, on its class and on an instance: a class makes its instance without arguments."""
@@ -68,6 +74,7 @@ class AgentBase:
     _options: _Options
     _client: AsyncOpenIntentClient | None = None
     _runtime: Runtime | None = None
+    _note: StatusNote | None = None
 
     run = _Run()
 
@@ -82,6 +89,21 @@ class AgentBase:
     def channels(self) -> AsyncChannels:
         """The channels, as handles; the same as `client.channels`."""
         return self.client.channels
+
+    def set_status_note(self, note: str) -> None:
+        """Says what the agent is doing, for people and other agents, in at most 200 characters; an empty note takes it away.
+        Any thread may call it, and it does not wait for the server: the agent's next heartbeat brings the note, at most a
+        second later. Of several notes only the last one counts. The agent's record keeps the note when the agent leaves.
+        Raises InvalidArgumentError for one that is too long, and RuntimeError for an agent that does not register."""
+        if not self._options.registers:
+            raise RuntimeError("an agent that does not register has no status note")
+        self._status_note.set(note)
+
+    @property
+    def _status_note(self) -> StatusNote:
+        if self._note is None:
+            self._note = StatusNote()
+        return self._note
 
     async def serve(
         self, *, server: str | None = None, api_key: str | None = None, tls: bool | None = None
@@ -127,7 +149,7 @@ class AgentBase:
         log = AgentLog(options.agent_id, rules.calls.address, rules.calls.clock)
         membership = Membership(
             connection, rules.calls, log, options.agent_id, options.role, options.name, options.capabilities,
-            registers=options.register or options.role is not None,
+            registers=options.registers, note=self._status_note,
             attends=options.attention or options.skip_unaddressed or any(handler.mentions for handler in handlers),
         )
         reports = Reporting(connection, rules.conversation, options.agent_id) if membership.attends else None

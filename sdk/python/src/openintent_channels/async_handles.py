@@ -12,7 +12,7 @@ from ._channel_fields import ChannelFields
 from ._conversation import DEFAULT_TTL, id_of
 from .attention import Explanation
 from .claims import AsyncClaim
-from .conversations import Annotation, Reaction, Thread
+from .conversations import Annotation, Reaction, Revision, Thread
 from .models import Channel, Message
 
 if TYPE_CHECKING:
@@ -123,6 +123,30 @@ class AsyncChannelHandle(ChannelFields):
     async def thread(self, message: Message | str) -> Thread:
         """Reads the whole thread of a message, which is given whole or by its id."""
         return await self._client.get_thread(self.id, id_of(message))
+
+    async def edit(
+        self,
+        message: Message | str,
+        *,
+        payload: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        subject: str | None = None,
+        mentions: Sequence[str] | None = None,
+        supersede: bool = False,
+    ) -> Message:
+        """Gives a message new content, as the client's `edit_message` does."""
+        return await self._client.edit_message(
+            self.id, id_of(message), payload=payload, metadata=metadata, subject=subject, mentions=mentions,
+            supersede=supersede,
+        )  # fmt: skip
+
+    async def delete(self, message: Message | str) -> Message:
+        """Deletes the content of a message, as the client's `delete_message` does."""
+        return await self._client.delete_message(self.id, id_of(message))
+
+    async def revisions(self, message: Message | str) -> list[Revision]:
+        """Lists what the content of a message was and is."""
+        return await self._client.list_revisions(self.id, id_of(message))
 
     async def react(
         self, message: Message | str, signal: str, note: str | None = None, eta: str | None = None

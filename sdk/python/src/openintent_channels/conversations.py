@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from ._generated import messages_pb2, reactions_pb2
+from ._structs import from_struct
 from .models import Message, optional_time, time_of
 
 
@@ -30,6 +31,18 @@ class Thread:
     messages: tuple[Message, ...]
     participants: tuple[str, ...]
     last_position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What the content of a message was from one edit to the next. `revision` counts from 1."""
+
+    revision: int
+    payload: dict[str, Any] = field(hash=False)
+    metadata: dict[str, Any] = field(hash=False)
+    subject: str | None
+    mentions: tuple[str, ...]
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,18 @@ class Annotation:
 def reaction_of(wire: reactions_pb2.Reaction) -> Reaction:
     """Reads a reaction from the wire."""
     return Reaction(wire.agent_id, wire.signal, _given(wire, "note"), _given(wire, "eta"), time_of(wire.created_at))
+
+
+def revision_of(wire: messages_pb2.MessageRevision) -> Revision:
+    """Reads a revision from the wire."""
+    return Revision(
+        revision=wire.revision,
+        payload=from_struct(wire.payload),
+        metadata=from_struct(wire.metadata),
+        subject=_given(wire, "subject"),
+        mentions=tuple(wire.mentions),
+        created_at=time_of(wire.created_at),
+    )
 
 
 def annotation_of(wire: messages_pb2.Annotation) -> Annotation:

@@ -49,6 +49,14 @@ class AsyncActor:
 
         return asyncio.ensure_future(go_on())
 
+    async def claim(self, handle: Any, message_id: str) -> Any:
+        """Claims a message until `release`."""
+        return await handle.claim(message_id).__aenter__()
+
+    async def release(self, claim: Any) -> None:
+        """Gives a claim back."""
+        await claim.__aexit__(None, None, None)
+
     async def close(self) -> None:
         """Ends the client."""
         await self.client.close()
@@ -83,6 +91,14 @@ class BlockingActor:
                 loop.call_soon_threadsafe(take, message)
 
         return asyncio.ensure_future(self.call(go_on))
+
+    async def claim(self, handle: Any, message_id: str) -> Any:
+        """Claims a message until `release`."""
+        return await self.call(handle.claim(message_id).__enter__)
+
+    async def release(self, claim: Any) -> None:
+        """Gives a claim back."""
+        await self.call(claim.__exit__, None, None, None)
 
     async def close(self) -> None:
         """Ends the client, and with it everything that waits in threads."""

@@ -8,7 +8,15 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from openintent_channels import Agent, AgentBase, AgentMessage, BlockingAgentMessage, OpenIntentClient, on_message
+from openintent_channels import (
+    Agent,
+    AgentBase,
+    AgentMessage,
+    BlockingAgentMessage,
+    OpenIntentClient,
+    on_mention,
+    on_message,
+)
 from scenarios.references import Names
 from scenarios.stage import Stage
 
@@ -70,13 +78,15 @@ class Cast:
         calls = self.calls.setdefault(said["id"], Calls())
         make = self._plain if self._blocking else self._async
         members: dict[str, Any] = {
-            f"handler_{i}": on_message(handler.get("channel"))(make(handler, calls))
+            f"handler_{i}": _marked(handler)(make(handler, calls))
             for i, handler in enumerate(said.get("handlers", []))
         }
         decorate = Agent(
             self._names.unique(said["id"]),
             role=self._names.unique(said.get("role")),
             concurrency=said.get("concurrency", 16),
+            attention=said.get("attention", False),
+            skip_unaddressed=said.get("skip_unaddressed", False),
             server=self._stage.server,
             api_key=self._stage.api_key,
         )
@@ -88,6 +98,10 @@ class Cast:
             calls.note(message.id)
             if "gate" in does:
                 await asyncio.get_running_loop().run_in_executor(self._threads, self._gates.of(does["gate"]).wait)
+            if "note" in does:
+                agent.set_status_note(does["note"])
+            if "message_reply" in does:
+                await message.reply(does["message_reply"])
             if "ask" not in does:
                 return _result(does, message.payload)
             channel = await agent.channels.open(does["ask"]["channel"], message.intent_id)
@@ -101,6 +115,10 @@ class Cast:
             calls.note(message.id)
             if "gate" in does:
                 self._gates.of(does["gate"]).wait()
+            if "note" in does:
+                agent.set_status_note(does["note"])
+            if "message_reply" in does:
+                message.reply(does["message_reply"])
             if "ask" not in does:
                 return _result(does, message.payload)
             with OpenIntentClient(
@@ -111,6 +129,10 @@ class Cast:
                 return channel.ask(to, does["ask"]["payload"], timeout=20).payload
 
         return handle
+
+
+def _marked(does: dict[str, Any]) -> Callable[..., Any]:
+    return on_mention() if does.get("mention") else on_message(does.get("channel"))
 
 
 def _result(does: dict[str, Any], payload: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from openintent_channels.models import Channel
+from scenarios.conversing import CONVERSING, INTERVAL
 from scenarios.following import Following
 
 if TYPE_CHECKING:
@@ -129,6 +130,19 @@ async def _stop_agent(teller: Teller, _who: str, said: Said, _: Said) -> None:
     await teller.agents.pop(said["agent"]).__aexit__(None, None, None)
 
 
+async def _status_note(teller: Teller, _who: str, said: Said, _: Said) -> None:
+    teller.agents[said["agent"]].set_status_note(said["note"])
+
+
+async def _presence(teller: Teller, who: str, said: Said, _: Said) -> Said:
+    path = f"/v1/agents/{teller.names.unique(said['agent'])}"
+    while True:
+        record: Said = await teller.rest(who, "GET", path)
+        if (record.get("status_note") or "") == said["note"]:
+            return record
+        await asyncio.sleep(INTERVAL)
+
+
 async def _release(teller: Teller, _who: str, said: Said, _: Said) -> None:
     teller.gates.of(said["gate"]).set()
 
@@ -144,20 +158,14 @@ async def _set_access(teller: Teller, who: str, said: Said, _: Said) -> None:
         for e in said.get("entries", [])
     ]
     body = {"default_policy": said["default_policy"], "entries": entries}
-    await _rest(teller, who, "PUT", f"/v1/intents/{teller.intent_id}/acl", body)
+    await teller.rest(who, "PUT", f"/v1/intents/{teller.intent_id}/acl", body)
 
 
 async def _remove_member(teller: Teller, who: str, said: Said, _: Said) -> Channel:
     actor, handle = teller.actor(who), await teller.handle(who, said["channel"])
-    await _rest(teller, who, "DELETE", f"/v1/channels/{handle.id}/members/{teller.names.unique(said['agent'])}")
+    await teller.rest(who, "DELETE", f"/v1/channels/{handle.id}/members/{teller.names.unique(said['agent'])}")
     channel: Channel = await actor.call(actor.client.get_channel, handle.id)
     return channel
-
-
-async def _rest(teller: Teller, who: str, method: str, path: str, body: Any = None) -> Any:
-    agent = teller.names.unique(who) or None
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(teller.threads, teller.stage.rest, method, path, agent, body)
 
 
 async def _disturb(teller: Teller, _who: str, _said: Said, step: Said) -> None:
@@ -199,6 +207,8 @@ DEEDS: dict[str, Deed] = {
     "wait_handled": _wait_handled,
     "start_agent": _start_agent,
     "stop_agent": _stop_agent,
+    "status_note": _status_note,
+    "presence": _presence,
     "release": _release,
     "set_status": _set_status,
     "set_access": _set_access,
@@ -207,4 +217,5 @@ DEEDS: dict[str, Deed] = {
     "kill": _disturb,
     "move": _disturb,
     "use_replica": _use_replica,
+    **CONVERSING,
 }

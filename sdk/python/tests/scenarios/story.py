@@ -10,14 +10,16 @@ import yaml
 DIRECTORY = Path(__file__).resolve().parents[4] / "sdk" / "scenarios"
 
 _FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
-_AGENT = {"id", "role", "concurrency", "handlers"}
-_HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask"}
+_AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"}
+_HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"}
 _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
 _ERROR = {"class", "reason", "message_contains", "message_id"}
 
-_ASK = {"channel", "to", "payload", "timeout", "min_responses"}
+_SAYING = {"parent", "subject", "kind", "priority", "mentions", "directedness", "policy"}
+_ASK = {"channel", "to", "payload", "timeout", "min_responses", "collect", *_SAYING}
 _CHANNEL = {"channel", "members", "member_policy", "options"}
-_SEND = {"channel", "to", "payload", "message_type", "metadata", "expires_in", "sender"}
+_ON_MESSAGE = {"channel", "message"}
+_SEND = {"channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", *_SAYING}
 STEPS: dict[str, set[str]] = {
     "create_channel": _CHANNEL,
     "open": _CHANNEL,
@@ -30,11 +32,22 @@ STEPS: dict[str, set[str]] = {
     "ask": _ASK - {"min_responses"},
     "ask_all": _ASK,
     "ask_all_iter": _ASK,
-    "resume_ask": {"channel", "message", "timeout"},
-    "reply": {"channel", "message", "payload", "metadata"},
-    "list_messages": {"channel", "since", "to", "limit", "message_type"},
-    "get_message": {"channel", "message"},
-    "mark_read": {"channel", "message"},
+    "resume_ask": {*_ON_MESSAGE, "timeout"},
+    "reply": {*_ON_MESSAGE, "payload", "metadata", "fence", *_SAYING},
+    "list_messages": {"channel", "since", "to", "limit", "message_type", "thread_id"},
+    "get_message": _ON_MESSAGE,
+    "mark_read": _ON_MESSAGE,
+    "thread": _ON_MESSAGE,
+    "edit": {*_ON_MESSAGE, "payload", "metadata", "subject", "mentions", "supersede"},
+    "delete": _ON_MESSAGE,
+    "revisions": _ON_MESSAGE,
+    "react": {*_ON_MESSAGE, "signal", "note", "eta"},
+    "unreact": {*_ON_MESSAGE, "signal"},
+    "reactions": _ON_MESSAGE,
+    "claim": _ON_MESSAGE,
+    "release_claim": {"claim"},
+    "attention": {*_ON_MESSAGE, "agent"},
+    "dispositions": {*_ON_MESSAGE, "count"},
     "follow": {"channel"},
     "followed": {"follow", "count"},
     "follow_ends": {"follow"},
@@ -42,6 +55,8 @@ STEPS: dict[str, set[str]] = {
     "wait_handled": {"agent", "count"},
     "start_agent": {"agent"},
     "stop_agent": {"agent"},
+    "status_note": {"agent", "note"},
+    "presence": {"agent", "note"},
     "release": {"gate"},
     "set_status": {"status"},
     "set_access": {"default_policy", "entries"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any
@@ -41,6 +42,7 @@ class Teller:
         self.agents: dict[str, AgentBase] = {}
         self.followings: dict[str, Following] = {}
         self.background: dict[str, asyncio.Task[Any]] = {}
+        self.releases: dict[str, Callable[[], Awaitable[None]]] = {}
         self.intent_id = ""
 
     async def tell(self) -> None:
@@ -69,6 +71,8 @@ class Teller:
                 stack.push_async_callback(actor.close)
             for agent in self.agents.values():
                 stack.push_async_callback(agent.__aexit__, None, None, None)
+            for release in self.releases.values():
+                stack.push_async_callback(release)
         await asyncio.gather(*ending, return_exceptions=True)
 
     async def start_agent(self, said: dict[str, Any]) -> None:
@@ -98,6 +102,12 @@ class Teller:
                 opened = await actor.call(actor.client.channels.open, channel, self.intent_id, **said)
                 self.handles[name, channel] = opened
         return self.handles[name, channel]
+
+    async def rest(self, name: str, method: str, path: str, body: Any = None) -> Any:
+        """Calls the REST interface as an actor."""
+        agent = self.names.unique(name) or None
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, self.stage.rest, method, path, agent, body)
 
     async def _step(self, number: int, step: dict[str, Any]) -> None:
         what = f"step {number} ({step['do']})"
@@ -138,7 +148,7 @@ class Teller:
 
     async def _do(self, step: dict[str, Any], i: int) -> Any:
         said = resolve(step.get("with") or {}, {**self.facts, "i": i})
-        for key in ("to", "sender", "members"):
+        for key in ("to", "sender", "members", "mentions"):
             if key in said:
                 said[key] = self.names.unique(said[key])
         return await DEEDS[step["do"]](self, step.get("as", OPERATOR), said, step)

@@ -17,6 +17,7 @@ from openintent_channels._handlers import Handler
 from openintent_channels._handling import Handling
 from openintent_channels._membership import Membership
 from openintent_channels._runtime import Runtime
+from openintent_channels._status_note import StatusNote
 from openintent_channels._structs import from_struct, to_struct
 from openintent_channels._tracing import Tracing
 from openintent_channels.errors import OpenIntentError
@@ -56,6 +57,7 @@ class FakeServer:
         self.inbox: list[messages_pb2.InboxItem] = []
         self.streams: list[_Stream] = []
         self.subscriptions = 0
+        self.subscribed_at = 0
         self.stands_by = False
         self.status = agents_pb2.AGENT_STATUS_ACTIVE
         self.now = 0.0
@@ -113,7 +115,9 @@ class FakeServer:
             return agents_pb2.Agent(heartbeat_config=agents_pb2.HeartbeatConfig(interval_seconds=30))
         if effect.method is methods.CREATE_SUBSCRIPTION:
             self.subscriptions += 1
-            return subscriptions_pb2.Subscription(id=f"sub_{self.subscriptions}", active=True)
+            made = subscriptions_pb2.Subscription(id=f"sub_{self.subscriptions}", active=True)
+            made.created_at.FromSeconds(self.subscribed_at)
+            return made
         if effect.method is methods.GET_INBOX:
             return messages_pb2.Inbox(items=self.inbox)
         if effect.method is methods.HEARTBEAT:
@@ -190,12 +194,13 @@ def runtime(
     concurrency: int = 4,
     drain_seconds: float = 20,
     channels: Sequence[str | None] = (None,),
+    note: StatusNote | None = None,
 ) -> Runtime:
     """Makes the runtime of an agent whose handlers take the messages of each of the channels; with None as one, of all."""
     connection: Any = server
     calls, tracing = Calls(sender="me", dice=lambda: 0.0), Tracing()
     log = AgentLog("me", "host:9", server.clock)
-    membership = Membership(connection, calls, log, "me", "role", None, (), registers=True)
+    membership = Membership(connection, calls, log, "me", "role", None, (), registers=True, note=note or StatusNote())
     handlers = [Handler.of(channel, function) for channel in channels for function in functions]
     handling = Handling(handlers, Answers(connection, calls, tracing, log), tracing, concurrency)
     return Runtime(membership, handling, concurrency, drain_seconds)

@@ -9,7 +9,8 @@ import pytest
 
 from openintent_channels import AgentMessage
 from openintent_channels._effects import Effect, Invoke, Pause
-from unit.fake_server import FakeServer, delivery, runtime
+from openintent_channels._generated import messages_pb2
+from unit.fake_server import FakeServer, delivery, in_loop, message, runtime
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -58,6 +59,42 @@ def test_few_are_acknowledged_together_after_a_while() -> None:
         await agent.drain()
 
     asyncio.run(asyncio.wait_for(tell(), 60))
+
+
+async def leaving_before_the_delivery(server: FakeServer, sent_at: int) -> tuple[asyncio.Task[None], list[str]]:
+    """An agent that found m1, sent at that time, in its inbox, has handled it, and leaves."""
+    handled: list[str] = []
+
+    async def handle(message: AgentMessage) -> None:
+        handled.append(message.id)
+
+    server.subscribed_at = 5
+    wire = message("m1")
+    wire.created_at.FromSeconds(sent_at)
+    server.inbox = [messages_pb2.InboxItem(message=wire, channel_name="talk")]
+    agent = runtime(server, handle)
+    await agent.start()
+    await server.until_said("UpdateMessage")
+    leaving = asyncio.ensure_future(agent.drain())
+    await asyncio.sleep(0)
+    return leaving, handled
+
+
+@in_loop
+async def test_an_agent_that_leaves_waits_for_the_delivery_of_what_it_found_in_the_inbox() -> None:
+    server = Still()
+    leaving, handled = await leaving_before_the_delivery(server, sent_at=6)
+    server.deliver(delivery(2), delivery(1))
+    await leaving
+    assert (handled, server.acknowledged()) == (["m1"], [1]), "it begins nothing new"
+
+
+@in_loop
+async def test_it_does_not_wait_for_what_is_older_than_its_subscription_nor_for_long() -> None:
+    leaving, _ = await leaving_before_the_delivery(Still(), sent_at=4)
+    await leaving
+    leaving, _ = await leaving_before_the_delivery(FakeServer(), sent_at=6)
+    await leaving
 
 
 class Slow(FakeServer):

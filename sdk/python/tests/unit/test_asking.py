@@ -37,8 +37,8 @@ def ask(player: Player, timeout: float = 30.0) -> Any:
     return player.play(asking(player).ask("c", "b", {"q": 1}, timeout, None, None, None))
 
 
-def iterate(player: Player, timeout: float = 30.0, min_responses: int | None = None) -> list[str]:
-    player.play(asking(player).ask_all_iter("c", "b", {"q": 1}, timeout, min_responses, None, None, None))
+def iterate(player: Player, timeout: float = 30.0, min_responses: int | None = None, **options: Any) -> list[str]:
+    player.play(asking(player).ask_all_iter("c", "b", {"q": 1}, timeout, min_responses, None, None, None, options))
     return [message.id for message in player.emitted]
 
 
@@ -130,6 +130,14 @@ def test_responses_are_emitted_as_they_come() -> None:
 def test_enough_responses_end_the_iteration() -> None:
     player = Player.of(responses("r1"), responses("r1", "r2", "r3"))
     assert iterate(player, min_responses=2) == ["r1", "r2"]
+
+
+@pytest.mark.parametrize(
+    ("collect", "least", "ids"),
+    [("one", None, ["r1"]), ({"quorum": 2}, None, ["r1", "r2"]), ({"quorum": 2}, 1, ["r1"])],
+)
+def test_the_exact_number_of_responses_ends_the_iteration(collect: Any, least: int | None, ids: list[str]) -> None:
+    assert iterate(Player.of(responses("r1", "r2")), min_responses=least, collect=collect) == ids
 
 
 def test_no_response_is_an_empty_iteration() -> None:

@@ -281,6 +281,20 @@ async def test_mentions_go_to_their_handlers_and_what_must_not_be_answered_is_le
 
 
 @in_loop
+async def test_a_claim_is_asked_for_even_if_others_hold_the_message_now() -> None:
+    server, called = FakeServer(), list[str]()
+    agent = attending(server, Handler.of(None, noting(called, "plain")), skip_unaddressed=True)
+    await agent.start()
+    held = exact()
+    held.attention.CopyFrom(attended(1, "claimed_by_other", "MUST_NOT_RESPOND").attention)
+    server.deliver(held)
+    await server.until_said("ClaimMessage")
+    await server.until_said("AcknowledgeDeliveries")
+    await agent.drain()
+    assert called == ["plain m1"]
+
+
+@in_loop
 async def test_a_page_with_a_message_that_is_gone_is_told_in_halves() -> None:
     server = FakeServer()
     gone = NotFoundError("gone", code="NOT_FOUND", reason="MESSAGE_NOT_FOUND")

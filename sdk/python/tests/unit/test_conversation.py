@@ -87,6 +87,28 @@ def test_a_thread_is_read_page_by_page() -> None:
     assert player.invoked[1].request.cursor == "n"
 
 
+def test_an_edit_says_only_what_it_changes() -> None:
+    player = Player.of(*[messages_pb2.Message(id="m", revision=n) for n in (2, 3)])
+    rules = Conversation(player.calls())
+    assert player.play(rules.edit("c", "m", {"n": 1}, None, None, None, False)).revision == 2
+    player.play(rules.edit("c", "m", None, {}, "", [], True))
+    first, second = ({field.name for field, _ in invoked.request.ListFields()} for invoked in player.invoked)
+    assert first == {"channel_id", "message_id", "payload"}
+    assert second == {"channel_id", "message_id", "metadata", "subject", "mentions", "supersede"}
+
+
+def test_a_deletion_is_repeated_after_a_lost_connection_and_revisions_are_read_page_by_page() -> None:
+    def page(number: int, cursor: str | None) -> messages_pb2.ListRevisionsResponse:
+        revision = messages_pb2.MessageRevision(revision=number, mentions=["a"])
+        return messages_pb2.ListRevisionsResponse(revisions=[revision], next_cursor=cursor)
+
+    player = Player.of(away(), messages_pb2.Message(id="m"), page(1, "n"), page(2, None))
+    rules = Conversation(player.calls())
+    player.play(rules.delete("c", "m"))
+    found = player.play(rules.revisions("c", "m"))
+    assert [(r.revision, r.subject, r.mentions) for r in found] == [(1, None, ("a",)), (2, None, ("a",))]
+
+
 def test_reactions_are_set_again_after_a_lost_connection_and_read_page_by_page() -> None:
     def page(cursor: str | None) -> reactions_pb2.ListReactionsResponse:
         reaction = reactions_pb2.Reaction(agent_id="a", signal="working", note="n")

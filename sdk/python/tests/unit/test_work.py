@@ -32,6 +32,29 @@ def test_what_came_to_nothing_is_handled_again() -> None:
     assert work.admit("m", ("s", 1))
 
 
+def test_a_message_that_was_found_is_expected_until_its_delivery_comes() -> None:
+    work = Work()
+    work.admit("m", None)
+    work.expect("m")
+    work.finish("m")
+    assert work.expects
+    work.admit("m", ("s", 1))
+    assert not work.expects
+    work.admit("n", None)
+    work.admit("n", ("s", 2))
+    work.expect("n")
+    assert not work.expects, "it has come before"
+
+
+def test_what_is_not_done_with_is_not_expected() -> None:
+    for forget in Work.drop, Work.leave, Work.set_aside:
+        work = Work()
+        work.admit("m", None)
+        work.expect("m")
+        forget(work, "m")
+        assert not work.expects
+
+
 def test_what_needs_no_handling_is_acknowledged() -> None:
     work = Work()
     work.pass_over(("s", 4))

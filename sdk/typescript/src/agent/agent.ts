@@ -13,6 +13,7 @@ import { Presence } from "./presence.js";
 import { Receiving } from "./receiving.js";
 import { Reporting } from "./reporting.js";
 import type { AgentServer, Received } from "./server.js";
+import { StatusNote } from "./status-note.js";
 import type { Outcome } from "./turns.js";
 
 /** What an agent is and how it works. The server and the key are given as for a client. */
@@ -74,6 +75,7 @@ export class Agent {
   readonly #server: AgentServer;
   readonly #tracing: Tracing;
   readonly #handlers = new Handlers();
+  readonly #note = new StatusNote();
   #running: { leave: () => void; ended: Promise<void> } | null = null;
   #receives: () => void = () => {};
   #receiving = new Promise<void>((resolve) => (this.#receives = resolve));
@@ -190,6 +192,20 @@ export class Agent {
   }
 
   /**
+   * Says what the agent is doing, for people and other agents, in at most 200 characters; an empty note takes it away. It does not
+   * wait for the server: the agent's next heartbeat brings the note, at most a second later. Of several notes only the last one
+   * counts. The agent's record keeps the note when the agent leaves.
+   *
+   * @throws InvalidArgumentError when the note is too long, or when the agent does not register
+   */
+  setStatusNote(note: string): void {
+    if (!this.#registers) {
+      throw badField("status_note", "needs an agent that registers");
+    }
+    this.#note.set(note);
+  }
+
+  /**
    * Ends a run as its signal does, and returns when it has ended. `deregister` then takes the agent out of service: it leaves
    * its channels, and what waits for it expires.
    */
@@ -208,16 +224,21 @@ export class Agent {
     return attention || skipUnaddressed || this.#handlers.mentioned;
   }
 
+  /** Whether the agent has a record: a role needs one. */
+  get #registers(): boolean {
+    return (this.#options.register ?? true) || this.#options.role !== undefined;
+  }
+
   get #clock(): NonNullable<AgentOptions["clock"]> {
     return this.#options.clock ?? systemClock;
   }
 
   async #run(leaving: AbortSignal): Promise<void> {
-    const { register = true, role, concurrency = 16, drainSeconds = 10, logger = console } = this.#options;
+    const { concurrency = 16, drainSeconds = 10, logger = console } = this.#options;
     const end = new AbortController();
     const stopping = linkedAbort(leaving);
     const log = new AgentLog(this.id, this.client.connection.server, logger, this.#clock);
-    const presence = register || role !== undefined ? new Presence(this.#server, this.#clock, log) : null;
+    const presence = this.#registers ? new Presence(this.#server, this.#clock, log, this.#note) : null;
     const reports = this.#attends ? new Reporting(this.client, this.#server, this.#clock, end.signal) : null;
     const { skipUnaddressed = false } = this.#options;
     const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, log, reports, skipUnaddressed);

@@ -35,11 +35,12 @@ export class Answering {
    */
   async handle(received: Received, last = true): Promise<TurnOutcome> {
     const { message, attention } = received;
-    if (this.skipUnaddressed && attention?.policy === "must_not_respond") {
+    const claimed = needsClaim(message); // Others may hold the claims on it now, and lose them.
+    if (this.skipUnaddressed && attention?.policy === "must_not_respond" && !claimed) {
       this.reports?.disposed(message, "ignored");
       return "done";
     }
-    if (!needsClaim(message) || this.handlers.for(received).length === 0) {
+    if (!claimed || this.handlers.for(received).length === 0) {
       await this.#inTurn(received, new Replies(this.client, message, this.signal), null, true);
       return "done";
     }

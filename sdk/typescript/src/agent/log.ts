@@ -82,6 +82,10 @@ export class AgentLog {
     this.#say("debug", `could not send a heartbeat and sends it again: ${lineOf(error)}`);
   }
 
+  noteRefused(error: unknown): void {
+    this.#say("warn", `had its status note refused: ${lineOf(error)}`);
+  }
+
   leaving(running: number): void {
     this.#say("info", `is leaving and waits for ${running} running handlers`);
   }

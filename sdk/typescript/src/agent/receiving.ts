@@ -17,6 +17,9 @@ const remembered = 10_000;
 /** How long the stream comes first, before the rest of the inbox is read, in milliseconds. */
 const streamFirst = 1_000;
 
+/** How long after it looked into the inbox an agent that leaves waits for deliveries at most, in milliseconds. */
+const onItsWay = 5_000;
+
 export interface ReceivingOptions {
   agentId: string;
   concurrency: number;
@@ -45,6 +48,11 @@ export class Receiving {
   /** How many requests wait for another turn. */
   #aside = 0;
   #leaving: AbortSignal | undefined;
+  /** The messages that were found in the inbox and handled while their deliveries were on their way. */
+  readonly #expected = new Set<string>();
+  #lookedAt = 0;
+  /** Called when a delivery came. */
+  #came = (): void => {};
 
   constructor(
     private readonly server: AgentServer,
@@ -59,14 +67,43 @@ export class Receiving {
   /** Receives until the signal aborts or it fails for good, and then takes nothing new. */
   async run(signal: AbortSignal): Promise<void> {
     this.#leaving = signal;
+    const stream = new AbortController();
+    const leave = (): void => {
+      this.#workers.stop();
+      void this.#brought().then(() => stream.abort(signal.reason));
+    };
+    signal.addEventListener("abort", leave, { once: true });
     try {
       for (;;) {
         const subscription = await this.#subscription(signal);
-        await this.#receive(subscription, signal);
+        await this.#receive(subscription, signal, stream.signal);
       }
     } finally {
+      signal.removeEventListener("abort", leave);
       this.#workers.stop();
+      this.#expected.clear();
+      this.#came();
     }
+  }
+
+  /**
+   * Returns once the deliveries have come of what was found in the inbox a moment ago. Nobody could acknowledge them otherwise, and
+   * the agent's next run would handle these messages again.
+   */
+  #brought(): Promise<void> {
+    const left = this.#lookedAt + onItsWay - this.clock.now();
+    if (this.#expected.size === 0 || left <= 0) {
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const stop = this.clock.after(left, resolve);
+      this.#came = () => {
+        if (this.#expected.size === 0) {
+          stop();
+          resolve();
+        }
+      };
+    });
   }
 
   /** How many messages are being handled. */
@@ -100,7 +137,7 @@ export class Receiving {
   }
 
   /** Receives over a subscription until it ends, and reconnects as often as it must. */
-  async #receive(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
+  async #receive(subscription: AgentSubscription, signal: AbortSignal, stream: AbortSignal): Promise<void> {
     const acknowledging = new Acknowledging(
       this.server,
       this.clock,
@@ -111,14 +148,19 @@ export class Receiving {
     );
     this.#acknowledging = acknowledging;
     for (let failures = 0; ;) {
+      signal.throwIfAborted();
       try {
-        for await (const delivery of this.#deliveries(subscription.id, signal)) {
+        for await (const delivery of this.#deliveries(subscription.id, stream)) {
           failures = 0;
           if (delivery.standingBy) {
             this.options.log.standsBy();
           } else if (delivery.number === 0) {
             this.options.log.receives();
-            await this.#takeOver(subscription, signal);
+            await this.#takeOver(subscription, signal).catch((error: unknown) => {
+              if (!signal.aborted) {
+                throw error;
+              }
+            });
           } else {
             this.#take(delivery, acknowledging);
           }
@@ -157,15 +199,15 @@ export class Receiving {
   /** Takes up what waits in the inbox: what is older than the subscription comes before everything that it brings. */
   async #takeOver(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
     this.options.tookOver();
-    await this.#takeInbox(signal, ({ message }) => message.createdAt < subscription.createdAt);
-    this.#rest ??= this.#takeRest(signal).finally(() => (this.#rest = null));
+    await this.#takeInbox(subscription, signal, ({ message }) => message.createdAt < subscription.createdAt);
+    this.#rest ??= this.#takeRest(subscription, signal).finally(() => (this.#rest = null));
   }
 
   /** Takes up what the subscription did not bring: requests from before the agent took a role or gained access. */
-  async #takeRest(signal: AbortSignal): Promise<void> {
+  async #takeRest(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
     try {
       await sleep(this.clock, streamFirst, signal);
-      await this.#takeInbox(signal, () => true);
+      await this.#takeInbox(subscription, signal, () => true);
     } catch (error) {
       if (!signal.aborted) {
         this.options.log.inboxUnread(error);
@@ -173,15 +215,20 @@ export class Receiving {
     }
   }
 
-  async #takeInbox(signal: AbortSignal, wanted: (received: Received) => boolean): Promise<void> {
+  async #takeInbox(
+    { createdAt }: AgentSubscription,
+    signal: AbortSignal,
+    wanted: (received: Received) => boolean,
+  ): Promise<void> {
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const failed = (error: unknown): void => this.options.log.inboxUnread(error);
       const page = await persist(this.clock, signal, (attempt) => this.server.inbox(cursor, attempt), failed);
       for (const received of page.requests.filter(wanted)) {
         await this.#workers.room(this.options.concurrency);
         signal.throwIfAborted();
+        this.#lookedAt = this.clock.now();
         if (!this.#done.has(received.message.id) && !this.#underWay.has(received.message.id)) {
-          this.#begin(received, []);
+          this.#begin(received, [], received.message.createdAt > createdAt);
         }
       }
       cursor = page.nextCursor;
@@ -192,6 +239,7 @@ export class Receiving {
   #take({ number, received }: Delivery, acknowledging: Acknowledging): void {
     const id = received?.message.id;
     const underWay = id === undefined ? undefined : this.#underWay.get(id);
+    this.#expectNoMore(id);
     if (underWay !== undefined) {
       underWay.push({ acknowledging, number });
     } else if (received === null || this.#done.has(id!) || !isForHandlers(received, this.options.agentId)) {
@@ -201,24 +249,43 @@ export class Receiving {
     }
   }
 
-  #begin(received: Received, deliveries: { acknowledging: Acknowledging; number: number }[]): void {
-    this.#underWay.set(received.message.id, deliveries);
-    this.#turn(received, deliveries, new Turns(this.clock, received.message));
+  #expectNoMore(id: string | undefined): void {
+    if (id !== undefined && this.#expected.delete(id)) {
+      this.#came();
+    }
   }
 
-  #turn(received: Received, deliveries: { acknowledging: Acknowledging; number: number }[], turns: Turns): void {
+  #begin(received: Received, deliveries: { acknowledging: Acknowledging; number: number }[], expected = false): void {
+    this.#underWay.set(received.message.id, deliveries);
+    this.#turn(received, deliveries, new Turns(this.clock, received.message), expected);
+  }
+
+  /** Handles a message when there is room. `expected` says that it was found in the inbox and that the subscription has it too. */
+  #turn(
+    received: Received,
+    deliveries: { acknowledging: Acknowledging; number: number }[],
+    turns: Turns,
+    expected = false,
+  ): void {
     const { id } = received.message;
     this.#workers.add(async () => {
+      if (expected && deliveries.length === 0 && this.#expected.size < remembered) {
+        this.#expected.add(id);
+      }
       try {
         const outcome = (await this.options.handle(received, turns.last)) ?? "done";
         deliveries.splice(0).forEach(({ acknowledging, number }) => acknowledging.done(number));
         if (outcome === "done") {
           this.#done.add(id);
-        } else if (this.#aside < mostAside) {
-          this.#putAside(received, deliveries, turns, turns.wait(outcome));
-          return;
+        } else {
+          this.#expectNoMore(id);
+          if (this.#aside < mostAside) {
+            this.#putAside(received, deliveries, turns, turns.wait(outcome));
+            return;
+          }
         }
       } catch (error) {
+        this.#expectNoMore(id);
         if (!this.end.aborted) {
           this.options.log.brokeOff(received, error); // It stays unacknowledged.
         }

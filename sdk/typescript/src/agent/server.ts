@@ -52,8 +52,8 @@ export interface Heartbeat {
 export interface AgentServer {
   /** Registers the agent, or updates its record. Returns the interval of its heartbeats, in milliseconds. */
   register(attempt: Attempt): Promise<number>;
-  /** Says that the agent lives. */
-  heartbeat(status: "active" | "draining", attempt: Attempt): Promise<Heartbeat>;
+  /** Says that the agent lives and, with a note, what it is doing. */
+  heartbeat(status: "active" | "draining", note: string | undefined, attempt: Attempt): Promise<Heartbeat>;
   /** Takes the agent out of service. What waits for it expires. */
   deregister(attempt: Attempt): Promise<void>;
   /** Creates the subscription. Returns undefined when there is one of that name. */

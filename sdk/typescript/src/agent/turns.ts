@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.js";
+import { exactly } from "../saying.js";
 import type { Message } from "../types.js";
 
 /** What came of a message: it is done with, others hold the claims on it, or its handlers failed under a claim. */
@@ -41,6 +42,5 @@ export class Turns {
 
 /** Whether only holders of claims may answer a message: a request to a role that takes a certain number of answers. */
 export function needsClaim({ messageType, to, collect }: Message): boolean {
-  const exact = collect === "one" || (typeof collect === "object" && collect !== null);
-  return exact && messageType === "request" && (to?.startsWith("role:") ?? false);
+  return exactly(collect) !== null && messageType === "request" && (to?.startsWith("role:") ?? false);
 }

@@ -36,8 +36,12 @@ export class GrpcAgentServer implements AgentServer {
     return (record.heartbeatConfig?.intervalSeconds ?? 30) * 1000;
   }
 
-  async heartbeat(status: "active" | "draining", attempt: Attempt): Promise<Heartbeat> {
-    const wire = { agentId: this.agent.id, status: status === "draining" ? AgentStatus.DRAINING : AgentStatus.ACTIVE };
+  async heartbeat(status: "active" | "draining", note: string | undefined, attempt: Attempt): Promise<Heartbeat> {
+    const wire = {
+      agentId: this.agent.id,
+      status: status === "draining" ? AgentStatus.DRAINING : AgentStatus.ACTIVE,
+      statusNote: note,
+    };
     const answer = await this.connection.call(attempt, (options) => this.connection.agents.heartbeat(wire, options));
     const { nextHeartbeatAt: next, serverTimestamp: now } = answer;
     const interval = next && now ? Math.max(1000, timestampMs(next) - timestampMs(now)) : 30_000;

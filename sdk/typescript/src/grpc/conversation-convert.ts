@@ -1,5 +1,5 @@
 import { fromJson, toJson, type JsonValue } from "@bufbuild/protobuf";
-import { ListValueSchema, timestampDate, ValueSchema, type Timestamp } from "@bufbuild/protobuf/wkt";
+import { ListValueSchema, timestampDate, ValueSchema, type ListValue, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type {
   Annotation,
   Attention,
@@ -20,9 +20,14 @@ import {
   type Attention as WireAttention,
   type GetAttentionResponse,
 } from "../generated/openintent/v1/attention_pb.js";
-import type { Annotation as WireAnnotation, Message as WireMessage } from "../generated/openintent/v1/messages_pb.js";
+import type {
+  Annotation as WireAnnotation,
+  Message as WireMessage,
+  MessageRevision as WireRevision,
+} from "../generated/openintent/v1/messages_pb.js";
 import type { Reaction as WireReaction } from "../generated/openintent/v1/reactions_pb.js";
 import type { Said } from "../saying.js";
+import type { Revision } from "../types.js";
 import { badWord, dateOf, requiredDate, wordOf } from "./words.js";
 
 const priorities: Readonly<Record<Priority, WirePriority>> = {
@@ -53,6 +58,11 @@ const injections: Readonly<Record<Injection, WireInjection>> = {
   tool_mailbox: WireInjection.TOOL_MAILBOX,
 };
 
+/** Writes a list, which may be empty without being absent. */
+export function toList(names: readonly string[]): ListValue {
+  return fromJson(ListValueSchema, [...names]);
+}
+
 /** Writes what a message says as the fields of its request. */
 export function wireOf({ said }: { said?: Said }) {
   if (said === undefined) {
@@ -62,7 +72,7 @@ export function wireOf({ said }: { said?: Said }) {
   return {
     ...plain,
     ...(priority && { priority: priorities[priority] ?? badWord }),
-    ...(mentions && { mentions: fromJson(ListValueSchema, [...mentions]) }),
+    ...(mentions && { mentions: toList(mentions) }),
     ...(directedness && { directedness: directednesses[directedness] ?? badWord }),
     ...(policy && { policy: policies[policy] ?? badWord }),
     ...(collect !== undefined && { collect: fromJson(ValueSchema, collect as JsonValue) }),
@@ -131,6 +141,17 @@ export function toAnnotation(wire: WireAnnotation): Annotation {
     reason: wire.reason ?? null,
     disposition: wire.disposition ?? null,
     until: dateOf(wire.until),
+  };
+}
+
+export function toRevision(wire: WireRevision): Revision {
+  return {
+    revision: wire.revision,
+    payload: wire.payload ?? {},
+    metadata: wire.metadata ?? {},
+    subject: wire.subject ?? null,
+    mentions: wire.mentions,
+    createdAt: requiredDate(wire.createdAt),
   };
 }
 

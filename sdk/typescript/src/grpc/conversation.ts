@@ -1,9 +1,9 @@
 import type { Disposition, Explanation, GrantedClaim, Place, Reaction } from "../conversation-types.js";
-import type { Attempt, ConversationTransport } from "../transport.js";
-import type { Message, Thread } from "../types.js";
+import type { Attempt, ConversationTransport, EditRequest } from "../transport.js";
+import type { Message, Revision, Thread } from "../types.js";
 import type { GrpcConnection } from "./connection.js";
 import { toMessage } from "./convert.js";
-import { attentionOf, toClaim, toReaction } from "./conversation-convert.js";
+import { attentionOf, toClaim, toList, toReaction, toRevision } from "./conversation-convert.js";
 import { timestamp } from "./words.js";
 
 /** The calls on messages, over gRPC. */
@@ -23,6 +23,29 @@ export class GrpcConversation implements ConversationTransport {
       if (!cursor) {
         const root = page.root ? toMessage(page.root) : null;
         return { root, messages, participants: [...participants], lastPosition: Number(page.lastPosition) };
+      }
+    }
+  }
+
+  async editMessage({ mentions, ...plain }: EditRequest, attempt: Attempt): Promise<Message> {
+    const wire = { ...plain, ...(mentions && { mentions: toList(mentions) }) };
+    return toMessage(await this.connection.call(attempt, (options) => this.connection.messages.updateMessage(wire, options)));
+  }
+
+  async deleteMessage(place: Place, attempt: Attempt): Promise<Message> {
+    return toMessage(await this.connection.call(attempt, (options) => this.connection.messages.deleteMessage(place, options)));
+  }
+
+  async listRevisions(place: Place, attempt: Attempt): Promise<Revision[]> {
+    const found: Revision[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.connection.call(attempt, (options) =>
+        this.connection.messages.listRevisions({ ...place, cursor }, options),
+      );
+      found.push(...page.revisions.map(toRevision));
+      cursor = page.nextCursor;
+      if (!cursor) {
+        return found;
       }
     }
   }

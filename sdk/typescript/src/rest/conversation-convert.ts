@@ -1,5 +1,6 @@
 import type { Annotation, Attention, Conversation, Reaction } from "../conversation-types.js";
 import type { Said } from "../saying.js";
+import type { Revision } from "../types.js";
 import { date, object, requiredDate, type Wire } from "./wire.js";
 
 /** Writes what a message says as the members of its request. */
@@ -27,6 +28,18 @@ export function toConversation(wire: Wire): Conversation {
     revision: wire["revision"] ?? null,
     editedAt: date(wire["edited_at"]),
     deletedAt: date(wire["deleted_at"]),
+  };
+}
+
+export function toRevision(value: unknown): Revision {
+  const wire = object(value);
+  return {
+    revision: wire["revision"],
+    payload: wire["payload"] ?? {},
+    metadata: wire["metadata"] ?? {},
+    subject: wire["subject"] ?? null,
+    mentions: wire["mentions"] ?? [],
+    createdAt: requiredDate(wire["created_at"]),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Disposition, Explanation, GrantedClaim, Place, Reaction } from "../conversation-types.js";
-import type { Attempt, ConversationTransport } from "../transport.js";
-import type { Message, Thread } from "../types.js";
+import type { Attempt, ConversationTransport, EditRequest } from "../transport.js";
+import type { Message, Revision, Thread } from "../types.js";
 import { path, type Call, type Page } from "./call.js";
-import { toAttention, toReaction } from "./conversation-convert.js";
+import { toAttention, toReaction, toRevision } from "./conversation-convert.js";
 import { toMessage } from "./convert.js";
 import { list, object, requiredDate } from "./wire.js";
 
@@ -23,6 +23,27 @@ export class RestConversation implements ConversationTransport {
       if (!cursor) {
         const root = wire["root"] == null ? null : toMessage(wire["root"]);
         return { root, messages, participants: [...participants], lastPosition: wire["last_position"] };
+      }
+    }
+  }
+
+  async editMessage({ channelId, messageId, ...body }: EditRequest, attempt: Attempt): Promise<Message> {
+    return toMessage((await this.page(attempt, { method: "PATCH", path: of(channelId, messageId), body })).body);
+  }
+
+  async deleteMessage({ channelId, messageId }: Place, attempt: Attempt): Promise<Message> {
+    return toMessage((await this.page(attempt, { method: "DELETE", path: of(channelId, messageId) })).body);
+  }
+
+  async listRevisions({ channelId, messageId }: Place, attempt: Attempt): Promise<Revision[]> {
+    const found: Revision[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const place = `${of(channelId, messageId)}/revisions`;
+      const { body, next } = await this.page(attempt, { method: "GET", path: place, query: { cursor } });
+      found.push(...list(body, toRevision));
+      cursor = next;
+      if (!cursor) {
+        return found;
       }
     }
   }

@@ -28,17 +28,21 @@ export class Cast {
   ) {}
 
   /** Starts an agent and returns once it receives. */
-  async start({ id, role, concurrency, handlers }: AgentFile): Promise<void> {
+  async start({ id, role, concurrency, handlers, attention, skip_unaddressed: skipUnaddressed }: AgentFile): Promise<void> {
     const agent = new Agent({
       ...this.stage.connection(),
       id: this.names.own(id),
       ...(role !== undefined && { role: this.names.own(role) }),
       ...(concurrency !== undefined && { concurrency }),
+      ...(attention !== undefined && { attention }),
+      ...(skipUnaddressed !== undefined && { skipUnaddressed }),
       logger: new RecordingLogger(),
     });
     for (const handler of handlers) {
       const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(id, agent, handler, message);
-      if (handler.channel === undefined) {
+      if (handler.mention) {
+        agent.onMention(take);
+      } else if (handler.channel === undefined) {
         agent.onMessage(take);
       } else {
         agent.onMessage(handler.channel, take);
@@ -48,6 +52,15 @@ export class Cast {
     running.catch(() => {}); // Thrown by `started`, or by `stop`.
     this.#actors.set(id, { agent, running });
     await agent.started();
+  }
+
+  /** Makes an agent say what it is doing. */
+  note(id: string, note: string): void {
+    const actor = this.#actors.get(id);
+    if (actor === undefined) {
+      throw new Error(`There is no agent ${id}.`);
+    }
+    actor.agent.setStatusNote(note);
   }
 
   /** Makes an agent leave, and throws the failure that ended it before, if any. */
@@ -87,8 +100,14 @@ export class Cast {
     if (handler.gate !== undefined) {
       await this.#gate(handler.gate).opened;
     }
+    if (handler.note !== undefined) {
+      agent.setStatusNote(handler.note);
+    }
     if (handler.fail !== undefined) {
       throw new Error(handler.fail);
+    }
+    if (handler.message_reply !== undefined) {
+      await message.reply(handler.message_reply);
     }
     if (handler.ask !== undefined) {
       const channel = await agent.client.channels.open(handler.ask.channel, this.intentId);

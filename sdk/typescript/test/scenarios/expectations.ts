@@ -4,17 +4,8 @@ import { knowing, type Values } from "./scenario.js";
 
 const ofLists = ["count", "min_count", "payloads", "payloads_unordered", "senders_unordered", "distinct_ids"];
 
-/** Compares a result with what a step expects. */
-export function expectResult(result: any, expected: any, where: string): void {
-  if (Array.isArray(result)) {
-    expectList(result, expected, where);
-  } else {
-    expectMembers(result, expected, where);
-  }
-}
-
-/** Compares the expected members, deeply, and no others. */
-export function expectMembers(actual: any, expected: any, where: string): void {
+/** Compares a result with what a step expects: the expected members, deeply, and no others. */
+export function expectResult(actual: any, expected: any, where: string): void {
   if (expected === null || expected === undefined) {
     assert.ok(actual === null || actual === undefined, `${where}: ${JSON.stringify(actual)} is not null`);
   } else if (Array.isArray(expected)) {
@@ -22,11 +13,13 @@ export function expectMembers(actual: any, expected: any, where: string): void {
       Array.isArray(actual) && actual.length === expected.length,
       `${where}: ${JSON.stringify(actual)} is another list`,
     );
-    expected.forEach((item, i) => expectMembers(actual[i], item, `${where}[${i}]`));
+    expected.forEach((item, i) => expectResult(actual[i], item, `${where}[${i}]`));
+  } else if (Array.isArray(actual) && typeof expected === "object") {
+    expectList(actual, expected, where);
   } else if (typeof expected === "object") {
     assert.ok(typeof actual === "object" && actual !== null, `${where}: ${JSON.stringify(actual)} is not an object`);
     for (const [name, member] of Object.entries(expected)) {
-      expectMembers(actual[name], member, `${where}.${name}`);
+      expectResult(actual[name], member, `${where}.${name}`);
     }
   } else {
     assert.deepEqual(actual, expected, where);
@@ -34,10 +27,6 @@ export function expectMembers(actual: any, expected: any, where: string): void {
 }
 
 function expectList(list: any[], expected: Values, where: string): void {
-  if (Array.isArray(expected)) {
-    expectMembers(list, expected, where);
-    return;
-  }
   knowing(ofLists, expected, where);
   const payloads = list.map((item) => item.payload);
   const { count, min_count, payloads: ordered, payloads_unordered, senders_unordered, distinct_ids } = expected;
@@ -48,7 +37,7 @@ function expectList(list: any[], expected: Values, where: string): void {
     assert.ok(list.length >= min_count, `${where}: only ${list.length} of ${min_count}`);
   }
   if (ordered !== undefined) {
-    expectMembers(payloads, ordered, `${where}: payloads`);
+    expectResult(payloads, ordered, `${where}: payloads`);
   }
   if (payloads_unordered !== undefined) {
     expectUnordered(payloads, payloads_unordered, `${where}: payloads`);
@@ -78,7 +67,7 @@ function expectUnordered(actual: any[], expected: any[], where: string): void {
 
 function matches(actual: any, expected: any): boolean {
   try {
-    expectMembers(actual, expected, "");
+    expectResult(actual, expected, "");
     return true;
   } catch {
     return false;

@@ -1,7 +1,7 @@
 import type { ScenarioFile, Values } from "./scenario.js";
 
 /** Fields of `with` that hold names of agents or roles. */
-const named = ["to", "sender", "members", "agent"];
+const named = ["to", "sender", "members", "agent", "mentions"];
 
 /** Makes the names of a scenario's agents and roles unique to the run, and turns them back. */
 export class Names {

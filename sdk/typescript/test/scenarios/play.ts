@@ -4,6 +4,7 @@ import type { Channel, ChannelHandle } from "../../src/exports.js";
 import { Cast } from "./cast.js";
 import { expectError, expectResult } from "./expectations.js";
 import { BackgroundFollowing } from "./followings.js";
+import type { HeldInBackground } from "./held.js";
 import { Names, resolve, snaked, type Saved } from "./names.js";
 import type { ScenarioFile, StepFile, Values } from "./scenario.js";
 import type { Face, Stage } from "./stage.js";
@@ -18,6 +19,7 @@ export class Play {
   readonly saved: Saved = new Map();
   readonly followings = new Map<string, BackgroundFollowing>();
   readonly background = new Map<string, Promise<any>>();
+  readonly claims = new Map<string, HeldInBackground>();
   readonly #clients = new Map<string, Client>();
   readonly #handles = new Map<string, Map<string, ChannelHandle>>();
   readonly #created = new Map<string, Channel>();
@@ -149,6 +151,7 @@ export class Play {
 
   async #end(): Promise<void> {
     await Promise.all([...this.followings.values()].map((following) => following.leave()));
+    await Promise.all([...this.claims.values()].map((held) => held.release()));
     this.#clients.forEach((client) => client.close());
     await this.cast.stopAll();
   }

@@ -13,12 +13,17 @@ export interface HandlerFile {
   nothing?: boolean;
   gate?: string;
   ask?: { channel: string; to: string; payload: Values };
+  mention?: boolean;
+  message_reply?: Values;
+  note?: string;
 }
 
 export interface AgentFile {
   id: string;
   role?: string;
   concurrency?: number;
+  attention?: boolean;
+  skip_unaddressed?: boolean;
   handlers: HandlerFile[];
 }
 
@@ -45,8 +50,8 @@ export interface ScenarioFile {
 
 const fields = {
   scenario: ["name", "engines", "disturbs", "intent", "agents", "steps"],
-  agent: ["id", "role", "concurrency", "handlers"],
-  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask"],
+  agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"],
+  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"],
   step: ["as", "do", "with", "save", "background", "repeat", "parallel", "expect", "expect_error"],
 };
 

@@ -1,8 +1,10 @@
 import { createClient, type Client as ServiceClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { AccessPolicy, AccessService } from "../../src/generated/openintent/v1/access_pb.js";
+import { AgentService, AgentStatus } from "../../src/generated/openintent/v1/agents_pb.js";
 import { ChannelService } from "../../src/generated/openintent/v1/channels_pb.js";
 import { Permission } from "../../src/generated/openintent/v1/common_pb.js";
+import { MessageService } from "../../src/generated/openintent/v1/messages_pb.js";
 import type { Client } from "../../src/client.js";
 import { OpenIntentClient } from "../../src/index.js";
 import { OpenIntentClient as RestClient } from "../../src/rest.js";
@@ -51,11 +53,31 @@ export class Stage {
     await this.#service(ChannelService).removeChannelMember({ channelId, agentId });
   }
 
-  /** A client of a service as the operator, for what the package does not offer. */
-  #service<S extends typeof AccessService | typeof ChannelService>(service: S): ServiceClient<S> {
+  /** What each recipient did with a message, as far as an agent sees it. */
+  async dispositions(channelId: string, messageId: string, agentId: string | undefined): Promise<Record<string, string>> {
+    const { deliveries } = await this.#service(MessageService, agentId).listMessageDeliveries({ channelId, messageId });
+    return Object.fromEntries(
+      deliveries.flatMap(({ agentId, disposition }) => (disposition === undefined ? [] : [[agentId, disposition]])),
+    );
+  }
+
+  /** An agent's status and what it says that it is doing, as an agent sees it. */
+  async presence(agentId: string, reader: string | undefined): Promise<{ status: string; statusNote: string | null }> {
+    const { status, statusNote } = await this.#service(AgentService, reader).getAgent({ agentId });
+    return { status: AgentStatus[status].toLowerCase(), statusNote: statusNote ?? null };
+  }
+
+  /** A client of a service, as an agent or the operator, for what the package does not offer. */
+  #service<S extends typeof AccessService | typeof AgentService | typeof ChannelService | typeof MessageService>(
+    service: S,
+    agentId?: string,
+  ): ServiceClient<S> {
     const key: Parameters<typeof createGrpcTransport>[0]["interceptors"] = [
       (next) => (request) => {
         request.header.set("x-api-key", this.#apiKey);
+        if (agentId !== undefined) {
+          request.header.set("x-agent-id", agentId);
+        }
         return next(request);
       },
     ];

@@ -1,25 +1,10 @@
+import { setTimeout } from "node:timers/promises";
 import type { CreateChannelOptions } from "../../src/channels.js";
+import { conversing, interval } from "./conversing.js";
 import { BackgroundFollowing } from "./followings.js";
 import type { Play } from "./play.js";
-import { checkAgent, knowing, type AgentFile, type Values } from "./scenario.js";
-
-interface StepContext {
-  play: Play;
-  as: string | undefined;
-  fields: Values;
-  where: string;
-  saveAs: string | undefined;
-}
-
-type Step = (context: StepContext) => Promise<any>;
-
-/** A step with the fields that it knows. */
-function step(known: readonly string[], perform: Step): Step {
-  return async (context) => {
-    knowing(known, context.fields, context.where);
-    return perform(context);
-  };
-}
+import { checkAgent, type AgentFile, type Values } from "./scenario.js";
+import { step, type Step } from "./step.js";
 
 function channelOptions({ members, member_policy, options }: Values): CreateChannelOptions {
   const { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages } = options ?? {};
@@ -27,16 +12,25 @@ function channelOptions({ members, member_policy, options }: Values): CreateChan
 }
 
 const channelFields = ["channel", "members", "member_policy", "options"];
-const sendFields = ["channel", "to", "payload", "message_type", "metadata", "expires_in", "sender"];
-const askFields = ["channel", "to", "payload", "timeout", "min_responses", "sender", "metadata"];
+const saidFields = ["parent", "subject", "kind", "priority", "mentions", "directedness", "policy"];
+const sendFields = ["channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", ...saidFields];
+const askFields = ["channel", "to", "payload", "timeout", "min_responses", "sender", "metadata", "collect", ...saidFields];
+const replyFields = ["channel", "message", "payload", "metadata", "fence", ...saidFields];
 
-function sendOptions({ message_type: messageType, metadata, expires_in: expiresIn, sender }: Values): Values {
-  const expiresAt = expiresIn === undefined ? undefined : new Date(Date.now() + expiresIn * 1000);
-  return { messageType, metadata, expiresAt, sender };
+/** What a message says beside its payload. */
+function said({ parent, subject, kind, priority, mentions, directedness, policy, collect }: Values): Values {
+  return { parent, subject, kind, priority, mentions, directedness, policy, collect };
 }
 
-function askOptions({ timeout, min_responses: minResponses, sender, metadata }: Values): Values {
-  return { timeout, minResponses, sender, metadata };
+function sendOptions(fields: Values): Values {
+  const { message_type: messageType, metadata, expires_in: expiresIn, sender } = fields;
+  const expiresAt = expiresIn === undefined ? undefined : new Date(Date.now() + expiresIn * 1000);
+  return { messageType, metadata, expiresAt, sender, ...said(fields) };
+}
+
+function askOptions(fields: Values): Values {
+  const { timeout, min_responses: minResponses, sender, metadata } = fields;
+  return { timeout, minResponses, sender, metadata, ...said(fields) };
 }
 
 /** What the steps of scenarios do. */
@@ -82,13 +76,14 @@ export const steps: Record<string, Step> = {
       .client(as)
       .resumeAsk((await play.handle(as, fields["channel"])).id, fields["message"], { timeout: fields["timeout"] }),
   ),
-  reply: step(["channel", "message", "payload", "metadata"], async ({ play, as, fields }) => {
+  reply: step(replyFields, async ({ play, as, fields }) => {
     const { id } = await play.handle(as, fields["channel"]);
-    return play.client(as).replyTo(id, fields["message"], fields["payload"], { metadata: fields["metadata"] });
+    const { message, payload, metadata, fence } = fields;
+    return play.client(as).replyTo(id, message, payload, { metadata, fence, ...said(fields) });
   }),
-  list_messages: step(["channel", "since", "to", "limit", "message_type"], async ({ play, as, fields }) => {
-    const { channel, message_type: messageType, ...selection } = fields;
-    return play.client(as).listMessages((await play.handle(as, channel)).id, { ...selection, messageType });
+  list_messages: step(["channel", "since", "to", "limit", "message_type", "thread_id"], async ({ play, as, fields }) => {
+    const { channel, message_type: messageType, thread_id: threadId, ...selection } = fields;
+    return play.client(as).listMessages((await play.handle(as, channel)).id, { ...selection, messageType, threadId });
   }),
   get_message: step(["channel", "message"], async ({ play, as, fields }) =>
     play.client(as).getMessage((await play.handle(as, fields["channel"])).id, fields["message"]),
@@ -124,6 +119,20 @@ export const steps: Record<string, Step> = {
     await play.cast.stop(play.names.plain(fields["agent"]));
     return null;
   }),
+  status_note: step(["agent", "note"], async ({ play, fields }) => {
+    play.cast.note(play.names.plain(fields["agent"]), fields["note"]);
+    return null;
+  }),
+  presence: step(["agent", "note"], async ({ play, as, fields }) => {
+    const agent = as === undefined ? undefined : play.names.own(as);
+    for (;;) {
+      const record = await play.stage.presence(fields["agent"], agent);
+      if ((record.statusNote ?? "") === fields["note"]) {
+        return record;
+      }
+      await setTimeout(interval);
+    }
+  }),
   release: step(["gate"], async ({ play, fields }) => {
     play.cast.release(fields["gate"]);
     return null;
@@ -147,6 +156,7 @@ export const steps: Record<string, Step> = {
     play.useReplica(fields["client"], fields["replica"]);
     return null;
   }),
+  ...conversing,
 };
 
 function following(play: Play, fields: Values): BackgroundFollowing {

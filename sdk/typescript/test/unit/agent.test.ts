@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Agent } from "../../src/agent/agent.js";
 import { AgentLog } from "../../src/agent/log.js";
 import { Presence } from "../../src/agent/presence.js";
+import { StatusNote } from "../../src/agent/status-note.js";
 import { errorFrom, InvalidArgumentError, UnauthenticatedError } from "../../src/errors.js";
 import { fakeServer } from "./fake-agent-server.js";
 import { FakeClock, lost, RecordingLogger } from "./fakes.js";
@@ -58,6 +59,46 @@ test("a process that takes over from one that left makes the agent active; it le
   presence.tookOver();
   await assert.rejects(presence.keep(leaving.signal));
   assert.deepEqual(told, ["register", "beat", "register", "beat", "beat", "beat"]);
+});
+
+test("a status note brings the next heartbeat forward, once a second at most, and is said again to a new record", async () => {
+  const clock = new FakeClock();
+  const leaving = new AbortController();
+  const told: string[] = [];
+  const note = new StatusNote();
+  const answers: (() => void)[] = [
+    () => note.set("second"),
+    () => {},
+    () => {
+      throw gone;
+    },
+    () => {
+      throw errorFrom({ code: "INVALID_ARGUMENT", message: "no such note" });
+    },
+  ];
+  const server = fakeServer(
+    {
+      async heartbeat(_status, said) {
+        told.push(`${said} at ${Math.round(clock.time / 1000)}`);
+        (answers.shift() ?? (() => leaving.abort()))();
+        return { interval: 30_000, draining: false };
+      },
+    },
+    told,
+  );
+  note.set("first");
+  const presence = new Presence(server, clock, log, note);
+  await presence.register(leaving.signal);
+  await assert.rejects(presence.keep(leaving.signal));
+  const expected = ["first at 1", "second at 2", "undefined at 32", "register", "second at 33", "undefined at 33"];
+  assert.deepEqual(told, ["register", ...expected]);
+  assert.ok(logger.lines.includes("warn agent me had its status note refused: no such note"));
+});
+
+test("a status note that is too long, or of an agent without a record, is refused", () => {
+  new Agent({ id: "me", logger }).setStatusNote("\u{1f4d6}".repeat(200));
+  assert.throws(() => new Agent({ id: "me", logger }).setStatusNote("\u{1f4d6}".repeat(201)), InvalidArgumentError);
+  assert.throws(() => new Agent({ id: "me", register: false, logger }).setStatusNote("here"), InvalidArgumentError);
 });
 
 test("a run registers, tells that it is draining when it leaves, and deregisters only when asked", async () => {

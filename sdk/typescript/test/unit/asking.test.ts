@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChannelClosedError, errorFrom, MessageTimeoutError, RemoteError, UnavailableError } from "../../src/errors.js";
 import { notConnected } from "../../src/server-away.js";
+import type { AskAllOptions } from "../../src/asking.js";
 import type { AskRequest } from "../../src/transport.js";
 import { channel, fakeClient, FakeClock, lost, message } from "./fakes.js";
 
@@ -126,6 +127,20 @@ test("the iterator ends when enough responses came, and when nobody answered", a
     came.push(id);
   }
   assert.deepEqual(came, ["a"]);
+});
+
+test("the iterator ends when a request has the exact number of answers that it takes", async () => {
+  const client = fakeClient({ askAll: async () => [response("a"), response("b")] });
+  const cameOf = async (options: AskAllOptions): Promise<string[]> => {
+    const came = [];
+    for await (const { id } of client.askAllIter("chan_1", "role:x", {}, options)) {
+      came.push(id);
+    }
+    return came;
+  };
+  assert.deepEqual(await cameOf({ collect: "one" }), ["a"]);
+  assert.deepEqual(await cameOf({ collect: { quorum: 2 } }), ["a", "b"]);
+  assert.deepEqual(await cameOf({ collect: { quorum: 2 }, minResponses: 1 }), ["a"]);
 });
 
 test("a resumed question tells a closed channel from a wait that ran out", async () => {

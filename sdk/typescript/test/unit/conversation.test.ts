@@ -12,7 +12,7 @@ import { noTracing } from "../../src/tracing.js";
 import type { ConversationTransport, ReplyRequest, SendRequest, Transport } from "../../src/transport.js";
 import type { Message } from "../../src/types.js";
 import { fakeServer } from "./fake-agent-server.js";
-import { FakeClock, fakeClient, message, RecordingLogger } from "./fakes.js";
+import { channel, FakeClock, fakeClient, lost as lostConnection, message, RecordingLogger } from "./fakes.js";
 
 const refusal = (code: "ALREADY_EXISTS" | "FAILED_PRECONDITION", reason: string): Error =>
   errorFrom({ code, reason, message: "refused" });
@@ -107,6 +107,30 @@ const attention = (reason: string, policy: Attention["policy"] = "may_respond"):
   deadlineMs: null,
   claim: null,
   knock: null,
+});
+
+test("an edit says only what it changes, and a deletion is repeated after a lost connection", async () => {
+  const told: unknown[] = [];
+  const failures = [lostConnection()];
+  const calls: Partial<ConversationTransport> = {
+    async editMessage(asked) {
+      told.push(asked);
+      return message("m", { revision: 2 });
+    },
+    async deleteMessage({ messageId }) {
+      told.push(messageId);
+      if (failures.length > 0) {
+        throw failures.pop();
+      }
+      return message(messageId);
+    },
+  };
+  const handle = fakeClient({ conversation: calls as ConversationTransport }).handle(channel("c"));
+  assert.equal((await handle.edit(message("m"), { payload: { n: 1 } })).revision, 2);
+  await handle.edit("m", { subject: "", mentions: [] });
+  await handle.delete("m");
+  const place = { channelId: "chan_1", messageId: "m" };
+  assert.deepEqual(told, [{ ...place, payload: { n: 1 } }, { ...place, subject: "", mentions: [] }, "m", "m"]);
 });
 
 test("what a message says reaches the transport, and a plain one says nothing more", async () => {
@@ -242,6 +266,13 @@ test("a handler answers under a claim of its own", async () => {
   const { told, handle } = stage(with_((received) => received.withClaim(() => received.reply({ a: 1 })).then(() => null)));
   await handle({}, { messageType: "request", to: "me" });
   assert.deepEqual(told, ["claim", 'reply sdk-reply-m-1 {"a":1} {"fence":7}', "release 7", "read m"]);
+});
+
+test("an agent that leaves out what is not for it asks for a claim all the same", async () => {
+  const { told, handle } = stage(with_(() => ({ a: 1 })), {}, { skip: true });
+  await handle({ attention: attention("claimed_by_other", "must_not_respond") });
+  const [first, second] = told.filter((said) => !said.startsWith("surfaced"));
+  assert.deepEqual([first, second], ["claim", 'reply sdk-reply-m {"a":1} {"fence":7}']);
 });
 
 test("an agent that attends tells what became of messages", async () => {

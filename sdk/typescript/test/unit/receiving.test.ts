@@ -29,6 +29,8 @@ class FakeServer implements AgentServer {
   active = true;
   /** The streams stand by until this resolves. */
   taken: Promise<void> = Promise.resolve();
+  /** What the last stream brings when the agent is leaving. */
+  late: AsyncIterable<Delivery> = (async function* () {})();
   readonly leaving = new AbortController();
   inboxLooks = 0;
   #exhausted = false;
@@ -64,6 +66,8 @@ class FakeServer implements AgentServer {
     }
     this.#exhausted = true;
     this.#leaveOnceGiven();
+    yield* this.late;
+    attempt.signal.throwIfAborted();
     await new Promise((_, reject) => attempt.signal.addEventListener("abort", () => reject(attempt.signal.reason)));
   }
   async surface(): Promise<void> {}
@@ -178,6 +182,23 @@ test("messages in the inbox that are older than the subscription come first, and
   const handled: string[] = [];
   await play(server, async ({ message }) => void handled.push(message.id));
   assert.deepEqual(handled, ["old", "new", "granted"]);
+});
+
+test("an agent that leaves waits for the delivery of what it found in the inbox, and begins nothing new", async () => {
+  const server = new FakeServer([[]]);
+  const left = new Gate();
+  server.leaving.signal.addEventListener("abort", left.open);
+  server.late = (async function* () {
+    await left.opened;
+    yield delivery(1, "later");
+    yield delivery(2, "found");
+  })();
+  const found = { requests: [received("found", { createdAt: new Date(3_000) })], nextCursor: undefined };
+  server.inboxPages = [found, found];
+  const handled: string[] = [];
+  await play(server, async ({ message }) => void handled.push(message.id));
+  assert.deepEqual(handled, ["found"]);
+  assert.deepEqual(server.acknowledged, [2]);
 });
 
 test("the inbox is left alone until this process is the one that receives", async () => {

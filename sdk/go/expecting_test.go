@@ -1,0 +1,68 @@
+package openintent
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// leavingReceiver returns a receiver that has handled the message found, which is newer than the subscription, and old, which is not.
+func leavingReceiver() *receiver {
+	agent := newClient(nil, Options{}).Agent(AgentOptions{ID: "agent"})
+	agent.OnMessage("", func(context.Context, *Message) (any, error) { return nil, nil })
+	r := newReceiver(agent)
+	r.done = newAcknowledger(r)
+	subscribedAt := time.Now()
+	r.subscription.Store(subscribed{"sub", subscribedAt})
+	r.noteInbox()
+	r.finish(r.begin(&Message{ID: "old", CreatedAt: subscribedAt.Add(-time.Second)}, 0), true)
+	r.finish(r.begin(&Message{ID: "found", CreatedAt: subscribedAt.Add(time.Second)}, 0), true)
+	return r
+}
+
+func TestALeavingAgentWaitsForTheDeliveryOfWhatItFoundInTheInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := leavingReceiver()
+		started := time.Now()
+		waited := make(chan struct{})
+		go func() {
+			r.awaitDeliveries()
+			close(waited)
+		}()
+		synctest.Wait()
+		require.Nil(t, r.begin(&Message{ID: "found"}, 7), "it is not handled again")
+		<-waited
+		require.Equal(t, started, time.Now())
+		require.Equal(t, []int64{7}, r.done.take())
+		r.awaitDeliveries()
+		require.Equal(t, started, time.Now(), "nothing more is on its way")
+	})
+}
+
+func TestALeavingAgentDoesNotWaitLongForADelivery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := leavingReceiver()
+		started := time.Now()
+		r.awaitDeliveries()
+		require.Equal(t, onItsWay, time.Since(started))
+		r.awaitDeliveries()
+		require.Equal(t, onItsWay, time.Since(started), "the time counts from the look into the inbox")
+	})
+}
+
+func TestADeliveryThatComesWhileItsMessageIsHandledIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := leavingReceiver()
+		r.found.came("found")
+		this := r.begin(&Message{ID: "next", CreatedAt: time.Now().Add(time.Second)}, 0)
+		require.True(t, this.expected)
+		require.Nil(t, r.begin(this.message, 8))
+		r.finish(this, true)
+		started := time.Now()
+		r.awaitDeliveries()
+		require.Equal(t, started, time.Now())
+	})
+}
