@@ -100,9 +100,18 @@ func (c *checker) checkSightOfAnnotation(r *Receiver, a Annotation) {
 	case reaction == nil:
 	case !r.follows(reaction.To.Intent, a.Channel):
 		c.find(Leaked, "%s received %+v, which is outside its scope", r.Name, a)
-	case !r.Operator && !sometime(c.rights.periods(r.Agent, reaction.To, false, false), reaction.Span.Begun, a.At):
+	case !r.Operator && !c.maySee(r.Agent, reaction, a.At):
 		c.find(Leaked, "%s received %+v, whose message %s may not see", r.Name, a, r.Agent)
 	}
+}
+
+// maySee reports whether an agent possibly saw the message of a reaction at some time from the reaction to its delivery. An agent that
+// lost a role and takes it again sees again what it read before, but not what was sent while it had no role.
+func (c *checker) maySee(agent string, reaction *Reaction, by Tick) bool {
+	again := *reaction.To
+	again.Kind = Request // so that it does not matter when the agent took the role
+	return sometime(c.rights.periods(agent, reaction.To, false, false), reaction.To.Span.Begun, by) &&
+		sometime(c.rights.periods(agent, &again, false, false), reaction.Span.Begun, by)
 }
 
 // checkInterleaving checks that the cursor rises where a message and an annotation, or two annotations, follow each other.
