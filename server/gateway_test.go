@@ -139,7 +139,7 @@ func TestListsAreBareArraysOrObjectsAsTheContractSays(t *testing.T) {
 		{openintentv1.SubscriptionService_FetchDeliveries_FullMethodName, "/v1/subscriptions/s/deliveries", `[]`, &openintentv1.FetchDeliveriesResponse{}},
 		{openintentv1.SubscriptionService_ListDeadLetters_FullMethodName, "/v1/subscriptions/s/dead_letters", `[]`, &openintentv1.ListDeadLettersResponse{}},
 		{openintentv1.MessageService_GetThread_FullMethodName, "/v1/channels/c/messages/m/thread",
-			`{"root":null,"messages":[],"participants":[],"last_position":0,"next_cursor":null}`, &openintentv1.Thread{}},
+			`{"root":null,"messages":[],"participants":[],"last_position":0,"next_cursor":null,"reactions":[],"claim":null}`, &openintentv1.Thread{}},
 		{openintentv1.MessageService_GetInbox_FullMethodName, "/v1/agents/a/inbox",
 			`{"items":[],"unread_count":0,"unanswered_count":0,"next_cursor":null}`, &openintentv1.Inbox{}},
 		{openintentv1.IntentService_ListIntents_FullMethodName, "/v1/intents", `{"intents":[],"total":0,"next_cursor":null}`, &openintentv1.ListIntentsResponse{}},

@@ -146,7 +146,7 @@ b"}`,
 		`{"payload":{},"mentions":["*"]}`, `{"payload":{},"mentions":["system"]}`, `{"payload":{},"mentions":["`+strings.Repeat("b", 300)+`"]}`)
 	add(send, "mentions[1]", `{"payload":{},"mentions":["bob","bob"]}`)
 	asked := `{"payload":{},"to":"bob","message_type":"request","collect":`
-	add(send, "collect", asked+`"some"}`, asked+`1}`, asked+`null}`, asked+`{}}`, asked+`{"quorum":1,"more":1}}`, `{"payload":{},"collect":"one"}`)
+	add(send, "collect", asked+`"some"}`, asked+`1}`, asked+`{}}`, asked+`{"quorum":1,"more":1}}`, `{"payload":{},"collect":"one"}`)
 	add(send, "collect.quorum", asked+`{"quorum":0}}`, asked+`{"quorum":101}}`, asked+`{"quorum":1.5}}`, asked+`{"quorum":"2"}}`)
 	add("POST /v1/channels/{room}/messages/{request}/reply", "collect", `{"payload":{},"collect":"one"}`)
 	add("POST /v1/channels/{room}/messages/{request}/reply", "parent_id", `{"payload":{},"parent_id":"{broadcast}"}`)

@@ -74,7 +74,8 @@ func (c *Claim) call(ctx context.Context, request *openintentv1.ClaimMessageRequ
 	})
 }
 
-// Release gives the claim back, so that another agent can take it. It returns nil if the claim had ended before, as it does with the answer.
+// Release gives the claim back, so that another agent can take it. It returns nil if the claim had ended before, as it does with the
+// answer.
 func (c *Claim) Release(ctx context.Context) error {
 	c.letGo()
 	_, err := repeated(ctx, c.client, func(ctx context.Context) (*openintentv1.Claim, error) {

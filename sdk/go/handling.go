@@ -93,10 +93,10 @@ func (r *receiver) start(ctx context.Context, this *job) error {
 	return nil
 }
 
-// do handles a job, unless its message is left out.
+// do handles a job, unless its message is left out. It claims nothing that no handler would answer.
 func (r *receiver) do(this *job) {
 	switch {
-	case needsClaim(this.message):
+	case needsClaim(this.message) && len(r.agent.matching(this.message)) > 0:
 		r.doClaimed(this)
 	case r.leavesOut(this.message):
 		r.reports.dispose(this.message, DispositionIgnored)

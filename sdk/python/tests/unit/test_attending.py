@@ -174,6 +174,17 @@ async def test_a_claimed_request_without_an_answer_is_released_and_read() -> Non
 
 
 @in_loop
+async def test_a_request_that_no_handler_takes_is_not_claimed() -> None:
+    server = FakeServer()
+    agent = runtime(server, answer, channels=("elsewhere",))
+    await agent.start()
+    server.deliver(exact())
+    await server.until_acknowledged(1)
+    assert "ClaimMessage" not in calls_after_start(server)
+    await agent.drain()
+
+
+@in_loop
 async def test_a_handler_is_cancelled_when_its_claim_is_lost_and_another_turn_follows() -> None:
     running, turns = asyncio.Event(), list[bool]()
 
