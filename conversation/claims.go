@@ -165,20 +165,23 @@ func (c claims) take(attempt claim.Attempt, lasting time.Duration) (*claim.Claim
 	return c.grant(attempt, lasting)
 }
 
-// freePlaces returns how many places of the message no answer takes up. It refuses an agent that has answered a request which takes
-// an exact number of answers, or that has all of them.
+// freePlaces returns how many places of the message no answer takes up. It refuses an agent that has answered a request, and a request
+// that has the exact number of answers that it takes.
 func (c claims) freePlaces(agent string) (int, error) {
-	wanted := c.Message.ExactAnswers()
-	if wanted == 0 {
+	if c.Message.Type != message.TypeRequest {
 		return 1, nil
 	}
 	by, statement := claim.PrepareAnswerers(c.Message.IntentNo, c.Message.Position)
 	if err := c.Tx.Pipeline(statement); err != nil {
 		return 0, err
 	}
+	wanted := c.Message.ExactAnswers()
 	answers := claim.Answers{Wanted: wanted, Closed: !c.Message.Open, By: by}
-	if _, answered := by[agent]; answered || answers.Full() {
+	switch _, answered := by[agent]; {
+	case answered, wanted > 0 && answers.Full():
 		return 0, claim.ErrAnswered
+	case wanted == 0:
+		return 1, nil
 	}
 	return wanted - len(by), nil
 }

@@ -10,20 +10,20 @@ import (
 	"openintent/messaging/claim"
 )
 
-// sweptMessages bounds the messages whose claims one turn of the sweep judges.
-const sweptMessages = 500
-
 // SweepClaims stores and announces what has ended of the claims, and notes of the others by what they were judged. Nobody waits for it:
-// readers judge claims as it does (claim.Place). It uses one transaction for each message.
+// readers judge claims as it does (claim.Place). It uses one transaction for each message. Only one turn runs at a time. If there are
+// more claims than one turn looks at, the next turn goes on with the others.
 func (s *Service) SweepClaims(ctx context.Context) error {
 	var suspects []claim.Suspect
+	var next claim.Round
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		suspects, err = claim.ToJudge(tx, sweptMessages)
+		suspects, next, err = claim.ToJudge(tx, s.claimsRound)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	s.claimsRound = next
 	var failures []error
 	for _, of := range suspects {
 		if ctx.Err() != nil {

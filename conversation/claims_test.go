@@ -200,6 +200,27 @@ func TestClaimsThatOnlyTell(t *testing.T) {
 	})
 }
 
+// Nobody gets a claim that ends as soon as it is made.
+func TestWhatIsOverIsNotClaimed(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hire(t, "bob", "carol")
+		asked := h.asks(t, nil)
+		require.NoError(t, h.answer("bob", asked, 0))
+		_, err := h.claim("bob", asked, 0)
+		faulttest.Require(t, err, fault.Conflict, "ANSWERED")
+		h.claims(t, "carol", asked)
+
+		note := h.note(t)
+		for _, id := range []string{asked, note} {
+			_, err := h.talk.DeleteMessage(as("alice"), &openintentv1.DeleteMessageRequest{ChannelId: h.channel, MessageId: id})
+			require.NoError(t, err)
+			_, err = h.claim("carol", id, 0)
+			faulttest.Require(t, err, fault.Conflict, "MESSAGE_DELETED")
+		}
+		require.Equal(t, 1, h.rows(t), "nothing but carol's first claim")
+	})
+}
+
 func TestARepeatedClaim(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.hire(t, "bob", "carol")

@@ -10,6 +10,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
 	"openintent/messaging"
+	"openintent/messaging/claim"
 )
 
 // Config is what a Service needs.
@@ -33,6 +34,9 @@ type Service struct {
 	agents    *agents.Service
 	messaging *messaging.Service
 	logger    *slog.Logger
+
+	// claimsRound is where the next turn of SweepClaims goes on.
+	claimsRound claim.Round
 }
 
 // New makes the room.

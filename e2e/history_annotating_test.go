@@ -34,6 +34,33 @@ func (y *history) edit(t *rapid.T) {
 	y.check(t, c)
 }
 
+// deletes deletes the content of a message, which may be gone already.
+func (y *history) deletes(t *rapid.T) {
+	c := y.drawChannel(t)
+	caller, named := y.drawActing(t)
+	m := drawMessage(t, c, func(m *model.Message) bool { return m.Sender != model.System })
+	switch below(t, "who deletes", 4) {
+	case 0, 1:
+		if m != nil && m.Sender != model.System {
+			caller, named = m.Sender, ""
+		}
+	case 2:
+		caller, named = c.Creator, ""
+	}
+	expected := y.world.DeleteContent(caller, named, c, m)
+	if unsaid(c, expected) {
+		return
+	}
+	got, err := y.as(caller).Messages.DeleteMessage(y.ctx, &openintentv1.DeleteMessageRequest{
+		ChannelId: c.ID, MessageId: idOf(m), AgentId: given(named),
+	})
+	if y.came(t, "delete", expected, err) {
+		y.same(t, m, got)
+	}
+	y.wrote()
+	y.check(t, c)
+}
+
 // react sets a signal on a message or takes it away.
 func (y *history) react(t *rapid.T) {
 	c := y.drawChannel(t)
@@ -97,7 +124,7 @@ func (y *history) followAnnotations(t *rapid.T, viewer string, c *model.Channel)
 		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: c.ID}, AfterPosition: proto.Int64(0), Include: []string{"annotations"},
 	})
 	require.NoError(t, err)
-	deliveries, end := drain(t, stream)
+	deliveries, end := drain(t, c, stream)
 	require.EqualValues(t, "CHANNEL_CLOSED", end)
 	var expected, got []string
 	for _, entry := range y.world.Entries(viewer, c) {
@@ -115,6 +142,8 @@ func entryLine(entry model.LogEntry) string {
 	switch {
 	case a == nil:
 		return entry.Message.ID
+	case a.Deleted:
+		return fmt.Sprintf("message_deleted %s %s", a.Message.ID, a.Agent)
 	case a.Revision > 0:
 		return fmt.Sprintf("message_edited %s %s %d", a.Message.ID, a.Agent, a.Revision)
 	case a.Removed:
@@ -129,6 +158,8 @@ func deliveryLine(delivery *openintentv1.SubscribeResponse) string {
 	switch {
 	case a == nil:
 		return delivery.GetMessage().GetId()
+	case a.GetType() == "message_deleted":
+		return fmt.Sprintf("%s %s %s", a.GetType(), a.GetMessageId(), a.GetAgentId())
 	case a.Revision != nil:
 		return fmt.Sprintf("%s %s %s %d", a.GetType(), a.GetMessageId(), a.GetAgentId(), a.GetRevision())
 	}

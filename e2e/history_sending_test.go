@@ -180,10 +180,11 @@ func (y *history) stored(t *rapid.T, verdict model.Verdict, got *openintentv1.Me
 func (y *history) same(t *rapid.T, expected *model.Message, got *openintentv1.Message) {
 	message := y.onTheWire(expected)
 	message.Status = messageStatuses[expected.Status(y.world.Now)]
-	message.ReadAt, message.EditedAt = got.GetReadAt(), got.GetEditedAt() // compared below
+	message.ReadAt, message.EditedAt, message.DeletedAt = got.GetReadAt(), got.GetEditedAt(), got.GetDeletedAt() // compared below
 	require.True(t, proto.Equal(message, got), "the message is\n%v, the model says\n%v", got, message)
 	near(t, "the first acknowledgement", expected.ReadAt, got.GetReadAt())
 	near(t, "the last edit", expected.EditedAt, got.GetEditedAt())
+	near(t, "the deletion", expected.DeletedAt, got.GetDeletedAt())
 }
 
 // sameAgain compares a message that was returned again: it is the same as the first time.
@@ -193,7 +194,7 @@ func (y *history) sameAgain(t *rapid.T, expected *model.Message, got *openintent
 	require.True(t, proto.Equal(message, got), "the message is\n%v, the model says\n%v", got, message)
 }
 
-// onTheWire returns the parts of a message that only edits change.
+// onTheWire returns the parts of a message that only edits and its deletion change.
 func (y *history) onTheWire(m *model.Message) *openintentv1.Message {
 	message := &openintentv1.Message{
 		Id: m.ID, ChannelId: m.Channel.ID, Sender: m.Sender, To: given(m.To), MessageType: messageTypes[m.Type],
@@ -204,7 +205,10 @@ func (y *history) onTheWire(m *model.Message) *openintentv1.Message {
 		message.CorrelationId = &m.Request.ID
 	}
 	if len(m.Before) > 0 {
-		message.Revision = proto.Int32(int32(len(m.Said())))
+		message.Revision = proto.Int32(int32(len(m.Before) + 1))
+	}
+	if !m.DeletedAt.IsZero() {
+		message.Payload = &structpb.Struct{}
 	}
 	return message
 }

@@ -120,6 +120,7 @@ func (y *history) steps() []namedStep {
 		{5, namedStep{"mark read", y.markRead}},
 		{3, namedStep{"get", y.get}},
 		{4, namedStep{"edit", y.edit}},
+		{3, namedStep{"delete", y.deletes}},
 		{4, namedStep{"react", y.react}},
 		{3, namedStep{"look closely", y.lookClosely}},
 		{5, namedStep{"list", y.list}},

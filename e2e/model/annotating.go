@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// Annotation is what happened to a message after it was sent: an edit, or a change of a reaction.
+// Annotation is what happened to a message after it was sent: an edit, its deletion, or a change of a reaction.
 type Annotation struct {
 	Message *Message
 	Agent   string
-	// Revision is the number of the revision that an edit made. Otherwise Signal was set or, with Removed, taken away.
+	// Revision is the number of the revision that an edit made. Otherwise, unless the content was deleted, Signal was set or, with
+	// Removed, taken away.
 	Revision int
+	Deleted  bool
 	Signal   string
 	Removed  bool
 	// after is how many messages the channel had before.
@@ -42,6 +44,8 @@ func (w *World) Edit(caller, named string, c *Channel, m *Message, text string, 
 	switch {
 	case m.Sender != agent:
 		return "NOT_THE_SENDER"
+	case !m.DeletedAt.IsZero():
+		return "MESSAGE_DELETED"
 	case !c.Open():
 		return "CHANNEL_CLOSED"
 	case m.Expired(w.Now) || m.Type == "request" && w.past(m.ExpiresAt):
@@ -55,6 +59,29 @@ func (w *World) Edit(caller, named string, c *Channel, m *Message, text string, 
 	m.Before = append(m.Before, m.Payload)
 	m.Payload, m.EditedAt = text, w.Now
 	c.annotate(Annotation{Message: m, Agent: agent, Revision: len(m.Before) + 1})
+	return OK
+}
+
+// DeleteContent takes a message's content away, for its sender or who manages its channel. The message keeps its place, and deleting it
+// again is harmless. What the log has a copy of stays.
+func (w *World) DeleteContent(caller, named string, c *Channel, m *Message) Outcome {
+	agent, refused := actsAs(caller, named)
+	if refused = firstOf(refused, w.Get(agent, c, m)); refused != OK {
+		return refused
+	}
+	switch {
+	case m.Sender != agent && w.needManager(c, agent) != OK:
+		return "NOT_THE_SENDER"
+	case !m.DeletedAt.IsZero():
+		return OK
+	case !c.Open():
+		return "CHANNEL_CLOSED"
+	case c.Audit, slices.Contains(c.Intent.Log, m):
+		return "AUDITED"
+	}
+	m.Ended = m.Ended || m.unanswered(w.Now)
+	m.DeletedAt = w.Now
+	c.annotate(Annotation{Message: m, Agent: agent, Deleted: true})
 	return OK
 }
 
@@ -116,12 +143,18 @@ func (w *World) Entries(caller string, c *Channel) (entries []LogEntry) {
 	return entries
 }
 
-// Said returns what a message's payload was from one edit to the next; the last one is the present one.
-func (m *Message) Said() []string { return append(slices.Clone(m.Before), m.Payload) }
+// Said returns what a message's payload was from one edit to the next; the last one is the present one. A deleted message says
+// nothing.
+func (m *Message) Said() []string {
+	if !m.DeletedAt.IsZero() {
+		return nil
+	}
+	return append(slices.Clone(m.Before), m.Payload)
+}
 
-// AsSent returns the message as it was before any edit.
+// AsSent returns the message as it was before any edit and before its deletion: as its sender repeats it.
 func (m *Message) AsSent() *Message {
 	sent := *m
-	sent.Payload, sent.Before, sent.EditedAt = m.Said()[0], nil, time.Time{}
+	sent.Payload, sent.Before, sent.EditedAt, sent.DeletedAt = m.content.Payload, nil, time.Time{}, time.Time{}
 	return &sent
 }

@@ -27,6 +27,8 @@ type Message struct {
 	// Before are the payloads before each edit, oldest first. EditedAt is the time of the last edit.
 	Before   []string
 	EditedAt time.Time
+	// DeletedAt is when the content was deleted; zero if it was not.
+	DeletedAt time.Time
 	// Reactions are in the order in which they were set.
 	Reactions []Reaction
 
@@ -191,6 +193,8 @@ func (w *World) admitResponse(d Draft) Outcome {
 		return "NOT_A_REQUEST"
 	case request.Sender == d.Sender && d.Sender != Operator:
 		return "OWN_REQUEST"
+	case !request.DeletedAt.IsZero():
+		return "MESSAGE_DELETED"
 	case request.Expired(w.Now) || w.past(request.ExpiresAt):
 		return "MESSAGE_EXPIRED"
 	case d.To != "" && d.To != request.Sender:

@@ -32,15 +32,23 @@ func (c *checker) checkReceiver(r *Receiver) {
 	})
 }
 
-// Missing counts, for each receiver by name, the messages that it must receive but did not.
+// Missing counts, for each receiver by name, the messages and annotations that it must receive but did not.
 func Missing(h *History) map[string]int {
 	c := newChecker(h)
 	missing := make(map[string]int)
 	for _, r := range h.Receivers {
-		got := make(map[string]bool)
+		got, noted := make(map[string]bool), make(map[Note]bool)
 		for _, connection := range r.Connections {
 			for i := range connection.Deliveries {
 				got[connection.Deliveries[i].Message.ID] = true
+			}
+			for _, a := range connection.Annotations {
+				noted[a.Note] = true
+			}
+		}
+		for _, reaction := range h.Reactions {
+			if c.mustAnnotate(r, reaction) && !noted[reaction.Note] {
+				missing[r.Name]++
 			}
 		}
 		h.each(func(send *Send) {

@@ -10,7 +10,7 @@ import (
 type Kind string
 
 const (
-	// Lost is an acknowledged message that never reached a receiver, although the receiver followed before the message was
+	// Lost is an acknowledged message, or an annotation, that never reached a receiver, although the receiver followed before the message was
 	// sent.
 	Lost Kind = "lost"
 	// Reordered is a message that arrived, or was stored, before one that it must follow.
@@ -53,10 +53,13 @@ func Check(h *History) []Finding {
 	}
 	c.collectSends()
 	c.collectMessages()
+	c.collectAnnotations()
 	c.checkSends()
 	c.checkStorageOrder()
+	c.checkEntries()
 	for _, receiver := range h.Receivers {
 		c.checkReceiver(receiver)
+		c.checkAnnotations(receiver)
 	}
 	for _, ask := range h.Asks {
 		c.checkAsk(ask)
@@ -80,6 +83,9 @@ type checker struct {
 	// ids contains the messages' ids by content. positions contains their places in the intent's log by id.
 	ids       map[string]string
 	positions map[string]int64
+	// reactions contains all reactions, and annotations contains what clients saw of them.
+	reactions   map[Note]*Reaction
+	annotations map[Note]Annotation
 	// holds contains the late posts that freezes have excused.
 	holds map[hold]bool
 }
@@ -89,6 +95,7 @@ func newChecker(h *History) *checker {
 		history: h, rights: newRights(h), asked: make(map[*Send]bool), sends: make(map[string]*Send),
 		answers: make(map[string][]*Send), messages: make(map[string]*Message), ids: make(map[string]string),
 		positions: make(map[string]int64), holds: make(map[hold]bool),
+		reactions: make(map[Note]*Reaction), annotations: make(map[Note]Annotation),
 	}
 	for _, ask := range h.Asks {
 		c.asked[&ask.Send] = true

@@ -38,7 +38,7 @@ func TestRightHistoriesPass(t *testing.T) {
 
 // TestEachFaultIsFound puts each fault into five histories that have a place for it.
 func TestEachFaultIsFound(t *testing.T) {
-	for _, fault := range plants {
+	for _, fault := range allPlants() {
 		t.Run(fault.name, func(t *testing.T) {
 			put := 0
 			for seed := uint64(0); put < 5; seed++ {
@@ -64,7 +64,8 @@ func TestFaultsAreFoundInAnyHistory(t *testing.T) {
 		draw := fromRapid(t)
 		h := simulate(draw("steps", 150), draw)
 		require.Empty(t, Check(h))
-		fault := plants[draw("fault", len(plants))]
+		faults := allPlants()
+		fault := faults[draw("fault", len(faults))]
 		if fault.put(h, draw) {
 			require.Contains(t, kinds(Check(h)), fault.kind, fault.name)
 		}

@@ -3,7 +3,7 @@
 //
 // # Records and findings
 //
-// Everything that a client does or receives is recorded in a History: sends and asks with their outcomes, everything that each
+// Everything that a client does or receives is recorded in a History: sends, asks and reactions with their outcomes, everything that each
 // receiver got on each of its connections, and which agent had which right when. Check is a pure function from a History to
 // Findings. It knows nothing about the server except the promises to clients:
 //
@@ -13,6 +13,9 @@
 //     before it was frozen, if its agent could not see that message for a while;
 //   - with a cursor, each message comes once; with acknowledgements, it may come again, unchanged and under the same number;
 //   - nobody receives what it may not see;
+//   - an acknowledged reaction reaches each receiver that asked for annotations and may see the message the whole time, once with
+//     each cursor; who did not ask gets none;
+//   - messages and annotations have one order, which is the same for all receivers, and a reaction comes after its message;
 //   - an answer belongs to its question, and an accepted answer reaches the asker;
 //   - a send is stored at most once, and not at all if it was refused;
 //   - an audited message is in the log once, and the log's chain is intact;

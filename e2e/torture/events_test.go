@@ -23,13 +23,13 @@ import (
 
 func (w *world) listenChannel(ctx context.Context, agent string, at place) {
 	f := w.newFollowing(agent, "SSE of a channel", at.name+" in "+w.label(at.intent), Once)
-	f.receiver.Intent, f.receiver.Channel = at.intent, at.id
+	f.receiver.Intent, f.receiver.Channel, f.receiver.Annotations = at.intent, at.id, annotated(agent)
 	f.startListening(ctx, w, "/v1/subscribe/channels/"+at.id)
 }
 
 func (w *world) listenIntent(ctx context.Context, agent, intent string) {
 	f := w.newFollowing(agent, "SSE of an intent", w.label(intent), Once)
-	f.receiver.Intent, f.receiver.Events = intent, true
+	f.receiver.Intent, f.receiver.Events, f.receiver.Annotations = intent, true, annotated(agent)
 	f.startListening(ctx, w, "/v1/subscribe/intents/"+intent)
 }
 
@@ -39,6 +39,9 @@ func (w *world) listenAgent(ctx context.Context, agent string) {
 }
 
 func (f *following) startListening(ctx context.Context, w *world, path string) {
+	if f.receiver.Annotations {
+		path += "?include=" + includeAnnotations
+	}
 	w.startReceiver(ctx, f, func(f *following, ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -79,16 +82,28 @@ func (f *following) listen(ctx context.Context, path string) error {
 			f.cursor = &event.id
 			continue
 		}
-		delivery, err := event.delivery()
-		if err != nil {
+		if err := f.takeEvent(ctx, connection, event); err != nil {
 			return err
-		}
-		if delivery.Message != nil {
-			f.take(ctx, connection, delivery)
 		}
 		f.cursor = &event.id
 	}
 	return nil
+}
+
+// takeEvent records what an event contains: a message, a logged event or an annotation.
+func (f *following) takeEvent(ctx context.Context, connection *Connection, event sentEvent) error {
+	if event.name == reactionEvent {
+		a, err := event.annotation()
+		if err == nil {
+			f.takeAnnotation(connection, event.id, a)
+		}
+		return err
+	}
+	delivery, err := event.delivery()
+	if err == nil && delivery.Message != nil {
+		f.take(ctx, connection, delivery)
+	}
+	return err
 }
 
 // eventReader reads server-sent events.

@@ -18,6 +18,7 @@ type History struct {
 
 	Sends     []*Send
 	Asks      []*Ask
+	Reactions []*Reaction
 	Receivers []*Receiver
 	Logs      []Log
 	// Timings contains sends that should be on time whatever happens elsewhere. Disturbances excuse some of them.
@@ -121,6 +122,9 @@ type Receiver struct {
 	Operator bool
 	// Intent and Channel are what it follows. When both are empty it follows everything that reaches the agent.
 	Intent, Channel string
+	// Annotations is true when it asked for annotations too. Only receivers with the guarantee Once that follow a channel or an
+	// intent do so.
+	Annotations bool
 	// From is when the receiver began to follow. It must get every message whose sending began later. Events is true when it
 	// also gets logged events.
 	From        Tick
@@ -136,6 +140,8 @@ type Connection struct {
 	// After is the cursor at which it continued.
 	After      int64
 	Deliveries []Delivery
+	// Annotations are the annotations that came between the deliveries; their ticks tell where.
+	Annotations []Annotation
 }
 
 // Delivery is something that a receiver received.

@@ -198,6 +198,13 @@ func (w *world) newFollowing(agent, transport, of string, guarantee Guarantee) *
 	return f
 }
 
+// includeAnnotations is the word by which a receiver asks for annotations.
+const includeAnnotations = "annotations"
+
+// annotated reports whether an agent's streams of channels and intents ask for annotations. Some agents' streams do not, to show
+// that they get none.
+func annotated(agent string) bool { return agent != bert && agent != answerer }
+
 // label returns a readable name for an intent.
 func (w *world) label(intent string) string {
 	if intent == w.intents[0] {

@@ -23,6 +23,8 @@ type recorder struct {
 	messages map[Message]*Message // all messages seen so far, each stored once
 	received map[string]int       // by transport
 	problems map[string]bool
+
+	annotations int // received
 }
 
 func newRecorder() *recorder {
@@ -97,6 +99,15 @@ func (r *recorder) deliver(receiver *Receiver, connection *Connection, deliverie
 		connection.Deliveries = append(connection.Deliveries, d)
 	}
 	r.received[receiver.Transport] += len(deliveries)
+}
+
+// annotate records an annotation that a receiver received.
+func (r *recorder) annotate(receiver *Receiver, connection *Connection, a Annotation) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	a.At = r.next()
+	connection.Annotations = append(connection.Annotations, a)
+	r.annotations++
 }
 
 // keep returns the only stored copy of a message.

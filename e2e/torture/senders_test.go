@@ -27,6 +27,7 @@ func (w *world) startSenders(ctx context.Context) {
 		}
 		w.startSender(ctx, w.client(name, "asking of "+name), asking, 200*time.Millisecond)
 	}
+	w.startReacting(ctx)
 	w.senders.Go(func() { w.client("", "changing of mona's rights").changeMona(ctx) })
 }
 

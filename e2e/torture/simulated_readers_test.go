@@ -14,6 +14,10 @@ func (s *simulation) read(r *simulatedReader) {
 	case Once:
 		for _, m := range s.advance(r, 1+s.draw("pages", 6)) {
 			r.number++
+			if m.reaction != nil {
+				s.annotate(r, m)
+				continue
+			}
 			cursor := m.position
 			switch {
 			case r.Transport == "polling":
@@ -57,7 +61,8 @@ func (s *simulation) advance(r *simulatedReader, most int) []*simulated {
 			m := log[r.through[intent]]
 			r.through[intent]++
 			hidden := m.ask != nil && m.done && len(m.ask.Answers) == 0 && m.Sender != r.Agent // expired
-			if r.follows(intent, m.Channel) && (r.Events || m.Kind != LoggedEvent) && !hidden && s.sees(r.Receiver, m.Message) {
+			if r.follows(intent, m.Channel) && (r.Events || m.Kind != LoggedEvent) &&
+				(r.Annotations || m.reaction == nil) && !hidden && s.sees(r.Receiver, m.Message) {
 				visible = append(visible, m)
 			}
 		}
@@ -155,7 +160,7 @@ func (s *simulation) show(r *simulatedReader) {
 	var marked []string
 	for _, intent := range []string{plainIntent, restrictedIntent} {
 		for _, m := range s.logs[intent] {
-			if m.Kind == LoggedEvent || m.ask != nil || m.Sender == r.Agent || r.marked[m.ID] || !s.sees(r.Receiver, m.Message) {
+			if m.Kind == LoggedEvent || m.reaction != nil || m.ask != nil || m.Sender == r.Agent || r.marked[m.ID] || !s.sees(r.Receiver, m.Message) {
 				continue
 			}
 			s.deliver(r, Delivery{Message: m.Message})

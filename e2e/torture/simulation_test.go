@@ -26,6 +26,9 @@ type simulated struct {
 	position int64
 	ask      *Ask
 	done     bool // for an ask: its time is over
+	// reaction is set if this is the annotation of a message, which is then Message.
+	reaction *Reaction
+	stored   int64
 }
 
 // simulatedReader is a receiver with the server's state for it.
@@ -150,24 +153,26 @@ func (s *simulation) followAll() {
 			guarantee       Guarantee
 			intent, channel string
 			events          bool
+			annotations     bool
 		}{
-			{"channel stream", Once, plainIntent, "open", false},
-			{"polling", Once, plainIntent, "audited", false},
-			{"intent stream", Once, plainIntent, "", true},
-			{"restricted intent stream", Once, restrictedIntent, "", true},
-			{"agent stream", Once, "", "", false},
-			{"subscription", AtLeastOnce, plainIntent, "", true},
-			{"webhook", InOrder, "", "", false},
-			{"inbox", State, "", "", false},
+			{"channel stream", Once, plainIntent, "open", false, agent != "bob"},
+			{"polling", Once, plainIntent, "audited", false, false},
+			{"intent stream", Once, plainIntent, "", true, agent != "cyd"},
+			{"restricted intent stream", Once, restrictedIntent, "", true, true},
+			{"agent stream", Once, "", "", false, false},
+			{"subscription", AtLeastOnce, plainIntent, "", true, false},
+			{"webhook", InOrder, "", "", false, false},
+			{"inbox", State, "", "", false, false},
 		} {
 			s.follow(&Receiver{
 				Name: agent + "'s " + transport.name, Transport: transport.name, Guarantee: transport.guarantee, Agent: agent,
 				Intent: transport.intent, Channel: transport.channel, Events: transport.events,
+				Annotations: transport.annotations,
 			})
 		}
 	}
 	s.follow(&Receiver{
-		Name: "operator", Transport: "intent stream", Agent: "operator", Operator: true, Intent: plainIntent, Events: true,
+		Name: "operator", Transport: "intent stream", Agent: "operator", Operator: true, Intent: plainIntent, Events: true, Annotations: true,
 	})
 }
 
@@ -192,7 +197,7 @@ func (s *simulation) connect(r *simulatedReader) {
 }
 
 func (s *simulation) step() {
-	switch s.draw("step", 10) {
+	switch s.draw("step", 11) {
 	case 0, 1, 2:
 		s.send()
 	case 3:
@@ -209,6 +214,8 @@ func (s *simulation) step() {
 		if s.chance("a freeze", 3) {
 			s.freeze()
 		}
+	case 8:
+		s.react()
 	default:
 		s.read(s.readers[s.draw("reader", len(s.readers))])
 	}
@@ -362,7 +369,7 @@ func (s *simulation) finish() {
 		log := Log{Intent: intent}
 		hash := ""
 		for _, m := range s.logs[intent] {
-			if m.Kind == LoggedEvent || s.history.Channels[m.Channel].Audited {
+			if m.reaction == nil && (m.Kind == LoggedEvent || s.history.Channels[m.Channel].Audited) {
 				next := fmt.Sprintf("hash of %s", m.ID)
 				log.Events = append(log.Events, Event{
 					ID: "event of " + m.ID, Sequence: int64(len(log.Events) + 1), Message: m.Message, Previous: hash, Hash: next,

@@ -17,12 +17,13 @@ import (
 func (w *world) followChannel(ctx context.Context, agent string, at place) {
 	f := w.newFollowing(agent, "gRPC stream of a channel", at.name+" in "+w.label(at.intent), Once)
 	f.receiver.Intent, f.receiver.Channel = at.intent, at.id
+	f.receiver.Annotations = annotated(agent)
 	f.startStream(ctx, w, &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: at.id}})
 }
 
 func (w *world) followIntent(ctx context.Context, agent, intent string) {
 	f := w.newFollowing(agent, "gRPC stream of an intent", w.label(intent), Once)
-	f.receiver.Intent, f.receiver.Events = intent, true
+	f.receiver.Intent, f.receiver.Events, f.receiver.Annotations = intent, true, annotated(agent)
 	f.startStream(ctx, w, &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: intent}})
 }
 
@@ -37,6 +38,9 @@ func (f *following) startStream(ctx context.Context, w *world, request *openinte
 		defer cancel()
 		request := proto.CloneOf(request)
 		request.AfterPosition = f.cursor
+		if f.receiver.Annotations {
+			request.Include = []string{includeAnnotations}
+		}
 		return f.stream(ctx, request)
 	})
 }
@@ -81,6 +85,9 @@ func (f *following) stream(ctx context.Context, request *openintentv1.SubscribeR
 
 // takeDelivery handles a delivery of any scope and moves the cursor.
 func (f *following) takeDelivery(ctx context.Context, connection *Connection, d *openintentv1.SubscribeResponse) {
+	if a := d.GetAnnotation(); a != nil {
+		f.takeAnnotation(connection, d.GetPosition(), a)
+	}
 	delivery := Delivery{Cursor: d.GetPosition(), Backfill: d.GetBackfill()}
 	switch {
 	case d.GetMessage() != nil:

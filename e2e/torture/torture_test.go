@@ -119,9 +119,19 @@ func (w *world) report() string {
 			timedOut++
 		}
 	}
+	reactions, known, denied := len(w.history.Reactions), 0, 0
+	for _, reaction := range w.history.Reactions {
+		if reaction.Acknowledged {
+			known++
+		}
+		if reaction.Refused {
+			denied++
+		}
+	}
 	return fmt.Sprintf("%d sends: %d were acknowledged, %d were refused and %d have an unknown outcome\n"+
-		"%d questions: %d were answered and %d ran out", sent, acknowledged, refused, sent-acknowledged-refused,
-		len(w.history.Asks), answered, timedOut)
+		"%d questions: %d were answered and %d ran out\n"+
+		"%d reactions: %d were acknowledged, %d were refused and %d have an unknown outcome; %d annotations were received", sent, acknowledged, refused, sent-acknowledged-refused,
+		len(w.history.Asks), answered, timedOut, reactions, known, denied, reactions-known-denied, w.annotations)
 }
 
 // tell fails the test if there are findings, and prints the first ones of each kind.

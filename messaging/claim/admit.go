@@ -15,11 +15,11 @@ func Admit(p Place, viewer message.Viewer) error {
 	switch m := p.Message; {
 	case m.Type != message.TypeRequest && m.ThreadRoot() != m.Position:
 		return ErrNotTheRoot
-	case m.Type != message.TypeRequest:
-		return nil
-	case !viewer.Operator && m.Sender == viewer.Agent:
+	case m.Type == message.TypeRequest && !viewer.Operator && m.Sender == viewer.Agent:
 		return message.ErrOwnRequest
-	case !m.Answerable(p.Now):
+	case m.Deleted():
+		return message.ErrMessageDeleted.With("message_id", m.ID)
+	case m.Type == message.TypeRequest && !m.Answerable(p.Now):
 		return message.ErrMessageExpired.With("message_id", m.ID)
 	}
 	return nil

@@ -2,7 +2,6 @@ package claim
 
 import (
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	"openintent/messaging/message"
@@ -147,36 +146,6 @@ func CountHeld(tx *database.Tx, intentNo int64, agentID string) (count int64, er
 	err = tx.Pipeline(database.ReadValue(&count,
 		"SELECT count(*) FROM claims WHERE agent_id = ? AND intent_no = ? AND ended = ''", agentID, intentNo))
 	return count, err
-}
-
-// Suspect is a message with claims that may have ended.
-type Suspect struct{ IntentNo, ChannelNo, MessagePosition int64 }
-
-// ToJudge reads messages with claims that time may have ended, whose holder has left, is dead, has another role or has answered,
-// whose request has ended, or whose intent's rules have changed since somebody judged them.
-func ToJudge(tx *database.Tx, limit int) (suspects []Suspect, err error) {
-	now := database.Micros(tx.Now())
-	err = tx.Pipeline(database.Statement{
-		SQL: `SELECT DISTINCT c.intent_no, c.channel_no, c.message_position FROM claims c
-			JOIN intent_heads h ON h.intent_no = c.intent_no
-			LEFT JOIN agents g ON g.agent_id = c.agent_id
-			LEFT JOIN messages m ON m.intent_no = c.intent_no AND m.position = c.message_position
-			WHERE c.due_at <= ? OR c.ended = '' AND (h.epoch <> c.epoch OR g.status IN ('dead', 'deregistered')
-				OR g.departed_at > c.fence
-				OR m.target LIKE 'role:%' AND m.target <> 'role:' || COALESCE(g.role_id, '') AND c.agent_id <> ?
-				OR m.message_type = 'request' AND (m.ended_at IS NOT NULL OR m.expires_at <= ? OR EXISTS (SELECT 1 FROM messages a
-					WHERE a.intent_no = c.intent_no AND a.correlation_position = c.message_position
-					AND a.sender = c.agent_id` + message.OneByOne + `)))
-			LIMIT ?`,
-		Args: []any{now, caller.Operator, now, limit},
-		Scan: func(row database.Row) error {
-			var s Suspect
-			err := row.Scan(&s.IntentNo, &s.ChannelNo, &s.MessagePosition)
-			suspects = append(suspects, s)
-			return err
-		},
-	})
-	return suspects, err
 }
 
 // DeletionIn returns the statement that removes the claims on all messages of a channel.

@@ -152,13 +152,13 @@ func (c *Conversation) Empty() bool {
 		len(c.Mentions) == 0 && !c.MentionsGiven && c.Collect == nil && c.Directedness == 0 && c.Policy == 0 && c.Revision == 0
 }
 
-// Outline returns what of the conversation decides about other messages: the thread, and how many answers a request wants. It is
-// small, whatever the sender wrote.
+// Outline returns what of the conversation decides about other messages: the thread, how many answers a request wants, and whether the
+// content was deleted. It is small, whatever the sender wrote.
 func (c *Conversation) Outline() *Conversation {
-	if c == nil || c.ThreadPosition == 0 && c.Collect == nil {
+	if c == nil || c.ThreadPosition == 0 && c.Collect == nil && c.DeletedAt.IsZero() {
 		return nil
 	}
-	return &Conversation{ThreadID: c.ThreadID, ThreadPosition: c.ThreadPosition, Collect: c.Collect}
+	return &Conversation{ThreadID: c.ThreadID, ThreadPosition: c.ThreadPosition, Collect: c.Collect, DeletedAt: c.DeletedAt}
 }
 
 // Size is how many bytes of a page the conversation takes up.

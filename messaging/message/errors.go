@@ -23,7 +23,7 @@ var (
 	ErrMessageExpired = fault.New(fault.Conflict, "MESSAGE_EXPIRED",
 		"The message has expired; it can no longer be answered, acknowledged or edited.")
 	ErrMessageDeleted = fault.New(fault.Conflict, "MESSAGE_DELETED",
-		"The message was deleted; it can no longer be answered or edited.")
+		"The message was deleted; it can no longer be answered, claimed or edited.")
 	ErrNotARequest = fault.New(fault.Invalid, "NOT_A_REQUEST",
 		"Only a message of type request can be answered; send a notify instead.")
 	ErrOwnRequest = fault.New(fault.Denied, "OWN_REQUEST",

@@ -18,6 +18,8 @@ CREATE TABLE claims (
 );
 CREATE INDEX claims_agent ON claims (agent_id, intent_no);
 CREATE INDEX claims_due ON claims (due_at);
+-- The claims that stand, through which the sweep goes piece by piece.
+CREATE INDEX claims_standing ON claims (intent_no, message_position, agent_id) WHERE ended = '';
 
 -- +goose Down
 DROP TABLE claims;
