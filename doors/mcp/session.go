@@ -28,7 +28,7 @@ type session struct {
 // over HTTP it cannot.
 func (s *session) server(follows bool) *sdk.Server {
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: follows}}
-	server := sdk.NewServer(&sdk.Implementation{Name: "openintent", Version: s.door.config.Version}, &sdk.ServerOptions{
+	server := newServer(s.ended, &sdk.Implementation{Name: "openintent", Version: s.door.config.Version}, &sdk.ServerOptions{
 		Instructions:              instructions,
 		Capabilities:              capabilities,
 		SupportedProtocolVersions: revisions,
