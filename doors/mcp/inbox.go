@@ -51,6 +51,10 @@ func (s *session) inbox(ctx context.Context, given inboxArguments, wait float64)
 	for _, item := range page.GetItems() {
 		answer.Messages = append(answer.Messages, shown(item.GetMessage(), item.GetAttention(), payloadRoom))
 	}
+	if fit := fitting(answer.Messages); given.Limit == nil && fit < len(answer.Messages) {
+		given.Limit = new(int32(fit)) // so that the cursor leads on from the last message that is shown
+		return s.inbox(ctx, given, wait)
+	}
 	return answer, nil
 }
 

@@ -73,6 +73,17 @@ func shown(m *openintentv1.Message, attention *openintentv1.Attention, room int)
 	return answer
 }
 
+// fitting returns how many of the messages an answer holds: as many as it has room for, and at least one if there is one.
+func fitting(messages []messageAnswer) int {
+	used := 0
+	for i, m := range messages {
+		if used += len(inJSON(m)); used > answerRoom && i > 0 {
+			return i
+		}
+	}
+	return len(messages)
+}
+
 // show puts the payload into the answer, or its beginning when it is too large. {"text": T} is shown as text.
 func (a *messageAnswer) show(payload *structpb.Struct, room int) {
 	if payload == nil {
