@@ -23,7 +23,7 @@ import (
 // requests that must not reach it into its protocol's form.
 type door interface {
 	http.Handler
-	Refuse(w http.ResponseWriter, refusal doors.Refusal)
+	Refuse(w http.ResponseWriter, status int, refusal doors.Refusal)
 }
 
 // doorMakers make the doors by name. A door's name is its path, and the word for it in OPENINTENT_DOORS.
@@ -93,7 +93,7 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 		made := toStatus(err)
 		d.gateway.note(r, made)
 		d.count(r, httpStatus(made))
-		through.Refuse(w, doors.RefusalOf(made.Err()))
+		through.Refuse(w, httpStatus(made), doors.RefusalOf(made.Err()))
 		return true
 	}
 	defer leave()

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -26,6 +28,10 @@ const longestWait = 50 * time.Second
 // errProfileUnknown refuses an address that asks for tools that the door does not have.
 var errProfileUnknown = fault.New(fault.Invalid, "PROFILE_UNKNOWN",
 	"This door has no tools of the name that the address asks for; leave out the parameter tools.")
+
+// errBatch refuses a body of several requests. No revision that the door serves has such bodies, and one of them could ask for
+// thousands of calls.
+var errBatch = fault.New(fault.Invalid, "BATCH_NOT_ALLOWED", "This door takes one request in a body; send each by itself.")
 
 // Config is what the door needs.
 type Config struct {
@@ -71,17 +77,39 @@ func serverOf(r *http.Request) *sdk.Server {
 // ServeHTTP answers a request of the streamable HTTP transport.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if profile := r.URL.Query()["tools"]; len(profile) > 0 && !slices.Equal(profile, []string{""}) {
-		d.Refuse(w, doors.RefusalOf(errProfileUnknown))
+		d.refuse(w, doors.RefusalOf(errProfileUnknown))
 		return
 	}
 	caller, err := doors.Identify(r.Context(), d.config.Connection, r.Header)
 	if err != nil {
-		d.Refuse(w, doors.RefusalOf(err))
+		d.refuse(w, doors.RefusalOf(err))
+		return
+	}
+	if isBatch(r) {
+		d.refuse(w, doors.RefusalOf(errBatch))
 		return
 	}
 	s := &session{door: d, caller: caller, ended: r.Context(), waits: longestWait}
 	ctx := context.WithValue(r.Context(), serverKey{}, s.server(r.Header.Get("Mcp-Protocol-Version") >= revisions[0]))
 	d.handler.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// isBatch reports whether a request's body is a list. It leaves the body to be read from its beginning.
+func isBatch(r *http.Request) bool {
+	body := bufio.NewReader(r.Body)
+	r.Body = io.NopCloser(body)
+	for {
+		next, err := body.ReadByte()
+		if err != nil {
+			return false
+		}
+		switch next {
+		case ' ', '\t', '\r', '\n': // what may stand before JSON
+		default:
+			_ = body.UnreadByte()
+			return next == '['
+		}
+	}
 }
 
 // Serve answers one client on a transport that lasts, such as standard input and output, until the client leaves or the context
@@ -91,7 +119,7 @@ func (d *Door) Serve(ctx context.Context, caller *doors.Caller, transport sdk.Tr
 	return s.server(true).Run(ctx, transport)
 }
 
-// statuses are the HTTP statuses of requests that do not reach the protocol.
+// statuses are the HTTP statuses of requests that the door itself does not let in.
 var statuses = map[codes.Code]int{
 	codes.InvalidArgument:   http.StatusBadRequest,
 	codes.Unauthenticated:   http.StatusUnauthorized,
@@ -104,12 +132,17 @@ var statuses = map[codes.Code]int{
 // codeRefused is the JSON-RPC code of a request that the door did not let in.
 const codeRefused = -32000
 
-// Refuse answers a request that does not reach the protocol: with an HTTP status, and an error of JSON-RPC that has no id.
-func (d *Door) Refuse(w http.ResponseWriter, refusal doors.Refusal) {
+// refuse answers a request that the door itself does not let in.
+func (d *Door) refuse(w http.ResponseWriter, refusal doors.Refusal) {
 	status, known := statuses[refusal.Code]
 	if !known {
 		status = http.StatusInternalServerError
 	}
+	d.Refuse(w, status, refusal)
+}
+
+// Refuse answers a request that does not reach the protocol: with an HTTP status, and an error of JSON-RPC that has no id.
+func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
