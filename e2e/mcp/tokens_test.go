@@ -3,12 +3,10 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
 	"github.com/stretchr/testify/assert"
@@ -42,8 +40,8 @@ func tokens(t *testing.T, text string) int {
 }
 
 func TestTheToolsCostAModelFewTokens(t *testing.T) {
-	h := harness.Start(t, harness.Options{})
-	listed, err := joinedAs(t, h, "alice").ListTools(t.Context(), nil)
+	h := &house{harness.Start(t, harness.Options{})}
+	listed, err := h.join(t, "ann").ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	require.NotEmpty(t, listed.Tools)
 	for _, tool := range listed.Tools {
@@ -56,18 +54,16 @@ func TestTheToolsCostAModelFewTokens(t *testing.T) {
 
 // Each tool answers briefly where names, titles and payloads are as long as they ordinarily get, and where much waits.
 func TestAnswersCostAModelFewTokens(t *testing.T) {
-	h := harness.Start(t, harness.Options{})
+	h := &house{harness.Start(t, harness.Options{})}
 	w := newCrowdedWorld(t, h)
-	session := joinedAs(t, h, w.reader)
-	listed, err := session.ListTools(t.Context(), nil)
+	reader := h.join(t, w.reader)
+	listed, err := reader.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	for _, tool := range listed.Tools {
 		calls := w.calls[tool.Name]
 		assert.NotEmpty(t, calls, "%s needs a call here", tool.Name)
-		for number, arguments := range calls {
-			result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: arguments})
-			require.NoError(t, err, tool.Name)
-			answer := result.Content[0].(*sdk.TextContent).Text
+		for number, given := range calls {
+			result, answer := reader.try(t, tool.Name, given)
 			assert.False(t, result.IsError, "%s: %s", tool.Name, answer)
 			spent := tokens(t, answer)
 			t.Logf("figure: %4d tokens: the answer of %s, call %d", spent, tool.Name, number+1)
@@ -80,10 +76,10 @@ func TestAnswersCostAModelFewTokens(t *testing.T) {
 type crowdedWorld struct {
 	reader string
 	// calls are the calls of each tool, in which the reader asks for nothing more than usual.
-	calls map[string][]map[string]any
+	calls map[string][]arguments
 }
 
-func newCrowdedWorld(t *testing.T, h *harness.Server) crowdedWorld {
+func newCrowdedWorld(t *testing.T, h *house) crowdedWorld {
 	t.Helper()
 	long := func(what string, number int) string {
 		return fmt.Sprintf("%s-of-the-quarterly-review-of-all-regions-with-its-appendices-%02d", what, number)
@@ -132,7 +128,7 @@ func newCrowdedWorld(t *testing.T, h *harness.Server) crowdedWorld {
 		require.NoError(t, err)
 	}
 	scope := intent.GetId() + "/tables/3"
-	w.calls = map[string][]map[string]any{
+	w.calls = map[string][]arguments{
 		"whoami":   {{}},
 		"channels": {{}, {"query": "review"}},
 		"join":     {{"intent": intent.GetId(), "channel": channel.GetName()}},
@@ -152,31 +148,7 @@ func newCrowdedWorld(t *testing.T, h *harness.Server) crowdedWorld {
 	return w
 }
 
-// joinedAs connects a client of the protocol's library to the door as an agent.
-func joinedAs(t *testing.T, h *harness.Server, agent string) *sdk.ClientSession {
-	t.Helper()
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: h.BaseURL() + "/mcp", HTTPClient: &http.Client{Transport: keyed{h.HTTP.Transport, agent}},
-	}, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = session.Close() })
-	return session
-}
-
-// keyed shows a server's unbound key, as an agent.
-type keyed struct {
-	through http.RoundTripper
-	agent   string
-}
-
-func (k keyed) RoundTrip(request *http.Request) (*http.Response, error) {
-	request = request.Clone(request.Context())
-	request.Header.Set("X-API-Key", harness.Key)
-	request.Header.Set("X-Agent-ID", k.agent)
-	return k.through.RoundTrip(request)
-}
-
+// written returns a value as JSON.
 func written(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
