@@ -27,7 +27,7 @@ func NewServer(ctx context.Context, implementation *sdk.Implementation, options 
 func prepare(options *sdk.ServerOptions) {
 	options.Capabilities.Tools = &sdk.ToolCapabilities{ListChanged: true}
 	options.Capabilities.Prompts = &sdk.PromptCapabilities{ListChanged: true}
-	options.Capabilities.Logging = &sdk.LoggingCapabilities{} //nolint:staticcheck // the suite asks for it
+	options.Capabilities.Logging = &sdk.LoggingCapabilities{}
 	options.CompletionHandler = func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 		return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
 	}

@@ -31,9 +31,9 @@ func asked(question, field, kind string) *sdk.ElicitParams {
 }
 
 // sampled is a question to the client's model.
-func sampled(question string) *sdk.CreateMessageParams { //nolint:staticcheck // the suite asks for it
-	return &sdk.CreateMessageParams{ //nolint:staticcheck // the suite asks for it
-		Messages:  []*sdk.SamplingMessage{{Role: "user", Content: text(question)}}, //nolint:staticcheck // the suite asks for it
+func sampled(question string) *sdk.CreateMessageParams {
+	return &sdk.CreateMessageParams{
+		Messages:  []*sdk.SamplingMessage{{Role: "user", Content: text(question)}},
 		MaxTokens: 100,
 	}
 }
@@ -81,10 +81,10 @@ func asksModel(_ context.Context, request *sdk.CallToolRequest) (*sdk.CallToolRe
 }
 
 func asksRoots(_ context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	if roots, ok := request.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok && roots != nil { //nolint:staticcheck // asked for
+	if roots, ok := request.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok && roots != nil {
 		return said(fmt.Sprintf("The client has %d roots.", len(roots.Roots))), nil
 	}
-	return wants("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}}), nil //nolint:staticcheck // the suite asks for it
+	return wants("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}}), nil
 }
 
 // asksWithState makes a tool that gives out a state and refuses any other one.
@@ -105,14 +105,14 @@ func asksThree(_ context.Context, request *sdk.CallToolRequest) (*sdk.CallToolRe
 	given := request.Params.InputResponses
 	name, _ := filledIn(given, "user_name", "name").(string)
 	greeting := modelSaid(given, "greeting")
-	roots, _ := given["client_roots"].(*sdk.ListRootsResult) //nolint:staticcheck // the suite asks for it
+	roots, _ := given["client_roots"].(*sdk.ListRootsResult)
 	if name != "" && greeting != "" && roots != nil {
 		return said(fmt.Sprintf("%s %s, you have %d roots.", greeting, name, len(roots.Roots))), nil
 	}
 	return wants("multiple_inputs", sdk.InputRequestMap{
 		"user_name":    asked("What is your name?", "name", "string"),
 		"greeting":     sampled("Write a greeting."),
-		"client_roots": &sdk.ListRootsParams{}, //nolint:staticcheck // the suite asks for it
+		"client_roots": &sdk.ListRootsParams{},
 	}), nil
 }
 
@@ -142,8 +142,8 @@ func asksWithin(_ context.Context, request *sdk.CallToolRequest) (*sdk.CallToolR
 	if able != nil && able.Sampling != nil {
 		requests["greeting"] = sampled("Write a greeting.")
 	}
-	if able != nil && able.RootsV2 != nil { //nolint:staticcheck // the suite asks for it
-		requests["client_roots"] = &sdk.ListRootsParams{} //nolint:staticcheck // the suite asks for it
+	if able != nil && able.RootsV2 != nil {
+		requests["client_roots"] = &sdk.ListRootsParams{}
 	}
 	if len(requests) == 0 {
 		return said("The client can do nothing that could be asked for."), nil

@@ -83,7 +83,7 @@ func logsOnce(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolR
 }
 
 func log(ctx context.Context, request *sdk.CallToolRequest, line string) error {
-	return request.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line}) //nolint:staticcheck // the suite asks for it
+	return request.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line})
 }
 
 func progresses(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -104,7 +104,7 @@ func needsSampling(_ context.Context, request *sdk.CallToolRequest) (*sdk.CallTo
 		return said("The client can sample."), nil
 	}
 	data, err := json.Marshal(sdk.MissingRequiredClientCapabilityData{
-		RequiredCapabilities: &sdk.ClientCapabilities{Sampling: &sdk.SamplingCapabilities{}}, //nolint:staticcheck // the suite asks for it
+		RequiredCapabilities: &sdk.ClientCapabilities{Sampling: &sdk.SamplingCapabilities{}},
 	})
 	if err != nil {
 		return nil, err
