@@ -80,11 +80,12 @@ func (s *session) fate(ctx context.Context, a *awaited) (string, error) {
 		return "", err
 	case question.DeletedAt != nil:
 		return overDeleted, nil
-	case question.GetStatus() == openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED:
+	case question.GetStatus() == openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED,
+		question.ExpiresAt != nil && !question.GetExpiresAt().AsTime().After(time.Now()): // one with an answer never has that status
 		return overExpired, nil
 	}
-	channel, err := s.caller.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: a.Channel})
-	if err == nil && channel.GetStatus() == openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED {
+	closed, err := s.closed(ctx, a)
+	if closed {
 		return overClosed, nil
 	}
 	return "", err

@@ -37,7 +37,7 @@ var ask = newTool("ask", "Ask an agent or role:x, and wait for the answer.",
 		asked := &awaited{
 			Subject: anAnswer, Channel: question.GetChannelId(), Message: question.GetId(), Enough: given.enough(request.GetCollect()),
 		}
-		return s.await(ctx, asked, time.Now().Add(seconds(request.GetExpiresInSeconds())))
+		return s.await(ctx, asked, time.Now(), seconds(request.GetExpiresInSeconds()))
 	})
 
 type askArguments struct {

@@ -55,20 +55,21 @@ func (s *session) look(ctx context.Context, a *awaited, patience time.Duration) 
 	return s.follow(ctx, a, patience)
 }
 
-// await looks for what a tool waits for, at most until the deadline. If nothing is there yet, clients that take tasks get one. For the
-// others it waits as long as a tool may wait.
-func (s *session) await(ctx context.Context, a *awaited, deadline time.Time) (any, error) {
-	tasks, patience := tasksOf(ctx), min(time.Until(deadline), s.waits)
-	if tasks != nil && patience > 0 {
-		got, err := s.look(ctx, a, 0)
-		if err != nil || got.ready {
-			return got.answer, err
-		}
-		tasks.make(s.caller.Agent, *a, deadline)
-		return nil, nil
+// await looks for what a tool waits for since it began. If nothing is there yet, clients that take tasks get one. For the others it
+// waits as long as a tool may wait.
+func (s *session) await(ctx context.Context, a *awaited, began time.Time, timeout time.Duration) (any, error) {
+	patience := max(0, min(time.Until(began.Add(timeout)), s.waits))
+	tasks := tasksOf(ctx)
+	if tasks == nil || timeout == 0 {
+		got, err := s.look(ctx, a, patience)
+		return got.answer, err
 	}
-	got, err := s.look(ctx, a, max(patience, 0))
-	return got.answer, err
+	got, err := s.look(ctx, a, 0)
+	if err != nil || got.ready {
+		return got.answer, err
+	}
+	tasks.make(task{awaited: *a, Agent: s.caller.Agent, From: began.UnixMilli(), Until: began.UnixMilli() + timeout.Milliseconds()})
+	return nil, nil
 }
 
 // errCursor refuses a cursor that no answer of wait had.

@@ -36,7 +36,7 @@ func (s *session) follow(ctx context.Context, a *awaited, patience time.Duration
 		}
 	}
 	var came gathered
-	for live := false; !live || len(came.messages) == 0 && patience > 0; {
+	for live, stays := false, patience > 0; !live || len(came.messages) == 0 && stays; {
 		delivery, err := stream.Recv()
 		if err != nil {
 			return s.stopped(ctx, following, a, came, err)
@@ -45,9 +45,22 @@ func (s *session) follow(ctx context.Context, a *awaited, patience time.Duration
 			break
 		}
 		a.After = new(delivery.GetPosition())
-		live = live || delivery.GetCaughtUp()
+		if live = live || delivery.GetCaughtUp(); live && !stays {
+			if stays, err = s.closed(ctx, a); err != nil {
+				return found{}, err
+			}
+		}
 	}
 	return a.found(came), nil
+}
+
+// closed reports whether the channel is closed. Then its stream ends by itself, and says so.
+func (s *session) closed(ctx context.Context, a *awaited) (bool, error) {
+	if a.Subject == anInbox {
+		return false, nil
+	}
+	channel, err := s.caller.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: a.Channel})
+	return channel.GetStatus() == openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED, err
 }
 
 // subscribe begins the stream of what is awaited, and notes where it begins.

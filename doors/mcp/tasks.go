@@ -59,14 +59,12 @@ func tasksOf(ctx context.Context) *offer {
 	return taken
 }
 
-// make makes a task of a wait.
-func (o *offer) make(agent string, a awaited, deadline time.Time) {
-	now := time.Now()
-	made := task{awaited: a, Agent: agent, From: now.UnixMilli(), Until: max(now.UnixMilli(), deadline.UnixMilli())}
-	o.made = made.answer("task", "working")
-	o.made.StatusMessage = "waits for " + string(a.Subject)
-	if a.Message != "" {
-		o.made.StatusMessage = "waits for what answers " + a.Message
+// make makes a task.
+func (o *offer) make(t task) {
+	o.made = t.answer("task", "working")
+	o.made.StatusMessage = "waits for " + string(t.Subject)
+	if t.Message != "" {
+		o.made.StatusMessage = "waits for what answers " + t.Message
 	}
 }
 

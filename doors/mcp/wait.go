@@ -17,14 +17,13 @@ var wait = newTool("wait", "Wait for messages of others in your inbox, on a chan
 	`"for":{"type":"string","description":"inbox, or id of a channel or message"},"cursor":{"type":"string"},"timeout_s":{"type":"number"}`,
 	[]string{"for"},
 	func(ctx context.Context, s *session, given waitArguments) (any, error) {
-		timeout := float64(longestTimeout)
+		began, timeout := time.Now(), float64(longestTimeout)
 		if given.Timeout != nil {
 			timeout = *given.Timeout
 		}
 		if timeout < 0 || timeout > longestTimeout {
 			return nil, fault.BadField("timeout_s", "must be from 0 to %d.", longestTimeout)
 		}
-		deadline := time.Now().Add(seconds(timeout))
 		a, err := s.subject(ctx, given.For)
 		if err != nil {
 			return nil, err
@@ -34,7 +33,7 @@ var wait = newTool("wait", "Wait for messages of others in your inbox, on a chan
 				return nil, err
 			}
 		}
-		return s.await(ctx, a, deadline)
+		return s.await(ctx, a, began, seconds(timeout))
 	})
 
 type waitArguments struct {
