@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
@@ -263,12 +265,32 @@ func TestWaitForTheInboxGivesWhatWaitsAndThenWhatComes(t *testing.T) {
 func TestWaitingShowsNothingToStrangers(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		channel := openChannel(t, h, forMembers, "alice", "bob").GetId()
-		alice, mallory := h.join(t, "alice"), h.join(t, "mallory")
+		alice, mallory := h.join(t, "alice"), h.stranger(t)
 		message := alice.says(t, "send", arguments{"channel": channel, "text": "secret"}).ID
 		unknown := mallory.says(t, "wait", arguments{"for": "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"})
 		require.Equal(t, said{Refused: "NOTHING_TO_WAIT_FOR", Message: unknown.Message}, unknown)
 		require.Equal(t, unknown, mallory.says(t, "wait", arguments{"for": message}), "as if it were not there")
 		require.NotEmpty(t, mallory.says(t, "wait", arguments{"for": channel}).Refused)
 		require.NotEmpty(t, mallory.says(t, "ask", arguments{"channel": channel, "to": "bob", "text": "?"}).Refused)
+	})
+}
+
+func TestSendWithAKeyIsOneMessageThoughItExpires(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		alice, given := h.join(t, "alice"), arguments{"text": "x", "key": "k", "expires_s": 60}
+		given["channel"] = openChannel(t, h, forAll).GetId()
+		require.Equal(t, alice.says(t, "send", given).ID, alice.says(t, "send", given).ID)
+	})
+}
+
+// A server that stops keeps no tool waiting.
+func TestAWaitEndsWithItsServer(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		came := h.join(t, "alice").meanwhile(t, "wait", arguments{"for": openChannel(t, h, forAll).GetId()})
+		require.Eventually(t, func() bool {
+			return strings.Contains(string(h.As("alice").REST(t, "GET", "/metrics", "").Body), "openintent_streams_open 1")
+		}, harness.Patience, 20*time.Millisecond)
+		require.NoError(t, h.Stop())
+		require.Equal(t, "SERVER_STOPPING", within(t, came).Refused)
 	})
 }
