@@ -27,6 +27,8 @@ type Caller struct {
 	Roles []string
 	// ReadOnly says that the key may change nothing.
 	ReadOnly bool
+	// OnlyChannels are channels to which its key is kept: those of a guest, for one. The lists of the contract do not show them.
+	OnlyChannels []string
 
 	Agents        openintentv1.AgentServiceClient
 	Intents       openintentv1.IntentServiceClient
@@ -69,7 +71,7 @@ func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller
 	if who.GetOperator() {
 		return nil, errOperator
 	}
-	c.Agent, c.Roles, c.ReadOnly = who.GetAgentId(), who.GetRoles(), who.GetReadOnly()
+	c.Agent, c.Roles, c.ReadOnly, c.OnlyChannels = who.GetAgentId(), who.GetRoles(), who.GetReadOnly(), who.GetChannels()
 	return c, nil
 }
 

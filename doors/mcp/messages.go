@@ -44,12 +44,18 @@ type messageAnswer struct {
 	ClaimedBy string `json:"claimed_by,omitempty"`
 	// Cut is how many bytes the whole payload has, if only its beginning is shown.
 	Cut int `json:"cut_from_bytes,omitempty"`
+	// Next leads on in the payload, if the answer is about this message alone.
+	Next string `json:"next,omitempty"`
 
 	Subject string          `json:"subject,omitempty"`
 	Kind    string          `json:"kind,omitempty"`
 	Text    *string         `json:"text,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Begin   string          `json:"payload_begins,omitempty"`
+	// Part is a later part of the payload's JSON.
+	Part string `json:"payload_part,omitempty"`
+	// Reactions are those to the message, if they were asked for.
+	Reactions []reactionAnswer `json:"reactions,omitempty"`
 }
 
 // shown returns a message as a model sees it, with at most room bytes of its payload. attention may be nil.
@@ -73,40 +79,37 @@ func shown(m *openintentv1.Message, attention *openintentv1.Attention, room int)
 	return answer
 }
 
-// fitting returns how many of the messages an answer holds: as many as it has room for, and at least one if there is one.
-func fitting(messages []messageAnswer) int {
-	used := 0
-	for i, m := range messages {
-		if used += len(inJSON(m)); used > answerRoom && i > 0 {
-			return i
-		}
-	}
-	return len(messages)
-}
-
 // show puts the payload into the answer, or its beginning when it is too large. {"text": T} is shown as text.
 func (a *messageAnswer) show(payload *structpb.Struct, room int) {
 	if payload == nil {
 		return
 	}
+	content, isText := contentOf(payload)
+	begin := beginning(content, room)
+	if len(begin) < len(content) {
+		a.Cut = len(content)
+	}
+	switch {
+	case isText:
+		a.Text = &begin
+	case len(begin) == len(content):
+		a.Payload = json.RawMessage(content)
+	default:
+		a.Begin = begin
+	}
+}
+
+// contentOf returns a payload as a model reads it: the text in {"text": T}, and the JSON of any other.
+func contentOf(payload *structpb.Struct) (content string, isText bool) {
 	text, isText := payload.GetFields()["text"].GetKind().(*structpb.Value_StringValue)
 	if isText && len(payload.GetFields()) == 1 {
-		begin := beginning(text.StringValue, room)
-		a.Text = &begin
-		if len(begin) < len(text.StringValue) {
-			a.Cut = len(text.StringValue)
-		}
-		return
+		return text.StringValue, true
 	}
 	whole, err := jsonvalue.FromStruct(payload, "payload")
 	if err != nil {
-		return
+		return "{}", false // what the contract hands out is JSON
 	}
-	if len(whole) <= room {
-		a.Payload = json.RawMessage(whole)
-		return
-	}
-	a.Begin, a.Cut = beginning(string(whole), room), len(whole)
+	return string(whole), false
 }
 
 // beginning returns at most so many bytes of a text and no part of a character.

@@ -52,10 +52,15 @@ func (s *session) fence(ctx context.Context, message *openintentv1.Message) (*in
 	if message.GetCollect() == nil {
 		return nil, nil
 	}
+	return s.fenceOf(ctx, message)
+}
+
+// fenceOf returns the fence of the caller's claim on a message that it received, and nil if it holds none.
+func (s *session) fenceOf(ctx context.Context, message *openintentv1.Message) (*int64, error) {
 	judged, err := s.caller.Attention.GetAttention(ctx, &openintentv1.GetAttentionRequest{
 		ChannelId: message.GetChannelId(), MessageId: message.GetId(),
 	})
-	if err != nil {
+	if err != nil || judged.GetClaim() == nil {
 		return nil, err
 	}
 	return judged.GetClaim().Fence, nil
