@@ -21,13 +21,13 @@ func (a *agent) post(t *testing.T, message *openintentv1.SendMessageRequest) str
 func (a *agent) ask(t *testing.T, channel, to, words string, collect *structpb.Value) string {
 	t.Helper()
 	return a.post(t, &openintentv1.SendMessageRequest{
-		ChannelId: channel, To: &to, Payload: said(t, words), Collect: collect,
+		ChannelId: channel, To: &to, Payload: textPayload(t, words), Collect: collect,
 		MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(),
 	})
 }
 
-// said is the payload of a text.
-func said(t *testing.T, words string) *structpb.Struct {
+// textPayload is the payload of a text.
+func textPayload(t *testing.T, words string) *structpb.Struct {
 	t.Helper()
 	payload, err := structpb.NewStruct(object{"text": words})
 	require.NoError(t, err)
