@@ -47,7 +47,7 @@ func (s *session) inbox(ctx context.Context, given inboxArguments, wait float64)
 	if err != nil {
 		return messagesAnswer{}, err
 	}
-	answer := messagesAnswer{Unread: page.GetUnreadCount(), Owed: page.GetUnansweredCount(), Next: page.GetNextCursor()}
+	answer := messagesAnswer{Messages: []messageAnswer{}, Unread: page.GetUnreadCount(), Owed: page.GetUnansweredCount(), Next: page.GetNextCursor()}
 	for _, item := range page.GetItems() {
 		answer.Messages = append(answer.Messages, shown(item.GetMessage(), item.GetAttention(), payloadRoom))
 	}

@@ -24,7 +24,7 @@ var whoami = newTool("whoami", "Who you are here, your roles and intents, and ho
 			return nil, err
 		}
 		answer := identityAnswer{
-			Agent: s.caller.Agent, ReadOnly: s.caller.ReadOnly,
+			Agent: s.caller.Agent, ReadOnly: s.caller.ReadOnly, Intents: []intentAnswer{},
 			Unread: inbox.GetUnreadCount(), Owed: inbox.GetUnansweredCount(), MoreIntents: intents.NextCursor != nil,
 		}
 		if answer.Roles, err = s.roles(ctx); err != nil {
