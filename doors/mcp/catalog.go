@@ -14,7 +14,7 @@ import (
 )
 
 // catalog lists the tools in the order in which a model meets them.
-var catalog = []tool{whoami, channels, join, send, reply, inbox, read, mark, claim, presence}
+var catalog = []tool{whoami, channels, join, send, ask, reply, inbox, wait, read, mark, claim, presence}
 
 // tool is one tool: what a model reads of it, and what it does.
 type tool struct {

@@ -13,7 +13,7 @@ var inbox = newTool("inbox", "What waits for you, oldest first, and what each me
 	`"policy":{"enum":["must_respond","may_respond","ack_only","must_not_respond"]},"limit":{"type":"integer"},"cursor":{"type":"string"}`,
 	nil,
 	func(ctx context.Context, s *session, given inboxArguments) (any, error) {
-		return s.inbox(ctx, given, 0)
+		return s.inbox(ctx, given)
 	})
 
 type inboxArguments struct {
@@ -31,10 +31,10 @@ type messagesAnswer struct {
 	Owed   int64 `json:"owed,omitempty"`
 }
 
-// inbox returns a page of the caller's inbox and waits for so many seconds while it is empty.
-func (s *session) inbox(ctx context.Context, given inboxArguments, wait float64) (messagesAnswer, error) {
+// inbox returns a page of the caller's inbox.
+func (s *session) inbox(ctx context.Context, given inboxArguments) (messagesAnswer, error) {
 	request := &openintentv1.GetInboxRequest{
-		AgentId: s.caller.Agent, Limit: limit(given.Limit), Cursor: given.Cursor, WaitSeconds: &wait, Include: []string{"attention"},
+		AgentId: s.caller.Agent, Limit: limit(given.Limit), Cursor: given.Cursor, Include: []string{"attention"},
 	}
 	if given.Policy != "" {
 		number, known := openintentv1.ResponsePolicy_value["RESPONSE_POLICY_"+strings.ToUpper(given.Policy)]

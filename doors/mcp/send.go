@@ -2,10 +2,8 @@ package mcp
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -23,7 +21,7 @@ var send = newTool("send", "Send a message that needs no answer; to names an age
 		}
 		request := &openintentv1.SendMessageRequest{
 			ChannelId: given.Channel, To: given.To, Payload: payload, ParentId: given.Thread, IdempotencyKey: given.Key,
-			Mentions: list(given.Mentions), ExpiresAt: s.expiry(given.ExpiresIn),
+			Mentions: list(given.Mentions), ExpiresInSeconds: given.ExpiresIn,
 		}
 		message, err := s.caller.Messages.SendMessage(ctx, request)
 		if err != nil {
@@ -58,12 +56,4 @@ func list(names []string) *structpb.ListValue {
 		values[i] = structpb.NewStringValue(name)
 	}
 	return &structpb.ListValue{Values: values}
-}
-
-// expiry returns the time so many seconds from now, and nil for none.
-func (s *session) expiry(seconds *float64) *timestamppb.Timestamp {
-	if seconds == nil {
-		return nil
-	}
-	return timestamppb.New(time.Now().Add(time.Duration(*seconds * float64(time.Second))))
 }

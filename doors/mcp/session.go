@@ -28,11 +28,15 @@ type session struct {
 // over HTTP it cannot.
 func (s *session) server(follows bool) *sdk.Server {
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: follows}}
+	capabilities.AddExtension(tasksExtension, nil)
 	server := sdk.NewServer(&sdk.Implementation{Name: "openintent", Version: s.door.config.Version}, &sdk.ServerOptions{
 		Instructions:              instructions,
 		Capabilities:              capabilities,
 		SupportedProtocolVersions: revisions,
 	})
+	if err := s.addTasks(server); err != nil {
+		s.door.config.Logger.Error("the door has no tasks", "error", err)
+	}
 	for _, t := range catalog {
 		server.AddTool(t.definition, s.handler(t))
 	}
