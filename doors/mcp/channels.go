@@ -21,8 +21,8 @@ const (
 	channelRows = 14
 	// channelPages is how many pages of channels one call reads at most, however few of them fit the query.
 	channelPages = 40
-	// titleRoom is how many bytes of an intent's title a list shows.
-	titleRoom = 100
+	// titleShown is how many bytes of an intent's title a list shows.
+	titleShown = 100
 )
 
 // channels lists the open channels that the caller can see.
@@ -187,7 +187,7 @@ func (l *channelList) intent(ctx context.Context, intent *openintentv1.Intent, f
 		return "", true, nil
 	}
 	titled := l.asksFor(intent.GetTitle())
-	entry := seenIntent{ID: intent.GetId(), Title: beginning(intent.GetTitle(), titleRoom)}
+	entry := seenIntent{ID: intent.GetId(), Title: beginning(intent.GetTitle(), titleShown)}
 	defer func() {
 		if len(entry.Channels) > 0 || done && err == nil && titled && from == "" {
 			l.rows -= 1 + len(entry.Channels)

@@ -51,7 +51,7 @@ func (s *session) inbox(ctx context.Context, given inboxArguments) (messagesAnsw
 	for _, item := range page.GetItems() {
 		answer.Messages = append(answer.Messages, shown(item.GetMessage(), item.GetAttention(), payloadRoom))
 	}
-	if fit := len(fitting(answer.Messages, false)); given.Limit == nil && fit < len(answer.Messages) {
+	if fit := len(thoseThatFit(answer.Messages, false)); given.Limit == nil && fit < len(answer.Messages) {
 		given.Limit = new(int32(fit)) // so that the cursor leads on from the last message that is shown
 		return s.inbox(ctx, given)
 	}

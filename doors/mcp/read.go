@@ -44,7 +44,7 @@ var read = newTool("read", "Read a channel's newest messages, the thread of a me
 		case given.Limit != nil && (*given.Limit < 1 || *given.Limit > mostRead):
 			return nil, fault.BadField("limit", "must be from 1 to %d.", mostRead)
 		case given.Channel != "":
-			return s.readChannel(ctx, given)
+			return s.readPart(ctx, given)
 		case given.Thread != "":
 			return s.readThread(ctx, given)
 		}
@@ -67,8 +67,8 @@ type channelAnswer struct {
 	Messages []messageAnswer `json:"messages"`
 }
 
-// readChannel shows what came after a message or a time, or else the newest messages.
-func (s *session) readChannel(ctx context.Context, given readArguments) (any, error) {
+// readPart shows what came after a message or a time, or else the newest messages.
+func (s *session) readPart(ctx context.Context, given readArguments) (any, error) {
 	page, err := s.caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
 		ChannelId: given.Channel, Since: optional(given.Since), Limit: limit(given.Limit),
 	})
@@ -83,7 +83,7 @@ func (s *session) readChannel(ctx context.Context, given readArguments) (any, er
 	}
 	full := len(answer.Messages) == int(*limit(given.Limit))
 	if given.Limit == nil {
-		answer.Messages = fitting(answer.Messages, given.Since == "")
+		answer.Messages = thoseThatFit(answer.Messages, given.Since == "")
 	}
 	answer.Earlier = given.Since == "" && (full || len(answer.Messages) < len(page.GetMessages()))
 	if last := len(answer.Messages) - 1; last >= 0 {
@@ -92,8 +92,8 @@ func (s *session) readChannel(ctx context.Context, given readArguments) (any, er
 	return answer, nil
 }
 
-// fitting returns as many messages as an answer holds, but one at least: the last ones, or the first ones.
-func fitting(messages []messageAnswer, fromEnd bool) []messageAnswer {
+// thoseThatFit returns as many messages as an answer holds, but one at least: the last ones, or the first ones.
+func thoseThatFit(messages []messageAnswer, fromEnd bool) []messageAnswer {
 	bytes := 0
 	for n := range messages {
 		next := n

@@ -67,7 +67,7 @@ func TestAnAnswerHoldsAsManyMessagesAsFit(t *testing.T) {
 		{[]messageAnswer{row("a", 1500), row("b", 500), row("c", 1500)}, "ab", "bc"},
 		{[]messageAnswer{row("a", 9000), row("b", 10), row("c", 9000)}, "a", "c"},
 	} {
-		require.Equal(t, c.first, ids(fitting(c.messages, false)))
-		require.Equal(t, c.last, ids(fitting(c.messages, true)))
+		require.Equal(t, c.first, ids(thoseThatFit(c.messages, false)))
+		require.Equal(t, c.last, ids(thoseThatFit(c.messages, true)))
 	}
 }

@@ -34,7 +34,7 @@ func (a *agent) open(t *testing.T, intent, name string, members ...string) strin
 // tell sends a text to everyone on a channel, past the door, and returns the message's id.
 func (a *agent) tell(t *testing.T, channel, words string) string {
 	t.Helper()
-	return a.post(t, &openintentv1.SendMessageRequest{ChannelId: channel, Payload: worded(t, words)})
+	return a.post(t, &openintentv1.SendMessageRequest{ChannelId: channel, Payload: textPayload(t, words)})
 }
 
 // named returns the channels in an answer by their names, in order, with their intents' ids.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -110,5 +111,22 @@ func TestJoinAClosedChannel(t *testing.T) {
 		require.Equal(t, true, answer["closed"])
 		require.NotContains(t, answer, "cursor")
 		require.Equal(t, []string{"last words"}, texts(t, answer))
+	})
+}
+
+// A wait goes on where join ended, for clients of the newest and of an older revision, and misses nothing that came between.
+func TestAWaitGoesOnWhereJoinEnded(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann := h.join(t, "ann")
+		for _, revision := range []string{newest, older} {
+			room := ann.open(t, ann.intent(t, "Report", nil), "room")
+			bob := h.connect(t, harness.Key, "bob", revision, nil)
+			for _, words := range []string{"into an empty channel", "after that"} {
+				joined, _ := bob.call(t, "join", arguments{"url": "openintent://channels/" + room})
+				ann.tell(t, room, words)
+				answer, _ := bob.call(t, "wait", arguments{"for": room, "cursor": joined["cursor"]})
+				require.Equal(t, []string{words}, texts(t, answer))
+			}
+		}
 	})
 }

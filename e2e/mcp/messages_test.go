@@ -21,13 +21,13 @@ func (a *agent) post(t *testing.T, message *openintentv1.SendMessageRequest) str
 func (a *agent) ask(t *testing.T, channel, to, words string, collect *structpb.Value) string {
 	t.Helper()
 	return a.post(t, &openintentv1.SendMessageRequest{
-		ChannelId: channel, To: &to, Payload: worded(t, words), Collect: collect,
+		ChannelId: channel, To: &to, Payload: textPayload(t, words), Collect: collect,
 		MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(),
 	})
 }
 
-// worded is the payload of a text.
-func worded(t *testing.T, words string) *structpb.Struct {
+// textPayload is the payload of a text.
+func textPayload(t *testing.T, words string) *structpb.Struct {
 	t.Helper()
 	payload, err := structpb.NewStruct(object{"text": words})
 	require.NoError(t, err)

@@ -60,7 +60,7 @@ func TestReadAThread(t *testing.T) {
 		root := ann.tell(t, room, strings.Repeat("root ", 200))
 		below := ""
 		for i := range 7 {
-			below = bob.post(t, &openintentv1.SendMessageRequest{ChannelId: room, ParentId: &root, Payload: worded(t, fmt.Sprint("answer ", i))})
+			below = bob.post(t, &openintentv1.SendMessageRequest{ChannelId: room, ParentId: &root, Payload: textPayload(t, fmt.Sprint("answer ", i))})
 		}
 		bob.call(t, "mark", arguments{"messages": []string{root}, "signal": "working"})
 		_, err := ann.direct.Reactions.AddReaction(t.Context(), &openintentv1.AddReactionRequest{
