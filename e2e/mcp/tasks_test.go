@@ -3,7 +3,6 @@ package mcp
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -21,7 +20,7 @@ import (
 func codeOf(t *testing.T, err error) int64 {
 	t.Helper()
 	var refused *jsonrpc.Error
-	require.True(t, errors.As(err, &refused), "%v", err)
+	require.ErrorAs(t, err, &refused)
 	return refused.Code
 }
 
@@ -195,7 +194,7 @@ func TestTasksAreForClientsThatTakeThem(t *testing.T) {
 		silent := h.knowsTasks(t, "alice", newest, &sdk.ClientCapabilities{})
 		_, err := silent.task(t.Context(), id)
 		require.Equal(t, int64(missingCapability), codeOf(t, err))
-		require.False(t, silent.says(t, "wait", arguments{"for": channel, "timeout_s": 0.05}).Next == "", "it waits, and has no task")
+		require.NotEmpty(t, silent.says(t, "wait", arguments{"for": channel, "timeout_s": 0.05}).Next, "it waits, and has no task")
 
 		declares := &sdk.ClientCapabilities{}
 		declares.AddExtension("io.modelcontextprotocol/tasks", nil)
@@ -203,7 +202,7 @@ func TestTasksAreForClientsThatTakeThem(t *testing.T) {
 		require.Empty(t, old.InitializeResult().Capabilities.Extensions)
 		_, err = old.task(t.Context(), id)
 		require.Equal(t, int64(jsonrpc.CodeMethodNotFound), codeOf(t, err), "the older revisions have other tasks")
-		require.False(t, old.says(t, "wait", arguments{"for": channel, "timeout_s": 0.05}).Next == "")
+		require.NotEmpty(t, old.says(t, "wait", arguments{"for": channel, "timeout_s": 0.05}).Next)
 
 		alice := h.takesTasks(t, "alice")
 		require.Equal(t, sdk.CodeHeaderMismatch, alice.post(t, "tasks/get", "another", map[string]any{"taskId": id}).Error.Code)

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -43,7 +42,8 @@ func textsOf(messages []saidMessage) []string {
 }
 
 // saidIn reads a tool's answer.
-func saidIn(t require.TestingT, result *sdk.CallToolResult) (answer said) {
+func saidIn(t *testing.T, result *sdk.CallToolResult) (answer said) {
+	t.Helper()
 	require.Len(t, result.Content, 1)
 	text, ok := result.Content[0].(*sdk.TextContent)
 	require.True(t, ok)
@@ -52,27 +52,37 @@ func saidIn(t require.TestingT, result *sdk.CallToolResult) (answer said) {
 	return answer
 }
 
-// says calls a tool that asks or waits, and returns what it says.
-func (a *agent) says(t require.TestingT, tool string, given arguments) said {
-	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
-	defer cancel()
-	result, err := a.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: given})
-	require.NoError(t, err)
-	return saidIn(t, result)
+// pending is a call of a tool that goes on meanwhile.
+type pending struct {
+	ended  chan struct{}
+	result *sdk.CallToolResult
+	err    error
 }
 
-// meanwhile calls a tool, and returns where its answer comes.
-func (a *agent) meanwhile(t require.TestingT, tool string, given arguments) chan said {
-	came := make(chan said, 1)
-	go func() { came <- a.says(t, tool, given) }()
-	return came
+// says calls a tool that asks or waits, and returns what it says.
+func (a *agent) says(t *testing.T, tool string, given arguments) said {
+	t.Helper()
+	return within(t, a.meanwhile(t, tool, given))
+}
+
+// meanwhile calls a tool and does not wait for its answer.
+func (a *agent) meanwhile(t *testing.T, tool string, given arguments) *pending {
+	t.Helper()
+	call := &pending{ended: make(chan struct{})}
+	go func() {
+		defer close(call.ended)
+		call.result, call.err = a.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: given})
+	}()
+	return call
 }
 
 // within waits for what a call says.
-func within(t require.TestingT, came chan said) said {
+func within(t *testing.T, call *pending) said {
+	t.Helper()
 	select {
-	case answer := <-came:
-		return answer
+	case <-call.ended:
+		require.NoError(t, call.err)
+		return saidIn(t, call.result)
 	case <-time.After(harness.Patience):
 		require.Fail(t, "the call does not end")
 		return said{}
