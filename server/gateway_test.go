@@ -77,6 +77,7 @@ func TestCreationAnswers201AndOnlyCreation(t *testing.T) {
 		{openintentv1.MessageService_Ask_FullMethodName, "POST", "/v1/channels/c/ask", `{"to":"a","payload":{}}`, &openintentv1.Message{}},
 		{openintentv1.TaskService_ClaimTask_FullMethodName, "POST", "/v1/tasks/t/claim", ``, &openintentv1.Task{}},
 		{openintentv1.AgentService_UpdateAgentStatus_FullMethodName, "PUT", "/v1/agents/a/status", `{"status":"busy"}`, &openintentv1.Agent{}},
+		{openintentv1.AgentService_WhoAmI_FullMethodName, "GET", "/v1/whoami", ``, &openintentv1.WhoAmIResponse{}},
 		{openintentv1.AgentService_GetAgent_FullMethodName, "GET", "/v1/agents/a/record", ``, &openintentv1.Agent{}},
 		{openintentv1.MessageService_MarkInboxRead_FullMethodName, "POST", "/v1/agents/a/inbox/read", `{"message_ids":["m"]}`,
 			&openintentv1.MarkInboxReadResponse{}},

@@ -71,6 +71,7 @@ var policies = map[string]policy{
 	openintentv1.CoordinatorService_CoordinatorHeartbeat_FullMethodName: {access: anyCaller, effect: writes, place: named},
 	openintentv1.CoordinatorService_RemoveCoordinator_FullMethodName:    {access: anyCaller, effect: writes, place: named},
 
+	openintentv1.AgentService_WhoAmI_FullMethodName:            {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.AgentService_RegisterAgent_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.AgentService_UpsertAgent_FullMethodName:       {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.AgentService_GetAgent_FullMethodName:          {access: anyCaller, effect: reads, place: byRoom},

@@ -22,7 +22,7 @@ import (
 var withoutPlace = []string{
 	"IntentService/CreateIntent", "IntentService/ListIntents", "EventService/ListTraceEvents",
 	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced",
-	"AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
+	"AgentService/WhoAmI", "AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",
 	"SubscriptionService/GetSubscription", "SubscriptionService/DeleteSubscription", "SubscriptionService/StreamDeliveries",
 	"SubscriptionService/FetchDeliveries", "SubscriptionService/AcknowledgeDeliveries", "SubscriptionService/ListDeadLetters",
