@@ -79,16 +79,23 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.Refuse(w, doors.RefusalOf(err))
 		return
 	}
-	s := &session{door: d, caller: caller, ended: r.Context(), waits: longestWait}
-	ctx := context.WithValue(r.Context(), serverKey{}, s.server(r.Header.Get("Mcp-Protocol-Version") >= revisions[0]))
-	d.handler.ServeHTTP(w, r.WithContext(ctx))
+	ctx, cancel := context.WithCancel(r.Context())
+	s := &session{door: d, caller: caller, ended: ctx, waits: longestWait}
+	server := s.server(r.Header.Get("Mcp-Protocol-Version") >= revisions[0])
+	defer s.updates.wait()
+	defer cancel()
+	d.handler.ServeHTTP(w, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
 }
 
 // Serve answers one client on a transport that lasts, such as standard input and output, until the client leaves or the context
 // ends. The caller is whoever the connection of the caller says.
 func (d *Door) Serve(ctx context.Context, caller *doors.Caller, transport sdk.Transport) error {
+	ctx, cancel := context.WithCancel(ctx)
 	s := &session{door: d, caller: caller, ended: ctx, waits: longestWait}
-	return s.server(true).Run(ctx, transport)
+	server := s.server(true)
+	defer s.updates.wait()
+	defer cancel()
+	return server.Run(ctx, transport)
 }
 
 // statuses are the HTTP statuses of requests that do not reach the protocol.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
 )
 
 // inbox lists what waits for the caller.

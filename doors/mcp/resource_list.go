@@ -1,0 +1,49 @@
+package mcp
+
+import (
+	"context"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"openintent/doors"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	// resourcesShown is how many intents a page of the list has.
+	resourcesShown = 20
+	// titleRoom is how many bytes of a title a list shows.
+	titleRoom = 120
+)
+
+// Who may keep an answer: its caller alone, or everybody.
+var (
+	private = sdk.Cacheable{CacheScope: "private"}
+	public  = sdk.Cacheable{CacheScope: "public"}
+)
+
+// listResources returns a page of the caller's intents. The first page begins with its inbox. Channels are found through their
+// intents.
+func (s *session) listResources(ctx context.Context, given *sdk.ListResourcesParams) (*sdk.ListResourcesResult, error) {
+	request := &openintentv1.ListIntentsRequest{Limit: new(int32(resourcesShown))}
+	answer := &sdk.ListResourcesResult{Cacheable: private}
+	if given != nil && given.Cursor != "" {
+		request.Cursor = &given.Cursor
+	} else {
+		answer.Resources = append(answer.Resources, &sdk.Resource{
+			URI: resource{inboxResource, s.caller.Agent}.address(), Name: "inbox", Title: "What waits for you", MIMEType: mimeType,
+		})
+	}
+	page, err := s.caller.Intents.ListIntents(ctx, request)
+	if err != nil {
+		return nil, refusedRequest(doors.RefusalOf(err))
+	}
+	answer.NextCursor = page.GetNextCursor()
+	for _, intent := range page.GetIntents() {
+		answer.Resources = append(answer.Resources, &sdk.Resource{
+			URI: resource{intentResource, intent.GetId()}.address(), Name: "intent " + intent.GetId(),
+			Title: beginning(intent.GetTitle(), titleRoom), MIMEType: mimeType,
+		})
+	}
+	return answer, nil
+}
