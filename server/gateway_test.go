@@ -79,6 +79,7 @@ func TestCreationAnswers201AndOnlyCreation(t *testing.T) {
 		{openintentv1.AgentService_UpdateAgentStatus_FullMethodName, "PUT", "/v1/agents/a/status", `{"status":"busy"}`, &openintentv1.Agent{}},
 		{openintentv1.AgentService_WhoAmI_FullMethodName, "GET", "/v1/whoami", ``, &openintentv1.WhoAmIResponse{}},
 		{openintentv1.AgentService_GetAgent_FullMethodName, "GET", "/v1/agents/a/record", ``, &openintentv1.Agent{}},
+		{openintentv1.MessageService_GetMessage_FullMethodName, "GET", "/v1/channels/-/messages/m", ``, &openintentv1.Message{}},
 		{openintentv1.MessageService_MarkInboxRead_FullMethodName, "POST", "/v1/agents/a/inbox/read", `{"message_ids":["m"]}`,
 			&openintentv1.MarkInboxReadResponse{}},
 		{openintentv1.SubscriptionService_AcknowledgeDeliveries_FullMethodName, "POST", "/v1/subscriptions/s/acknowledge",

@@ -31,6 +31,7 @@ type commands struct {
 	Channels channelsCommand `cmd:"" group:"Around them" help:"List, create, show and close channels, and change their members."`
 	Intents  intentsCommand  `cmd:"" group:"Around them" help:"List, create and show intents, and change their status."`
 	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show the registered agents."`
+	Whoami   whoamiCommand   `cmd:"" group:"Around them" help:"Show as which agent the key acts, and what it may do."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
 	Lock     lockCommand     `cmd:"" group:"Around them" help:"Run a command while no other agent holds a scope of an intent."`
 

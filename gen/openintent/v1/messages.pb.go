@@ -1387,7 +1387,7 @@ func (x *ListMessagesResponse) GetNextSince() string {
 // GetMessageRequest names a message.
 type GetMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The channel.
+	// The channel; `-` for whichever channel the message is in.
 	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	// The message.
 	MessageId     string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`

@@ -799,7 +799,7 @@ export const ListMessagesResponseSchema: GenMessage<ListMessagesResponse> = /*@_
  */
 export type GetMessageRequest = Message$1<"openintent.v1.GetMessageRequest"> & {
   /**
-   * The channel.
+   * The channel; `-` for whichever channel the message is in.
    *
    * @generated from field: string channel_id = 1;
    */
@@ -2506,7 +2506,9 @@ export const MessageService: GenService<{
     output: typeof ListMessagesResponseSchema;
   },
   /**
-   * GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND.
+   * GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND. The channel `-` stands for
+   * whichever channel the message is in, for callers who have only its id. Then every message that the caller may not read by its
+   * channel's id is NOT_FOUND with reason MESSAGE_NOT_FOUND, whatever the cause.
    *
    * @generated from rpc openintent.v1.MessageService.GetMessage
    */
