@@ -33,6 +33,7 @@ type commands struct {
 	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show the registered agents."`
 	Whoami   whoamiCommand   `cmd:"" group:"Around them" help:"Show as which agent the key acts, and what it may do."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
+	MCP      mcpCommand      `cmd:"" name:"mcp" group:"Around them" help:"Serve MCP on standard input and output, for a harness that starts it."`
 	Lock     lockCommand     `cmd:"" group:"Around them" help:"Run a command while no other agent holds a scope of an intent."`
 
 	Invites invitesCommand `cmd:"" group:"Around them" help:"Invite guests to a channel, and list and revoke invites."`

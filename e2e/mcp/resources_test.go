@@ -47,6 +47,15 @@ func (s *scene) says(t *testing.T, text string) *openintentv1.Message {
 	return sent
 }
 
+// removes takes a member out of the channel.
+func (s *scene) removes(t *testing.T, member string) {
+	t.Helper()
+	_, err := s.alice.Channels.RemoveChannelMember(t.Context(), &openintentv1.RemoveChannelMemberRequest{
+		ChannelId: s.channel, AgentId: member,
+	})
+	require.NoError(t, err)
+}
+
 // read reads a resource into a map.
 func read(t *testing.T, by *agent, address string) object {
 	t.Helper()

@@ -78,10 +78,7 @@ func TestAListenEndsWithItsStreams(t *testing.T) {
 		removed, stays := listen(t, h, harness.Key, "bob", channel), listen(t, h, harness.Key, "alice", channel)
 		removed.acknowledged(t)
 		stays.acknowledged(t)
-		_, err := s.alice.Channels.RemoveChannelMember(t.Context(), &openintentv1.RemoveChannelMemberRequest{
-			ChannelId: s.channel, AgentId: "bob",
-		})
-		require.NoError(t, err)
+		s.removes(t, "bob")
 		end := removed.ended(t)
 		require.Equal(t, "NOT_A_MEMBER", end.Error.Data.Reason)
 
