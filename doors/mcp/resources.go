@@ -103,7 +103,7 @@ func (s *session) resourceOf(address string) (resource, error) {
 // errNoResource says that there is nothing at an address, or nothing that the caller may see. Nobody learns which of the two.
 func errNoResource(address string) error {
 	return &jsonrpc.Error{
-		Code: sdk.CodeResourceNotFound, Message: "Resource not found",
+		Code: jsonrpc.CodeInvalidParams, Message: "Resource not found",
 		Data: json.RawMessage(inJSON(map[string]string{"uri": address})),
 	}
 }

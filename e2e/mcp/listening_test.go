@@ -72,9 +72,9 @@ func listen(t *testing.T, h *house, key, agent string, addresses ...string) *lis
 	} {
 		request.Header.Set(name, value)
 	}
-	response, err := h.HTTP.Do(request)
+	response, err := h.HTTP.Do(request) //nolint:bodyclose // read closes it
 	require.NoError(t, err)
-	l := &listener{close: cancel, status: response.StatusCode, events: make(chan rpcMessage, 1000)}
+	l := &listener{close: cancel, status: response.StatusCode, events: make(chan rpcMessage, 100)}
 	go l.read(response.Body)
 	return l
 }
