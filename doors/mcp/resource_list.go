@@ -12,8 +12,8 @@ import (
 const (
 	// resourcesShown is how many intents a page of the list has.
 	resourcesShown = 20
-	// titleRoom is how many bytes of a title a list shows.
-	titleRoom = 120
+	// listedTitleRoom is how many bytes of a title a list shows.
+	listedTitleRoom = 120
 )
 
 // Who may keep an answer: its caller alone, or everybody.
@@ -42,7 +42,7 @@ func (s *session) listResources(ctx context.Context, given *sdk.ListResourcesPar
 	for _, intent := range page.GetIntents() {
 		answer.Resources = append(answer.Resources, &sdk.Resource{
 			URI: resource{intentResource, intent.GetId()}.address(), Name: "intent " + intent.GetId(),
-			Title: beginning(intent.GetTitle(), titleRoom), MIMEType: mimeType,
+			Title: beginning(intent.GetTitle(), listedTitleRoom), MIMEType: mimeType,
 		})
 	}
 	return answer, nil

@@ -18,22 +18,22 @@ import (
 type beside struct {
 	agent
 	updates chan string
-	log     *said
+	log     *programLog
 }
 
-// said is what a program has said.
-type said struct {
+// programLog is what a program has said.
+type programLog struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
 }
 
-func (s *said) Write(data []byte) (int, error) {
+func (s *programLog) Write(data []byte) (int, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.text.Write(data)
 }
 
-func (s *said) String() string {
+func (s *programLog) String() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.text.String()
@@ -42,7 +42,7 @@ func (s *said) String() string {
 // start starts the built program for an agent and connects to it.
 func start(t *testing.T, h *house, address, name, revision string) *beside {
 	t.Helper()
-	b := &beside{updates: make(chan string, 1000), log: &said{}}
+	b := &beside{updates: make(chan string, 1000), log: &programLog{}}
 	command := exec.Command(harness.Executable(t), "mcp", "--server", address, "--api-key", harness.Key, "--agent", name)
 	command.Stderr = b.log
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
