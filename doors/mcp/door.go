@@ -89,9 +89,12 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, doors.RefusalOf(errBatch))
 		return
 	}
-	s := &session{door: d, caller: caller, ended: r.Context(), waits: longestWait}
-	ctx := context.WithValue(r.Context(), serverKey{}, s.server(r.Header.Get("Mcp-Protocol-Version") >= revisions[0]))
-	d.handler.ServeHTTP(w, r.WithContext(ctx))
+	ctx, cancel := context.WithCancel(r.Context())
+	s := &session{door: d, caller: caller, ended: ctx, waits: longestWait}
+	server := s.server(r.Header.Get("Mcp-Protocol-Version") >= revisions[0])
+	defer s.updates.wait()
+	defer cancel()
+	d.handler.ServeHTTP(w, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
 }
 
 // isBatch reports whether a request's body is a list. It leaves the body to be read from its beginning.
@@ -115,8 +118,12 @@ func isBatch(r *http.Request) bool {
 // Serve answers one client on a transport that lasts, such as standard input and output, until the client leaves or the context
 // ends. The caller is whoever the connection of the caller says.
 func (d *Door) Serve(ctx context.Context, caller *doors.Caller, transport sdk.Transport) error {
+	ctx, cancel := context.WithCancel(ctx)
 	s := &session{door: d, caller: caller, ended: ctx, waits: longestWait}
-	return s.server(true).Run(ctx, transport)
+	server := s.server(true)
+	defer s.updates.wait()
+	defer cancel()
+	return server.Run(ctx, transport)
 }
 
 // statuses are the HTTP statuses of requests that the door itself does not let in.

@@ -22,6 +22,18 @@ type session struct {
 	ended context.Context
 	// waits is the longest time that a tool waits.
 	waits time.Duration
+	// updates are the resources that the client hears of; nil if it cannot.
+	updates *updates
+}
+
+// during returns a context that also ends with the client's request or connection. cancel must be called.
+func (s *session) during(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	unbind := context.AfterFunc(s.ended, end)
+	return ctx, func() {
+		unbind()
+		end()
+	}
 }
 
 // server makes the protocol's server for this caller. follows says whether the client can hear of changes: with the older revisions
@@ -29,11 +41,15 @@ type session struct {
 func (s *session) server(follows bool) *sdk.Server {
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: follows}}
 	capabilities.AddExtension(tasksExtension, nil)
-	server := newServer(s.ended, &sdk.Implementation{Name: "openintent", Version: s.door.config.Version}, &sdk.ServerOptions{
-		Instructions:              instructions,
-		Capabilities:              capabilities,
-		SupportedProtocolVersions: revisions,
-	})
+	options := &sdk.ServerOptions{
+		Instructions: instructions, Capabilities: capabilities, SupportedProtocolVersions: revisions,
+	}
+	if follows {
+		s.updates = newUpdates(s, options)
+	}
+	server := newServer(s.ended, &sdk.Implementation{Name: "openintent", Version: s.door.config.Version}, options)
+	s.addResources(server)
+	s.updates.install(server)
 	if err := s.addTasks(server); err != nil {
 		s.door.config.Logger.Error("the door has no tasks", "error", err)
 	}
@@ -46,9 +62,8 @@ func (s *session) server(follows bool) *sdk.Server {
 // handler answers calls of one tool.
 func (s *session) handler(t tool) sdk.ToolHandler {
 	return func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := s.during(ctx)
 		defer cancel()
-		defer context.AfterFunc(s.ended, cancel)()
 		answer, err := t.call(ctx, s, request.Params.Arguments)
 		if err != nil {
 			return refused(err), nil
