@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build package check test test-sdks torture claims leases search soak siege lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build package check test test-sdks torture claims leases search soak siege conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -80,6 +80,9 @@ soak: ## Load a server with each engine for DURATION (an hour) and check that it
 
 siege: ## Attack a running server on each engine at full size and print what that costs other callers
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v ./e2e/siege -siege.full
+
+conformance: ## Run the conformance suite of the Model Context Protocol against the door /mcp (flags in ARGS)
+	scripts/conformance.sh $(ARGS)
 
 lint: ## Vet and lint the Go code, including which package may import which
 	scripts/lint.sh # govet is among its linters

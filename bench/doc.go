@@ -8,6 +8,7 @@
 //   - fanout: one sender's messages to streams of many agents. For comparison it measures the same with nothing stored,
 //     each message encoded once for all streams.
 //   - latency: from a send to its recipient's stream, on one replica and across two on one PostgreSQL.
+//   - doors: sends through the doors, compared with the same over gRPC, and from a send to a waiting tool's answer.
 //   - notifications: sends while a second replica listens, with and without notifications.
 //   - allocations: what a send makes the server allocate, over gRPC and REST, compared with a server that stores nothing.
 //   - memory: what idle streams cost the server, compared with gRPC streams of a server that does nothing. The server runs

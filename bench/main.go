@@ -44,6 +44,7 @@ var parts = []part{
 	{name: "send", run: plan.send},
 	{name: "fanout", run: plan.fanOut},
 	{name: "latency", run: plan.latency},
+	{name: "doors", run: plan.doors},
 	{name: "notifications", run: plan.notifications, engine: "postgres"},
 	{name: "allocations", run: plan.allocations},
 	{name: "memory", run: plan.memory, engine: "sqlite"}, // a stream's memory does not depend on the engine

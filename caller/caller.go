@@ -42,6 +42,8 @@ type Caller struct {
 	KeyRoles []string
 	// Scope is where the key works; nil for everywhere. The operator's is nil.
 	Scope *Scope
+	// ReadOnly is true for a key that may change nothing; the server refuses such calls before any room sees them.
+	ReadOnly bool
 	// Human is true for the key of a person, who has one agent's name.
 	Human bool
 	// Quota bounds what the key may send; nil means no bound.

@@ -13,6 +13,9 @@ import (
 	"openintent/intents"
 )
 
+// AnyID in a request stands for whichever channel a message is in, where the call takes it. No channel has it for an id.
+const AnyID = "-"
+
 // idPrefix begins every channel's id; a ULID follows.
 const idPrefix = "chan_"
 

@@ -56,6 +56,32 @@ func TestSameKeyIsTheSameMessage(t *testing.T) {
 	})
 }
 
+// A message that expires in so many seconds says the same again however late it is repeated, as one that expires at a time does not.
+func TestSameKeyFindsAMessageThatExpiresInSeconds(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, &createRequest{})
+		asking := func(seconds float64) *sendRequest {
+			asked := keyed(id, "k", "x")
+			asked.To, asked.MessageType, asked.ExpiresInSeconds = ptr("bob"), ptr(request), &seconds
+			return asked
+		}
+		first := h.send(t, "alice", asking(60))
+		require.Equal(t, time.Minute, first.GetExpiresAt().AsTime().Sub(first.GetCreatedAt().AsTime()))
+		h.clock.Advance(30 * time.Second)
+		require.Empty(t, cmpMessages(first, h.send(t, "alice", asking(60))), "the deadline stays where it was")
+		h.clock.Advance(31 * time.Second)
+		require.Equal(t, expired, h.get(t, id, first.GetId()).GetStatus())
+		require.Empty(t, cmpMessages(first, h.send(t, "alice", asking(60))), "nor is an expired one asked again")
+		_, err := h.messaging.SendMessage(as("alice"), asking(61))
+		faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+
+		both := asking(60)
+		both.ExpiresAt = h.in(time.Hour)
+		_, err = h.messaging.SendMessage(as("alice"), both)
+		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
+	})
+}
+
 func TestKeysAreApartBySenderAndScope(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)

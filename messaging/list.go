@@ -43,11 +43,15 @@ func (s *Service) ListMessages(
 
 // GetMessage returns one message.
 func (s *Service) GetMessage(ctx context.Context, req *openintentv1.GetMessageRequest) (*openintentv1.Message, error) {
-	c, key, err := s.reading(ctx, req.GetChannelId())
+	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, now, err := s.get(ctx, key, c, req.GetMessageId())
+	find := s.getFrom
+	if req.GetChannelId() == channels.AnyID {
+		find = s.getFromAnyChannel
+	}
+	m, now, err := find(ctx, c, req)
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +175,17 @@ func (q listing) ordered(messages []*message.Message) []*message.Message {
 		slices.Reverse(messages)
 	}
 	return messages
+}
+
+// getFrom returns the message that a request names, from the channel that the request names.
+func (s *Service) getFrom(
+	ctx context.Context, by caller.Caller, req *openintentv1.GetMessageRequest,
+) (m *message.Message, now time.Time, err error) {
+	key, err := s.locate(ctx, req.GetChannelId())
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return s.get(ctx, key, by, req.GetMessageId())
 }
 
 // get returns one retained message that the caller may see.

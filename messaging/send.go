@@ -8,6 +8,7 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
@@ -92,10 +93,8 @@ func (s *Service) draft(ctx context.Context, req sending) (*writing.Draft, error
 		ID: message.NewID(), By: c, Sender: sender, Privileged: message.ActsAsOperator(c, sender), TraceID: c.TraceID,
 		Key: req.GetIdempotencyKey(),
 	}
-	if timed, ok := req.(interface {
-		GetExpiresAt() *timestamppb.Timestamp
-	}); ok {
-		if d.ExpiresAt, err = message.TimeFrom("expires_at", timed.GetExpiresAt()); err != nil {
+	if expiring, ok := req.(expiring); ok {
+		if err := setExpiry(d, expiring); err != nil {
 			return nil, err
 		}
 	}
@@ -103,6 +102,22 @@ func (s *Service) draft(ctx context.Context, req sending) (*writing.Draft, error
 		return nil, err
 	}
 	return d, d.SetConversation(req)
+}
+
+// expiring is what requests that send and do not wait have in common.
+type expiring interface {
+	GetExpiresAt() *timestamppb.Timestamp
+	GetExpiresInSeconds() float64
+}
+
+// setExpiry reads when a message expires: at a time, or so long after it is stored.
+func setExpiry(d *writing.Draft, req expiring) (err error) {
+	d.Timeout = seconds(req.GetExpiresInSeconds())
+	if d.Timeout > 0 && req.GetExpiresAt() != nil {
+		return fault.BadField("expires_in_seconds", "it says what expires_at says; give only one of them")
+	}
+	d.ExpiresAt, err = message.TimeFrom("expires_at", req.GetExpiresAt())
+	return err
 }
 
 // onChannel finds the draft's channel.

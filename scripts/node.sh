@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# Runs a command with Node.js 20 or newer on its PATH: the system's, or else a pinned one. If necessary the script installs
-# the pinned binary from npm's registry into .cache. On Debian, whose own Node.js may be older, it also installs npm when
-# npm is missing and the caller is root.
+# Runs a command with Node.js 20, or the version that it is given, or a newer one on its PATH: the system's, or else a pinned one.
+# If necessary the script installs the pinned binary from npm's registry into .cache. On Debian, whose own Node.js may be older, it
+# also installs npm when npm is missing and the caller is root.
 #
-#   scripts/node.sh COMMAND [ARGUMENT...]
+#   scripts/node.sh [--oldest VERSION] COMMAND [ARGUMENT...]
 set -euo pipefail
 project=$(cd "$(dirname "$0")/.." && pwd)
 
 oldest_supported=20
 pinned=22.23.3
+if [[ ${1:-} == --oldest ]]; then
+  oldest_supported=$2
+  shift 2
+fi
 
 fit() {
   local version

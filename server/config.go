@@ -43,6 +43,8 @@ type Config struct {
 	CORSOrigins  string `name:"cors-origins" env:"OPENINTENT_CORS_ORIGINS" help:"Comma-separated origins, as https://console.example:8443, whose pages may call REST from a browser."`
 	AllowedHosts string `name:"allowed-hosts" env:"OPENINTENT_ALLOWED_HOSTS" help:"Comma-separated host names, as api.example, under which a proxy on this machine passes requests on to a port on loopback."`
 
+	Doors string `name:"doors" env:"OPENINTENT_DOORS" default:"mcp" help:"Comma-separated doors for agents that speak other protocols: mcp (at /mcp of the REST port); none closes all."`
+
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
 
@@ -83,6 +85,7 @@ func DefaultConfig() Config {
 		TLSClientName:    "cn",
 		OIDCAgentClaim:   "sub",
 		OIDCClockSkew:    30 * time.Second,
+		Doors:            "mcp",
 		LogLevel:         "info",
 		LogFormat:        "auto",
 		MaxPayloadBytes:  256 << 10,
@@ -138,7 +141,7 @@ func (c Config) validate() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("OPENINTENT_TLS_CERT and OPENINTENT_TLS_KEY belong together; set both or neither")
 	}
-	for _, check := range []func() error{c.checkClientNames, c.checkTokens, c.validateHosts, c.validateOrigins} {
+	for _, check := range []func() error{c.checkClientNames, c.checkTokens, c.validateHosts, c.validateOrigins, c.validateDoors} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ const corsMaxAge = 10 * time.Minute
 // exposedHeaders are the headers of answers that pages of other origins may read.
 var exposedHeaders = []string{"Allow", "ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-Id"}
 
+// doorHeaders are the headers of the doors' protocols.
+var doorHeaders = []string{"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"}
+
 // allowOrigins lets pages of these origins call a handler and read its answers. It answers the question that a browser
 // asks before a call, which carries no key. Pages send their key in a header; cookies and the like mean nothing here,
 // so no page may make a browser send them.
@@ -26,7 +30,7 @@ func allowOrigins(origins []string, table *routes, next http.Handler) http.Handl
 	rules := cors.New(cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: table.verbs(),
-		AllowedHeaders: append([]string{"Content-Type", "Last-Event-Id"}, callHeaders...),
+		AllowedHeaders: slices.Concat([]string{"Content-Type", "Last-Event-Id"}, callHeaders, doorHeaders),
 		ExposedHeaders: exposedHeaders,
 		MaxAge:         int(corsMaxAge.Seconds()),
 	})

@@ -61,6 +61,8 @@ type gateway struct {
 	// open are the documents that need no key, by path.
 	open    map[string]http.Handler
 	streams *eventStreams
+	// doors are the ways in for other protocols on this port; nil means none.
+	doors *doorway
 }
 
 // newGateway makes the REST face, which calls the services over a connection.
@@ -167,6 +169,9 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		document.ServeHTTP(tracked, r)
 		return
 	}
+	if g.doors.serve(tracked, r) {
+		return
+	}
 	if !strings.HasPrefix(path, "/v1/") {
 		g.refuse(tracked, r, errRouteUnknown)
 		return
@@ -174,7 +179,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route, escapedID, isStream := findEventRoute(path)
 	r = r.WithContext(peer.NewContext(r.Context(), clientOf(r)))
 	call := &restCall{path: written}
-	md, err := g.identify(r, call)
+	_, md, err := g.identify(r, call)
 	tracked.account = call.account
 	switch {
 	case err != nil && isStream:
@@ -194,13 +199,13 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // identify proves who calls, before it looks at anything else.
-func (g *gateway) identify(r *http.Request, call *restCall) (metadata.MD, error) {
+func (g *gateway) identify(r *http.Request, call *restCall) (caller.Caller, metadata.MD, error) {
 	md := make(metadata.MD, len(callHeaders))
 	for _, name := range callHeaders {
 		for _, value := range r.Header[name] {
 			// Metadata cannot carry other characters. Dropping such a header could change who calls.
 			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
-				return nil, fault.BadField(name, "may hold printable ASCII characters only.")
+				return caller.Caller{}, nil, fault.BadField(name, "may hold printable ASCII characters only.")
 			}
 			md.Append(name, value)
 		}
@@ -208,10 +213,10 @@ func (g *gateway) identify(r *http.Request, call *restCall) (metadata.MD, error)
 	who, err := g.options.Identity.Identify(r.Context(), md)
 	call.compatibility = who.Compatibility
 	if err != nil || g.options.Memory == nil {
-		return md, err
+		return who, md, err
 	}
 	call.account = g.options.Memory.account(who.KeyID)
-	return md, call.account.admit()
+	return who, md, call.account.admit()
 }
 
 // withCall returns the request as the mux sees it: under /v1, with the escapes of the path kept, and with GET for
@@ -344,17 +349,21 @@ type trackedWriter struct {
 	http.ResponseWriter
 	account *account
 	begun   bool
+	// status is the answer's HTTP status once it has begun.
+	status int
 }
 
 // WriteHeader begins the answer.
 func (w *trackedWriter) WriteHeader(status int) {
-	w.begun = true
+	w.begun, w.status = true, status
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write begins the answer if that has not happened yet.
 func (w *trackedWriter) Write(data []byte) (int, error) {
-	w.begun = true
+	if !w.begun {
+		w.begun, w.status = true, http.StatusOK
+	}
 	if size := int64(len(data)); w.account != nil && size >= countedAnswer {
 		w.account.holdAnswer(size)
 		defer w.account.holdAnswer(-size)

@@ -69,6 +69,7 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 		KeyAgents:     key.agents,
 		KeyRoles:      key.roles,
 		Scope:         key.scope,
+		ReadOnly:      key.readOnly,
 		Human:         key.human,
 		Quota:         key.quota,
 		Compatibility: compatibility || key.compatibility,

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -32,13 +31,6 @@ func (c *inProcess) Stream(ctx context.Context, fullMethod string, request any, 
 	s.ctx = incoming(ctx, s)
 	info := &grpc.StreamServerInfo{FullMethod: fullMethod, IsServerStream: true}
 	return c.stream(service.implementation, serviceSide{s}, info, description.Handler)
-}
-
-// NewStream always refuses: Stream runs the streams.
-func (c *inProcess) NewStream(
-	context.Context, *grpc.StreamDesc, string, ...grpc.CallOption,
-) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "Clients' code cannot begin streams within the process.")
 }
 
 // servedStream is a stream that is being served.

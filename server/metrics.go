@@ -21,6 +21,7 @@ type metrics struct {
 	atOnce   prometheus.Counter
 	notices  *prometheus.CounterVec
 	refused  *prometheus.CounterVec
+	doors    *prometheus.CounterVec
 	// behindLog counts commits, see intents.Config.ObserveLead.
 	behindLog prometheus.Counter
 }
@@ -69,7 +70,11 @@ func newMetrics() *metrics {
 		Name: "openintent_write_refused_total",
 		Help: "Messages that were refused before the writer's queue, by reason: a quota, or too many waiting messages.",
 	}, []string{"reason"})
-	m.registry.MustRegister(m.refused, m.requests, m.duration, m.inFlight, m.streams, m.batches, m.atOnce, m.notices,
+	m.doors = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "openintent_door_requests_total",
+		Help: "Answered requests of doors, by door and HTTP status. What a door then calls counts among the calls.",
+	}, []string{"door", "status"})
+	m.registry.MustRegister(m.refused, m.doors, m.requests, m.duration, m.inFlight, m.streams, m.batches, m.atOnce, m.notices,
 		m.behindLog,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

@@ -38,6 +38,8 @@ type policy struct {
 	access access
 	effect effect
 	place  place
+	// anyChannel marks a method that takes "-" for whichever channel its message is in. Then the room looks at the scope.
+	anyChannel bool
 	// waits marks a call that may last as long as its client likes. When the server stops, it ends such a call
 	// immediately; every other call runs to its end.
 	waits bool
@@ -71,6 +73,7 @@ var policies = map[string]policy{
 	openintentv1.CoordinatorService_CoordinatorHeartbeat_FullMethodName: {access: anyCaller, effect: writes, place: named},
 	openintentv1.CoordinatorService_RemoveCoordinator_FullMethodName:    {access: anyCaller, effect: writes, place: named},
 
+	openintentv1.AgentService_WhoAmI_FullMethodName:            {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.AgentService_RegisterAgent_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.AgentService_UpsertAgent_FullMethodName:       {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.AgentService_GetAgent_FullMethodName:          {access: anyCaller, effect: reads, place: byRoom},
@@ -104,7 +107,7 @@ var policies = map[string]policy{
 	openintentv1.MessageService_SendMessageByName_FullMethodName:     {access: anyCaller, effect: writes, place: named},
 	openintentv1.MessageService_SendMessages_FullMethodName:          {access: anyCaller, effect: writes, place: named, waits: true},
 	openintentv1.MessageService_ListMessages_FullMethodName:          {access: anyCaller, effect: reads, place: named},
-	openintentv1.MessageService_GetMessage_FullMethodName:            {access: anyCaller, effect: reads, place: named},
+	openintentv1.MessageService_GetMessage_FullMethodName:            {access: anyCaller, effect: reads, place: named, anyChannel: true},
 	openintentv1.MessageService_GetThread_FullMethodName:             {access: anyCaller, effect: reads, place: named},
 	openintentv1.MessageService_ReplyMessage_FullMethodName:          {access: anyCaller, effect: writes, place: named},
 	openintentv1.MessageService_UpdateMessage_FullMethodName:         {access: anyCaller, effect: writes, place: named},

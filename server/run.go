@@ -164,6 +164,7 @@ func newServer(
 		s.end()
 		return nil, err
 	}
+	s.gateway.doors = newDoorway(s.gateway, inside, through.limits, cfg)
 	handler := allowOrigins(cfg.corsOrigins(), s.gateway.routes, newHTTPHandler(stopping, db, metrics, s.gateway))
 	s.http = newHTTPServer(handler, encryption, logger)
 	return s, nil

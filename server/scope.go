@@ -128,6 +128,9 @@ func (s scopes) check(ctx context.Context, scope *caller.Scope, called *method, 
 			continue
 		}
 		names++
+		if called.anyChannel && p.isChannel && id == channels.AnyID {
+			continue
+		}
 		covered, err := s.covers(ctx, scope, p, id)
 		if err != nil {
 			return err

@@ -44,6 +44,11 @@ type exitError struct {
 
 func (e exitError) Unwrap() error { return e.error }
 
+// silent is an exit code that the user asked for. Nothing is wrong, so nothing is said.
+type silent int
+
+func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
+
 // usagef makes the error that refuses a command line.
 func usagef(format string, arguments ...any) error {
 	return exitError{exitUsage, fmt.Errorf(format, arguments...)}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 )
 
@@ -15,9 +16,21 @@ func runHolding(ctx, held context.Context, words []string, setting string, to te
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(held, stop)()
-	command := exec.CommandContext(running, words[0], words[1:]...)
+	return runCommand(running, words, []string{setting}, to)
+}
+
+// runPointed runs a command that learns which message waits, and reads the same on its standard input.
+func runPointed(ctx context.Context, words []string, agent string, p pointer, to terminal) error {
+	to.stdin = strings.NewReader(p.json() + "\n")
+	return runCommand(ctx, words, p.settings(agent), to)
+}
+
+// runCommand runs a command until it ends, with further settings in its environment. It gets SIGTERM when the context ends. That it
+// ended with another code than 0 is an exitError.
+func runCommand(ctx context.Context, words, settings []string, to terminal) error {
+	command := exec.CommandContext(ctx, words[0], words[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = to.stdin, to.stdout, to.stderr
-	command.Env = append(os.Environ(), setting)
+	command.Env = append(os.Environ(), settings...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	err := command.Run()
 	var ended *exec.ExitError

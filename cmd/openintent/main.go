@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"strings"
@@ -31,7 +32,10 @@ type commands struct {
 	Channels channelsCommand `cmd:"" group:"Around them" help:"List, create, show and close channels, and change their members."`
 	Intents  intentsCommand  `cmd:"" group:"Around them" help:"List, create and show intents, and change their status."`
 	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show the registered agents."`
+	Whoami   whoamiCommand   `cmd:"" group:"Around them" help:"Show as which agent the key acts, and what it may do."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
+	Wake     wakeCommand     `cmd:"" group:"Around them" help:"Run a command that wakes an agent's harness whenever a message waits for the agent."`
+	MCP      mcpCommand      `cmd:"" name:"mcp" group:"Around them" help:"Serve MCP on standard input and output, for a harness that starts it."`
 	Lock     lockCommand     `cmd:"" group:"Around them" help:"Run a command while no other agent holds a scope of an intent."`
 
 	Invites invitesCommand `cmd:"" group:"Around them" help:"Invite guests to a channel, and list and revoke invites."`
@@ -96,6 +100,10 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		return exitUsage
 	}
 	if err := parsed.Run(); err != nil {
+		var code silent
+		if errors.As(err, &code) {
+			return int(code)
+		}
 		to.complain(err)
 		return exitCode(err)
 	}

@@ -24,6 +24,8 @@ type shell struct {
 	key    string
 	agent  string
 	stdin  string
+	// through is an address that leads to the server; its own if it is empty.
+	through string
 }
 
 // outcome is the result of a command.
@@ -33,7 +35,7 @@ type outcome struct {
 }
 
 func (s shell) connection() []string {
-	flags := []string{"--server", s.server.GRPCAddress(), "--api-key", cmp.Or(s.key, harness.Key)}
+	flags := []string{"--server", cmp.Or(s.through, s.server.GRPCAddress()), "--api-key", cmp.Or(s.key, harness.Key)}
 	if s.agent != "" {
 		flags = append(flags, "--agent", s.agent)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strconv"
 
@@ -29,6 +30,9 @@ func (t terminal) warn(format string, arguments ...any) {
 func (t terminal) note(format string, arguments ...any) {
 	_, _ = fmt.Fprintln(t.stderr, oneLine(fmt.Sprintf(format, arguments...)))
 }
+
+// logger returns the log of a command that runs for long.
+func (t terminal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(t.stderr, nil)) }
 
 // complain prints an error as one line, whatever its causes contain.
 func (t terminal) complain(err error) {

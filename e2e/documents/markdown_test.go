@@ -49,15 +49,17 @@ func readDocument(tb testing.TB, name string) string {
 	return string(text)
 }
 
-// pages returns the paths of README.md and of every page in docs/.
+// pages returns the paths of README.md and of every page in docs/ and its folders.
 func pages(tb testing.TB) []string {
 	tb.Helper()
-	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	require.NoError(tb, err)
-	require.NotEmpty(tb, found)
 	names := []string{"README.md"}
-	for _, page := range found {
-		names = append(names, "docs/"+filepath.Base(page))
+	for _, folder := range []string{"docs", "docs/doors"} {
+		found, err := filepath.Glob(filepath.Join(root, folder, "*.md"))
+		require.NoError(tb, err)
+		require.NotEmpty(tb, found)
+		for _, page := range found {
+			names = append(names, folder+"/"+filepath.Base(page))
+		}
 	}
 	return names
 }

@@ -67,6 +67,7 @@ func (w *world) refusesHandshake(t *testing.T, clients *harness.Clients) {
 func TestACertificateActsAsItsAgentAndAsNobodyElse(t *testing.T) {
 	withAuthority(t, func(t *testing.T, w *world, _ *harness.Authority, _ *ahead) {
 		w.opens(t, "")
+		isKnownAs(t, w.With("", ""), `{"agent_id":"alice"}`)
 		alone := w.With("", "")
 		answer := alone.REST(t, "POST", "/v1/intents", `{"title":"By certificate"}`)
 		require.Equal(t, 201, answer.Status, "%s", answer.Body)

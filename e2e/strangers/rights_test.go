@@ -122,6 +122,7 @@ func (w *world) makeRights(t *testing.T) {
 	}
 	reacted := w.do(t, "bob", "PUT", "/v1/channels/{room}/messages/{notify}/reactions/agree", `{"note":"`+secret+`"}`)
 	require.Equal(t, 200, reacted.Status, "%s", reacted.Body)
+	w.make(t, "hidden_message", "id", "alice", "/v1/channels/{hidden_room}/messages", `{"payload":{"secret":"`+secret+`"}}`)
 	w.make(t, "hidden_task", "id", "alice", "/v1/intents/{hidden_intent}/tasks", `{"name":"hidden"}`)
 	w.make(t, "hidden_coordinator", "id", "alice", "/v1/intents/{hidden_intent}/coordinator", `{"agent_id":"bob"}`)
 	w.make(t, "hidden_event", "id", "alice", "/v1/intents/{hidden_intent}/events", `{"event_type":"comment"}`)

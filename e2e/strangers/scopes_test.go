@@ -22,7 +22,7 @@ import (
 var withoutPlace = []string{
 	"IntentService/CreateIntent", "IntentService/ListIntents", "EventService/ListTraceEvents",
 	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced",
-	"AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
+	"AgentService/WhoAmI", "AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",
 	"SubscriptionService/GetSubscription", "SubscriptionService/DeleteSubscription", "SubscriptionService/StreamDeliveries",
 	"SubscriptionService/FetchDeliveries", "SubscriptionService/AcknowledgeDeliveries", "SubscriptionService/ListDeadLetters",
@@ -61,9 +61,13 @@ func (w *world) opensOnlyItsScope(t *testing.T, secret string) {
 		fields := namedPlaces(method)
 		require.Equal(t, len(fields) == 0, slices.Contains(withoutPlace, call), "%s: is it about a place?", call)
 		for _, field := range fields {
-			for _, id := range []string{w.places[placeFields[field]], "nothing", strings.Repeat("x", 300), "a\x00b"} {
+			for _, id := range []string{w.places[placeFields[field]], "nothing", "-", strings.Repeat("x", 300), "a\x00b"} {
 				attacks++
 				err := w.callWith(t, secret, method, field, id)
+				if call == "MessageService/GetMessage" && id == "-" {
+					require.Equal(t, "MESSAGE_NOT_FOUND", harness.Reason(err))
+					continue
+				}
 				require.Equal(t, "OUT_OF_SCOPE", harness.Reason(err), "%s %s %q", call, field, id)
 			}
 			w.outsideOverREST(t, secret, method, field)

@@ -58,6 +58,7 @@ func TestATokenActsAsItsAgentsAndAsNobodyElse(t *testing.T) {
 	withIssuer(t, func(t *testing.T, w *world, issuer *oidctest.Issuer, _ *ahead) {
 		token := issuer.Token(t, oidctest.Claims{"operator": true, "roles": []string{"*"}, "agents": []string{"*"}})
 		w.opens(t, token)
+		isKnownAs(t, w.With(token, ""), `{"agent_id":"alice"}`)
 		bearer := []string{"Authorization", "Bearer " + token}
 		answer := w.With("", "").REST(t, "POST", "/v1/intents", `{"title":"By token"}`, bearer...)
 		require.Equal(t, 201, answer.Status, "%s", answer.Body)

@@ -50,7 +50,7 @@ type Draft struct {
 	// Given are payload and metadata as they came over gRPC. They go back in the same form.
 	Given     message.Content
 	ExpiresAt time.Time
-	// Timeout, for Ask, sets ExpiresAt, counted from the time of storing.
+	// Timeout, if it is not 0, is when the message expires, counted from the time of storing. Then ExpiresAt is not given.
 	Timeout time.Duration
 
 	// fence is that of the sender's claim on the request that a response answers; 0 without one.

@@ -23,6 +23,7 @@ const maxReceived = 512 << 20
 type Client struct {
 	connection *grpc.ClientConn
 	options    Options
+	calls      identified
 	// The calls of raw are single attempts, and those of patient are made again while the server is away.
 	raw, patient Raw
 }
@@ -86,7 +87,7 @@ func newClient(connection *grpc.ClientConn, options Options) *Client {
 		pairs = append(pairs, "x-agent-id", options.AgentID)
 	}
 	calls := identified{connection, pairs, options}
-	client := &Client{connection: connection, options: options, raw: rawOf(calls)}
+	client := &Client{connection: connection, options: options, calls: calls, raw: rawOf(calls)}
 	client.patient = rawOf(patientCalls{calls, client})
 	return client
 }
@@ -117,6 +118,13 @@ func (c *Client) As(agent string) *Client {
 	options.AgentID = agent
 	return newClient(c.connection, options)
 }
+
+// Server returns the server's address, as host:port.
+func (c *Client) Server() string { return c.options.Server }
+
+// Connection returns the connection for generated clients of the caller's own. Their calls carry the client's identity; each is a
+// single attempt, and fails with UNAVAILABLE while the server is away.
+func (c *Client) Connection() grpc.ClientConnInterface { return c.calls }
 
 // AgentID returns the agent that the client acts as; "" when the key decides.
 func (c *Client) AgentID() string { return c.options.AgentID }

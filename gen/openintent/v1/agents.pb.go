@@ -408,6 +408,152 @@ func (x *Agent) GetPresenceReason() string {
 	return ""
 }
 
+// WhoAmIRequest is empty: the key, the token or the certificate says it, and X-Agent-ID where it speaks for several agents.
+type WhoAmIRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhoAmIRequest) Reset() {
+	*x = WhoAmIRequest{}
+	mi := &file_openintent_v1_agents_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhoAmIRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhoAmIRequest) ProtoMessage() {}
+
+func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_agents_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
+func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{3}
+}
+
+// WhoAmIResponse is the caller as the server knows it. A scope without intents and channels is everywhere.
+type WhoAmIResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent in whose name the call came; `operator` for the operator without an agent's name.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// True for the operator without an agent's name, who may do everything. An operator's key that names an agent acts as that agent.
+	Operator bool `protobuf:"varint,2,opt,name=operator,proto3" json:"operator,omitempty"`
+	// The roles that the agent may register with, as its key lists them; `*` stands for every role. Empty: none.
+	Roles []string `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
+	// True if the key may only read: every call that changes something is PERMISSION_DENIED with reason KEY_READ_ONLY.
+	ReadOnly bool `protobuf:"varint,4,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// True for the key of a person.
+	Human bool `protobuf:"varint,5,opt,name=human,proto3" json:"human,omitempty"`
+	// True for a guest, who came with an invite.
+	Guest bool `protobuf:"varint,6,opt,name=guest,proto3" json:"guest,omitempty"`
+	// The intents to which the key is kept, with everything in them. Elsewhere a call is PERMISSION_DENIED with reason OUT_OF_SCOPE.
+	Intents []string `protobuf:"bytes,7,rep,name=intents,proto3" json:"intents,omitempty"`
+	// The channels to which the key is kept besides, or alone if there are no intents.
+	Channels      []string `protobuf:"bytes,8,rep,name=channels,proto3" json:"channels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhoAmIResponse) Reset() {
+	*x = WhoAmIResponse{}
+	mi := &file_openintent_v1_agents_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhoAmIResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhoAmIResponse) ProtoMessage() {}
+
+func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_agents_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
+func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *WhoAmIResponse) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *WhoAmIResponse) GetOperator() bool {
+	if x != nil {
+		return x.Operator
+	}
+	return false
+}
+
+func (x *WhoAmIResponse) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *WhoAmIResponse) GetHuman() bool {
+	if x != nil {
+		return x.Human
+	}
+	return false
+}
+
+func (x *WhoAmIResponse) GetGuest() bool {
+	if x != nil {
+		return x.Guest
+	}
+	return false
+}
+
+func (x *WhoAmIResponse) GetIntents() []string {
+	if x != nil {
+		return x.Intents
+	}
+	return nil
+}
+
+func (x *WhoAmIResponse) GetChannels() []string {
+	if x != nil {
+		return x.Channels
+	}
+	return nil
+}
+
 // RegisterAgentRequest describes an agent.
 type RegisterAgentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -439,7 +585,7 @@ type RegisterAgentRequest struct {
 
 func (x *RegisterAgentRequest) Reset() {
 	*x = RegisterAgentRequest{}
-	mi := &file_openintent_v1_agents_proto_msgTypes[3]
+	mi := &file_openintent_v1_agents_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +597,7 @@ func (x *RegisterAgentRequest) String() string {
 func (*RegisterAgentRequest) ProtoMessage() {}
 
 func (x *RegisterAgentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_agents_proto_msgTypes[3]
+	mi := &file_openintent_v1_agents_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +610,7 @@ func (x *RegisterAgentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterAgentRequest.ProtoReflect.Descriptor instead.
 func (*RegisterAgentRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{3}
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RegisterAgentRequest) GetAgentId() string {
@@ -548,7 +694,7 @@ type GetAgentRequest struct {
 
 func (x *GetAgentRequest) Reset() {
 	*x = GetAgentRequest{}
-	mi := &file_openintent_v1_agents_proto_msgTypes[4]
+	mi := &file_openintent_v1_agents_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -560,7 +706,7 @@ func (x *GetAgentRequest) String() string {
 func (*GetAgentRequest) ProtoMessage() {}
 
 func (x *GetAgentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_agents_proto_msgTypes[4]
+	mi := &file_openintent_v1_agents_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -573,7 +719,7 @@ func (x *GetAgentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAgentRequest.ProtoReflect.Descriptor instead.
 func (*GetAgentRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{4}
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetAgentRequest) GetAgentId() string {
@@ -604,7 +750,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_openintent_v1_agents_proto_msgTypes[5]
+	mi := &file_openintent_v1_agents_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +762,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_agents_proto_msgTypes[5]
+	mi := &file_openintent_v1_agents_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +775,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListAgentsRequest) GetStatus() AgentStatus {
@@ -689,7 +835,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_openintent_v1_agents_proto_msgTypes[6]
+	mi := &file_openintent_v1_agents_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +847,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_agents_proto_msgTypes[6]
+	mi := &file_openintent_v1_agents_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +860,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{6}
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -759,7 +905,7 @@ type UpdateAgentStatusRequest struct {
 
 func (x *UpdateAgentStatusRequest) Reset() {
 	*x = UpdateAgentStatusRequest{}
-	mi := &file_openintent_v1_agents_proto_msgTypes[7]
+	mi := &file_openintent_v1_agents_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +917,7 @@ func (x *UpdateAgentStatusRequest) String() string {
 func (*UpdateAgentStatusRequest) ProtoMessage() {}
 
 func (x *UpdateAgentStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_agents_proto_msgTypes[7]
+	mi := &file_openintent_v1_agents_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +930,7 @@ func (x *UpdateAgentStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateAgentStatusRequest.ProtoReflect.Descriptor instead.
 func (*UpdateAgentStatusRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{7}
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateAgentStatusRequest) GetAgentId() string {
@@ -843,7 +989,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_openintent_v1_agents_proto_msgTypes[8]
+	mi := &file_openintent_v1_agents_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +1001,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_agents_proto_msgTypes[8]
+	mi := &file_openintent_v1_agents_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +1014,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{8}
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *HeartbeatRequest) GetAgentId() string {
@@ -934,7 +1080,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_openintent_v1_agents_proto_msgTypes[9]
+	mi := &file_openintent_v1_agents_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1092,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_agents_proto_msgTypes[9]
+	mi := &file_openintent_v1_agents_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1105,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *HeartbeatResponse) GetAcknowledged() bool {
@@ -1015,7 +1161,7 @@ type DeregisterAgentRequest struct {
 
 func (x *DeregisterAgentRequest) Reset() {
 	*x = DeregisterAgentRequest{}
-	mi := &file_openintent_v1_agents_proto_msgTypes[10]
+	mi := &file_openintent_v1_agents_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1027,7 +1173,7 @@ func (x *DeregisterAgentRequest) String() string {
 func (*DeregisterAgentRequest) ProtoMessage() {}
 
 func (x *DeregisterAgentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_agents_proto_msgTypes[10]
+	mi := &file_openintent_v1_agents_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1040,7 +1186,7 @@ func (x *DeregisterAgentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeregisterAgentRequest.ProtoReflect.Descriptor instead.
 func (*DeregisterAgentRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeregisterAgentRequest) GetAgentId() string {
@@ -1091,7 +1237,17 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\t_endpointB\x18\n" +
 	"\x16_drain_timeout_secondsB\x0e\n" +
 	"\f_status_noteB\x12\n" +
-	"\x10_presence_reason\"\x83\x05\n" +
+	"\x10_presence_reason\"\x0f\n" +
+	"\rWhoAmIRequest\"\xdc\x01\n" +
+	"\x0eWhoAmIResponse\x12\x19\n" +
+	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x1a\n" +
+	"\boperator\x18\x02 \x01(\bR\boperator\x12\x14\n" +
+	"\x05roles\x18\x03 \x03(\tR\x05roles\x12\x1b\n" +
+	"\tread_only\x18\x04 \x01(\bR\breadOnly\x12\x14\n" +
+	"\x05human\x18\x05 \x01(\bR\x05human\x12\x14\n" +
+	"\x05guest\x18\x06 \x01(\bR\x05guest\x12\x18\n" +
+	"\aintents\x18\a \x03(\tR\aintents\x12\x1a\n" +
+	"\bchannels\x18\b \x03(\tR\bchannels\"\x83\x05\n" +
 	"\x14RegisterAgentRequest\x12*\n" +
 	"\bagent_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\aagentId\x88\x01\x01\x12&\n" +
@@ -1176,8 +1332,10 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x15AGENT_STATUS_DRAINING\x10\x03\x12\x1a\n" +
 	"\x16AGENT_STATUS_UNHEALTHY\x10\x04\x12\x15\n" +
 	"\x11AGENT_STATUS_DEAD\x10\x05\x12\x1d\n" +
-	"\x19AGENT_STATUS_DEREGISTERED\x10\x062\xd1\x06\n" +
-	"\fAgentService\x12a\n" +
+	"\x19AGENT_STATUS_DEREGISTERED\x10\x062\xac\a\n" +
+	"\fAgentService\x12Y\n" +
+	"\x06WhoAmI\x12\x1c.openintent.v1.WhoAmIRequest\x1a\x1d.openintent.v1.WhoAmIResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/whoami\x12a\n" +
 	"\rRegisterAgent\x12#.openintent.v1.RegisterAgentRequest\x1a\x14.openintent.v1.Agent\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
 	"/v1/agents\x12h\n" +
 	"\vUpsertAgent\x12#.openintent.v1.RegisterAgentRequest\x1a\x14.openintent.v1.Agent\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/agents/register\x12\x7f\n" +
@@ -1203,61 +1361,65 @@ func file_openintent_v1_agents_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_agents_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_openintent_v1_agents_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_openintent_v1_agents_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_openintent_v1_agents_proto_goTypes = []any{
 	(AgentStatus)(0),                 // 0: openintent.v1.AgentStatus
 	(*AgentCapacity)(nil),            // 1: openintent.v1.AgentCapacity
 	(*HeartbeatConfig)(nil),          // 2: openintent.v1.HeartbeatConfig
 	(*Agent)(nil),                    // 3: openintent.v1.Agent
-	(*RegisterAgentRequest)(nil),     // 4: openintent.v1.RegisterAgentRequest
-	(*GetAgentRequest)(nil),          // 5: openintent.v1.GetAgentRequest
-	(*ListAgentsRequest)(nil),        // 6: openintent.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),       // 7: openintent.v1.ListAgentsResponse
-	(*UpdateAgentStatusRequest)(nil), // 8: openintent.v1.UpdateAgentStatusRequest
-	(*HeartbeatRequest)(nil),         // 9: openintent.v1.HeartbeatRequest
-	(*HeartbeatResponse)(nil),        // 10: openintent.v1.HeartbeatResponse
-	(*DeregisterAgentRequest)(nil),   // 11: openintent.v1.DeregisterAgentRequest
-	(*structpb.Struct)(nil),          // 12: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
-	(*emptypb.Empty)(nil),            // 14: google.protobuf.Empty
+	(*WhoAmIRequest)(nil),            // 4: openintent.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),           // 5: openintent.v1.WhoAmIResponse
+	(*RegisterAgentRequest)(nil),     // 6: openintent.v1.RegisterAgentRequest
+	(*GetAgentRequest)(nil),          // 7: openintent.v1.GetAgentRequest
+	(*ListAgentsRequest)(nil),        // 8: openintent.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),       // 9: openintent.v1.ListAgentsResponse
+	(*UpdateAgentStatusRequest)(nil), // 10: openintent.v1.UpdateAgentStatusRequest
+	(*HeartbeatRequest)(nil),         // 11: openintent.v1.HeartbeatRequest
+	(*HeartbeatResponse)(nil),        // 12: openintent.v1.HeartbeatResponse
+	(*DeregisterAgentRequest)(nil),   // 13: openintent.v1.DeregisterAgentRequest
+	(*structpb.Struct)(nil),          // 14: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
+	(*emptypb.Empty)(nil),            // 16: google.protobuf.Empty
 }
 var file_openintent_v1_agents_proto_depIdxs = []int32{
 	1,  // 0: openintent.v1.Agent.capacity:type_name -> openintent.v1.AgentCapacity
 	0,  // 1: openintent.v1.Agent.status:type_name -> openintent.v1.AgentStatus
 	2,  // 2: openintent.v1.Agent.heartbeat_config:type_name -> openintent.v1.HeartbeatConfig
-	12, // 3: openintent.v1.Agent.metadata:type_name -> google.protobuf.Struct
-	13, // 4: openintent.v1.Agent.registered_at:type_name -> google.protobuf.Timestamp
-	13, // 5: openintent.v1.Agent.last_heartbeat_at:type_name -> google.protobuf.Timestamp
-	13, // 6: openintent.v1.Agent.silent_since:type_name -> google.protobuf.Timestamp
-	13, // 7: openintent.v1.Agent.presumed_dead_at:type_name -> google.protobuf.Timestamp
+	14, // 3: openintent.v1.Agent.metadata:type_name -> google.protobuf.Struct
+	15, // 4: openintent.v1.Agent.registered_at:type_name -> google.protobuf.Timestamp
+	15, // 5: openintent.v1.Agent.last_heartbeat_at:type_name -> google.protobuf.Timestamp
+	15, // 6: openintent.v1.Agent.silent_since:type_name -> google.protobuf.Timestamp
+	15, // 7: openintent.v1.Agent.presumed_dead_at:type_name -> google.protobuf.Timestamp
 	1,  // 8: openintent.v1.RegisterAgentRequest.capacity:type_name -> openintent.v1.AgentCapacity
 	0,  // 9: openintent.v1.RegisterAgentRequest.status:type_name -> openintent.v1.AgentStatus
 	2,  // 10: openintent.v1.RegisterAgentRequest.heartbeat_config:type_name -> openintent.v1.HeartbeatConfig
-	12, // 11: openintent.v1.RegisterAgentRequest.metadata:type_name -> google.protobuf.Struct
+	14, // 11: openintent.v1.RegisterAgentRequest.metadata:type_name -> google.protobuf.Struct
 	0,  // 12: openintent.v1.ListAgentsRequest.status:type_name -> openintent.v1.AgentStatus
 	3,  // 13: openintent.v1.ListAgentsResponse.agents:type_name -> openintent.v1.Agent
 	0,  // 14: openintent.v1.UpdateAgentStatusRequest.status:type_name -> openintent.v1.AgentStatus
 	0,  // 15: openintent.v1.HeartbeatRequest.status:type_name -> openintent.v1.AgentStatus
-	13, // 16: openintent.v1.HeartbeatRequest.client_timestamp:type_name -> google.protobuf.Timestamp
-	13, // 17: openintent.v1.HeartbeatResponse.server_timestamp:type_name -> google.protobuf.Timestamp
+	15, // 16: openintent.v1.HeartbeatRequest.client_timestamp:type_name -> google.protobuf.Timestamp
+	15, // 17: openintent.v1.HeartbeatResponse.server_timestamp:type_name -> google.protobuf.Timestamp
 	0,  // 18: openintent.v1.HeartbeatResponse.agent_status:type_name -> openintent.v1.AgentStatus
-	13, // 19: openintent.v1.HeartbeatResponse.next_heartbeat_at:type_name -> google.protobuf.Timestamp
-	4,  // 20: openintent.v1.AgentService.RegisterAgent:input_type -> openintent.v1.RegisterAgentRequest
-	4,  // 21: openintent.v1.AgentService.UpsertAgent:input_type -> openintent.v1.RegisterAgentRequest
-	5,  // 22: openintent.v1.AgentService.GetAgent:input_type -> openintent.v1.GetAgentRequest
-	6,  // 23: openintent.v1.AgentService.ListAgents:input_type -> openintent.v1.ListAgentsRequest
-	8,  // 24: openintent.v1.AgentService.UpdateAgentStatus:input_type -> openintent.v1.UpdateAgentStatusRequest
-	9,  // 25: openintent.v1.AgentService.Heartbeat:input_type -> openintent.v1.HeartbeatRequest
-	11, // 26: openintent.v1.AgentService.DeregisterAgent:input_type -> openintent.v1.DeregisterAgentRequest
-	3,  // 27: openintent.v1.AgentService.RegisterAgent:output_type -> openintent.v1.Agent
-	3,  // 28: openintent.v1.AgentService.UpsertAgent:output_type -> openintent.v1.Agent
-	3,  // 29: openintent.v1.AgentService.GetAgent:output_type -> openintent.v1.Agent
-	7,  // 30: openintent.v1.AgentService.ListAgents:output_type -> openintent.v1.ListAgentsResponse
-	3,  // 31: openintent.v1.AgentService.UpdateAgentStatus:output_type -> openintent.v1.Agent
-	10, // 32: openintent.v1.AgentService.Heartbeat:output_type -> openintent.v1.HeartbeatResponse
-	14, // 33: openintent.v1.AgentService.DeregisterAgent:output_type -> google.protobuf.Empty
-	27, // [27:34] is the sub-list for method output_type
-	20, // [20:27] is the sub-list for method input_type
+	15, // 19: openintent.v1.HeartbeatResponse.next_heartbeat_at:type_name -> google.protobuf.Timestamp
+	4,  // 20: openintent.v1.AgentService.WhoAmI:input_type -> openintent.v1.WhoAmIRequest
+	6,  // 21: openintent.v1.AgentService.RegisterAgent:input_type -> openintent.v1.RegisterAgentRequest
+	6,  // 22: openintent.v1.AgentService.UpsertAgent:input_type -> openintent.v1.RegisterAgentRequest
+	7,  // 23: openintent.v1.AgentService.GetAgent:input_type -> openintent.v1.GetAgentRequest
+	8,  // 24: openintent.v1.AgentService.ListAgents:input_type -> openintent.v1.ListAgentsRequest
+	10, // 25: openintent.v1.AgentService.UpdateAgentStatus:input_type -> openintent.v1.UpdateAgentStatusRequest
+	11, // 26: openintent.v1.AgentService.Heartbeat:input_type -> openintent.v1.HeartbeatRequest
+	13, // 27: openintent.v1.AgentService.DeregisterAgent:input_type -> openintent.v1.DeregisterAgentRequest
+	5,  // 28: openintent.v1.AgentService.WhoAmI:output_type -> openintent.v1.WhoAmIResponse
+	3,  // 29: openintent.v1.AgentService.RegisterAgent:output_type -> openintent.v1.Agent
+	3,  // 30: openintent.v1.AgentService.UpsertAgent:output_type -> openintent.v1.Agent
+	3,  // 31: openintent.v1.AgentService.GetAgent:output_type -> openintent.v1.Agent
+	9,  // 32: openintent.v1.AgentService.ListAgents:output_type -> openintent.v1.ListAgentsResponse
+	3,  // 33: openintent.v1.AgentService.UpdateAgentStatus:output_type -> openintent.v1.Agent
+	12, // 34: openintent.v1.AgentService.Heartbeat:output_type -> openintent.v1.HeartbeatResponse
+	16, // 35: openintent.v1.AgentService.DeregisterAgent:output_type -> google.protobuf.Empty
+	28, // [28:36] is the sub-list for method output_type
+	20, // [20:28] is the sub-list for method input_type
 	20, // [20:20] is the sub-list for extension type_name
 	20, // [20:20] is the sub-list for extension extendee
 	0,  // [0:20] is the sub-list for field type_name
@@ -1270,18 +1432,18 @@ func file_openintent_v1_agents_proto_init() {
 	}
 	file_openintent_v1_agents_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[2].OneofWrappers = []any{}
-	file_openintent_v1_agents_proto_msgTypes[3].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[5].OneofWrappers = []any{}
-	file_openintent_v1_agents_proto_msgTypes[6].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[7].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[8].OneofWrappers = []any{}
+	file_openintent_v1_agents_proto_msgTypes[9].OneofWrappers = []any{}
+	file_openintent_v1_agents_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_agents_proto_rawDesc), len(file_openintent_v1_agents_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

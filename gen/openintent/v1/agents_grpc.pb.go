@@ -20,6 +20,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
+	AgentService_WhoAmI_FullMethodName            = "/openintent.v1.AgentService/WhoAmI"
 	AgentService_RegisterAgent_FullMethodName     = "/openintent.v1.AgentService/RegisterAgent"
 	AgentService_UpsertAgent_FullMethodName       = "/openintent.v1.AgentService/UpsertAgent"
 	AgentService_GetAgent_FullMethodName          = "/openintent.v1.AgentService/GetAgent"
@@ -36,6 +37,10 @@ const (
 // AgentService keeps agent records, roles and presence (RFC-0016). Registration is optional: agents without a record
 // may send and receive messages, but hold no role.
 type AgentServiceClient interface {
+	// WhoAmI tells a caller for whom the server takes it, and what its key is good for: what a client that was only given a key needs to
+	// begin. It says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one
+	// gets the same answer. GetAgent tells which role the agent holds now.
+	WhoAmI(ctx context.Context, in *WhoAmIRequest, opts ...grpc.CallOption) (*WhoAmIResponse, error)
 	// RegisterAgent makes an agent's record, which is `active`. If the agent is already active, draining or unhealthy, the call is
 	// ALREADY_EXISTS. An agent that is dead or deregistered starts anew at version 1.
 	RegisterAgent(ctx context.Context, in *RegisterAgentRequest, opts ...grpc.CallOption) (*Agent, error)
@@ -63,6 +68,16 @@ type agentServiceClient struct {
 
 func NewAgentServiceClient(cc grpc.ClientConnInterface) AgentServiceClient {
 	return &agentServiceClient{cc}
+}
+
+func (c *agentServiceClient) WhoAmI(ctx context.Context, in *WhoAmIRequest, opts ...grpc.CallOption) (*WhoAmIResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WhoAmIResponse)
+	err := c.cc.Invoke(ctx, AgentService_WhoAmI_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (c *agentServiceClient) RegisterAgent(ctx context.Context, in *RegisterAgentRequest, opts ...grpc.CallOption) (*Agent, error) {
@@ -142,6 +157,10 @@ func (c *agentServiceClient) DeregisterAgent(ctx context.Context, in *Deregister
 // AgentService keeps agent records, roles and presence (RFC-0016). Registration is optional: agents without a record
 // may send and receive messages, but hold no role.
 type AgentServiceServer interface {
+	// WhoAmI tells a caller for whom the server takes it, and what its key is good for: what a client that was only given a key needs to
+	// begin. It says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one
+	// gets the same answer. GetAgent tells which role the agent holds now.
+	WhoAmI(context.Context, *WhoAmIRequest) (*WhoAmIResponse, error)
 	// RegisterAgent makes an agent's record, which is `active`. If the agent is already active, draining or unhealthy, the call is
 	// ALREADY_EXISTS. An agent that is dead or deregistered starts anew at version 1.
 	RegisterAgent(context.Context, *RegisterAgentRequest) (*Agent, error)
@@ -171,6 +190,9 @@ type AgentServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedAgentServiceServer struct{}
 
+func (UnimplementedAgentServiceServer) WhoAmI(context.Context, *WhoAmIRequest) (*WhoAmIResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WhoAmI not implemented")
+}
 func (UnimplementedAgentServiceServer) RegisterAgent(context.Context, *RegisterAgentRequest) (*Agent, error) {
 	return nil, status.Error(codes.Unimplemented, "method RegisterAgent not implemented")
 }
@@ -211,6 +233,24 @@ func RegisterAgentServiceServer(s grpc.ServiceRegistrar, srv AgentServiceServer)
 		t.testEmbeddedByValue()
 	}
 	s.RegisterService(&AgentService_ServiceDesc, srv)
+}
+
+func _AgentService_WhoAmI_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WhoAmIRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).WhoAmI(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_WhoAmI_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).WhoAmI(ctx, req.(*WhoAmIRequest))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
 func _AgentService_RegisterAgent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
@@ -346,6 +386,10 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "openintent.v1.AgentService",
 	HandlerType: (*AgentServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "WhoAmI",
+			Handler:    _AgentService_WhoAmI_Handler,
+		},
 		{
 			MethodName: "RegisterAgent",
 			Handler:    _AgentService_RegisterAgent_Handler,

@@ -699,9 +699,12 @@ type SendMessageRequest struct {
 	// How many answers a request wants: `any` (when absent), `one`, `all` or {"quorum": n}, with n from 1 to 100.
 	Collect *structpb.Value `protobuf:"bytes,18,opt,name=collect,proto3" json:"collect,omitempty"`
 	// Of a response: the fence of the sender's claim on the request.
-	Fence         *int64 `protobuf:"varint,19,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Fence *int64 `protobuf:"varint,19,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
+	// In how many seconds it expires, counted from when it is stored, in place of expires_at; giving both is refused. Above 0 and at most
+	// 31,536,000, which is a year. Whoever sends the message again under its idempotency key gives the same number, however late it is.
+	ExpiresInSeconds *float64 `protobuf:"fixed64,20,opt,name=expires_in_seconds,json=expiresInSeconds,proto3,oneof" json:"expires_in_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SendMessageRequest) Reset() {
@@ -863,6 +866,13 @@ func (x *SendMessageRequest) GetCollect() *structpb.Value {
 func (x *SendMessageRequest) GetFence() int64 {
 	if x != nil && x.Fence != nil {
 		return *x.Fence
+	}
+	return 0
+}
+
+func (x *SendMessageRequest) GetExpiresInSeconds() float64 {
+	if x != nil && x.ExpiresInSeconds != nil {
+		return *x.ExpiresInSeconds
 	}
 	return 0
 }
@@ -1052,9 +1062,11 @@ type SendMessageByNameRequest struct {
 	// As in SendMessageRequest.
 	Collect *structpb.Value `protobuf:"bytes,19,opt,name=collect,proto3" json:"collect,omitempty"`
 	// As in SendMessageRequest.
-	Fence         *int64 `protobuf:"varint,20,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Fence *int64 `protobuf:"varint,20,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
+	// As in SendMessageRequest.
+	ExpiresInSeconds *float64 `protobuf:"fixed64,21,opt,name=expires_in_seconds,json=expiresInSeconds,proto3,oneof" json:"expires_in_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SendMessageByNameRequest) Reset() {
@@ -1227,6 +1239,13 @@ func (x *SendMessageByNameRequest) GetFence() int64 {
 	return 0
 }
 
+func (x *SendMessageByNameRequest) GetExpiresInSeconds() float64 {
+	if x != nil && x.ExpiresInSeconds != nil {
+		return *x.ExpiresInSeconds
+	}
+	return 0
+}
+
 // ListMessagesRequest selects a page of messages.
 type ListMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1387,7 +1406,7 @@ func (x *ListMessagesResponse) GetNextSince() string {
 // GetMessageRequest names a message.
 type GetMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The channel.
+	// The channel; `-` for whichever channel the message is in.
 	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	// The message.
 	MessageId     string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
@@ -1794,9 +1813,11 @@ type ReplyMessageRequest struct {
 	// The fence of the caller's claim on the request, if the request wants one answer or a certain number of them.
 	Fence *int64 `protobuf:"varint,15,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
 	// The request's id, or absent. If it is given, the response names its parent and its thread; it belongs there anyway.
-	ParentId      *string `protobuf:"bytes,16,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ParentId *string `protobuf:"bytes,16,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
+	// As in SendMessageRequest.
+	ExpiresInSeconds *float64 `protobuf:"fixed64,17,opt,name=expires_in_seconds,json=expiresInSeconds,proto3,oneof" json:"expires_in_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ReplyMessageRequest) Reset() {
@@ -1939,6 +1960,13 @@ func (x *ReplyMessageRequest) GetParentId() string {
 		return *x.ParentId
 	}
 	return ""
+}
+
+func (x *ReplyMessageRequest) GetExpiresInSeconds() float64 {
+	if x != nil && x.ExpiresInSeconds != nil {
+		return *x.ExpiresInSeconds
+	}
+	return 0
 }
 
 // UpdateMessageRequest marks a message read or edits it, not both.
@@ -3890,7 +3918,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x04_etaB\v\n" +
 	"\t_revisionB\t\n" +
 	"\a_reasonB\x0e\n" +
-	"\f_disposition\"\xad\t\n" +
+	"\f_disposition\"\x90\n" +
+	"\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12%\n" +
@@ -3922,7 +3951,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x06policy\x18\x11 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\vR\x06policy\x88\x01\x01\x120\n" +
 	"\acollect\x18\x12 \x01(\v2\x16.google.protobuf.ValueR\acollect\x12\"\n" +
-	"\x05fence\x18\x13 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\fR\x05fence\x88\x01\x01B\t\n" +
+	"\x05fence\x18\x13 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\fR\x05fence\x88\x01\x01\x12J\n" +
+	"\x12expires_in_seconds\x18\x14 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\rR\x10expiresInSeconds\x88\x01\x01B\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
@@ -3938,7 +3968,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\t_priorityB\x0f\n" +
 	"\r_directednessB\t\n" +
 	"\a_policyB\b\n" +
-	"\x06_fence\"\x9d\x01\n" +
+	"\x06_fenceB\x15\n" +
+	"\x13_expires_in_seconds\"\x9d\x01\n" +
 	"\x14SendMessagesResponse\x12J\n" +
 	"\x0facknowledgement\x18\x01 \x01(\v2\x1e.openintent.v1.AcknowledgementH\x00R\x0facknowledgement\x12.\n" +
 	"\arefusal\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\arefusalB\t\n" +
@@ -3947,7 +3978,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x129\n" +
 	"\n" +
-	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xd1\t\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xb4\n" +
+	"\n" +
 	"\x18SendMessageByNameRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -3980,7 +4012,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x06policy\x18\x12 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\vR\x06policy\x88\x01\x01\x120\n" +
 	"\acollect\x18\x13 \x01(\v2\x16.google.protobuf.ValueR\acollect\x12\"\n" +
-	"\x05fence\x18\x14 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\fR\x05fence\x88\x01\x01B\t\n" +
+	"\x05fence\x18\x14 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\fR\x05fence\x88\x01\x01\x12J\n" +
+	"\x12expires_in_seconds\x18\x15 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\rR\x10expiresInSeconds\x88\x01\x01B\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
@@ -3996,7 +4029,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\t_priorityB\x0f\n" +
 	"\r_directednessB\t\n" +
 	"\a_policyB\b\n" +
-	"\x06_fence\"\xa3\x03\n" +
+	"\x06_fenceB\x15\n" +
+	"\x13_expires_in_seconds\"\xa3\x03\n" +
 	"\x13ListMessagesRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12#\n" +
@@ -4059,7 +4093,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\vThreadClaim\x12\x16\n" +
 	"\x06holder\x18\x01 \x01(\tR\x06holder\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xd0\a\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xb3\b\n" +
 	"\x13ReplyMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -4087,7 +4121,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\aR\x06policy\x88\x01\x01\x12\"\n" +
 	"\x05fence\x18\x0f \x01(\x03B\a\xbaH\x04\"\x02(\x01H\bR\x05fence\x88\x01\x01\x12,\n" +
 	"\tparent_id\x18\x10 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\tR\bparentId\x88\x01\x01B\t\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\tR\bparentId\x88\x01\x01\x12J\n" +
+	"\x12expires_in_seconds\x18\x11 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\n" +
+	"R\x10expiresInSeconds\x88\x01\x01B\t\n" +
 	"\a_senderB\x12\n" +
 	"\x10_idempotency_keyB\n" +
 	"\n" +
@@ -4100,7 +4136,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\a_policyB\b\n" +
 	"\x06_fenceB\f\n" +
 	"\n" +
-	"_parent_id\"\xca\x03\n" +
+	"_parent_idB\x15\n" +
+	"\x13_expires_in_seconds\"\xca\x03\n" +
 	"\x14UpdateMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +

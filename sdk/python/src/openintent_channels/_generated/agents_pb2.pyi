@@ -85,6 +85,30 @@ class Agent(_message.Message):
     presence_reason: str
     def __init__(self, agent_id: _Optional[str] = ..., role_id: _Optional[str] = ..., name: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., capacity: _Optional[_Union[AgentCapacity, _Mapping]] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., endpoint: _Optional[str] = ..., heartbeat_config: _Optional[_Union[HeartbeatConfig, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., registered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., drain_timeout_seconds: _Optional[int] = ..., version: _Optional[int] = ..., status_note: _Optional[str] = ..., silent_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., presumed_dead_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., presence_reason: _Optional[str] = ...) -> None: ...
 
+class WhoAmIRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class WhoAmIResponse(_message.Message):
+    __slots__ = ("agent_id", "operator", "roles", "read_only", "human", "guest", "intents", "channels")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    OPERATOR_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
+    READ_ONLY_FIELD_NUMBER: _ClassVar[int]
+    HUMAN_FIELD_NUMBER: _ClassVar[int]
+    GUEST_FIELD_NUMBER: _ClassVar[int]
+    INTENTS_FIELD_NUMBER: _ClassVar[int]
+    CHANNELS_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    operator: bool
+    roles: _containers.RepeatedScalarFieldContainer[str]
+    read_only: bool
+    human: bool
+    guest: bool
+    intents: _containers.RepeatedScalarFieldContainer[str]
+    channels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, agent_id: _Optional[str] = ..., operator: bool = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., guest: bool = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class RegisterAgentRequest(_message.Message):
     __slots__ = ("agent_id", "role_id", "name", "capabilities", "capacity", "status", "endpoint", "heartbeat_config", "metadata", "drain_timeout_seconds")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]

@@ -148,7 +148,7 @@ class Annotation(_message.Message):
     def __init__(self, type: _Optional[str] = ..., position: _Optional[int] = ..., message_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change: _Optional[str] = ..., signal: _Optional[str] = ..., note: _Optional[str] = ..., eta: _Optional[str] = ..., revision: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., disposition: _Optional[str] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SendMessageRequest(_message.Message):
-    __slots__ = ("channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence")
+    __slots__ = ("channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence", "expires_in_seconds")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
@@ -168,6 +168,7 @@ class SendMessageRequest(_message.Message):
     POLICY_FIELD_NUMBER: _ClassVar[int]
     COLLECT_FIELD_NUMBER: _ClassVar[int]
     FENCE_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_IN_SECONDS_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     sender: str
     to: str
@@ -187,7 +188,8 @@ class SendMessageRequest(_message.Message):
     policy: _attention_pb2.ResponsePolicy
     collect: _struct_pb2.Value
     fence: int
-    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ...) -> None: ...
+    expires_in_seconds: float
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ..., expires_in_seconds: _Optional[float] = ...) -> None: ...
 
 class SendMessagesResponse(_message.Message):
     __slots__ = ("acknowledgement", "refusal")
@@ -206,7 +208,7 @@ class Acknowledgement(_message.Message):
     def __init__(self, message_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SendMessageByNameRequest(_message.Message):
-    __slots__ = ("intent_id", "name", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence")
+    __slots__ = ("intent_id", "name", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence", "expires_in_seconds")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -227,6 +229,7 @@ class SendMessageByNameRequest(_message.Message):
     POLICY_FIELD_NUMBER: _ClassVar[int]
     COLLECT_FIELD_NUMBER: _ClassVar[int]
     FENCE_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_IN_SECONDS_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     name: str
     sender: str
@@ -247,7 +250,8 @@ class SendMessageByNameRequest(_message.Message):
     policy: _attention_pb2.ResponsePolicy
     collect: _struct_pb2.Value
     fence: int
-    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ...) -> None: ...
+    expires_in_seconds: float
+    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ..., expires_in_seconds: _Optional[float] = ...) -> None: ...
 
 class ListMessagesRequest(_message.Message):
     __slots__ = ("channel_id", "since", "to", "limit", "message_type", "correlation_id", "thread_id")
@@ -338,7 +342,7 @@ class ThreadClaim(_message.Message):
     def __init__(self, holder: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ReplyMessageRequest(_message.Message):
-    __slots__ = ("channel_id", "message_id", "sender", "payload", "metadata", "expires_at", "idempotency_key", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "fence", "parent_id")
+    __slots__ = ("channel_id", "message_id", "sender", "payload", "metadata", "expires_at", "idempotency_key", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "fence", "parent_id", "expires_in_seconds")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -355,6 +359,7 @@ class ReplyMessageRequest(_message.Message):
     POLICY_FIELD_NUMBER: _ClassVar[int]
     FENCE_FIELD_NUMBER: _ClassVar[int]
     PARENT_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_IN_SECONDS_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     message_id: str
     sender: str
@@ -371,7 +376,8 @@ class ReplyMessageRequest(_message.Message):
     policy: _attention_pb2.ResponsePolicy
     fence: int
     parent_id: str
-    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., sender: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., fence: _Optional[int] = ..., parent_id: _Optional[str] = ...) -> None: ...
+    expires_in_seconds: float
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., sender: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., fence: _Optional[int] = ..., parent_id: _Optional[str] = ..., expires_in_seconds: _Optional[float] = ...) -> None: ...
 
 class UpdateMessageRequest(_message.Message):
     __slots__ = ("channel_id", "message_id", "status", "agent_id", "payload", "metadata", "subject", "mentions", "supersede")

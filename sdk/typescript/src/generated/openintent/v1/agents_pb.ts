@@ -12,7 +12,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/agents.proto.
  */
 export const file_openintent_v1_agents: GenFile = /*@__PURE__*/
-  fileDesc("ChpvcGVuaW50ZW50L3YxL2FnZW50cy5wcm90bxINb3BlbmludGVudC52MSJDCg1BZ2VudENhcGFjaXR5EhwKFG1heF9jb25jdXJyZW50X3Rhc2tzGAEgASgFEhQKDGN1cnJlbnRfbG9hZBgCIAEoBSK/AQoPSGVhcnRiZWF0Q29uZmlnEh0KEGludGVydmFsX3NlY29uZHMYASABKAVIAIgBARIkChd1bmhlYWx0aHlfYWZ0ZXJfc2Vjb25kcxgCIAEoBUgBiAEBEh8KEmRlYWRfYWZ0ZXJfc2Vjb25kcxgDIAEoBUgCiAEBQhMKEV9pbnRlcnZhbF9zZWNvbmRzQhoKGF91bmhlYWx0aHlfYWZ0ZXJfc2Vjb25kc0IVChNfZGVhZF9hZnRlcl9zZWNvbmRzIs8FCgVBZ2VudBIQCghhZ2VudF9pZBgBIAEoCRIUCgdyb2xlX2lkGAIgASgJSACIAQESEQoEbmFtZRgDIAEoCUgBiAEBEhQKDGNhcGFiaWxpdGllcxgEIAMoCRIuCghjYXBhY2l0eRgFIAEoCzIcLm9wZW5pbnRlbnQudjEuQWdlbnRDYXBhY2l0eRIqCgZzdGF0dXMYBiABKA4yGi5vcGVuaW50ZW50LnYxLkFnZW50U3RhdHVzEhUKCGVuZHBvaW50GAcgASgJSAKIAQESOAoQaGVhcnRiZWF0X2NvbmZpZxgIIAEoCzIeLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0Q29uZmlnEikKCG1ldGFkYXRhGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxCg1yZWdpc3RlcmVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X2hlYXJ0YmVhdF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIgoVZHJhaW5fdGltZW91dF9zZWNvbmRzGAwgASgFSAOIAQESDwoHdmVyc2lvbhgNIAEoAxIYCgtzdGF0dXNfbm90ZRgOIAEoCUgEiAEBEjAKDHNpbGVudF9zaW5jZRgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQcHJlc3VtZWRfZGVhZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoPcHJlc2VuY2VfcmVhc29uGBEgASgJSAWIAQFCCgoIX3JvbGVfaWRCBwoFX25hbWVCCwoJX2VuZHBvaW50QhgKFl9kcmFpbl90aW1lb3V0X3NlY29uZHNCDgoMX3N0YXR1c19ub3RlQhIKEF9wcmVzZW5jZV9yZWFzb24iwQMKFFJlZ2lzdGVyQWdlbnRSZXF1ZXN0EhUKCGFnZW50X2lkGAEgASgJSACIAQESFAoHcm9sZV9pZBgCIAEoCUgBiAEBEhEKBG5hbWUYAyABKAlIAogBARIUCgxjYXBhYmlsaXRpZXMYBCADKAkSLgoIY2FwYWNpdHkYBSABKAsyHC5vcGVuaW50ZW50LnYxLkFnZW50Q2FwYWNpdHkSLwoGc3RhdHVzGAYgASgOMhoub3BlbmludGVudC52MS5BZ2VudFN0YXR1c0gDiAEBEhUKCGVuZHBvaW50GAcgASgJSASIAQESOAoQaGVhcnRiZWF0X2NvbmZpZxgIIAEoCzIeLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0Q29uZmlnEikKCG1ldGFkYXRhGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIiChVkcmFpbl90aW1lb3V0X3NlY29uZHMYCiABKAVIBYgBAUILCglfYWdlbnRfaWRCCgoIX3JvbGVfaWRCBwoFX25hbWVCCQoHX3N0YXR1c0ILCglfZW5kcG9pbnRCGAoWX2RyYWluX3RpbWVvdXRfc2Vjb25kcyIjCg9HZXRBZ2VudFJlcXVlc3QSEAoIYWdlbnRfaWQYASABKAkihQIKEUxpc3RBZ2VudHNSZXF1ZXN0Ei8KBnN0YXR1cxgBIAEoDjIaLm9wZW5pbnRlbnQudjEuQWdlbnRTdGF0dXNIAIgBARIUCgdyb2xlX2lkGAIgASgJSAGIAQESFAoMY2FwYWJpbGl0aWVzGAMgAygJEiMKFm1pbl9hdmFpbGFibGVfY2FwYWNpdHkYBCABKAVIAogBARISCgVsaW1pdBgFIAEoBUgDiAEBEhMKBmN1cnNvchgGIAEoCUgEiAEBQgkKB19zdGF0dXNCCgoIX3JvbGVfaWRCGQoXX21pbl9hdmFpbGFibGVfY2FwYWNpdHlCCAoGX2xpbWl0QgkKB19jdXJzb3IicwoSTGlzdEFnZW50c1Jlc3BvbnNlEiQKBmFnZW50cxgBIAMoCzIULm9wZW5pbnRlbnQudjEuQWdlbnQSDQoFdG90YWwYAiABKAMSGAoLbmV4dF9jdXJzb3IYAyABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3Ii1gEKGFVwZGF0ZUFnZW50U3RhdHVzUmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRIqCgZzdGF0dXMYAiABKA4yGi5vcGVuaW50ZW50LnYxLkFnZW50U3RhdHVzEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKANIAIgBARITCgZyZWFzb24YBCABKAlIAYgBARIYCgtzdGF0dXNfbm90ZRgFIAEoCUgCiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uQgkKB19yZWFzb25CDgoMX3N0YXR1c19ub3RlIocCChBIZWFydGJlYXRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEi8KBnN0YXR1cxgCIAEoDjIaLm9wZW5pbnRlbnQudjEuQWdlbnRTdGF0dXNIAIgBARIZCgxjdXJyZW50X2xvYWQYAyABKAVIAYgBARIZChF0YXNrc19pbl9wcm9ncmVzcxgEIAMoCRI0ChBjbGllbnRfdGltZXN0YW1wGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtzdGF0dXNfbm90ZRgGIAEoCUgCiAEBQgkKB19zdGF0dXNCDwoNX2N1cnJlbnRfbG9hZEIOCgxfc3RhdHVzX25vdGUi8gEKEUhlYXJ0YmVhdFJlc3BvbnNlEhQKDGFja25vd2xlZGdlZBgBIAEoCBIOCgZzdGF0dXMYAiABKAkSNAoQc2VydmVyX3RpbWVzdGFtcBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMYWdlbnRfc3RhdHVzGAQgASgOMhoub3BlbmludGVudC52MS5BZ2VudFN0YXR1cxIYChBwZW5kaW5nX2NvbW1hbmRzGAUgAygJEjUKEW5leHRfaGVhcnRiZWF0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIqChZEZXJlZ2lzdGVyQWdlbnRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJKs8BCgtBZ2VudFN0YXR1cxIcChhBR0VOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBR0VOVF9TVEFUVVNfUkVHSVNURVJJTkcQARIXChNBR0VOVF9TVEFUVVNfQUNUSVZFEAISGQoVQUdFTlRfU1RBVFVTX0RSQUlOSU5HEAMSGgoWQUdFTlRfU1RBVFVTX1VOSEVBTFRIWRAEEhUKEUFHRU5UX1NUQVRVU19ERUFEEAUSHQoZQUdFTlRfU1RBVFVTX0RFUkVHSVNURVJFRBAGMq8ECgxBZ2VudFNlcnZpY2USSgoNUmVnaXN0ZXJBZ2VudBIjLm9wZW5pbnRlbnQudjEuUmVnaXN0ZXJBZ2VudFJlcXVlc3QaFC5vcGVuaW50ZW50LnYxLkFnZW50EkgKC1Vwc2VydEFnZW50EiMub3BlbmludGVudC52MS5SZWdpc3RlckFnZW50UmVxdWVzdBoULm9wZW5pbnRlbnQudjEuQWdlbnQSQAoIR2V0QWdlbnQSHi5vcGVuaW50ZW50LnYxLkdldEFnZW50UmVxdWVzdBoULm9wZW5pbnRlbnQudjEuQWdlbnQSUQoKTGlzdEFnZW50cxIgLm9wZW5pbnRlbnQudjEuTGlzdEFnZW50c1JlcXVlc3QaIS5vcGVuaW50ZW50LnYxLkxpc3RBZ2VudHNSZXNwb25zZRJSChFVcGRhdGVBZ2VudFN0YXR1cxInLm9wZW5pbnRlbnQudjEuVXBkYXRlQWdlbnRTdGF0dXNSZXF1ZXN0GhQub3BlbmludGVudC52MS5BZ2VudBJOCglIZWFydGJlYXQSHy5vcGVuaW50ZW50LnYxLkhlYXJ0YmVhdFJlcXVlc3QaIC5vcGVuaW50ZW50LnYxLkhlYXJ0YmVhdFJlc3BvbnNlElAKD0RlcmVnaXN0ZXJBZ2VudBIlLm9wZW5pbnRlbnQudjEuRGVyZWdpc3RlckFnZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChpvcGVuaW50ZW50L3YxL2FnZW50cy5wcm90bxINb3BlbmludGVudC52MSJDCg1BZ2VudENhcGFjaXR5EhwKFG1heF9jb25jdXJyZW50X3Rhc2tzGAEgASgFEhQKDGN1cnJlbnRfbG9hZBgCIAEoBSK/AQoPSGVhcnRiZWF0Q29uZmlnEh0KEGludGVydmFsX3NlY29uZHMYASABKAVIAIgBARIkChd1bmhlYWx0aHlfYWZ0ZXJfc2Vjb25kcxgCIAEoBUgBiAEBEh8KEmRlYWRfYWZ0ZXJfc2Vjb25kcxgDIAEoBUgCiAEBQhMKEV9pbnRlcnZhbF9zZWNvbmRzQhoKGF91bmhlYWx0aHlfYWZ0ZXJfc2Vjb25kc0IVChNfZGVhZF9hZnRlcl9zZWNvbmRzIs8FCgVBZ2VudBIQCghhZ2VudF9pZBgBIAEoCRIUCgdyb2xlX2lkGAIgASgJSACIAQESEQoEbmFtZRgDIAEoCUgBiAEBEhQKDGNhcGFiaWxpdGllcxgEIAMoCRIuCghjYXBhY2l0eRgFIAEoCzIcLm9wZW5pbnRlbnQudjEuQWdlbnRDYXBhY2l0eRIqCgZzdGF0dXMYBiABKA4yGi5vcGVuaW50ZW50LnYxLkFnZW50U3RhdHVzEhUKCGVuZHBvaW50GAcgASgJSAKIAQESOAoQaGVhcnRiZWF0X2NvbmZpZxgIIAEoCzIeLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0Q29uZmlnEikKCG1ldGFkYXRhGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxCg1yZWdpc3RlcmVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X2hlYXJ0YmVhdF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIgoVZHJhaW5fdGltZW91dF9zZWNvbmRzGAwgASgFSAOIAQESDwoHdmVyc2lvbhgNIAEoAxIYCgtzdGF0dXNfbm90ZRgOIAEoCUgEiAEBEjAKDHNpbGVudF9zaW5jZRgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQcHJlc3VtZWRfZGVhZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoPcHJlc2VuY2VfcmVhc29uGBEgASgJSAWIAQFCCgoIX3JvbGVfaWRCBwoFX25hbWVCCwoJX2VuZHBvaW50QhgKFl9kcmFpbl90aW1lb3V0X3NlY29uZHNCDgoMX3N0YXR1c19ub3RlQhIKEF9wcmVzZW5jZV9yZWFzb24iDwoNV2hvQW1JUmVxdWVzdCKXAQoOV2hvQW1JUmVzcG9uc2USEAoIYWdlbnRfaWQYASABKAkSEAoIb3BlcmF0b3IYAiABKAgSDQoFcm9sZXMYAyADKAkSEQoJcmVhZF9vbmx5GAQgASgIEg0KBWh1bWFuGAUgASgIEg0KBWd1ZXN0GAYgASgIEg8KB2ludGVudHMYByADKAkSEAoIY2hhbm5lbHMYCCADKAkiwQMKFFJlZ2lzdGVyQWdlbnRSZXF1ZXN0EhUKCGFnZW50X2lkGAEgASgJSACIAQESFAoHcm9sZV9pZBgCIAEoCUgBiAEBEhEKBG5hbWUYAyABKAlIAogBARIUCgxjYXBhYmlsaXRpZXMYBCADKAkSLgoIY2FwYWNpdHkYBSABKAsyHC5vcGVuaW50ZW50LnYxLkFnZW50Q2FwYWNpdHkSLwoGc3RhdHVzGAYgASgOMhoub3BlbmludGVudC52MS5BZ2VudFN0YXR1c0gDiAEBEhUKCGVuZHBvaW50GAcgASgJSASIAQESOAoQaGVhcnRiZWF0X2NvbmZpZxgIIAEoCzIeLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0Q29uZmlnEikKCG1ldGFkYXRhGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIiChVkcmFpbl90aW1lb3V0X3NlY29uZHMYCiABKAVIBYgBAUILCglfYWdlbnRfaWRCCgoIX3JvbGVfaWRCBwoFX25hbWVCCQoHX3N0YXR1c0ILCglfZW5kcG9pbnRCGAoWX2RyYWluX3RpbWVvdXRfc2Vjb25kcyIjCg9HZXRBZ2VudFJlcXVlc3QSEAoIYWdlbnRfaWQYASABKAkihQIKEUxpc3RBZ2VudHNSZXF1ZXN0Ei8KBnN0YXR1cxgBIAEoDjIaLm9wZW5pbnRlbnQudjEuQWdlbnRTdGF0dXNIAIgBARIUCgdyb2xlX2lkGAIgASgJSAGIAQESFAoMY2FwYWJpbGl0aWVzGAMgAygJEiMKFm1pbl9hdmFpbGFibGVfY2FwYWNpdHkYBCABKAVIAogBARISCgVsaW1pdBgFIAEoBUgDiAEBEhMKBmN1cnNvchgGIAEoCUgEiAEBQgkKB19zdGF0dXNCCgoIX3JvbGVfaWRCGQoXX21pbl9hdmFpbGFibGVfY2FwYWNpdHlCCAoGX2xpbWl0QgkKB19jdXJzb3IicwoSTGlzdEFnZW50c1Jlc3BvbnNlEiQKBmFnZW50cxgBIAMoCzIULm9wZW5pbnRlbnQudjEuQWdlbnQSDQoFdG90YWwYAiABKAMSGAoLbmV4dF9jdXJzb3IYAyABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3Ii1gEKGFVwZGF0ZUFnZW50U3RhdHVzUmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRIqCgZzdGF0dXMYAiABKA4yGi5vcGVuaW50ZW50LnYxLkFnZW50U3RhdHVzEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKANIAIgBARITCgZyZWFzb24YBCABKAlIAYgBARIYCgtzdGF0dXNfbm90ZRgFIAEoCUgCiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uQgkKB19yZWFzb25CDgoMX3N0YXR1c19ub3RlIocCChBIZWFydGJlYXRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEi8KBnN0YXR1cxgCIAEoDjIaLm9wZW5pbnRlbnQudjEuQWdlbnRTdGF0dXNIAIgBARIZCgxjdXJyZW50X2xvYWQYAyABKAVIAYgBARIZChF0YXNrc19pbl9wcm9ncmVzcxgEIAMoCRI0ChBjbGllbnRfdGltZXN0YW1wGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtzdGF0dXNfbm90ZRgGIAEoCUgCiAEBQgkKB19zdGF0dXNCDwoNX2N1cnJlbnRfbG9hZEIOCgxfc3RhdHVzX25vdGUi8gEKEUhlYXJ0YmVhdFJlc3BvbnNlEhQKDGFja25vd2xlZGdlZBgBIAEoCBIOCgZzdGF0dXMYAiABKAkSNAoQc2VydmVyX3RpbWVzdGFtcBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMYWdlbnRfc3RhdHVzGAQgASgOMhoub3BlbmludGVudC52MS5BZ2VudFN0YXR1cxIYChBwZW5kaW5nX2NvbW1hbmRzGAUgAygJEjUKEW5leHRfaGVhcnRiZWF0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIqChZEZXJlZ2lzdGVyQWdlbnRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJKs8BCgtBZ2VudFN0YXR1cxIcChhBR0VOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBR0VOVF9TVEFUVVNfUkVHSVNURVJJTkcQARIXChNBR0VOVF9TVEFUVVNfQUNUSVZFEAISGQoVQUdFTlRfU1RBVFVTX0RSQUlOSU5HEAMSGgoWQUdFTlRfU1RBVFVTX1VOSEVBTFRIWRAEEhUKEUFHRU5UX1NUQVRVU19ERUFEEAUSHQoZQUdFTlRfU1RBVFVTX0RFUkVHSVNURVJFRBAGMvYECgxBZ2VudFNlcnZpY2USRQoGV2hvQW1JEhwub3BlbmludGVudC52MS5XaG9BbUlSZXF1ZXN0Gh0ub3BlbmludGVudC52MS5XaG9BbUlSZXNwb25zZRJKCg1SZWdpc3RlckFnZW50EiMub3BlbmludGVudC52MS5SZWdpc3RlckFnZW50UmVxdWVzdBoULm9wZW5pbnRlbnQudjEuQWdlbnQSSAoLVXBzZXJ0QWdlbnQSIy5vcGVuaW50ZW50LnYxLlJlZ2lzdGVyQWdlbnRSZXF1ZXN0GhQub3BlbmludGVudC52MS5BZ2VudBJACghHZXRBZ2VudBIeLm9wZW5pbnRlbnQudjEuR2V0QWdlbnRSZXF1ZXN0GhQub3BlbmludGVudC52MS5BZ2VudBJRCgpMaXN0QWdlbnRzEiAub3BlbmludGVudC52MS5MaXN0QWdlbnRzUmVxdWVzdBohLm9wZW5pbnRlbnQudjEuTGlzdEFnZW50c1Jlc3BvbnNlElIKEVVwZGF0ZUFnZW50U3RhdHVzEicub3BlbmludGVudC52MS5VcGRhdGVBZ2VudFN0YXR1c1JlcXVlc3QaFC5vcGVuaW50ZW50LnYxLkFnZW50Ek4KCUhlYXJ0YmVhdBIfLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0UmVxdWVzdBogLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0UmVzcG9uc2USUAoPRGVyZWdpc3RlckFnZW50EiUub3BlbmludGVudC52MS5EZXJlZ2lzdGVyQWdlbnRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * AgentCapacity is how much an agent can take on.
@@ -215,6 +215,91 @@ export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
   messageDesc(file_openintent_v1_agents, 2);
 
 /**
+ * WhoAmIRequest is empty: the key, the token or the certificate says it, and X-Agent-ID where it speaks for several agents.
+ *
+ * @generated from message openintent.v1.WhoAmIRequest
+ */
+export type WhoAmIRequest = Message<"openintent.v1.WhoAmIRequest"> & {
+};
+
+/**
+ * Describes the message openintent.v1.WhoAmIRequest.
+ * Use `create(WhoAmIRequestSchema)` to create a new message.
+ */
+export const WhoAmIRequestSchema: GenMessage<WhoAmIRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_agents, 3);
+
+/**
+ * WhoAmIResponse is the caller as the server knows it. A scope without intents and channels is everywhere.
+ *
+ * @generated from message openintent.v1.WhoAmIResponse
+ */
+export type WhoAmIResponse = Message<"openintent.v1.WhoAmIResponse"> & {
+  /**
+   * The agent in whose name the call came; `operator` for the operator without an agent's name.
+   *
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
+
+  /**
+   * True for the operator without an agent's name, who may do everything. An operator's key that names an agent acts as that agent.
+   *
+   * @generated from field: bool operator = 2;
+   */
+  operator: boolean;
+
+  /**
+   * The roles that the agent may register with, as its key lists them; `*` stands for every role. Empty: none.
+   *
+   * @generated from field: repeated string roles = 3;
+   */
+  roles: string[];
+
+  /**
+   * True if the key may only read: every call that changes something is PERMISSION_DENIED with reason KEY_READ_ONLY.
+   *
+   * @generated from field: bool read_only = 4;
+   */
+  readOnly: boolean;
+
+  /**
+   * True for the key of a person.
+   *
+   * @generated from field: bool human = 5;
+   */
+  human: boolean;
+
+  /**
+   * True for a guest, who came with an invite.
+   *
+   * @generated from field: bool guest = 6;
+   */
+  guest: boolean;
+
+  /**
+   * The intents to which the key is kept, with everything in them. Elsewhere a call is PERMISSION_DENIED with reason OUT_OF_SCOPE.
+   *
+   * @generated from field: repeated string intents = 7;
+   */
+  intents: string[];
+
+  /**
+   * The channels to which the key is kept besides, or alone if there are no intents.
+   *
+   * @generated from field: repeated string channels = 8;
+   */
+  channels: string[];
+};
+
+/**
+ * Describes the message openintent.v1.WhoAmIResponse.
+ * Use `create(WhoAmIResponseSchema)` to create a new message.
+ */
+export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_agents, 4);
+
+/**
  * RegisterAgentRequest describes an agent.
  *
  * @generated from message openintent.v1.RegisterAgentRequest
@@ -298,7 +383,7 @@ export type RegisterAgentRequest = Message<"openintent.v1.RegisterAgentRequest">
  * Use `create(RegisterAgentRequestSchema)` to create a new message.
  */
 export const RegisterAgentRequestSchema: GenMessage<RegisterAgentRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_agents, 3);
+  messageDesc(file_openintent_v1_agents, 5);
 
 /**
  * GetAgentRequest names an agent.
@@ -319,7 +404,7 @@ export type GetAgentRequest = Message<"openintent.v1.GetAgentRequest"> & {
  * Use `create(GetAgentRequestSchema)` to create a new message.
  */
 export const GetAgentRequestSchema: GenMessage<GetAgentRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_agents, 4);
+  messageDesc(file_openintent_v1_agents, 6);
 
 /**
  * ListAgentsRequest selects agents.
@@ -375,7 +460,7 @@ export type ListAgentsRequest = Message<"openintent.v1.ListAgentsRequest"> & {
  * Use `create(ListAgentsRequestSchema)` to create a new message.
  */
 export const ListAgentsRequestSchema: GenMessage<ListAgentsRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_agents, 5);
+  messageDesc(file_openintent_v1_agents, 7);
 
 /**
  * ListAgentsResponse is a page of agent records.
@@ -410,7 +495,7 @@ export type ListAgentsResponse = Message<"openintent.v1.ListAgentsResponse"> & {
  * Use `create(ListAgentsResponseSchema)` to create a new message.
  */
 export const ListAgentsResponseSchema: GenMessage<ListAgentsResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_agents, 6);
+  messageDesc(file_openintent_v1_agents, 8);
 
 /**
  * UpdateAgentStatusRequest moves an agent along its lifecycle.
@@ -461,7 +546,7 @@ export type UpdateAgentStatusRequest = Message<"openintent.v1.UpdateAgentStatusR
  * Use `create(UpdateAgentStatusRequestSchema)` to create a new message.
  */
 export const UpdateAgentStatusRequestSchema: GenMessage<UpdateAgentStatusRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_agents, 7);
+  messageDesc(file_openintent_v1_agents, 9);
 
 /**
  * HeartbeatRequest says that an agent lives.
@@ -517,7 +602,7 @@ export type HeartbeatRequest = Message<"openintent.v1.HeartbeatRequest"> & {
  * Use `create(HeartbeatRequestSchema)` to create a new message.
  */
 export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_agents, 8);
+  messageDesc(file_openintent_v1_agents, 10);
 
 /**
  * HeartbeatResponse acknowledges a heartbeat.
@@ -573,7 +658,7 @@ export type HeartbeatResponse = Message<"openintent.v1.HeartbeatResponse"> & {
  * Use `create(HeartbeatResponseSchema)` to create a new message.
  */
 export const HeartbeatResponseSchema: GenMessage<HeartbeatResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_agents, 9);
+  messageDesc(file_openintent_v1_agents, 11);
 
 /**
  * DeregisterAgentRequest names an agent.
@@ -594,7 +679,7 @@ export type DeregisterAgentRequest = Message<"openintent.v1.DeregisterAgentReque
  * Use `create(DeregisterAgentRequestSchema)` to create a new message.
  */
 export const DeregisterAgentRequestSchema: GenMessage<DeregisterAgentRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_agents, 10);
+  messageDesc(file_openintent_v1_agents, 12);
 
 /**
  * AgentStatus is where an agent stands in its lifecycle.
@@ -665,6 +750,18 @@ export const AgentStatusSchema: GenEnum<AgentStatus> = /*@__PURE__*/
  * @generated from service openintent.v1.AgentService
  */
 export const AgentService: GenService<{
+  /**
+   * WhoAmI tells a caller for whom the server takes it, and what its key is good for: what a client that was only given a key needs to
+   * begin. It says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one
+   * gets the same answer. GetAgent tells which role the agent holds now.
+   *
+   * @generated from rpc openintent.v1.AgentService.WhoAmI
+   */
+  whoAmI: {
+    methodKind: "unary";
+    input: typeof WhoAmIRequestSchema;
+    output: typeof WhoAmIResponseSchema;
+  },
   /**
    * RegisterAgent makes an agent's record, which is `active`. If the agent is already active, draining or unhealthy, the call is
    * ALREADY_EXISTS. An agent that is dead or deregistered starts anew at version 1.

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	openintent "openintent/sdk/go"
+)
+
+// wakeCommand wakes an agent's harness for what waits in the agent's inbox.
+type wakeCommand struct {
+	connection
+	Command  []string      `arg:"" optional:"" passthrough:"" help:"The command that wakes the harness, after --."`
+	Exec     string        `placeholder:"COMMAND" help:"The same as one line for sh -c."`
+	Once     bool          `help:"Print what waits, instead of running a command, and exit."`
+	Wait     time.Duration `default:"0s" placeholder:"DURATION" help:"With --once, how long to wait while nothing does (0s)."`
+	ExitCode int           `default:"0" placeholder:"CODE" help:"With --once, the exit code that says that something waits (0). If it is another one, 0 says that nothing does."`
+}
+
+// Help explains what the command gets.
+func (wakeCommand) Help() string {
+	return `Follows an agent's inbox. For a message that the agent must or may answer it runs the command, which wakes the agent's harness. It
+never shows what a message says: the command gets its ids, in its environment (OPENINTENT_MESSAGE, OPENINTENT_CHANNEL, OPENINTENT_INTENT,
+OPENINTENT_POLICY, OPENINTENT_REASON, OPENINTENT_WAITING, OPENINTENT_AGENT_ID) and as one line of JSON on standard input.
+
+One command runs at a time. A message is taken up once the agent has read, answered or claimed it. While nothing is taken up, the next
+command waits 30 seconds, then a minute, and at last five minutes each time.
+
+  openintent wake --agent researcher --exec 'codex queue "You have mail on openintent: read your inbox."'
+  openintent wake --agent researcher --once --wait 10m --exit-code 2`
+}
+
+// Run wakes until it is interrupted, or looks once.
+func (c *wakeCommand) Run(ctx context.Context, to terminal) error {
+	c.Command = afterDashes(c.Command)
+	if c.Exec != "" {
+		if len(c.Command) > 0 {
+			return usagef("give the command with --exec or after --, not both")
+		}
+		c.Command = []string{"sh", "-c", c.Exec}
+	}
+	switch {
+	case c.Once && len(c.Command) > 0:
+		return usagef("--once runs no command; it prints what waits")
+	case !c.Once && len(c.Command) == 0:
+		return usagef("expected: openintent wake --exec COMMAND, or --once")
+	case !c.Once && (c.Wait != 0 || c.ExitCode != 0):
+		return usagef("--wait and --exit-code go with --once")
+	case c.Wait < 0 || c.ExitCode < 0 || c.ExitCode > 125:
+		return usagef("--wait must not be below zero, and --exit-code must be from 0 to 125")
+	}
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	inbox := &waitingInbox{connection: client.Connection()}
+	w := &waker{
+		inbox: inbox, pause: paused, log: to.logger().With("server", client.Server()),
+		run: func(ctx context.Context, p pointer) error { return runPointed(ctx, c.Command, inbox.agent, p, to) },
+	}
+	if c.Once {
+		return c.once(ctx, w, inbox, to)
+	}
+	if err = w.persist(ctx, func() error { return inbox.identify(ctx) }); err == nil {
+		w.log.Info("waiting for messages to answer", "agent", inbox.agent)
+		err = w.wake(ctx)
+	}
+	if ctx.Err() != nil {
+		w.log.Info("stopped")
+		return nil
+	}
+	return err
+}
+
+// once prints what waits first, if something does in time.
+func (c *wakeCommand) once(ctx context.Context, w *waker, inbox *waitingInbox, to terminal) error {
+	found, err := c.wait(ctx, w, inbox)
+	switch {
+	case err != nil:
+		return err
+	case len(found) > 0:
+		if err := printLine(to, chosen(found, nil).json()); err != nil || c.ExitCode == 0 {
+			return err
+		}
+		return silent(c.ExitCode)
+	case c.ExitCode != 0:
+		return nil
+	}
+	return exitError{exitTimeout, fmt.Errorf("nothing waits for %s", inbox.agent)}
+}
+
+// wait returns what waits, and nothing if nothing came in time. A server that was away when the time ran out is an error.
+func (c *wakeCommand) wait(ctx context.Context, w *waker, inbox *waitingInbox) (found []pointer, _ error) {
+	if c.Wait == 0 {
+		err := inbox.identify(ctx)
+		if err == nil {
+			found, err = inbox.look(ctx)
+		}
+		return found, openintent.FromError(err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	err := w.persist(waiting, func() error {
+		err := inbox.identify(waiting)
+		if err == nil {
+			found, err = inbox.next(waiting)
+		}
+		return err
+	})
+	if waiting.Err() != nil && ctx.Err() == nil && !errors.Is(err, openintent.ErrUnavailable) {
+		return found, nil
+	}
+	return found, err
+}
+
+// paused waits for so long, or until the context ends.
+func paused(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

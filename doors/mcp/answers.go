@@ -1,0 +1,92 @@
+package mcp
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// mostAnswers is how many answers the contract gives at most, and waits for.
+const mostAnswers = 1000
+
+// questionAnswer is what became of a question.
+type questionAnswer struct {
+	Message string `json:"message"`
+	// Answered says that as many answers came as were waited for.
+	Answered bool            `json:"answered"`
+	Answers  []messageAnswer `json:"answers,omitempty"`
+	// Over says why no answer can come any more: expired, deleted or closed, which is the channel.
+	Over string `json:"over,omitempty"`
+	// Cursor is for a wait that goes on after these answers.
+	Cursor string `json:"cursor,omitempty"`
+	Next   string `json:"next,omitempty"`
+}
+
+// lookForAnswers looks for answers to a question of the caller.
+func (s *session) lookForAnswers(ctx context.Context, a *awaited, patience time.Duration) (found, error) {
+	wait, enough := patience.Seconds(), int32(min(a.Seen+a.Enough, mostAnswers))
+	got, err := s.caller.Messages.AwaitResponses(ctx, &openintentv1.AwaitResponsesRequest{
+		ChannelId: a.Channel, MessageId: a.Message, WaitSeconds: &wait, MinResponses: &enough,
+	})
+	if err != nil {
+		return found{}, err
+	}
+	came := got.GetResponses()
+	came = came[min(a.Seen, len(came)):]
+	answer := questionAnswer{Message: a.Message, Answered: len(came) >= a.Enough}
+	if !answer.Answered {
+		if answer.Over, err = s.fate(ctx, a); err != nil {
+			return found{}, err
+		}
+	}
+	var shows gathered
+	for _, response := range came {
+		m := shown(response, nil, payloadRoom)
+		m.To, m.Channel, m.Answers, m.Thread = "", "", "", "" // the question says it
+		if !shows.add(m) {
+			break
+		}
+	}
+	answer.Answers = shows.messages
+	if seen := a.Seen + len(shows.messages); seen > 0 {
+		answer.Cursor = strconv.Itoa(seen)
+	}
+	if !answer.Answered && answer.Over == "" {
+		answer.Next = "wait for this message"
+	}
+	return found{answer: answer, ready: answer.Answered || answer.Over != "", withdrawn: answer.Over == overDeleted}, nil
+}
+
+// Why no answer can come any more.
+const (
+	overExpired = "expired"
+	overDeleted = "deleted"
+	overClosed  = "closed"
+)
+
+// fate says why no answer can come to a question any more, and "" if one still can. Of a question that is no longer retained, nobody
+// knows.
+func (s *session) fate(ctx context.Context, a *awaited) (string, error) {
+	question, err := s.caller.Messages.GetMessage(ctx, &openintentv1.GetMessageRequest{ChannelId: a.Channel, MessageId: a.Message})
+	switch {
+	case status.Code(err) == codes.NotFound:
+		return "", nil
+	case err != nil:
+		return "", err
+	case question.DeletedAt != nil:
+		return overDeleted, nil
+	case question.GetStatus() == openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED,
+		question.ExpiresAt != nil && !question.GetExpiresAt().AsTime().After(time.Now()): // one with an answer never has that status
+		return overExpired, nil
+	}
+	closed, err := s.closed(ctx, a)
+	if closed {
+		return overClosed, nil
+	}
+	return "", err
+}

@@ -1,0 +1,169 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"openintent/doors"
+	"openintent/fault"
+)
+
+// revisions are those of the protocol that the door serves, the newest first.
+var revisions = []string{"2026-07-28", "2025-11-25", "2025-06-18"}
+
+// longestWait is how long a tool waits before it answers with a cursor. Clients give up on a tool after about 60 seconds.
+const longestWait = 50 * time.Second
+
+// errProfileUnknown refuses an address that asks for tools that the door does not have.
+var errProfileUnknown = fault.New(fault.Invalid, "PROFILE_UNKNOWN",
+	"This door has no tools of the name that the address asks for; leave out the parameter tools.")
+
+// errBatch refuses a body of several requests. No revision that the door serves has such bodies, and one of them could ask for
+// thousands of calls.
+var errBatch = fault.New(fault.Invalid, "BATCH_NOT_ALLOWED", "This door takes one request in a body; send each by itself.")
+
+// Config is what the door needs.
+type Config struct {
+	// Connection leads to the contract; required.
+	Connection grpc.ClientConnInterface
+	// Version is the program's version.
+	Version string
+	// MaxBodyBytes bounds a request's body; the server that stands in front may bound it closer.
+	MaxBodyBytes int64
+	// Logger receives what the protocol's library reports; nil means no log.
+	Logger *slog.Logger
+}
+
+// Door serves MCP.
+type Door struct {
+	config  Config
+	handler http.Handler
+}
+
+// New makes the door.
+func New(config Config) *Door {
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	d := &Door{config: config}
+	d.handler = sdk.NewStreamableHTTPHandler(serverOf, &sdk.StreamableHTTPOptions{
+		Stateless:                    true,
+		PropagateRequestCancellation: true,
+		MaxRequestBodyBytes:          config.MaxBodyBytes,
+		DisableLocalhostProtection:   true, // the server in front knows its own names
+	})
+	return d
+}
+
+// serverKey is the context's key of the server that answers a request.
+type serverKey struct{}
+
+func serverOf(r *http.Request) *sdk.Server {
+	server, _ := r.Context().Value(serverKey{}).(*sdk.Server)
+	return server
+}
+
+// ServeHTTP answers a request of the streamable HTTP transport.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if profile := r.URL.Query()["tools"]; len(profile) > 0 && !slices.Equal(profile, []string{""}) {
+		d.refuse(w, doors.RefusalOf(errProfileUnknown))
+		return
+	}
+	caller, err := doors.Identify(r.Context(), d.config.Connection, r.Header)
+	if err != nil {
+		d.refuse(w, doors.RefusalOf(err))
+		return
+	}
+	if isBatch(r) {
+		d.refuse(w, doors.RefusalOf(errBatch))
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	s := &session{door: d, caller: caller, ended: ctx, waits: longestWait}
+	server := s.server(r.Header.Get("Mcp-Protocol-Version") >= revisions[0])
+	defer s.updates.wait()
+	defer cancel()
+	d.handler.ServeHTTP(w, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
+}
+
+// isBatch reports whether a request's body is a list. It leaves the body to be read from its beginning.
+func isBatch(r *http.Request) bool {
+	body := bufio.NewReader(r.Body)
+	r.Body = io.NopCloser(body)
+	for {
+		next, err := body.ReadByte()
+		if err != nil {
+			return false
+		}
+		switch next {
+		case ' ', '\t', '\r', '\n': // what may stand before JSON
+		default:
+			_ = body.UnreadByte()
+			return next == '['
+		}
+	}
+}
+
+// Serve answers one client on a transport that lasts, such as standard input and output, until the client leaves or the context
+// ends. The caller is whoever the connection of the caller says.
+func (d *Door) Serve(ctx context.Context, caller *doors.Caller, transport sdk.Transport) error {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &session{door: d, caller: caller, ended: ctx, waits: longestWait}
+	server := s.server(true)
+	defer s.updates.wait()
+	defer cancel()
+	return server.Run(ctx, transport)
+}
+
+// statuses are the HTTP statuses of requests that the door itself does not let in.
+var statuses = map[codes.Code]int{
+	codes.InvalidArgument:   http.StatusBadRequest,
+	codes.Unauthenticated:   http.StatusUnauthorized,
+	codes.PermissionDenied:  http.StatusForbidden,
+	codes.NotFound:          http.StatusNotFound,
+	codes.ResourceExhausted: http.StatusTooManyRequests,
+	codes.Unavailable:       http.StatusServiceUnavailable,
+}
+
+// codeRefused is the JSON-RPC code of a request that the door did not let in.
+const codeRefused = -32000
+
+// refuse answers a request that the door itself does not let in.
+func (d *Door) refuse(w http.ResponseWriter, refusal doors.Refusal) {
+	status, known := statuses[refusal.Code]
+	if !known {
+		status = http.StatusInternalServerError
+	}
+	d.Refuse(w, status, refusal)
+}
+
+// Refuse answers a request that does not reach the protocol: with an HTTP status, and an error of JSON-RPC that has no id.
+func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) {
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-store")
+	if status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", `Bearer realm="openintent"`)
+	}
+	if refusal.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int((refusal.RetryAfter+time.Second-1)/time.Second)))
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"jsonrpc": "2.0", "id": nil,
+		"error": map[string]any{
+			"code": codeRefused, "message": refusal.Message, "data": map[string]string{"reason": refusal.Reason},
+		},
+	})
+}

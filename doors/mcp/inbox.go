@@ -1,0 +1,67 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// inbox lists what waits for the caller.
+var inbox = newTool("inbox", "What waits for you, oldest first, and what each message asks of you.",
+	`"policy":{"enum":["must_respond","may_respond","ack_only","must_not_respond"]},"limit":{"type":"integer"},"cursor":{"type":"string"}`,
+	nil,
+	func(ctx context.Context, s *session, given inboxArguments) (any, error) {
+		return s.inbox(ctx, given)
+	})
+
+type inboxArguments struct {
+	Policy string  `json:"policy"`
+	Limit  *int32  `json:"limit"`
+	Cursor *string `json:"cursor"`
+}
+
+// messagesAnswer is a page of messages. Next leads on from the last of them.
+type messagesAnswer struct {
+	Messages []messageAnswer `json:"messages"`
+	Next     string          `json:"next,omitempty"`
+	// Of the whole inbox.
+	Unread int64 `json:"unread,omitempty"`
+	Owed   int64 `json:"owed,omitempty"`
+}
+
+// inbox returns a page of the caller's inbox.
+func (s *session) inbox(ctx context.Context, given inboxArguments) (messagesAnswer, error) {
+	request := &openintentv1.GetInboxRequest{
+		AgentId: s.caller.Agent, Limit: limit(given.Limit), Cursor: given.Cursor, Include: []string{"attention"},
+	}
+	if given.Policy != "" {
+		number, known := openintentv1.ResponsePolicy_value["RESPONSE_POLICY_"+strings.ToUpper(given.Policy)]
+		if !known || number == 0 {
+			return messagesAnswer{}, fault.BadField("policy", "must be must_respond, may_respond, ack_only or must_not_respond.")
+		}
+		request.Policy = []openintentv1.ResponsePolicy{openintentv1.ResponsePolicy(number)}
+	}
+	page, err := s.caller.Messages.GetInbox(ctx, request)
+	if err != nil {
+		return messagesAnswer{}, err
+	}
+	answer := messagesAnswer{Messages: []messageAnswer{}, Unread: page.GetUnreadCount(), Owed: page.GetUnansweredCount(), Next: page.GetNextCursor()}
+	for _, item := range page.GetItems() {
+		answer.Messages = append(answer.Messages, shown(item.GetMessage(), item.GetAttention(), payloadRoom))
+	}
+	if fit := len(thoseThatFit(answer.Messages, false)); given.Limit == nil && fit < len(answer.Messages) {
+		given.Limit = new(int32(fit)) // so that the cursor leads on from the last message that is shown
+		return s.inbox(ctx, given)
+	}
+	return answer, nil
+}
+
+// limit returns how many messages a page has: as many as asked for, or few.
+func limit(asked *int32) *int32 {
+	if asked != nil {
+		return asked
+	}
+	return new(int32(messagesShown))
+}

@@ -1,0 +1,221 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"unicode/utf8"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+const (
+	// wholeRoom is how many bytes of a payload an answer about one message shows.
+	wholeRoom = 24 << 10
+	// mostRead is the most messages that one answer shows.
+	mostRead = 100
+	// threadMessages is how many messages of a thread an answer holds unless its caller asks for more.
+	threadMessages = 5
+	// messageRoom is about what a message takes beside its payload, and leastRoom what of its payload is shown in any case.
+	messageRoom, leastRoom = 300, 60
+	// reactionsShown is how many reactions an answer shows, and noteRoom how many bytes of the note of each.
+	reactionsShown = 10
+	noteRoom       = 80
+)
+
+// read shows a channel's messages, a thread, or one message whole.
+var read = newTool("read", "Read a channel's newest messages, the thread of a message, or one message whole.",
+	`"channel":{"type":"string","description":"id"},"thread":{"type":"string","description":"id"},`+
+		`"message":{"type":"string","description":"id"},`+
+		`"since":{"type":"string","description":"go on after: next of an answer; in a channel also a message's id or a time, to go back"},`+
+		`"limit":{"type":"integer"}`,
+	nil,
+	func(ctx context.Context, s *session, given readArguments) (any, error) {
+		named := 0
+		for _, id := range []string{given.Channel, given.Thread, given.Message} {
+			if id != "" {
+				named++
+			}
+		}
+		switch {
+		case named != 1:
+			return nil, fault.BadField("channel", "or thread or message must be given, and one of them alone.")
+		case given.Limit != nil && (*given.Limit < 1 || *given.Limit > mostRead):
+			return nil, fault.BadField("limit", "must be from 1 to %d.", mostRead)
+		case given.Channel != "":
+			return s.readPart(ctx, given)
+		case given.Thread != "":
+			return s.readThread(ctx, given)
+		}
+		return s.readMessage(ctx, given)
+	})
+
+type readArguments struct {
+	Channel string `json:"channel"`
+	Thread  string `json:"thread"`
+	Message string `json:"message"`
+	Since   string `json:"since"`
+	Limit   *int32 `json:"limit"`
+}
+
+// channelAnswer is a part of a channel, oldest first. Next goes on after the last message; it also is a cursor for a wait.
+type channelAnswer struct {
+	// Earlier says that there may be messages before the first one. A time as since leads to them.
+	Earlier  bool            `json:"earlier,omitempty"`
+	Next     string          `json:"next,omitempty"`
+	Messages []messageAnswer `json:"messages"`
+}
+
+// readPart shows what came after a message or a time, or else the newest messages.
+func (s *session) readPart(ctx context.Context, given readArguments) (any, error) {
+	page, err := s.caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
+		ChannelId: given.Channel, Since: optional(given.Since), Limit: limit(given.Limit),
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := channelAnswer{Messages: []messageAnswer{}, Next: page.GetNextSince()}
+	for _, m := range page.GetMessages() {
+		row := shown(m, nil, payloadRoom)
+		row.Channel = ""
+		answer.Messages = append(answer.Messages, row)
+	}
+	full := len(answer.Messages) == int(*limit(given.Limit))
+	if given.Limit == nil {
+		answer.Messages = thoseThatFit(answer.Messages, given.Since == "")
+	}
+	answer.Earlier = given.Since == "" && (full || len(answer.Messages) < len(page.GetMessages()))
+	if last := len(answer.Messages) - 1; last >= 0 {
+		answer.Next = answer.Messages[last].ID
+	}
+	return answer, nil
+}
+
+// thoseThatFit returns as many messages as an answer holds, but one at least: the last ones, or the first ones.
+func thoseThatFit(messages []messageAnswer, fromEnd bool) []messageAnswer {
+	bytes := 0
+	for n := range messages {
+		next := n
+		if fromEnd {
+			next = len(messages) - 1 - n
+		}
+		if bytes += len(inJSON(messages[next])); bytes <= answerRoom || n == 0 {
+			continue
+		}
+		if fromEnd {
+			return messages[next+1:]
+		}
+		return messages[:n]
+	}
+	return messages
+}
+
+// threadAnswer is a part of a thread, oldest first. Root is on the first page alone.
+type threadAnswer struct {
+	Channel       string          `json:"channel"`
+	ClaimedBy     string          `json:"claimed_by,omitempty"`
+	ClaimEnds     string          `json:"claim_ends,omitempty"`
+	MoreReactions int             `json:"more_reactions,omitempty"`
+	Next          string          `json:"next,omitempty"`
+	Root          *messageAnswer  `json:"root,omitempty"`
+	Messages      []messageAnswer `json:"messages"`
+}
+
+// reactionAnswer is a reaction as a model sees it.
+type reactionAnswer struct {
+	By     string `json:"by"`
+	Signal string `json:"signal"`
+	Note   string `json:"note,omitempty"`
+	ETA    string `json:"eta,omitempty"`
+}
+
+// readThread shows the thread of a message with its reactions, and who holds the claim on it.
+func (s *session) readThread(ctx context.Context, given readArguments) (any, error) {
+	message, err := s.message(ctx, given.Thread)
+	if err != nil {
+		return nil, err
+	}
+	shows := cmp.Or(given.Limit, new(int32(threadMessages)))
+	thread, err := s.caller.Messages.GetThread(ctx, &openintentv1.GetThreadRequest{
+		ChannelId: message.GetChannelId(), MessageId: message.GetId(), Limit: shows, Cursor: optional(given.Since),
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := threadAnswer{
+		Channel: message.GetChannelId(), ClaimedBy: thread.GetClaim().GetHolder(), ClaimEnds: moment(thread.GetClaim().GetExpiresAt()),
+		Next: thread.GetNextCursor(), Messages: []messageAnswer{},
+	}
+	room := payloadRoom
+	if given.Limit == nil {
+		room = min(room, max(leastRoom, answerRoom/(len(thread.GetMessages())+1)-messageRoom))
+	}
+	reactions := answer.reactionsIn(thread)
+	row := func(m *openintentv1.Message) messageAnswer {
+		row := shown(m, nil, room)
+		row.Channel, row.Thread, row.Reactions = "", "", reactions[m.GetId()]
+		return row
+	}
+	if thread.GetRoot() != nil && given.Since == "" {
+		answer.Root = new(row(thread.GetRoot()))
+	}
+	for _, m := range thread.GetMessages() {
+		answer.Messages = append(answer.Messages, row(m))
+	}
+	return answer, nil
+}
+
+// reactionsIn returns the reactions that an answer shows, by message, and notes how many it leaves out.
+func (a *threadAnswer) reactionsIn(thread *openintentv1.Thread) map[string][]reactionAnswer {
+	shows := make(map[string][]reactionAnswer)
+	for i, r := range thread.GetReactions() {
+		if i == reactionsShown {
+			a.MoreReactions = len(thread.GetReactions()) - i
+			break
+		}
+		shows[r.GetMessageId()] = append(shows[r.GetMessageId()], reactionAnswer{
+			r.GetAgentId(), r.GetSignal(), beginning(r.GetNote(), noteRoom), beginning(r.GetEta(), noteRoom),
+		})
+	}
+	return shows
+}
+
+// readMessage shows one message whole, or as much of its payload after an offset as an answer holds.
+func (s *session) readMessage(ctx context.Context, given readArguments) (any, error) {
+	message, err := s.message(ctx, given.Message)
+	if err != nil {
+		return nil, err
+	}
+	return whole(message, given.Since)
+}
+
+// whole returns a message with the part of its payload that begins at an offset in bytes; "" stands for the beginning.
+func whole(message *openintentv1.Message, since string) (messageAnswer, error) {
+	content, isText := contentOf(message.GetPayload())
+	from := 0
+	if since != "" {
+		var err error
+		if from, err = strconv.Atoi(since); err != nil || from < 0 || from > len(content) {
+			return messageAnswer{}, fault.BadField("since", "must be next of an answer about this message: a number of bytes up to %d.",
+				len(content))
+		}
+	}
+	for from > 0 && from < len(content) && !utf8.RuneStart(content[from]) {
+		from--
+	}
+	answer := shown(message, nil, wholeRoom)
+	part := beginning(content[from:], wholeRoom)
+	if from > 0 {
+		answer.Text, answer.Payload, answer.Begin, answer.Cut = nil, nil, "", len(content)
+		if isText {
+			answer.Text = &part
+		} else {
+			answer.Part = part
+		}
+	}
+	if end := from + len(part); end < len(content) {
+		answer.Next = strconv.Itoa(end)
+	}
+	return answer, nil
+}

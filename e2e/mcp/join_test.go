@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// change changes one thing about a channel, past the door.
+func (a *agent) change(t *testing.T, what string, channel *openintentv1.Channel) {
+	t.Helper()
+	_, err := a.direct.Channels.UpdateChannel(t.Context(), &openintentv1.UpdateChannelRequest{
+		Channel: channel, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{what}},
+	})
+	require.NoError(t, err)
+}
+
+// Every way to name a channel leads to it.
+func TestJoinFindsAChannel(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.join(t, "ann"), h.join(t, "bob")
+		intent := ann.intent(t, "Report", nil)
+		room := ann.open(t, intent, "two words")
+		ann.tell(t, room, "first")
+		last := ann.tell(t, room, strings.Repeat("long ", 100))
+		for _, given := range []arguments{
+			{"url": "openintent://channels/" + room},
+			{"url": h.BaseURL() + "/v1/channels/" + room + "/messages"},
+			{"url": h.BaseURL() + "/v1/intents/" + intent + "/channels/two%20words/messages"},
+			{"intent": intent, "channel": "two words"},
+			{"intent": intent, "channel": "two words", "create": true},
+		} {
+			answer, line := bob.call(t, "join", given)
+			require.Equal(t, room, answer["channel"], line)
+			require.Equal(t, intent, answer["intent"])
+			require.Equal(t, "two words", answer["name"])
+			require.Equal(t, "Report", answer["title"])
+			require.Equal(t, "What Report is for.", answer["description"])
+			require.Equal(t, "intent", answer["members"])
+			require.Equal(t, last, answer["cursor"])
+			require.Len(t, texts(t, answer), 2)
+			require.Contains(t, answer["note"], "wait for the channel")
+			require.Less(t, len(line), 2000)
+		}
+		require.Equal(t, "CHANNEL_NOT_FOUND", bob.refused(t, "join", arguments{"intent": intent, "channel": "missing"}).Refused)
+		require.Equal(t, "INVALID_FIELD", bob.refused(t, "join", arguments{"intent": intent}).Refused)
+		require.Equal(t, "INVALID_FIELD", bob.refused(t, "join", arguments{}).Refused)
+		require.Equal(t, "INVALID_FIELD", bob.refused(t, "join", arguments{"url": "/v1/channels/" + room, "channel": "x"}).Refused)
+		said := bob.refused(t, "join", arguments{"url": "https://example.org/elsewhere#oi_secret"})
+		require.Equal(t, "INVALID_FIELD", said.Refused)
+		require.NotContains(t, said.Message, "oi_secret")
+	})
+}
+
+// Who makes a channel hears what is said to everyone in its inbox, and a cursor leads on although nothing was said yet.
+func TestJoinMakesAChannel(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.join(t, "ann"), h.join(t, "bob")
+		intent := ann.intent(t, "Report", nil)
+		answer, _ := bob.call(t, "join", arguments{"intent": intent, "channel": "new", "create": true})
+		room := text(t, answer, "channel")
+		require.NotContains(t, answer, "note")
+		require.NotEmpty(t, answer["cursor"])
+		again, _ := bob.call(t, "join", arguments{"intent": intent, "channel": "new", "create": true})
+		require.Equal(t, answer, again)
+		ann.tell(t, room, "to everyone")
+		inbox, _ := bob.call(t, "inbox", nil)
+		require.Equal(t, []string{"to everyone"}, texts(t, inbox))
+		since, _ := bob.call(t, "read", arguments{"channel": room, "since": answer["cursor"]})
+		require.Equal(t, []string{"to everyone"}, texts(t, since))
+	})
+}
+
+// Only who manages a channel of members lets itself in.
+func TestJoinAChannelOfMembers(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.join(t, "ann"), h.join(t, "bob")
+		intent := ann.intent(t, "Report", nil)
+		board := ann.open(t, intent, "board", "cora")
+		ann.change(t, "options", &openintentv1.Channel{Id: board, Options: &openintentv1.ChannelOptions{
+			History: openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN.Enum(), TtlSeconds: new(int64(900)),
+		}})
+		require.Equal(t, "NOT_A_MEMBER", bob.refused(t, "join", arguments{"url": "/v1/channels/" + board}).Refused)
+		answer, _ := ann.call(t, "join", arguments{"url": "/v1/channels/" + board})
+		require.Equal(t, "explicit", answer["members"])
+		require.Equal(t, "from_join", answer["history"])
+		require.EqualValues(t, 900, answer["ttl_s"])
+		ann.tell(t, board, "hello")
+		cora := h.join(t, "cora")
+		answer, _ = cora.call(t, "join", arguments{"intent": intent, "channel": "board"})
+		require.Equal(t, []string{"hello"}, texts(t, answer))
+		now, err := ann.direct.Channels.GetChannel(t.Context(), &openintentv1.GetChannelRequest{ChannelId: board})
+		require.NoError(t, err)
+		require.Equal(t, []string{"cora", "ann"}, now.GetMembers())
+	})
+}
+
+// A closed channel is shown, without a cursor, because nothing comes any more.
+func TestJoinAClosedChannel(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann := h.join(t, "ann")
+		room := ann.open(t, ann.intent(t, "Report", nil), "room")
+		ann.tell(t, room, "last words")
+		ann.change(t, "status", &openintentv1.Channel{Id: room, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED})
+		answer, _ := h.join(t, "bob").call(t, "join", arguments{"url": "/v1/channels/" + room})
+		require.Equal(t, true, answer["closed"])
+		require.NotContains(t, answer, "cursor")
+		require.Equal(t, []string{"last words"}, texts(t, answer))
+	})
+}
+
+// A wait goes on where join ended, for clients of the newest and of an older revision, and misses nothing that came between.
+func TestAWaitGoesOnWhereJoinEnded(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann := h.join(t, "ann")
+		for _, revision := range []string{newest, older} {
+			room := ann.open(t, ann.intent(t, "Report", nil), "room")
+			bob := h.connect(t, harness.Key, "bob", revision, nil)
+			for _, words := range []string{"into an empty channel", "after that"} {
+				joined, _ := bob.call(t, "join", arguments{"url": "openintent://channels/" + room})
+				ann.tell(t, room, words)
+				answer, _ := bob.call(t, "wait", arguments{"for": room, "cursor": joined["cursor"]})
+				require.Equal(t, []string{words}, texts(t, answer))
+			}
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+
+	"openintent/caller"
+	"openintent/doors"
+	"openintent/doors/mcp"
+	"openintent/fault"
+)
+
+// door is a way in for agents that speak another protocol, as the server sees it: it answers requests, and it puts refusals of
+// requests that must not reach it into its protocol's form.
+type door interface {
+	http.Handler
+	Refuse(w http.ResponseWriter, status int, refusal doors.Refusal)
+}
+
+// doorMakers make the doors by name. A door's name is its path, and the word for it in OPENINTENT_DOORS.
+var doorMakers = map[string]func(connection grpc.ClientConnInterface, options gatewayOptions) door{
+	"mcp": func(connection grpc.ClientConnInterface, options gatewayOptions) door {
+		return mcp.New(mcp.Config{Connection: connection, Version: options.Version, MaxBodyBytes: options.MaxBodyBytes})
+	},
+}
+
+// noDoors is the word of OPENINTENT_DOORS for none.
+const noDoors = "none"
+
+// doors returns the names of the doors that the settings open.
+func (c Config) doors() []string {
+	if c.Doors == noDoors {
+		return nil
+	}
+	return commaSeparated(c.Doors)
+}
+
+// validateDoors refuses names of doors that there are not.
+func (c Config) validateDoors() error {
+	for _, name := range c.doors() {
+		if doorMakers[name] == nil {
+			return fmt.Errorf("OPENINTENT_DOORS must list doors among %s, separated by commas, or be %s; %q is no door",
+				strings.Join(slices.Sorted(maps.Keys(doorMakers)), ", "), noDoors, name)
+		}
+	}
+	return nil
+}
+
+// doorway is the frame of the doors on the REST port. It does for all of them, once, what the interceptors cannot do: they see the
+// calls that a door makes, and not the requests that reach it.
+type doorway struct {
+	gateway *gateway
+	doors   map[string]door // by path
+	limits  *streamLimits
+	// origins are those whose pages may come in, beside the host's own.
+	origins []string
+}
+
+func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits *streamLimits, cfg Config) *doorway {
+	d := &doorway{gateway: g, doors: make(map[string]door), limits: limits, origins: cfg.corsOrigins()}
+	for _, name := range cfg.doors() {
+		d.doors["/"+name] = doorMakers[name](connection, g.options)
+	}
+	return d
+}
+
+// errDoorOrigin refuses a page of another origin. Doors refuse those on every port, as their protocols demand, and not only on
+// ports that this machine alone can reach.
+var errDoorOrigin = fault.New(fault.Denied, "ORIGIN_NOT_ALLOWED",
+	"This door answers no pages of other origins; add the origin to OPENINTENT_CORS_ORIGINS of the server.")
+
+// serve answers a request if its path is that of a door, and reports whether it is.
+func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
+	if d == nil {
+		return false
+	}
+	through, ok := d.doors[r.URL.Path]
+	if !ok {
+		return false
+	}
+	r = r.WithContext(peer.NewContext(r.Context(), clientOf(r)))
+	leave, err := d.admit(w, r)
+	if err != nil {
+		made := toStatus(err)
+		d.gateway.note(r, made)
+		d.count(r, httpStatus(made))
+		through.Refuse(w, httpStatus(made), doors.RefusalOf(made.Err()))
+		return true
+	}
+	defer leave()
+	through.ServeHTTP(w, r)
+	d.count(r, w.status)
+	return true
+}
+
+// admit lets a request through to its door. It checks the page that the request comes from and the caller's credentials, counts the
+// request among the caller's streams, because it may wait, and reads the body as far as the caller's account has memory for it.
+func (d *doorway) admit(w *trackedWriter, r *http.Request) (leave func(), _ error) {
+	for _, origin := range r.Header.Values("Origin") {
+		if !sameOrigin(origin, r.Host, r.TLS != nil) && !slices.Contains(d.origins, origin) {
+			return nil, errDoorOrigin
+		}
+	}
+	call := &restCall{}
+	who, _, err := d.gateway.identify(r, call)
+	if err != nil {
+		return nil, err
+	}
+	w.account = call.account
+	if leave, err = d.limits.enter(caller.NewContext(r.Context(), who)); err != nil {
+		return nil, err
+	}
+	if r.Method != http.MethodPost {
+		return leave, nil
+	}
+	body, err := d.gateway.readAll(w, r, call.account)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return leave, nil
+}
+
+// count counts an answer of a door by its HTTP status.
+func (d *doorway) count(r *http.Request, status int) {
+	if metrics := d.gateway.options.Metrics; metrics != nil {
+		metrics.doors.WithLabelValues(strings.TrimPrefix(r.URL.Path, "/"), strconv.Itoa(status)).Inc()
+	}
+}
