@@ -85,7 +85,7 @@ func connected(t *testing.T) *client {
 	t.Cleanup(func() {
 		cancel()
 		_ = session.Close()
-		_ = <-served // with all that it began
+		<-served // with all that it began
 	})
 	return c
 }

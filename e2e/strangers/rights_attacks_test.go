@@ -95,7 +95,7 @@ var rightsAttacks = map[string]string{
 	"claims another's request":                        `{"channel_id":"{room}","message_id":"{request}"}`,
 	"claims another's thread":                         `{"channel_id":"{room}","message_id":"{notify}"}`,
 	"claims on a channel of members":                  `{"channel_id":"{members_room}","message_id":"{request}"}`,
-	"releases a claim on another's request":           `{"channel_id":"{room}","message_id":"{request}","fence":{request_fence}}`,
+	"releases a claim on another's request":           `{"channel_id":"{room}","message_id":"{claimed_request}","fence":{request_fence}}`,
 	"releases another's claim":                        `{"channel_id":"{room}","message_id":"{broadcast}","fence":{broadcast_fence}}`,
 	"renews another's claim":                          `{"channel_id":"{room}","message_id":"{broadcast}","fence":{broadcast_fence}}`,
 	"claims a thread that is held":                    `{"channel_id":"{room}","message_id":"{broadcast}"}`,

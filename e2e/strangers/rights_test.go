@@ -113,7 +113,9 @@ func (w *world) makeRights(t *testing.T) {
 	w.make(t, "claimed_task", "id", "alice", "/v1/intents/{intent}/tasks", `{"name":"claimed"}`)
 	require.Equal(t, 200, w.do(t, "bob", "POST", "/v1/tasks/{claimed_task}/claim", `{}`).Status)
 	w.make(t, "lease", "id", "bob", "/v1/intents/{intent}/leases", `{"scope":"parser","duration_seconds":86400}`)
-	for place, name := range map[string]string{"request": "request_fence", "broadcast": "broadcast_fence"} {
+	w.make(t, "claimed_request", "id", "alice", "/v1/channels/{room}/messages",
+		`{"to":"bob","message_type":"request","payload":{"secret":"`+secret+`"}}`)
+	for place, name := range map[string]string{"claimed_request": "request_fence", "broadcast": "broadcast_fence"} {
 		claimed := w.do(t, "bob", "POST", "/v1/channels/{room}/messages/{"+place+"}/claim", `{"ttl_seconds":3600}`)
 		require.Equal(t, 200, claimed.Status, "%s", claimed.Body)
 		var claim struct{ Fence int64 }
