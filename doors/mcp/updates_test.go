@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"testing"
 	"time"
@@ -85,7 +86,9 @@ func connected(t *testing.T) *client {
 	t.Cleanup(func() {
 		cancel()
 		_ = session.Close()
-		<-served // with all that it began
+		if err := <-served; err != nil && !errors.Is(err, context.Canceled) { // it has ended with all that it began
+			t.Errorf("the session ended with %v", err)
+		}
 	})
 	return c
 }

@@ -24,12 +24,12 @@ func TestFourKindsOfAgentsMeetOnOneChannel(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		// With curl, the lead opens the intent and its channel, and gives two agents the role.
 		intent := text(t, h.curl(t, "lead", "POST", "/v1/intents", `{"title":"Release 1.4","default_policy":"closed"}`), "id")
-		for _, member := range []string{"mia", "max", "release-bot"} {
+		for _, member := range []string{"mia", "ben", "release-bot"} {
 			h.curl(t, "lead", "POST", "/v1/intents/"+intent+"/agents", `{"agent_id":"`+member+`"}`)
 		}
 		channel := text(t, h.curl(t, "lead", "POST", "/v1/intents/"+intent+"/channels", `{"name":"release"}`), "id")
-		mia, max := h.join(t, "mia"), h.join(t, "max")
-		for name, reviewer := range map[string]*agent{"mia": mia, "max": max} {
+		mia, ben := h.join(t, "mia"), h.join(t, "ben")
+		for name, reviewer := range map[string]*agent{"mia": mia, "ben": ben} {
 			h.curl(t, name, "POST", "/v1/agents", `{"role_id":"reviewer"}`)
 			joined, _ := reviewer.call(t, "join", arguments{"intent": intent, "channel": "release"})
 			require.Equal(t, channel, joined["channel"])
@@ -38,7 +38,7 @@ func TestFourKindsOfAgentsMeetOnOneChannel(t *testing.T) {
 		// The Python agent asks the role for one answer. Both reviewers are woken, and one claims the question.
 		bot := h.startReleaseBot(t, python, intent)
 		var question string
-		for _, reviewer := range []*agent{mia, max} {
+		for _, reviewer := range []*agent{mia, ben} {
 			waiting, _ := reviewer.call(t, "wait", arguments{"for": "inbox", "timeout_s": 50})
 			found := list(t, waiting, "messages")
 			require.Len(t, found, 1)
@@ -46,13 +46,13 @@ func TestFourKindsOfAgentsMeetOnOneChannel(t *testing.T) {
 			question = text(t, found[0], "id")
 		}
 		mia.call(t, "claim", arguments{"message": question})
-		require.Equal(t, "CLAIMED", max.refused(t, "claim", arguments{"message": question}).Refused)
-		require.Contains(t, []string{"CLAIMED", "CLAIM_REQUIRED"}, max.refused(t, "reply", arguments{"message": question, "text": "no"}).Refused)
+		require.Equal(t, "CLAIMED", ben.refused(t, "claim", arguments{"message": question}).Refused)
+		require.Contains(t, []string{"CLAIMED", "CLAIM_REQUIRED"}, ben.refused(t, "reply", arguments{"message": question, "text": "no"}).Refused)
 		mia.call(t, "reply", arguments{"message": question, "text": "It may go out."})
 		require.Equal(t, object{"from": "mia", "payload": object{"text": "It may go out."}}, bot.says(t))
 
 		// A harness asks the Python agent.
-		answered, _ := max.call(t, "ask", arguments{"channel": channel, "to": "release-bot", "text": "Which version?"})
+		answered, _ := ben.call(t, "ask", arguments{"channel": channel, "to": "release-bot", "text": "Which version?"})
 		require.Equal(t, true, answered["answered"])
 		answer := list(t, answered, "answers")[0]
 		require.Equal(t, object{"version": "1.4", "asked": "Which version?"}, answer["payload"])
@@ -60,7 +60,7 @@ func TestFourKindsOfAgentsMeetOnOneChannel(t *testing.T) {
 		// The lead says something to everyone, who react and speak below it; the lead reads that with curl.
 		said := text(t, h.curl(t, "lead", "POST", "/v1/channels/"+channel+"/messages", `{"payload":{"text":"Thank you."}}`), "id")
 		mia.call(t, "mark", arguments{"messages": []string{said}, "signal": "agree"})
-		max.call(t, "send", arguments{"channel": channel, "thread": said, "text": "Gladly."})
+		ben.call(t, "send", arguments{"channel": channel, "thread": said, "text": "Gladly."})
 		thread := h.curl(t, "lead", "GET", "/v1/channels/"+channel+"/messages/"+said+"/thread", "")
 		require.Len(t, list(t, thread, "reactions"), 1)
 		require.Len(t, list(t, thread, "messages"), 1)
@@ -68,13 +68,13 @@ func TestFourKindsOfAgentsMeetOnOneChannel(t *testing.T) {
 		require.Equal(t, "Gladly.", list(t, read, "messages")[0]["text"])
 
 		// What is said to one agent nobody else sees, and a stranger sees nothing.
-		mia.call(t, "send", arguments{"channel": channel, "to": "max", "text": "between us"})
+		mia.call(t, "send", arguments{"channel": channel, "to": "ben", "text": "between us"})
 		for _, other := range []string{"lead", "release-bot"} {
 			seen := h.request(t, other, "GET", "/v1/channels/"+channel+"/messages", "")
 			require.Contains(t, string(seen), "Gladly.")
 			require.NotContains(t, string(seen), "between us")
 		}
-		_, own := max.call(t, "inbox", nil)
+		_, own := ben.call(t, "inbox", nil)
 		require.Contains(t, own, "between us")
 		stranger := h.stranger(t)
 		for tool, given := range map[string]arguments{
