@@ -19,6 +19,9 @@ type wakeCommand struct {
 	ExitCode int           `default:"0" placeholder:"CODE" help:"With --once, the exit code that says that something waits (0). If it is another one, 0 says that nothing does."`
 }
 
+// lookTimeout is how long one look at the inbox may take at least.
+const lookTimeout = 30 * time.Second
+
 // Help explains what the command gets.
 func (wakeCommand) Help() string {
 	return `Follows an agent's inbox. For a message that the agent must or may answer it runs the command, which wakes the agent's harness. It
@@ -92,25 +95,36 @@ func (c *wakeCommand) once(ctx context.Context, w *waker, inbox *waitingInbox, t
 	return exitError{exitTimeout, fmt.Errorf("nothing waits for %s", inbox.agent)}
 }
 
-// wait returns what waits, and nothing if nothing came in time. A server that was away when the time ran out is an error.
+// wait returns what waits, and nothing if nothing came in time. The time is for waiting: it has looked once whatever the time, and a
+// look may take longer. That the server could not be asked is an error.
 func (c *wakeCommand) wait(ctx context.Context, w *waker, inbox *waitingInbox) (found []pointer, _ error) {
-	if c.Wait == 0 {
+	looked := false
+	look := func() error {
+		ctx, cancel := context.WithTimeout(ctx, max(c.Wait, lookTimeout))
+		defer cancel()
 		err := inbox.identify(ctx)
 		if err == nil {
 			found, err = inbox.look(ctx)
 		}
+		looked = err == nil
+		return err
+	}
+	if c.Wait == 0 {
+		err := look()
 		return found, openintent.FromError(err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
-	err := w.persist(waiting, func() error {
-		err := inbox.identify(waiting)
-		if err == nil {
+	err := w.persist(waiting, func() (err error) {
+		if !looked {
+			err = look()
+		}
+		if err == nil && len(found) == 0 {
 			found, err = inbox.next(waiting)
 		}
 		return err
 	})
-	if waiting.Err() != nil && ctx.Err() == nil && !errors.Is(err, openintent.ErrUnavailable) {
+	if looked && waiting.Err() != nil && ctx.Err() == nil && !errors.Is(err, openintent.ErrUnavailable) {
 		return found, nil
 	}
 	return found, err
