@@ -121,7 +121,9 @@ func TestAWaitReturnsOnlyALeaseThatIsStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachHouse(t, func(t *testing.T, h *house) {
 				h.hold(t, "ann", "parser")
+				before := h.faults.Commits()
 				bob := h.await(t, h.rooms, "bob", "parser")
+				require.Eventually(t, func() bool { return h.faults.Commits() > before }, patience, time.Millisecond) // of bob's place
 				_, intentNo, err := h.resolve(as("bob"), h.intent.GetId())
 				require.NoError(t, err)
 				h.clock.Advance(6 * time.Minute) // the lease is over, and nobody has said so yet

@@ -18,6 +18,7 @@ var ErrInjected = fmt.Errorf("injected by the test: %w", driver.ErrBadConn)
 type CommitFaults struct {
 	mutex         sync.Mutex
 	before, after int
+	commits       int
 }
 
 // FailBefore makes the next n commits fail with nothing stored.
@@ -38,8 +39,20 @@ func (f *CommitFaults) FailAfter(n int) {
 func (f *CommitFaults) Hooks() database.Hooks {
 	return database.Hooks{
 		BeforeCommit: func(context.Context) error { return f.take(&f.before) },
-		AfterCommit:  func(context.Context) error { return f.take(&f.after) },
+		AfterCommit: func(context.Context) error {
+			f.mutex.Lock()
+			f.commits++
+			f.mutex.Unlock()
+			return f.take(&f.after)
+		},
 	}
+}
+
+// Commits counts the commits that have met the faults. What a commit stored can be read a moment before.
+func (f *CommitFaults) Commits() int {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.commits
 }
 
 func (f *CommitFaults) take(left *int) error {
