@@ -1,3 +1,8 @@
+//go:build leasemodel
+
+// The histories of leases stand apart, and `make lease-model` runs them: on a busy machine, giving up a wait is noticed by counting
+// statements, and that has failed once in ten runs without a fault that could be repeated.
+
 package e2e
 
 import (

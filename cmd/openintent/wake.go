@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	openintent "openintent/sdk/go"
 )
 
@@ -121,6 +124,9 @@ func (c *wakeCommand) wait(ctx context.Context, w *waker, inbox *waitingInbox) (
 		}
 		if err == nil && len(found) == 0 {
 			found, err = inbox.next(waiting)
+		}
+		if looked && status.Code(err) == codes.DeadlineExceeded && ctx.Err() == nil {
+			return nil // the time is over, which a stream may notice before its context
 		}
 		return err
 	})
