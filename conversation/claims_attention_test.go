@@ -113,7 +113,7 @@ func TestDispositionsFollowFromReactions(t *testing.T) {
 	})
 }
 
-// What was done last counts, whether it was said, shown by a reaction or a claim, or an answer.
+// The last act counts: a disposition that the agent set, a reaction, a claim or an answer.
 func TestTheLastThingDoneIsTheDisposition(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.hire(t, "bob", "carol")

@@ -18,7 +18,7 @@ type threadCommand struct {
 }
 
 const (
-	// mostReacted is how many messages of a thread are shown with their reactions, for each of which the server is asked.
+	// mostReacted is how many messages of a thread are shown with their reactions. Each of them costs a call.
 	mostReacted = 200
 	// deepest is how many levels of a thread are indented.
 	deepest = 20
@@ -140,7 +140,7 @@ func (t *thread) printBelow(
 	return nil
 }
 
-// headline says when, who, to whom, and about what.
+// headline gives the time, the sender, the recipient and the subject.
 func headline(m *openintentv1.Message) string {
 	line := fmt.Sprintf("%s  %s to %s, %s", clock(m.GetCreatedAt()), m.GetSender(), recipient(m), word(m.GetMessageType()))
 	if m.GetKind() != "" {

@@ -37,7 +37,7 @@ func (p pointer) settings(agent string) []string {
 	}
 }
 
-// lookAgain is how long it takes at most to see what no delivery tells of, such as a claim that has ended.
+// lookAgain bounds how long it takes to notice a change that no delivery announces, such as the end of a claim.
 const lookAgain = 5 * time.Minute
 
 // answerable are the policies of messages that an agent is woken for.

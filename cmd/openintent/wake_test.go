@@ -110,7 +110,7 @@ func TestWakeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	})
 }
 
-// What waits while nobody looks is found at the start; a command that cannot be run ends it.
+// wake finds at its start what came before it. It ends if its command cannot be run.
 func TestWakeBeginsWithWhatWaits(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, bob shell) {
 		alice.does(t, "ask", "data", "bob", "{}", "--no-wait", "--expires", "1h")

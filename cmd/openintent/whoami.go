@@ -7,7 +7,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// whoamiCommand shows for whom the server takes the caller.
+// whoamiCommand shows who the caller is to the server.
 type whoamiCommand struct {
 	connection
 	output
