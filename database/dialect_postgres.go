@@ -248,61 +248,9 @@ func (p *postgresServer) in(column string, values any) (string, any) {
 	panic(fmt.Sprintf("database: In takes []int64 or []string, not %T", values))
 }
 
-func (p *postgresServer) inRows(columns []Column) (string, []any) {
-	arrays, args := unnested(columns)
-	names := make([]string, len(columns))
-	for i, column := range columns {
-		names[i] = column.Name
-	}
-	return "(" + strings.Join(names, ", ") + ") IN (SELECT * FROM " + arrays + ")", args
-}
-
 func array[T any](list []T) pgtype.Array[T] {
 	length := pgtype.ArrayDimension{Length: int32(len(list)), LowerBound: 1}
 	return pgtype.Array[T]{Elements: list, Dims: []pgtype.ArrayDimension{length}, Valid: true}
-}
-
-func (p *postgresServer) insert(table string, columns []Column, suffix string) []Statement {
-	arrays, args := unnested(columns)
-	return []Statement{{
-		SQL: "INSERT INTO " + quoted(table) + " (" + strings.Join(names(columns), ", ") + ") SELECT * FROM " +
-			arrays + suffix,
-		Args: args,
-	}}
-}
-
-func (p *postgresServer) updateRows(columns []Column, text func(rows string) string) []Statement {
-	arrays, args := unnested(columns)
-	names := make([]string, len(args))
-	for i := range names {
-		names[i] = rowColumn(i)
-	}
-	rows := arrays + " AS v (" + strings.Join(names, ", ") + ")"
-	return []Statement{{SQL: text(rows), Args: args}}
-}
-
-// unnested returns a row source with one array argument for each column.
-func unnested(columns []Column) (source string, args []any) {
-	parts := make([]string, len(columns))
-	for i, column := range columns {
-		parts[i] = "?::" + arrayType(column)
-		args = append(args, column.Values)
-	}
-	return "unnest(" + strings.Join(parts, ", ") + ")", args
-}
-
-func arrayType(column Column) string {
-	switch column.Values.(type) {
-	case []int64, []*int64:
-		return "bigint[]"
-	case []string, []*string:
-		return "text[]"
-	case [][]byte:
-		return "bytea[]"
-	case []bool:
-		return "boolean[]"
-	}
-	panic(unknownValues(column))
 }
 
 func (p *postgresServer) close(ctx context.Context) error {
