@@ -144,6 +144,15 @@ func TestNoWaitFailsOnALockedRow(t *testing.T) {
 			return nil
 		})
 		require.True(t, database.IsUnavailable(err), "%v", err)
+		err = db.Lane().WriteAtOnce(t.Context(), func(tx *database.Tx) error {
+			tx.SendWithCommit(tx.UpdateExpected("things",
+				[]database.Column{{Name: "id", Values: []int64{1}}},
+				[]database.Column{{Name: "size", Values: []int64{1}}},
+				[]database.Column{{Name: "size", Values: []int64{2}}})[0])
+			return nil
+		})
+		require.True(t, database.IsConflict(err), "%v", err)
+		require.ErrorContains(t, err, "could not obtain lock", "it has not waited until the lock timed out")
 		return nil
 	}))
 }

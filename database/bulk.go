@@ -49,7 +49,8 @@ func (tx *Tx) Update(table string, keys []Column, set []Column) []Statement {
 
 // UpdateExpected is Update for rows that may have changed since they were read. If the expected columns of one row have other
 // values, or the row does not exist, the whole transaction fails with an error that IsData recognizes. The first column of set
-// must be NOT NULL in the table, because a NULL for it causes the failure. The expected columns are never NULL.
+// must be NOT NULL in the table, because a NULL for it causes the failure. The expected columns are never NULL. The first
+// statement locks all the rows, without waiting: if another transaction has locked one of them, it fails with a conflict.
 func (tx *Tx) UpdateExpected(table string, keys, expected, set []Column) []Statement {
 	if len(expected) == 0 {
 		panic("database: an update of " + table + " needs columns to expect")
@@ -59,7 +60,8 @@ func (tx *Tx) UpdateExpected(table string, keys, expected, set []Column) []State
 	}
 	missing := tx.db.dialect.updateRows(keys, func(rows string) string {
 		return "INSERT INTO " + quoted(table) + " (" + strings.Join(names(keys), ", ") + ") SELECT v.* FROM " + rows +
-			" WHERE NOT EXISTS (SELECT 1 FROM " + quoted(table) + " AS t WHERE " + strings.Join(pairs(keys, "=", 0), " AND ") + ")"
+			" WHERE NOT EXISTS (SELECT 1 FROM " + quoted(table) + " AS t WHERE " + strings.Join(pairs(keys, "=", 0), " AND ") +
+			tx.ForUpdateNoWait() + ")"
 	})
 	return append(missing, tx.db.dialect.updateRows(joined(joined(keys, set), expected), func(rows string) string {
 		return updateText(table, keys, set, expected, rows)

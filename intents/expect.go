@@ -21,29 +21,20 @@ func (h *Head) mark() mark { return mark{h.LastPosition, h.Epoch, h.tag, h.LastA
 func (h *Head) Same(other Head) bool { return h.mark() == other.mark() }
 
 // Expect hands out heads as an earlier transaction left them, for a Lane.WriteAtOnce of the database. The transaction neither
-// reads nor locks them before the commit. The commit succeeds if all heads are still the same under their locks. Otherwise the
-// transaction stores nothing and fails: with an error that database.IsData recognizes, or with a conflict if a lock is not
-// available immediately. Other facts that were known about the intents are still true if they cannot change without the heads.
+// reads nor locks them before the commit. Its Statements lock those that it has changed; it must change all of them. The commit
+// succeeds if all heads are still the same under their locks. Otherwise the transaction stores nothing and fails: with an error
+// that database.IsData recognizes, or with a conflict if a lock is not available immediately. Other facts that were known about
+// the intents are still true if they cannot change without the heads.
 func Expect(tx *database.Tx, left ...Head) Heads {
 	held := ledgerOf(tx)
 	if held.begun || len(held.heads) > 0 {
 		panic("intents: a transaction locks all its heads in one statement")
 	}
 	held.begun = true
-	intentNos := make([]int64, len(left))
 	for i := range left {
 		head, as := left[i], left[i].mark()
 		head.expected = &as
 		held.hold(&head)
-		intentNos[i] = head.IntentNo
-	}
-	if tx.ForUpdateNoWait() != "" {
-		// The update would lock the heads by itself, but wait for each that another transaction holds.
-		condition, argument := tx.In("intent_no", intentNos)
-		tx.SendWithCommit(database.Statement{
-			SQL:  "SELECT intent_no FROM intent_heads WHERE " + condition + " ORDER BY intent_no" + tx.ForUpdateNoWait(),
-			Args: []any{argument},
-		})
 	}
 	return held.heads
 }
