@@ -3,6 +3,7 @@ package database
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -158,7 +159,7 @@ func pairs(columns []Column, operator string, from int) []string {
 }
 
 // rowColumn returns the name of a column of v, which is the name that SQLite gives to the columns of a VALUES list.
-func rowColumn(i int) string { return fmt.Sprintf("column%d", i+1) }
+func rowColumn(i int) string { return "column" + strconv.Itoa(i+1) }
 
 // joined returns the keys followed by the other columns.
 func joined(keys, set []Column) []Column { return append(append([]Column(nil), keys...), set...) }

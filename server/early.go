@@ -67,18 +67,25 @@ func newAnswerCodec() answerCodec { return answerCodec{encoding.GetCodecV2(proto
 // MiB.
 const pooledBytes = 32 << 10
 
-// marshal encodes a message in no more memory than it needs.
+// marshal encodes a message in no more memory than it needs. Like gRPC's codec it borrows a buffer of medium size, but it
+// determines the size once.
 func (c answerCodec) marshal(value any) (mem.BufferSlice, error) {
 	message, ok := value.(proto.Message)
 	if !ok {
 		return c.CodecV2.Marshal(value)
 	}
-	size := proto.Size(message)
-	if size <= pooledBytes {
-		return c.CodecV2.Marshal(value)
+	size, once := proto.Size(message), proto.MarshalOptions{UseCachedSize: true}
+	if size > pooledBytes || mem.IsBelowBufferPoolingThreshold(size) {
+		data, err := once.MarshalAppend(make([]byte, 0, size), message)
+		return mem.BufferSlice{mem.SliceBuffer(data)}, err
 	}
-	data, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(make([]byte, 0, size), message)
-	return mem.BufferSlice{mem.SliceBuffer(data)}, err
+	pool := mem.DefaultBufferPool()
+	buffer := pool.Get(size)
+	if _, err := once.MarshalAppend((*buffer)[:0], message); err != nil {
+		pool.Put(buffer)
+		return nil, err
+	}
+	return mem.BufferSlice{mem.NewBuffer(buffer, pool)}, nil
 }
 
 // Marshal encodes a message or an answer. When there is no memory left for an answer, Marshal returns a refusal

@@ -195,6 +195,9 @@ var prioritiesOnTheWire = map[Priority]openintentv1.Priority{
 
 // PriorityFrom returns the priority that a request names; empty when it names none.
 func PriorityFrom(wire openintentv1.Priority) Priority {
+	if wire == openintentv1.Priority_PRIORITY_UNSPECIFIED {
+		return ""
+	}
 	for word, value := range prioritiesOnTheWire {
 		if value == wire {
 			return word

@@ -25,6 +25,9 @@ var statusesOnTheWire = map[Status]openintentv1.MessageStatus{
 
 // TypeFrom returns the type that a request names, or the fallback when it names none.
 func TypeFrom(wire openintentv1.MessageType, fallback Type) Type {
+	if wire == openintentv1.MessageType_MESSAGE_TYPE_UNSPECIFIED {
+		return fallback
+	}
 	for word, value := range typesOnTheWire {
 		if value == wire {
 			return word
