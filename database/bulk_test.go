@@ -45,6 +45,9 @@ func TestBulkInsert(t *testing.T) {
 					}
 					if tx.Engine() == database.PostgreSQL {
 						require.LessOrEqual(t, len(statements), 1)
+						if n == 1 {
+							require.NotContains(t, statements[0].SQL, "unnest", "unpacking arrays costs more than the row")
+						}
 					}
 					return tx.Pipeline(statements...)
 				}))
