@@ -33,7 +33,7 @@ type entry struct {
 
 // Whoever copies an entry of the page into a harness's configuration is the agent that the entry names.
 func TestTheEntriesOfHarnessesConnect(t *testing.T) {
-	h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) { cfg.APIKeys = "" }})
+	h := harness.StartProcess(t, harness.Options{Flags: []string{"--api-keys="}})
 	address := strings.NewReplacer(server.DefaultConfig().HTTPAddr, strings.TrimPrefix(h.BaseURL(), "http://"))
 	connected := make(map[string]bool)
 	for _, section := range strings.Split(readDocument(t, doorPage), "\n### ")[1:] {
@@ -171,7 +171,7 @@ func (w withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // The page lists every tool.
 func TestThePageHasEveryTool(t *testing.T) {
-	h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) { cfg.APIKeys = "" }})
+	h := harness.StartProcess(t, harness.Options{Flags: []string{"--api-keys="}})
 	var documented []string
 	for _, row := range table(t, readDocument(t, doorPage), "## Tools") {
 		documented = append(documented, row[0])

@@ -38,9 +38,7 @@ func TestSnippetsDoWhatTheyShow(t *testing.T) {
 			continue // a page of prose and tables
 		}
 		t.Run(name, func(t *testing.T) {
-			h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) {
-				cfg.APIKeys, cfg.WebhookAllowedNetworks = "", "127.0.0.0/8"
-			}})
+			h := harness.StartProcess(t, harness.Options{Flags: []string{"--api-keys=", "--webhook-allowed-networks=127.0.0.0/8"}})
 			addresses := strings.NewReplacer(
 				server.DefaultConfig().HTTPAddr, strings.TrimPrefix(h.BaseURL(), "http://"),
 				server.DefaultConfig().GRPCAddr, h.GRPCAddress(),

@@ -46,7 +46,7 @@ func checksOf(t *testing.T, name string) (checks string) {
 
 func TestThePublishedPackageWorksUnmodified(t *testing.T) {
 	checks := checksOf(t, "drive.py")
-	harness.Each(t, func(t *testing.T, h *harness.Server) {
+	harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
 		require.Equal(t, checks, run(t, "drive.py", h.BaseURL(), harness.CompatibilityKey))
 	})
 }
@@ -57,7 +57,7 @@ func TestTheDocumentedSnippetWorks(t *testing.T) {
 	require.NoError(t, err)
 	snippet := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
 	require.NotNil(t, snippet)
-	h := harness.Start(t, harness.Options{APIKeys: "my-key;sdk"})
+	h := harness.StartProcess(t, harness.Options{APIKeys: "my-key;sdk"})
 	program := strings.ReplaceAll(string(snippet[1]), "http://127.0.0.1:8000", h.BaseURL())
 	go answerTheFirstRequest(t, h.With("my-key", "data-agent"))
 	require.Equal(t, "{'version': 'v2.3'}\n", run(t, "-c", program+"\nprint(answer['payload'])"))

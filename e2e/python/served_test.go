@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
-	"openintent/server"
 )
 
 // notServed returns the paths in the last column of the page's table, without the prefix of the interface.
@@ -51,7 +50,7 @@ func pathsOfTheClient(t *testing.T) (paths []string) {
 
 // The table says of every path of the published client whether it is served.
 func TestTheTableSaysWhatIsNotServed(t *testing.T) {
-	h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) { cfg.LogLevel = "error" }}) // refusals are no news here
+	h := harness.StartProcess(t, harness.Options{})
 	operator := h.As("")
 	unknown := func(path string) bool {
 		path = "/api/v1/" + strings.ReplaceAll(path, "{id}", "00000000-0000-7000-8000-000000000000")
