@@ -64,6 +64,13 @@ type dialect interface {
 	// updateRows returns the statements of an update from the columns' rows; text returns the SQL for a row source called v.
 	updateRows(columns []Column, text func(rows string) string) []Statement
 
+	// wordNumber is the column of search_words with the documents' numbers.
+	wordNumber() string
+	indexWords(documents []IndexedWords) []Statement
+	emptyWords(others []string) []Statement
+	mergeWords() []Statement
+	findWords(tx *Tx, w *WordSearch, limit int) (numbers []int64, done bool, err error)
+
 	close(ctx context.Context) error
 }
 

@@ -117,6 +117,9 @@ const span = 10 * time.Second
 
 func spanOf(at time.Time) int64 { return database.Micros(at) / span.Microseconds() }
 
+// MovedSince returns the condition that a head, which the query calls h, has moved as PrepareMoved says, and its argument.
+func MovedSince(since time.Time) (sql string, argument any) { return "h.moved_in >= ?", spanOf(since) }
+
 // PrepareMoved returns a statement that reads the states of the heads that changed at the given time or later, and of some that
 // changed shortly before, and where it puts them. A change has the time at which its transaction decided, so a transaction that
 // commits later may have an earlier time. Pass a time that is earlier by as long as a transaction can last.

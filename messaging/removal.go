@@ -55,7 +55,7 @@ func (s *Service) remove(ctx context.Context, w writing.Work, d doomed) error {
 			if len(positions) == 0 {
 				return s.concludeRemoval(tx, w, heads.Get(w.IntentNo))
 			}
-			return tx.Pipeline(deleteAt(tx, w.IntentNo, positions)...)
+			return tx.Pipeline(s.deleteAt(tx, w.IntentNo, positions)...)
 		})
 		if err != nil || len(positions) == 0 {
 			return err
@@ -81,7 +81,7 @@ func (d doomed) find(tx *database.Tx, after int64) (positions []int64, err error
 }
 
 // deleteAt removes messages with everything recorded of them.
-func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Statement {
+func (s *Service) deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Statement {
 	if len(positions) == 0 {
 		return nil
 	}
@@ -101,6 +101,9 @@ func deleteAt(tx *database.Tx, intentNo int64, positions []int64) []database.Sta
 	}
 	revised, arguments := inIntent(tx, intentNo, "position", positions)
 	statements = append(statements, database.Statement{SQL: "DELETE FROM message_revisions WHERE " + revised, Args: arguments})
+	for _, removed := range s.onRemoved {
+		statements = append(statements, removed(intentNo, positions))
+	}
 	return append(statements, claim.DeletionWith(tx, intentNo, positions))
 }
 

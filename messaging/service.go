@@ -85,6 +85,7 @@ type Service struct {
 
 	followAgent AgentFollower
 	onPurged    []func(tx *database.Tx, intentNo int64) error
+	onRemoved   []func(intentNo int64, positions []int64) database.Statement
 }
 
 // New makes the room, and registers what must happen here when a channel closes, an agent leaves or access changes.
@@ -167,6 +168,11 @@ func (s *Service) OnSubscribeAgent(fn AgentFollower) { s.followAgent = fn }
 // there. Call it before Start.
 func (s *Service) OnPurged(fn func(tx *database.Tx, intentNo int64) error) {
 	s.onPurged = append(s.onPurged, fn)
+}
+
+// OnRemoved registers a statement that runs in each transaction that removes messages. Call it before Start.
+func (s *Service) OnRemoved(fn func(intentNo int64, positions []int64) database.Statement) {
+	s.onRemoved = append(s.onRemoved, fn)
 }
 
 // Register adds the room's gRPC service.

@@ -189,7 +189,7 @@ func (s *Service) settleEvicted(ctx context.Context, key channels.Key, fates evi
 		if err != nil {
 			return err
 		}
-		statements := deleteAt(tx, key.IntentNo, fates.doomed)
+		statements := s.deleteAt(tx, key.IntentNo, fates.doomed)
 		statements = append(statements, tx.InsertIgnore("evicted_requests",
 			database.Column{Name: "intent_no", Values: repeated(key.IntentNo, len(fates.kept))},
 			database.Column{Name: "position", Values: fates.kept},
@@ -259,7 +259,7 @@ func (s *Service) removeRequests(ctx context.Context, intentNo int64, positions 
 		if err != nil {
 			return err
 		}
-		return tx.Pipeline(deleteAt(tx, intentNo, doomed)...)
+		return tx.Pipeline(s.deleteAt(tx, intentNo, doomed)...)
 	})
 }
 

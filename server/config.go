@@ -58,6 +58,8 @@ type Config struct {
 	QuotaBytes       int64         `name:"quota-bytes-per-second" env:"OPENINTENT_QUOTA_BYTES_PER_SECOND" default:"0" help:"How many bytes of payload and metadata each API key may send in a second through this server; 0 is no bound."`
 	StopTimeout      time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
 
+	Search bool `name:"search" env:"OPENINTENT_SEARCH" default:"true" negatable:"" help:"Whether to keep an index of messages' words for search; without it, searches are refused and the index is removed. Set it alike on all servers."`
+
 	Notifications          bool   `name:"notifications" env:"OPENINTENT_NOTIFICATIONS" default:"true" negatable:"" help:"Whether servers that share a PostgreSQL wake each other immediately; without it, each looks again every few seconds."`
 	WebhookAllowedNetworks string `name:"webhook-allowed-networks" env:"OPENINTENT_WEBHOOK_ALLOWED_NETWORKS" help:"Comma-separated networks, as 10.1.0.0/16, that webhooks may reach although they are private, loopback or otherwise reserved."`
 
@@ -95,6 +97,7 @@ func DefaultConfig() Config {
 		MaxStreams:       1000,
 		MaxStreamsPerKey: 10_000,
 		StopTimeout:      10 * time.Second,
+		Search:           true,
 		Notifications:    true,
 	}
 }

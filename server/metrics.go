@@ -121,6 +121,20 @@ func (m *metrics) watchQueue(waiting func() (messages, intentsAside int)) {
 	)
 }
 
+// watchSearch reports the state of the search index whenever somebody asks for metrics.
+func (m *metrics) watchSearch(progress func() (behind, indexed int64)) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "openintent_search_behind_entries",
+			Help: "Entries of logs that the search index lacked when this server last looked; 0 at servers that do not fill it.",
+		}, func() float64 { behind, _ := progress(); return float64(behind) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "openintent_search_indexed_total",
+			Help: "Messages that this server has put into the search index; an edited message counts again.",
+		}, func() float64 { _, indexed := progress(); return float64(indexed) }),
+	)
+}
+
 func (m *metrics) notified(sent, received int) {
 	m.notices.WithLabelValues("sent").Add(float64(sent))
 	m.notices.WithLabelValues("received").Add(float64(received))

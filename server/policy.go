@@ -124,6 +124,7 @@ var policies = map[string]policy{
 	openintentv1.AttentionService_GetAttention_FullMethodName:   {access: anyCaller, effect: reads, place: named},
 	openintentv1.AttentionService_SetDisposition_FullMethodName: {access: anyCaller, effect: writes, place: named},
 	openintentv1.AttentionService_MarkSurfaced_FullMethodName:   {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.SearchService_SearchMessages_FullMethodName:    {access: anyCaller, effect: reads, place: anywhere},
 	openintentv1.ClaimService_ClaimMessage_FullMethodName:       {access: anyCaller, effect: writes, place: named},
 	openintentv1.ClaimService_ReleaseClaim_FullMethodName:       {access: anyCaller, effect: writes, place: named},
 	openintentv1.ReactionService_AddReaction_FullMethodName:     {access: anyCaller, effect: writes, place: named},

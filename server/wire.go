@@ -18,6 +18,7 @@ import (
 	"openintent/leases"
 	"openintent/loop"
 	"openintent/messaging"
+	"openintent/search"
 	"openintent/server/jsonform"
 	"openintent/subscriptions"
 	"openintent/tasks"
@@ -26,6 +27,9 @@ import (
 
 // sweepInterval is how often the rooms store what time has already decided.
 const sweepInterval = time.Second
+
+// searchInterval is how often one replica looks for messages that are not in the search index yet.
+const searchInterval = 250 * time.Millisecond
 
 // rooms are the domain's services, connected to each other.
 type rooms struct {
@@ -38,6 +42,7 @@ type rooms struct {
 	subscriptions *subscriptions.Service
 	conversation  *conversation.Service
 	leases        *leases.Service
+	search        *search.Service
 	keys          *keys.Service
 	invites       *invites.Service
 	stored        *storedKeys // nil until the server accepts the database's keys
@@ -81,6 +86,10 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	r.leases = leases.New(leases.Config{
 		DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: r.messaging, Logger: logger, LookAgain: cfg.LookAgain,
 	})
+	r.search = search.New(search.Config{
+		DB: db, Intents: r.intents, Channels: r.channels, Messaging: r.messaging, Off: !cfg.Search, Logger: logger,
+	})
+	metrics.watchSearch(r.search.Progress)
 	sweep := func(name string, work func(context.Context) error) *loop.Loop {
 		return loop.New(name, sweepInterval, logger, db.InTurn(name, work)) // one replica's sweep serves all replicas
 	}
@@ -94,6 +103,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("subscriptions", r.subscriptions.Sweep),
 		sweep("invites", r.invites.Sweep),
 		sweep("statistics", db.RenewStatistics),
+		loop.New("search", searchInterval, logger, db.InTurn("search", r.search.Index)),
 	}
 	return r
 }
@@ -133,6 +143,7 @@ func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.subscriptions.Register(registrar)
 	r.conversation.Register(registrar)
 	r.leases.Register(registrar)
+	r.search.Register(registrar)
 	r.keys.Register(registrar)
 	r.invites.Register(registrar)
 }

@@ -1,0 +1,33 @@
+// Package search finds messages by their words.
+//
+// # Model
+//
+// The index says which words occur in which message. A message of the index is a document. Its number is the time at which the message
+// was sent, made distinct, so the newest document has the highest number, across all intents. The database keeps the words
+// (database/words.go); this room keeps which message a document is, and up to which position each intent's log is in the index.
+//
+//	log --> read (gather.go) --> words and marks (document.go, marks.go) --> store (store.go)
+//	query --> words and marks --> candidates, newest first --> sight, filters --> text --> page (find.go, sight.go)
+//
+// The index only names candidates. Whether the caller may see a message, and whether its text has the words, is decided when somebody
+// searches, by the message's row and by the one rule of sight. So the index may lag or have too much, and still nobody finds what is not
+// for them, or what is gone.
+//
+// One replica at a time reads the logs and fills the index, in transactions of its own. No send does anything for it. An edit or a
+// deletion is an annotation in the log, by which the index reads the message again. Messages that are removed leave no annotation; the
+// transaction that removes them notes them for the index (removals.go).
+//
+// # What holds
+//
+//   - The cursor of a log moves in the transaction that stores what lies before it. So a crash loses nothing and repeats nothing.
+//   - Each change of the index makes another version, and is refused to whoever has read another version. So two replicas that take
+//     themselves for the one cannot undo each other's work, and what was removed does not come back.
+//   - A page looks at a bounded number of candidates, in a bounded time, and says if it left some out. Searches use the connections for
+//     heavy reads, which callers get in turn, and a key has a bounded number under way.
+//   - The words of a query are the only part of it that reaches the database, and they consist of letters and digits.
+//
+// # What happens on failure
+//
+// A turn that fails begins anew. If the database loses commits, it loses those of the index as well; if a log is shorter than the index
+// says, the index forgets the rest. If search is switched off, the index is removed; switched on again, it is filled from the beginning.
+package search

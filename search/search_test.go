@@ -1,0 +1,325 @@
+package search
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"openintent/caller"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+func TestASearchFindsWordsAndPhrases(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		first := h.say(t, "ada", "*", "The parser broke in src/parser.go, again.")
+		second := h.send(t, "ada", &openintentv1.SendMessageRequest{
+			To: pointer("bob"), Subject: pointer("Parser: a plan"), Kind: pointer("agent.chat"),
+			Payload: payload(t, map[string]any{"parser": "x", "steps": []any{"Broke it", map[string]any{"note": "ÉTÉ 42"}}}),
+		})
+		h.index(t)
+		h.finds(t, "bob", "parser", second, first)
+		h.finds(t, "bob", "PARSER broke", second, first)
+		h.finds(t, "bob", `"parser broke"`, first)
+		h.finds(t, "bob", "parser.go", first)
+		h.finds(t, "bob", "été 42", second)
+		h.finds(t, "bob", "note")
+		h.finds(t, "bob", "absent parser")
+		h.finds(t, "eve", "parser", first)
+		h.finds(t, "ada", "plan", second)
+		page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "broke"})
+		require.NoError(t, err)
+		require.Equal(t, "Broke it", page.GetMessages()[0].GetSnippet())
+		require.Equal(t, "talk", page.GetMessages()[0].GetChannelName())
+		require.Equal(t, h.intent.GetId(), page.GetMessages()[0].GetIntentId())
+		require.Equal(t, "Parser: a plan", page.GetMessages()[0].GetMessage().GetSubject())
+		require.NotNil(t, page.GetCompleteThrough())
+		require.False(t, page.GetBounded())
+	})
+}
+
+func TestFiltersNarrowASearch(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		other := h.newChannel(t, &openintentv1.CreateChannelRequest{Name: "other"})
+		intent := h.intent
+		h.intent = h.newIntent(t)
+		elsewhere := h.newChannel(t, &openintentv1.CreateChannelRequest{Name: "talk"})
+		one := h.say(t, "ada", "*", "word")
+		h.clock.Advance(time.Minute)
+		two := h.send(t, "bob", &openintentv1.SendMessageRequest{
+			To: pointer("ada"), Kind: pointer("k"), ParentId: pointer(one.GetId()), Payload: payload(t, map[string]any{"text": "word"}),
+		})
+		h.clock.Advance(time.Minute)
+		three := h.send(t, "ada", &openintentv1.SendMessageRequest{
+			ChannelId: other.GetId(), To: pointer("role:r"), Payload: payload(t, map[string]any{"text": "word"}),
+		})
+		h.clock.Advance(time.Minute)
+		four := h.send(t, "ada", &openintentv1.SendMessageRequest{
+			ChannelId: elsewhere.GetId(), Payload: payload(t, map[string]any{"text": "word"}),
+		})
+		h.index(t)
+		for name, wanted := range map[string]struct {
+			filter *openintentv1.SearchMessagesRequest
+			found  []*openintentv1.Message
+		}{
+			"none":    {&openintentv1.SearchMessagesRequest{}, []*openintentv1.Message{four, three, two, one}},
+			"intent":  {&openintentv1.SearchMessagesRequest{IntentId: pointer(intent.GetId())}, []*openintentv1.Message{three, two, one}},
+			"channel": {&openintentv1.SearchMessagesRequest{ChannelId: pointer(h.channel.GetId())}, []*openintentv1.Message{two, one}},
+			"thread":  {&openintentv1.SearchMessagesRequest{ThreadId: pointer(one.GetId())}, []*openintentv1.Message{two, one}},
+			"sender":  {&openintentv1.SearchMessagesRequest{Sender: pointer("bob")}, []*openintentv1.Message{two}},
+			"to":      {&openintentv1.SearchMessagesRequest{To: pointer("role:r")}, []*openintentv1.Message{three}},
+			"all":     {&openintentv1.SearchMessagesRequest{To: pointer("*")}, []*openintentv1.Message{four, one}},
+			"kind":    {&openintentv1.SearchMessagesRequest{Kind: pointer("k")}, []*openintentv1.Message{two}},
+			"after":   {&openintentv1.SearchMessagesRequest{After: two.GetCreatedAt()}, []*openintentv1.Message{four, three}},
+			"before":  {&openintentv1.SearchMessagesRequest{Before: two.GetCreatedAt()}, []*openintentv1.Message{one}},
+			"between": {&openintentv1.SearchMessagesRequest{
+				After: one.GetCreatedAt(), Before: three.GetCreatedAt(), Sender: pointer("bob"),
+			}, []*openintentv1.Message{two}},
+			"ages":       {&openintentv1.SearchMessagesRequest{After: &timestamppb.Timestamp{Seconds: 253402300799}}, nil},
+			"absent":     {&openintentv1.SearchMessagesRequest{IntentId: pointer("absent")}, nil},
+			"no channel": {&openintentv1.SearchMessagesRequest{ChannelId: pointer("absent")}, nil},
+			"both":       {&openintentv1.SearchMessagesRequest{IntentId: pointer(intent.GetId()), ChannelId: pointer(elsewhere.GetId())}, nil},
+		} {
+			var ids []string
+			for _, m := range wanted.found {
+				ids = append(ids, m.GetId())
+			}
+			wanted.filter.Q = "word"
+			require.Equal(t, ids, h.ids(t, asOperator(), wanted.filter), name)
+		}
+	})
+}
+
+func TestAnEditedMessageIsFoundByItsPresentContent(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		m := h.say(t, "ada", "bob", "apples")
+		h.index(t)
+		edit := func(text string) {
+			_, err := h.talk.UpdateMessage(as("ada"), &openintentv1.UpdateMessageRequest{
+				ChannelId: m.GetChannelId(), MessageId: m.GetId(), Payload: payload(t, map[string]any{"text": text}),
+			})
+			require.NoError(t, err)
+		}
+		edit("pears")
+		h.finds(t, "bob", "apples") // before the index has heard of it
+		h.index(t)
+		h.finds(t, "bob", "apples")
+		h.finds(t, "bob", "pears", m)
+		require.Equal(t, 1, h.documents(t))
+		_, err := h.talk.DeleteMessage(as("ada"), &openintentv1.DeleteMessageRequest{ChannelId: m.GetChannelId(), MessageId: m.GetId()})
+		require.NoError(t, err)
+		h.finds(t, "bob", "pears")
+		h.index(t)
+		require.Zero(t, h.documents(t))
+	})
+}
+
+func TestRemovedMessagesLeaveTheIndex(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		small := h.newChannel(t, &openintentv1.CreateChannelRequest{
+			Name: "small", Options: &openintentv1.ChannelOptions{MaxMessages: pointer(int64(2))},
+		})
+		var kept []*openintentv1.Message
+		for range 4 {
+			kept = append(kept, h.send(t, "ada", &openintentv1.SendMessageRequest{
+				ChannelId: small.GetId(), Payload: payload(t, map[string]any{"text": "word"}),
+			}))
+		}
+		h.index(t)
+		h.finds(t, "bob", "word", kept[3], kept[2])
+		require.NoError(t, h.talk.Sweep(context.Background()))
+		h.index(t)
+		require.Equal(t, 2, h.documents(t))
+		_, err := h.channels.DeleteChannel(as("creator"), &openintentv1.DeleteChannelRequest{ChannelId: small.GetId()})
+		require.NoError(t, err)
+		h.finds(t, "bob", "word")
+		require.NoError(t, h.talk.Sweep(context.Background()))
+		h.index(t)
+		require.Zero(t, h.documents(t))
+	})
+}
+
+// A message that is removed while a replica has it in its hands leaves the index again.
+func TestWhatIsRemovedWhileItIsIndexedLeavesTheIndex(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.say(t, "ada", "bob", "word")
+		ctx := context.Background()
+		list, err := h.indexer.list(ctx)
+		require.NoError(t, err)
+		read, err := h.indexer.read(ctx, list.behind)
+		require.NoError(t, err)
+		_, err = h.channels.DeleteChannel(as("creator"), &openintentv1.DeleteChannelRequest{ChannelId: h.channel.GetId()})
+		require.NoError(t, err)
+		require.NoError(t, h.talk.Sweep(ctx))
+		require.NoError(t, h.indexer.store(ctx, read))
+		require.Equal(t, 1, h.documents(t))
+		h.index(t)
+		require.Zero(t, h.documents(t))
+	})
+}
+
+// A replica that has not heard of another one's turn changes nothing.
+func TestTwoReplicasDoNotUndoEachOther(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		m := h.say(t, "ada", "bob", "word")
+		ctx := context.Background()
+		late := &indexer{service: h.Service}
+		list, err := late.list(ctx)
+		require.NoError(t, err)
+		read, err := late.read(ctx, list.behind)
+		require.NoError(t, err)
+		h.index(t)
+		require.ErrorIs(t, late.store(ctx, read), errElsewhere)
+		require.NoError(t, late.turn(ctx))
+		h.finds(t, "bob", "word", m)
+		require.Equal(t, 1, h.documents(t))
+	})
+}
+
+func TestACrashOfTheIndexerLosesNothing(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		var all []*openintentv1.Message
+		for range 5 {
+			all = append([]*openintentv1.Message{h.say(t, "ada", "bob", "word")}, all...)
+			h.faults.FailBefore(20) // more than the index tries
+			require.Error(t, h.Index(context.Background()))
+			h.faults.FailBefore(0)
+		}
+		h.indexer = &indexer{service: h.Service} // as after a restart
+		h.index(t)
+		h.finds(t, "bob", "word", all...)
+		require.Equal(t, 5, h.documents(t))
+	})
+}
+
+// The database has lost the end of a log that the index has.
+func TestTheIndexForgetsWhatIsBeyondTheLog(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		kept := h.say(t, "ada", "bob", "word")
+		lost := h.say(t, "ada", "bob", "word")
+		h.index(t)
+		h.lose(t, lost)
+		h.index(t)
+		require.Equal(t, 1, h.documents(t))
+		h.finds(t, "bob", "word", kept)
+	})
+}
+
+func TestSearchThatIsOffIsRefusedAndKeepsNothing(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		m := h.say(t, "ada", "bob", "word")
+		h.index(t)
+		on := h.Service
+		h.Service = New(Config{DB: h.db, Intents: h.rooms.intents, Channels: h.rooms.channels, Messaging: h.talk, Off: true})
+		_, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+		requireReason(t, err, fault.Conflict, "SEARCH_OFF")
+		h.index(t)
+		require.Zero(t, h.documents(t))
+		h.Service = on
+		page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+		require.NoError(t, err)
+		require.Nil(t, page.GetCompleteThrough())
+		h.indexer = &indexer{service: h.Service}
+		h.index(t)
+		h.finds(t, "bob", "word", m)
+	})
+}
+
+func TestCompleteThroughSaysWhatTheIndexHas(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		through := func() time.Time {
+			page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+			require.NoError(t, err)
+			return page.GetCompleteThrough().AsTime()
+		}
+		h.say(t, "ada", "bob", "word")
+		h.index(t)
+		h.clock.Advance(time.Hour)
+		require.Equal(t, h.clock.Now(), through(), "nothing is missing")
+		before := h.clock.Now()
+		h.clock.Advance(time.Second)
+		h.say(t, "ada", "bob", "word")
+		require.False(t, through().After(before), "a message is missing")
+		h.index(t)
+		require.Equal(t, h.clock.Now(), through())
+	})
+}
+
+func TestOneKeyHasABoundedNumberOfSearchesUnderWay(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for range mostEach {
+			require.NoError(t, h.enter("key-bob"))
+		}
+		_, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+		requireReason(t, err, fault.Quota, "TOO_MANY_SEARCHES")
+		h.finds(t, "ada", "word")
+		h.leave("key-bob")
+		h.finds(t, "bob", "word")
+	})
+}
+
+// What somebody may not see makes a page neither longer nor slower than its bound: the page says that there may be more.
+func TestAPageSaysThatItLookedAtEnough(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.channel = h.newChannel(t, &openintentv1.CreateChannelRequest{
+			Name: "large", Options: &openintentv1.ChannelOptions{MaxMessages: pointer(int64(10_000))},
+		})
+		oldest := h.say(t, "ada", "bob", "word")
+		h.sayMany(t, 64*32, "ada", "eve", "word")
+		h.index(t)
+		page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+		require.NoError(t, err)
+		require.Empty(t, page.GetMessages())
+		require.True(t, page.GetBounded())
+		require.NotNil(t, page.NextCursor)
+		h.finds(t, "bob", "word", oldest)
+	})
+}
+
+func TestASearchHasWords(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for _, q := range []string{"", "   ", `""`, `"`, "*", "- ! ()", "a b c d e f g h i j k l m n o p q"} {
+			_, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: q})
+			requireReason(t, err, fault.Invalid, "INVALID_FIELD")
+		}
+		for _, q := range []string{`a" OR "b`, "a AND NOT b", "words:a", "a*", "^a", "NEAR(a b)", `'a' & !'b' | c:*`, "a\\", "'; DROP TABLE x"} {
+			h.finds(t, "bob", q)
+		}
+		_, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "a\x00b"})
+		requireReason(t, err, fault.Invalid, "INVALID_FIELD")
+		_, err = h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "a", Cursor: pointer("nonsense")})
+		requireReason(t, err, fault.Invalid, "INVALID_FIELD")
+		_, err = h.SearchMessages(context.Background(), &openintentv1.SearchMessagesRequest{Q: "a"})
+		requireReason(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
+	})
+}
+
+// A key finds only what lies in its scope, and a stranger only what it could list.
+func TestASearchWidensNobodysSight(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		private := h.newChannel(t, &openintentv1.CreateChannelRequest{
+			Name: "private", MemberPolicy: pointer(openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT), Members: []string{"ada", "creator"},
+		})
+		open := h.say(t, "ada", "*", "secret")
+		h.say(t, "ada", "bob", "secret")
+		inside := h.send(t, "ada", &openintentv1.SendMessageRequest{
+			ChannelId: private.GetId(), Payload: payload(t, map[string]any{"text": "secret"}),
+		})
+		h.index(t)
+		h.finds(t, "eve", "secret", open)
+		scoped := func(scope *caller.Scope) context.Context {
+			return caller.NewContext(context.Background(), caller.Caller{
+				Agent: "creator", KeyID: "k", KeyAgents: []string{"creator"}, Scope: scope,
+			})
+		}
+		find := func(scope *caller.Scope) []string {
+			return h.ids(t, scoped(scope), &openintentv1.SearchMessagesRequest{Q: "secret"})
+		}
+		require.Equal(t, []string{inside.GetId()}, find(caller.NewScope(nil, []string{private.GetId()})))
+		require.Empty(t, find(caller.NewScope([]string{"another"}, nil)))
+		require.Equal(t, []string{inside.GetId(), open.GetId()}, find(caller.NewScope([]string{h.intent.GetId()}, nil)))
+	})
+}

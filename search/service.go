@@ -1,0 +1,104 @@
+package search
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+
+	"openintent/channels"
+	"openintent/database"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+	"openintent/messaging"
+	"openintent/messaging/reading"
+)
+
+// Config is what a Service needs.
+type Config struct {
+	DB        *database.DB
+	Intents   *intents.Service
+	Channels  *channels.Service
+	Messaging *messaging.Service
+	// Off keeps no index: it removes what there is, and every search is refused.
+	Off bool
+	// Logger is told when the index begins and ends to be filled; nil discards it.
+	Logger *slog.Logger
+}
+
+// Service is the room of search. Make it with New.
+type Service struct {
+	openintentv1.UnimplementedSearchServiceServer
+
+	db        *database.DB
+	intents   *intents.Service
+	channels  *channels.Service
+	messaging *messaging.Service
+	reader    reading.Reader
+	logger    *slog.Logger
+	off       bool
+
+	indexer *indexer
+	// emptied is true once a service that is off has removed the index.
+	emptied bool
+	// behind is how many entries of logs the index lacked at the last look of this replica, and indexed how many messages it has
+	// put into the index.
+	behind, indexed atomic.Int64
+
+	mutex    sync.Mutex
+	underWay map[string]int // searches by key
+}
+
+// New makes the room, and registers what must happen here when messages are removed.
+func New(cfg Config) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{
+		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, messaging: cfg.Messaging, logger: cfg.Logger, off: cfg.Off,
+		reader:   reading.Reader{Intents: cfg.Intents, Channels: cfg.Channels},
+		underWay: make(map[string]int),
+	}
+	s.indexer = &indexer{service: s}
+	if !cfg.Off {
+		cfg.Messaging.OnRemoved(removed)
+	}
+	return s
+}
+
+// Register adds the service to a gRPC server.
+func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterSearchServiceServer(r, s) }
+
+// Index brings the index up to date, or removes it if the service is off. It is periodic work of one replica at a time, and may last
+// some seconds.
+func (s *Service) Index(ctx context.Context) error {
+	if s.off {
+		return s.empty(ctx)
+	}
+	return s.indexer.turn(ctx)
+}
+
+// Progress returns how many entries of logs the index lacked when this replica last looked, and how many messages it has put into the
+// index since it started. A replica that is not the one to fill the index has not looked.
+func (s *Service) Progress() (behind, indexed int64) { return s.behind.Load(), s.indexed.Load() }
+
+// enter admits a search of a key, unless the key has too many. Whoever has entered leaves.
+func (s *Service) enter(keyID string) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.underWay[keyID] >= mostEach {
+		return errTooMany
+	}
+	s.underWay[keyID]++
+	return nil
+}
+
+func (s *Service) leave(keyID string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.underWay[keyID]--; s.underWay[keyID] == 0 {
+		delete(s.underWay, keyID)
+	}
+}
