@@ -59,6 +59,10 @@ func main() {
 		exitOn(compare(os.Args[2:]))
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == searchMode {
+		exitOn(search(os.Args[2:]))
+		return
+	}
 	if len(os.Args) > 1 && os.Args[1] == sdkLoad {
 		exitOn(serveSDKLoad(os.Args[2:]))
 		return

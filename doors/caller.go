@@ -38,6 +38,7 @@ type Caller struct {
 	Claims        openintentv1.ClaimServiceClient
 	Attention     openintentv1.AttentionServiceClient
 	Leases        openintentv1.LeaseServiceClient
+	Search        openintentv1.SearchServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
 }
 
@@ -62,6 +63,7 @@ func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller
 		Claims:        openintentv1.NewClaimServiceClient(connection),
 		Attention:     openintentv1.NewAttentionServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
+		Search:        openintentv1.NewSearchServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
 	}
 	who, err := c.Agents.WhoAmI(ctx, &openintentv1.WhoAmIRequest{})

@@ -124,6 +124,7 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterClaimServiceHandlerClient(ctx, mux, openintentv1.NewClaimServiceClient(connection)),
 		openintentv1.RegisterReactionServiceHandlerClient(ctx, mux, openintentv1.NewReactionServiceClient(connection)),
 		openintentv1.RegisterLeaseServiceHandlerClient(ctx, mux, openintentv1.NewLeaseServiceClient(connection)),
+		openintentv1.RegisterSearchServiceHandlerClient(ctx, mux, openintentv1.NewSearchServiceClient(connection)),
 		openintentv1.RegisterInviteServiceHandlerClient(ctx, mux, openintentv1.NewInviteServiceClient(connection)),
 		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
 	)

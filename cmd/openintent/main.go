@@ -26,6 +26,7 @@ type commands struct {
 	Thread    threadCommand    `cmd:"" group:"Messages" help:"Show a message's thread as a tree."`
 	Why       whyCommand       `cmd:"" group:"Messages" help:"Explain what a message asks of an agent."`
 	Messages  messagesCommand  `cmd:"" group:"Messages" help:"List a channel's messages, or follow the channel."`
+	Search    searchCommand    `cmd:"" group:"Messages" help:"Find messages by their words."`
 	Inbox     inboxCommand     `cmd:"" group:"Messages" help:"Show what an agent has to read or to answer."`
 
 	Apply    applyCommand    `cmd:"" group:"Around them" help:"Make an intent's channels match a workflow file."`

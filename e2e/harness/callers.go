@@ -41,6 +41,7 @@ type Caller struct {
 	Attention     openintentv1.AttentionServiceClient
 	Claims        openintentv1.ClaimServiceClient
 	Leases        openintentv1.LeaseServiceClient
+	Search        openintentv1.SearchServiceClient
 	Reactions     openintentv1.ReactionServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
@@ -78,6 +79,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Attention:     openintentv1.NewAttentionServiceClient(connection),
 		Claims:        openintentv1.NewClaimServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
+		Search:        openintentv1.NewSearchServiceClient(connection),
 		Reactions:     openintentv1.NewReactionServiceClient(connection),
 		Keys:          openintentv1.NewKeyServiceClient(connection),
 		Invites:       openintentv1.NewInviteServiceClient(connection),

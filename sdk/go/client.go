@@ -45,6 +45,7 @@ type Raw struct {
 	Attention     openintentv1.AttentionServiceClient
 	Claims        openintentv1.ClaimServiceClient
 	Leases        openintentv1.LeaseServiceClient
+	Search        openintentv1.SearchServiceClient
 	Reactions     openintentv1.ReactionServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
@@ -106,6 +107,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Attention:     openintentv1.NewAttentionServiceClient(calls),
 		Claims:        openintentv1.NewClaimServiceClient(calls),
 		Leases:        openintentv1.NewLeaseServiceClient(calls),
+		Search:        openintentv1.NewSearchServiceClient(calls),
 		Reactions:     openintentv1.NewReactionServiceClient(calls),
 		Keys:          openintentv1.NewKeyServiceClient(calls),
 		Invites:       openintentv1.NewInviteServiceClient(calls),
