@@ -54,7 +54,9 @@ func TestAcknowledgedMessagesSurviveCutConnections(t *testing.T) {
 func TestLostAcknowledgementsOfCommits(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		var faults databasetest.CommitFaults
-		h := harness.Start(t, harness.Options{URL: url, Configure: func(cfg *server.Config) { cfg.Hooks = faults.Hooks() }})
+		h := harness.Start(t, harness.Options{URL: url, Configure: func(cfg *server.Config) {
+			cfg.Hooks, cfg.Search = faults.Hooks(), false // so that the faults hit the load, and not the search index
+		}})
 		load := startLoad(t, newPlace(t, h), 16, h)
 		for range 4 {
 			load.goOn(t, 30)

@@ -25,9 +25,10 @@ const (
 )
 
 // read shows a channel's messages, a thread, or one message whole.
-var read = newTool("read", "Read a channel's newest messages, the thread of a message, or one message whole.",
+var read = newTool("read", "Read a channel's newest messages, the thread of a message, or one message whole; or find messages by words.",
 	`"channel":{"type":"string","description":"id"},"thread":{"type":"string","description":"id"},`+
 		`"message":{"type":"string","description":"id"},`+
+		`"query":{"type":"string","description":"words and \\"phrases\\" to find, alone or in a channel or thread"},`+
 		`"since":{"type":"string","description":"go on after: next of an answer; in a channel also a message's id or a time, to go back"},`+
 		`"limit":{"type":"integer"}`,
 	nil,
@@ -39,6 +40,8 @@ var read = newTool("read", "Read a channel's newest messages, the thread of a me
 			}
 		}
 		switch {
+		case given.Query != "" && named <= 1 && (given.Limit == nil || *given.Limit >= 1 && *given.Limit <= mostRead):
+			return s.search(ctx, given)
 		case named != 1:
 			return nil, fault.BadField("channel", "or thread or message must be given, and one of them alone.")
 		case given.Limit != nil && (*given.Limit < 1 || *given.Limit > mostRead):
@@ -55,6 +58,7 @@ type readArguments struct {
 	Channel string `json:"channel"`
 	Thread  string `json:"thread"`
 	Message string `json:"message"`
+	Query   string `json:"query"`
 	Since   string `json:"since"`
 	Limit   *int32 `json:"limit"`
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -110,5 +112,35 @@ func TestReadAMessage(t *testing.T) {
 			given["since"] = answer["next"]
 		}
 		require.Equal(t, long, got.String())
+	})
+}
+
+// Messages are found by their words, everywhere, in a channel and in a thread, page by page.
+func TestReadFindsMessages(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.join(t, "ann"), h.join(t, "bob")
+		room := ann.open(t, ann.intent(t, "Report", nil), "room")
+		other := ann.open(t, ann.intent(t, "Other", nil), "other")
+		root := ann.tell(t, room, "The parser broke")
+		ann.tell(t, other, "Another parser works")
+		var answer object
+		require.Eventually(t, func() bool {
+			answer, _ = bob.call(t, "read", arguments{"query": "parser"})
+			return len(texts(t, answer)) == 2
+		}, harness.Patience, 50*time.Millisecond)
+		require.Equal(t, []string{"Another parser works", "The parser broke"}, texts(t, answer))
+		answer, _ = bob.call(t, "read", arguments{"query": "parser", "limit": 1})
+		answer, _ = bob.call(t, "read", arguments{"query": "parser", "limit": 1, "since": answer["next"]})
+		require.Equal(t, []string{"The parser broke"}, texts(t, answer))
+		for _, where := range []arguments{{"channel": room}, {"thread": root}} {
+			where["query"] = "parser"
+			answer, _ = bob.call(t, "read", where)
+			require.Equal(t, []string{"The parser broke"}, texts(t, answer))
+		}
+		for _, given := range []arguments{
+			{"query": "."}, {"query": "x", "message": root}, {"query": "x", "limit": 101}, {"query": "x", "channel": room, "thread": root},
+		} {
+			require.Equal(t, "INVALID_FIELD", bob.refused(t, "read", given).Refused)
+		}
 	})
 }

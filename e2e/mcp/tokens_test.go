@@ -137,7 +137,7 @@ func newCrowdedWorld(t *testing.T, h *house) crowdedWorld {
 			{"for": "inbox"}, {"for": request.GetId(), "timeout_s": 1}, {"for": broadcast.GetId(), "timeout_s": 1},
 			{"for": channel.GetId(), "timeout_s": 1},
 		},
-		"read":   {{"channel": channel.GetId()}, {"thread": broadcast.GetId()}},
+		"read":   {{"channel": channel.GetId()}, {"thread": broadcast.GetId()}, {"query": "quarterly report"}},
 		"claim":  {{"message": request.GetId()}, {"resource": scope}},
 		"status": {{}, {"state": "reviewing", "note": words[:100]}},
 		"mark":   {{"messages": []string{request.GetId(), broadcast.GetId()}, "signal": "read"}},

@@ -4,6 +4,7 @@ import type { Disposition, Explanation, Place, Reaction } from "./conversation-t
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
+import { searchNames, type SearchOptions, type SearchPage } from "./searching.js";
 import type { Settings } from "./settings.js";
 import type { Attempt, EditRequest, Transport } from "./transport.js";
 
@@ -61,6 +62,15 @@ export class MessageCalls {
     protected readonly transport: Transport,
     protected readonly settings: Settings,
   ) {}
+
+  /**
+   * Finds a page of messages by words, all of which must occur, and "phrases" in double quotes, the newest first, among those that the
+   * caller may see.
+   */
+  async searchMessages(query: string, options: SearchOptions = {}): Promise<SearchPage> {
+    refuseUnknown("searchMessages", options, searchNames);
+    return this.retried(options, (attempt) => this.transport.conversation.search(query, options, attempt));
+  }
 
   /** Reads the whole thread to which a message belongs, as far as the caller may see it. */
   async getThread(channelId: string, messageId: string, options: CallOptions = {}): Promise<Thread> {

@@ -13,6 +13,7 @@ export { ChannelHandle } from "./handle.js";
 export type { CreateIntentOptions } from "./intents.js";
 export type { Lease, LeaseOptions } from "./leases.js";
 export type { CallOptions } from "./retry.js";
+export type { FoundMessage, SearchFilters, SearchOptions, SearchPage } from "./searching.js";
 export type { ConnectOptions } from "./settings.js";
 export type { MessageOptions, RequestOptions } from "./saying.js";
 export type { Included } from "./transport.js";

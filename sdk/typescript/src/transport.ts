@@ -1,5 +1,6 @@
 import type { Annotation, Disposition, Explanation, GrantedClaim, Place, Reaction } from "./conversation-types.js";
 import type { Said } from "./saying.js";
+import type { SearchFilters, SearchPage } from "./searching.js";
 import type {
   AccessPolicy,
   Channel,
@@ -136,6 +137,7 @@ export interface EditRequest extends Place {
 
 /** The calls on messages. Each method is one attempt, and those that read lists read all their pages. */
 export interface ConversationTransport {
+  search(query: string, filters: SearchFilters, attempt: Attempt): Promise<SearchPage>;
   getThread(channelId: string, messageId: string, attempt: Attempt): Promise<Thread>;
   editMessage(request: EditRequest, attempt: Attempt): Promise<Message>;
   deleteMessage(place: Place, attempt: Attempt): Promise<Message>;

@@ -21,6 +21,7 @@ from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .leases import AsyncLease, Lease
 from .models import Channel, ChannelOptions, Intent, Message
+from .search import FoundMessage, SearchPage
 from .workflows import Workflow, WorkflowError, load_workflow
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "ChannelOptions",
     "Claim",
     "Explanation",
+    "FoundMessage",
     "Intent",
     "Iteration",
     "Knock",
@@ -50,6 +52,7 @@ __all__ = [
     "OpenIntentClient",
     "Reaction",
     "Revision",
+    "SearchPage",
     "Thread",
     "Workflow",
     "WorkflowError",

@@ -12,6 +12,7 @@ from .attention import Explanation
 from .claims import AsyncClaim
 from .conversations import Reaction, Revision, Thread
 from .models import Message
+from .search import SearchPage
 
 
 class AsyncConversationCalls:
@@ -24,6 +25,34 @@ class AsyncConversationCalls:
     async def get_thread(self, channel_id: str, message_id: str) -> Thread:
         """Reads the whole thread to which a message belongs, as far as the caller may see it."""
         return await self.connection.run(self.conversation.thread(channel_id, message_id))
+
+    async def search_messages(
+        self,
+        q: str,
+        *,
+        intent_id: str | None = None,
+        channel_id: str | None = None,
+        thread_id: str | None = None,
+        sender: str | None = None,
+        to: str | None = None,
+        kind: str | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> SearchPage:
+        """Finds messages by words, all of which must occur, and "phrases" in double quotes, the newest first, among those
+        that the caller may see. `to` is an address exactly as messages were sent to it. `limit` is up to 100; 20 when absent.
+        `cursor` is the page's before, with the same query."""
+        filters = {
+            "intent_id": intent_id,
+            "channel_id": channel_id,
+            "thread_id": thread_id,
+            "sender": sender,
+            "to": to,
+            "kind": kind,
+        }
+        return await self.connection.run(self.conversation.search(q, filters, after, before, limit, cursor))
 
     async def edit_message(
         self,

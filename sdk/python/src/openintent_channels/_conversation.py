@@ -10,7 +10,7 @@ from typing import Any
 from . import _methods as methods
 from ._calls import Calls
 from ._effects import Steps
-from ._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2
+from ._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2, search_pb2
 from ._messages import stamp
 from ._retrying import Deadline
 from ._structs import to_struct
@@ -19,6 +19,7 @@ from .conversations import Reaction, Revision, Thread, reaction_of, revision_of
 from .errors import ClaimLostError, FailedPreconditionError, NotFoundError, OpenIntentError
 from .models import Message, message_of
 from .payloads import encode
+from .search import SearchPage, page_of
 
 RENEWALS = 3
 """How often a claim is renewed in its time."""
@@ -62,6 +63,16 @@ class Conversation:
                 root = message_of(page.root) if page.HasField("root") else None
                 return Thread(root, tuple(messages), tuple(participants), page.last_position)
             request.cursor = page.next_cursor
+
+    def search(
+        self, q: str, filters: Mapping[str, str | None], after: datetime | None, before: datetime | None,
+        limit: int | None, cursor: str | None,
+    ) -> Steps[SearchPage]:
+        """Finds a page of messages by their words. A filter that is None narrows nothing."""
+        request = search_pb2.SearchMessagesRequest(
+            q=q, after=stamp(after), before=stamp(before), limit=limit, cursor=cursor, **filters
+        )
+        return page_of((yield from self.calls.call(methods.SEARCH_MESSAGES, request)))
 
     def edit(
         self,

@@ -11,6 +11,7 @@ from .attention import Explanation
 from .claims import Blocking, Claim
 from .conversations import Reaction, Revision, Thread
 from .models import Message
+from .search import SearchPage
 
 
 class ConversationCalls:
@@ -23,6 +24,34 @@ class ConversationCalls:
     def get_thread(self, channel_id: str, message_id: str) -> Thread:
         """Reads the whole thread to which a message belongs, as far as the caller may see it."""
         return self.connection.run(self.conversation.thread(channel_id, message_id))
+
+    def search_messages(
+        self,
+        q: str,
+        *,
+        intent_id: str | None = None,
+        channel_id: str | None = None,
+        thread_id: str | None = None,
+        sender: str | None = None,
+        to: str | None = None,
+        kind: str | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> SearchPage:
+        """Finds messages by words, all of which must occur, and "phrases" in double quotes, the newest first, among those
+        that the caller may see. `to` is an address exactly as messages were sent to it. `limit` is up to 100; 20 when absent.
+        `cursor` is the page's before, with the same query."""
+        filters = {
+            "intent_id": intent_id,
+            "channel_id": channel_id,
+            "thread_id": thread_id,
+            "sender": sender,
+            "to": to,
+            "kind": kind,
+        }
+        return self.connection.run(self.conversation.search(q, filters, after, before, limit, cursor))
 
     def edit_message(
         self,

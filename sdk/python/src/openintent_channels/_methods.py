@@ -16,6 +16,7 @@ from ._generated import (
     leases_pb2,
     messages_pb2,
     reactions_pb2,
+    search_pb2,
     subscriptions_pb2,
 )
 
@@ -42,6 +43,7 @@ class Method(Generic[Asked, Answer]):
 _INTENTS, _CHANNELS, _MESSAGES = "IntentService", "ChannelService", "MessageService"
 _AGENTS, _LEASES, _SUBSCRIPTIONS = "AgentService", "LeaseService", "SubscriptionService"
 _REACTIONS, _CLAIMS, _ATTENTION = "ReactionService", "ClaimService", "AttentionService"
+_SEARCH = "SearchService"
 
 CREATE_INTENT = Method(_INTENTS, "CreateIntent", intents_pb2.CreateIntentRequest, intents_pb2.Intent)
 GET_INTENT = Method(_INTENTS, "GetIntent", intents_pb2.GetIntentRequest, intents_pb2.Intent)
@@ -89,6 +91,10 @@ SET_DISPOSITION = Method(
 )
 MARK_SURFACED = Method(
     _ATTENTION, "MarkSurfaced", attention_pb2.MarkSurfacedRequest, attention_pb2.MarkSurfacedResponse
+)
+
+SEARCH_MESSAGES = Method(
+    _SEARCH, "SearchMessages", search_pb2.SearchMessagesRequest, search_pb2.SearchMessagesResponse
 )
 
 UPSERT_AGENT = Method(_AGENTS, "UpsertAgent", agents_pb2.RegisterAgentRequest, agents_pb2.Agent)

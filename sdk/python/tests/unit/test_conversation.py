@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from openintent_channels import AsyncClaim, Claim, ClaimedError, ClaimLostError
 from openintent_channels._conversation import Conversation, takes_claims
 from openintent_channels._effects import Invoke, Pause, Steps
-from openintent_channels._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2
+from openintent_channels._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2, search_pb2
 from openintent_channels._message_options import say
 from openintent_channels._messages import Messages
 from openintent_channels._tracing import Tracing
@@ -85,6 +86,21 @@ def test_a_thread_is_read_page_by_page() -> None:
     assert [m.id for m in thread.messages] == ["m1", "m2"]
     assert (thread.participants, thread.last_position) == (("a", "b"), 4)
     assert player.invoked[1].request.cursor == "n"
+
+
+def test_a_search_sends_its_filters_and_reads_a_page() -> None:
+    found = search_pb2.FoundMessage(message=messages_pb2.Message(id="m"), snippet="s", intent_id="i", channel_name="c")
+    player = Player.of(
+        search_pb2.SearchMessagesResponse(messages=[found], next_cursor="n", bounded=True),
+        search_pb2.SearchMessagesResponse(),
+    )
+    rules = Conversation(player.calls())
+    filters = {"sender": "ada", "to": None}
+    page = player.play(rules.search("a b", filters, datetime(2026, 11, 23, tzinfo=timezone.utc), None, 5, None))
+    assert [(f.message.id, f.snippet, f.intent_id, f.channel_name) for f in page.messages] == [("m", "s", "i", "c")]
+    assert (page.next_cursor, page.complete_through, page.bounded) == ("n", None, True)
+    assert {field.name for field, _ in player.invoked[0].request.ListFields()} == {"q", "sender", "after", "limit"}
+    assert player.play(rules.search("a", {}, None, None, None, "n")).next_cursor is None
 
 
 def test_an_edit_says_only_what_it_changes() -> None:

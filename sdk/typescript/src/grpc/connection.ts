@@ -15,6 +15,7 @@ import { IntentService } from "../generated/openintent/v1/intents_pb.js";
 import { LeaseService } from "../generated/openintent/v1/leases_pb.js";
 import { MessageService } from "../generated/openintent/v1/messages_pb.js";
 import { ReactionService } from "../generated/openintent/v1/reactions_pb.js";
+import { SearchService } from "../generated/openintent/v1/search_pb.js";
 import { SubscriptionService } from "../generated/openintent/v1/subscriptions_pb.js";
 import { clientClosed, connectionLost } from "../errors.js";
 import { notConnected, wrongFace } from "../server-away.js";
@@ -38,6 +39,7 @@ export class GrpcConnection {
   readonly leases: ServiceClient<typeof LeaseService>;
   readonly messages: ServiceClient<typeof MessageService>;
   readonly reactions: ServiceClient<typeof ReactionService>;
+  readonly search: ServiceClient<typeof SearchService>;
   readonly subscriptions: ServiceClient<typeof SubscriptionService>;
   /** What errors and log lines call the server. */
   readonly server: string;
@@ -63,6 +65,7 @@ export class GrpcConnection {
     this.leases = createClient(LeaseService, transport);
     this.messages = createClient(MessageService, transport);
     this.reactions = createClient(ReactionService, transport);
+    this.search = createClient(SearchService, transport);
     this.subscriptions = createClient(SubscriptionService, transport);
   }
 

@@ -1,14 +1,30 @@
 import type { Disposition, Explanation, GrantedClaim, Place, Reaction } from "../conversation-types.js";
 import type { Attempt, ConversationTransport, EditRequest } from "../transport.js";
+import type { SearchFilters, SearchPage } from "../searching.js";
 import type { Message, Revision, Thread } from "../types.js";
 import type { GrpcConnection } from "./connection.js";
 import { toMessage } from "./convert.js";
 import { attentionOf, toClaim, toList, toReaction, toRevision } from "./conversation-convert.js";
-import { timestamp } from "./words.js";
+import { dateOf, timestamp } from "./words.js";
 
 /** The calls on messages, over gRPC. */
 export class GrpcConversation implements ConversationTransport {
   constructor(private readonly connection: GrpcConnection) {}
+
+  async search(q: string, filters: SearchFilters, attempt: Attempt): Promise<SearchPage> {
+    const { intentId, channelId, threadId, sender, to, kind, after, before, limit, cursor } = filters;
+    const plain = { q, intentId, channelId, threadId, sender, to, kind, limit, cursor };
+    const wire = { ...plain, after: timestamp(after), before: timestamp(before) };
+    const page = await this.connection.call(attempt, (options) => this.connection.search.searchMessages(wire, options));
+    const messages = page.messages.map(({ message, snippet, intentId, channelName }) => ({
+      message: toMessage(message!),
+      snippet,
+      intentId,
+      channelName,
+    }));
+    const { nextCursor, bounded } = page;
+    return { messages, nextCursor: nextCursor ?? null, completeThrough: dateOf(page.completeThrough), bounded };
+  }
 
   async getThread(channelId: string, messageId: string, attempt: Attempt): Promise<Thread> {
     const messages: Message[] = [];

@@ -1,14 +1,34 @@
 import type { Disposition, Explanation, GrantedClaim, Place, Reaction } from "../conversation-types.js";
 import type { Attempt, ConversationTransport, EditRequest } from "../transport.js";
+import type { FoundMessage, SearchFilters, SearchPage } from "../searching.js";
 import type { Message, Revision, Thread } from "../types.js";
 import { path, type Call, type Page } from "./call.js";
 import { toAttention, toReaction, toRevision } from "./conversation-convert.js";
 import { toMessage } from "./convert.js";
-import { list, object, requiredDate } from "./wire.js";
+import { date, list, object, requiredDate } from "./wire.js";
 
 /** The calls on messages, over REST. `page` makes a call. */
 export class RestConversation implements ConversationTransport {
   constructor(private readonly page: (attempt: Attempt, call: Call) => Promise<Page>) {}
+
+  async search(q: string, filters: SearchFilters, attempt: Attempt): Promise<SearchPage> {
+    const { sender, to, kind, limit, cursor } = filters;
+    const query = {
+      ...{ q, sender, to, kind, limit, cursor },
+      intent_id: filters.intentId,
+      channel_id: filters.channelId,
+      thread_id: filters.threadId,
+      after: filters.after?.toISOString(),
+      before: filters.before?.toISOString(),
+    };
+    const wire = object((await this.page(attempt, { method: "GET", path: "messages/search", query })).body);
+    return {
+      messages: list(wire["messages"], toFound),
+      nextCursor: wire["next_cursor"] ?? null,
+      completeThrough: date(wire["complete_through"]),
+      bounded: wire["bounded"] ?? false,
+    };
+  }
 
   async getThread(channelId: string, messageId: string, attempt: Attempt): Promise<Thread> {
     const messages: Message[] = [];
@@ -123,4 +143,10 @@ export class RestConversation implements ConversationTransport {
 
 function of(channelId: string, messageId: string): string {
   return path`channels/${channelId}/messages/${messageId}`;
+}
+
+function toFound(value: unknown): FoundMessage {
+  const wire = object(value);
+  const { snippet, intent_id: intentId, channel_name: channelName } = wire;
+  return { message: toMessage(wire["message"]), snippet, intentId, channelName };
 }

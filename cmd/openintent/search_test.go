@@ -1,0 +1,29 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+)
+
+func TestMessagesAreFoundByTheirWords(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		alice.does(t, "broadcast", "data", "--text", "The parser\nbroke", "--kind", "plan")
+		alice.does(t, "notify", "data", "bob", "--text", "Another parser")
+		require.Eventually(t, func() bool {
+			return strings.Count(bob.does(t, "search", "parser"), "\n") == 2
+		}, harness.Patience, 50*time.Millisecond)
+		require.Equal(t, "MESSAGE SENT SENDER TO CHANNEL TEXT\nchan-1/msg-1 TIME alice * data The parser broke",
+			squeezed(masked(bob.does(t, "search", "broke", `"the parser"`, "--sender", "alice", "--to", "*", "--kind", "plan", "--after", "1h"))))
+		require.Contains(t, alice.does(t, "search", "parser", "--limit", "1", "--json"), `"snippet":"Another parser"`)
+		require.Equal(t, "MESSAGE SENT SENDER TO CHANNEL TEXT", squeezed(bob.does(t, "search", "parser", "--before", "1h")))
+		require.Contains(t, bob.refused(t, exitUsage, "search", "."), "[INVALID_FIELD]")
+		require.Contains(t, bob.refused(t, exitUsage, "search", "a", "--after", "yesterday"), "--after takes a time")
+		require.Contains(t, bob.refused(t, exitUsage, "search", "a", "--limit", "-1"), "--limit")
+		require.Contains(t, bob.refused(t, exitUsage, "search", "a", "--thread", "x"), "names no message")
+	})
+}

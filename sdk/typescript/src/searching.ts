@@ -1,0 +1,59 @@
+import { callNames, type CallOptions } from "./retry.js";
+import type { Names } from "./options.js";
+import type { Message } from "./types.js";
+
+/** What narrows a search. What is absent narrows nothing. */
+export interface SearchFilters {
+  intentId?: string;
+  channelId?: string;
+  /** The id of a thread's first message. */
+  threadId?: string;
+  sender?: string;
+  /** An address exactly as messages were sent to it: an agent, `role:` and a role, or `*` for everyone. */
+  to?: string;
+  kind?: string;
+  /** Only messages sent after this time. */
+  after?: Date;
+  /** Only messages sent before this time. */
+  before?: Date;
+  /** 1 to 100; 20 unless given. */
+  limit?: number;
+  /** `nextCursor` of the page before, with the same query. */
+  cursor?: string;
+}
+
+export interface SearchOptions extends CallOptions, SearchFilters {}
+
+export const searchNames: Names<SearchOptions> = {
+  ...callNames,
+  intentId: true,
+  channelId: true,
+  threadId: true,
+  sender: true,
+  to: true,
+  kind: true,
+  after: true,
+  before: true,
+  limit: true,
+  cursor: true,
+};
+
+/** A message that a search has found. */
+export interface FoundMessage {
+  readonly message: Message;
+  /** The text around what was found, up to 200 characters. */
+  readonly snippet: string;
+  readonly intentId: string;
+  readonly channelName: string;
+}
+
+/** A page of what a search has found, the newest first. */
+export interface SearchPage {
+  readonly messages: readonly FoundMessage[];
+  /** Goes on; null on the last page. */
+  readonly nextCursor: string | null;
+  /** The time up to which the server's index has all messages; null while the index is first being filled. */
+  readonly completeThrough: Date | null;
+  /** Whether the server had looked at as many messages as one page may. There may be more to find. */
+  readonly bounded: boolean;
+}
