@@ -69,6 +69,7 @@ type dialect interface {
 	indexWords(documents []IndexedWords) []Statement
 	emptyWords(others []string) []Statement
 	mergeWords() []Statement
+	commitLazily() []Statement
 	findWords(tx *Tx, w *WordSearch, limit int) (numbers []int64, done bool, err error)
 
 	close(ctx context.Context) error

@@ -58,6 +58,10 @@ func (p *postgresServer) emptyWords(others []string) []Statement {
 
 func (p *postgresServer) mergeWords() []Statement { return nil } // PostgreSQL merges when it inserts
 
+func (p *postgresServer) commitLazily() []Statement {
+	return []Statement{{SQL: "SET LOCAL synchronous_commit = off"}}
+}
+
 // findWords looks at one span. The limit within the statement bounds what it reads, and the rest of it runs on what was read.
 func (p *postgresServer) findWords(tx *Tx, w *WordSearch, limit int) (numbers []int64, done bool, err error) {
 	start := spanOf(w.Below-1, w.level)
@@ -73,7 +77,7 @@ func (p *postgresServer) findWords(tx *Tx, w *WordSearch, limit int) (numbers []
 		SQL: "WITH hits AS MATERIALIZED (SELECT document FROM search_words WHERE words @@ ?::tsquery LIMIT ?)" +
 			" (SELECT count(*), NULL::bigint FROM hits) UNION ALL (SELECT NULL, document FROM hits" +
 			" WHERE document >= ? AND document < ? ORDER BY document DESC LIMIT ?)",
-		Args: []any{joinWords(words, "'", "'", " & "), crowd, w.From, w.Below, limit},
+		Args: []any{w.expression(words, "'", " & ", " | "), crowd, w.From, w.Below, limit},
 		Scan: func(row Row) error {
 			var count, number *int64
 			if err := row.Scan(&count, &number); err != nil {

@@ -1,7 +1,7 @@
 package database
 
 // mergedPages is how many pages one merge of the word index writes at most.
-const mergedPages = 200
+const mergedPages = 256
 
 func (s *sqliteFile) wordNumber() string { return "rowid" }
 
@@ -27,11 +27,13 @@ func (s *sqliteFile) mergeWords() []Statement {
 	return []Statement{{SQL: "INSERT INTO search_words (search_words, rank) VALUES ('merge', ?)", Args: []any{mergedPages}}}
 }
 
+func (s *sqliteFile) commitLazily() []Statement { return nil } // one setting holds for all of the connection's transactions
+
 // findWords reads the documents in their order, which is that of the index. Quotes around each word keep it a word.
 func (s *sqliteFile) findWords(tx *Tx, w *WordSearch, limit int) (numbers []int64, done bool, err error) {
 	err = tx.Pipeline(ReadValues(&numbers,
 		"SELECT rowid FROM search_words WHERE search_words MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
-		joinWords(w.Words, `"`, `"`, " "), w.From, w.Below, limit))
+		w.expression(w.Words, `"`, " AND ", " OR "), w.From, w.Below, limit))
 	if err != nil || len(numbers) < limit {
 		w.Below = w.From
 		return numbers, true, err

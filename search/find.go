@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	// maxCandidates bounds how many messages one page looks at, and maxLooks how often it looks into the index.
+	// maxCandidates bounds how many messages one page looks at, maxLooks how often it looks into the index, and maxText about how many
+	// bytes of messages it reads.
 	maxCandidates = 2_000
 	maxLooks      = 200
+	maxText       = 16 << 20
 	// firstChunk and maxChunk bound how many messages it looks at together.
 	firstChunk = 64
 	maxChunk   = 512
@@ -62,8 +64,21 @@ func (s *Service) find(tx *database.Tx, w wanted) (*page, error) {
 	}
 	presence := presences[w.by.Agent]
 	presence.AgentID = w.by.Agent
+	if !message.ActsAsOperator(w.by, w.by.Agent) {
+		candidates.AnyOf = possibleMarks(presence)
+	}
 	l := &look{service: s, tx: tx, wanted: w, presences: map[string]agents.Presence{w.by.Agent: presence}}
 	return l.fill(candidates)
+}
+
+// possibleMarks returns marks of which each message has one that an agent may possibly see: it is the agent's own, or to the agent, to its
+// role or to everyone.
+func possibleMarks(presence agents.Presence) []string {
+	marks := []string{senderMark(presence.AgentID), addressMark(presence.AgentID), addressMark(caller.Broadcast)}
+	if role := presence.RoleID; presence.HoldsRole(role) {
+		marks = append(marks, addressMark(caller.RolePrefix+role))
+	}
+	return marks
 }
 
 // micros returns a time in whole microseconds, of those times that a database can have.
@@ -127,6 +142,8 @@ type look struct {
 	presences map[string]agents.Presence
 	page      page
 	bytes     int
+	// text is how many bytes of messages were read.
+	text int
 }
 
 // fill fills the page. The cursor of a page lies right after the last message on it, or after what was looked at.
@@ -137,14 +154,13 @@ func (l *look) fill(candidates *database.WordSearch) (*page, error) {
 		if err != nil {
 			return nil, err
 		}
-		full, err := l.take(numbers)
+		ended, err := l.take(numbers)
 		if err != nil {
 			return nil, err
 		}
 		seen += len(numbers)
 		switch {
-		case full:
-			l.page.next = l.page.found[len(l.page.found)-1].number
+		case ended:
 			return &l.page, nil
 		case done:
 			return &l.page, nil
@@ -157,8 +173,9 @@ func (l *look) fill(candidates *database.WordSearch) (*page, error) {
 	}
 }
 
-// take puts on the page what it should have of some documents, and tells whether there was more than fits.
-func (l *look) take(numbers []int64) (full bool, err error) {
+// take puts on the page what it should have of some documents. It ends the page if there was more than fits, or more text than one page
+// may read.
+func (l *look) take(numbers []int64) (ended bool, err error) {
 	visible, err := l.visible(numbers)
 	if err != nil {
 		return false, err
@@ -170,16 +187,21 @@ func (l *look) take(numbers []int64) (full bool, err error) {
 			return false, err
 		}
 		for _, f := range some {
-			place, matches := l.query.match(textsOf(f.message))
-			if !matches {
-				continue
+			size := f.message.Size()
+			l.text += size
+			if place, matches := l.query.match(textsOf(f.message)); matches {
+				l.bytes += size
+				if len(l.page.found) == l.limit || len(l.page.found) > 0 && l.bytes > reading.MaxPageBytes {
+					l.page.next = l.page.found[len(l.page.found)-1].number
+					return true, nil
+				}
+				f.snippet = place.snippet()
+				l.page.found = append(l.page.found, f)
 			}
-			l.bytes += f.message.Size()
-			if len(l.page.found) == l.limit || len(l.page.found) > 0 && l.bytes > reading.MaxPageBytes {
+			if l.text > maxText {
+				l.page.next, l.page.bounded = f.number, true
 				return true, nil
 			}
-			f.snippet = place.snippet()
-			l.page.found = append(l.page.found, f)
 		}
 	}
 	return false, nil

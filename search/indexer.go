@@ -43,6 +43,8 @@ type indexer struct {
 	// version is that of the index when the turn last looked. The index refuses changes by whoever knows another one.
 	version int64
 	filling bool
+	// unmerged is how many documents came since the index last tidied up.
+	unmerged int
 }
 
 // turn indexes what is behind, at most for some seconds.
@@ -172,12 +174,12 @@ func (x *indexer) index(ctx context.Context, l list, until time.Time) (whole boo
 	return whole, nil
 }
 
-// rest leaves the database to others for as long as the index had it. While the index is only being filled, that is longer.
+// rest leaves the database to others for a part of the time for which the index had it; while the index is only being filled, for as long.
 func (x *indexer) rest(ctx context.Context, worked time.Duration) error {
-	if x.filling {
-		worked *= 2
+	if !x.filling {
+		worked /= 4
 	}
-	timer := time.NewTimer(min(worked, time.Second) / 2)
+	timer := time.NewTimer(min(worked, time.Second))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -202,12 +204,12 @@ func (x *indexer) settle(ctx context.Context, l list) error {
 func (x *indexer) change(tx *database.Tx, completeThrough int64) error {
 	var changed int64
 	version := x.version
-	if err := tx.Pipeline(database.Statement{
+	if err := tx.Pipeline(append(tx.CommitLazily(), database.Statement{
 		SQL: "UPDATE search_state SET version = version + 1, complete_through = CASE WHEN CAST(? AS bigint) > 0 THEN CAST(? AS bigint) ELSE complete_through END" +
 			" WHERE one = 1 AND version = ?",
 		Args:     []any{completeThrough, completeThrough, version},
 		Affected: &changed,
-	}); err != nil {
+	})...); err != nil {
 		return err
 	}
 	if changed == 0 {

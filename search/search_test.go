@@ -261,21 +261,21 @@ func TestOneKeyHasABoundedNumberOfSearchesUnderWay(t *testing.T) {
 	})
 }
 
-// What somebody may not see makes a page neither longer nor slower than its bound: the page says that there may be more.
+// What does not fit makes a page neither longer nor slower than its bound: the page says that there may be more.
 func TestAPageSaysThatItLookedAtEnough(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.channel = h.newChannel(t, &openintentv1.CreateChannelRequest{
 			Name: "large", Options: &openintentv1.ChannelOptions{MaxMessages: pointer(int64(10_000))},
 		})
-		oldest := h.say(t, "ada", "bob", "word")
-		h.sayMany(t, 64*32, "ada", "eve", "word")
+		oldest := h.say(t, "ada", "bob", "a green parrot")
+		h.sayMany(t, 64*32, "ada", "bob", "a parrot that is green")
 		h.index(t)
-		page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+		page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: `"green parrot"`})
 		require.NoError(t, err)
 		require.Empty(t, page.GetMessages())
 		require.True(t, page.GetBounded())
 		require.NotNil(t, page.NextCursor)
-		h.finds(t, "bob", "word", oldest)
+		h.finds(t, "bob", `"green parrot"`, oldest)
 	})
 }
 

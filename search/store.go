@@ -29,8 +29,15 @@ func (x *indexer) store(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
+	if x.unmerged += len(b.documents); x.unmerged < mergeEach {
+		return nil
+	}
+	x.unmerged = 0
 	return x.merge(ctx)
 }
+
+// mergeEach is after how many documents the index tidies up.
+const mergeEach = 512
 
 // merge lets the index tidy up, in a transaction of its own.
 func (x *indexer) merge(ctx context.Context) error {

@@ -46,8 +46,8 @@ type SearchPage struct {
 	Bounded bool
 }
 
-// Search finds messages by words, all of which must occur, and "phrases" in double quotes, among those that the client may see.
-func (c *Client) Search(ctx context.Context, query string, options SearchOptions) (*SearchPage, error) {
+// SearchMessages finds messages by words, all of which must occur, and "phrases" in double quotes, among those that the client may see.
+func (c *Client) SearchMessages(ctx context.Context, query string, options SearchOptions) (*SearchPage, error) {
 	request := &openintentv1.SearchMessagesRequest{
 		Q: query, IntentId: optional(options.IntentID), ChannelId: optional(options.ChannelID),
 		ThreadId: optional(options.ThreadID), Sender: optional(options.Sender), To: optional(options.To),

@@ -4,7 +4,7 @@ import type { Disposition, Explanation, Place, Reaction } from "./conversation-t
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
-import { searchNames, type SearchOptions, type SearchPage } from "./searching.js";
+import type { SearchFilters, SearchPage } from "./searching.js";
 import type { Settings } from "./settings.js";
 import type { Attempt, EditRequest, Transport } from "./transport.js";
 
@@ -55,6 +55,22 @@ export interface DispositionOptions extends CallOptions {
 }
 
 const dispositionNames: Names<DispositionOptions> = { ...callNames, reason: true, until: true };
+
+export interface SearchOptions extends CallOptions, SearchFilters {}
+
+const searchNames: Names<SearchOptions> = {
+  ...callNames,
+  intentId: true,
+  channelId: true,
+  threadId: true,
+  sender: true,
+  to: true,
+  kind: true,
+  after: true,
+  before: true,
+  limit: true,
+  cursor: true,
+};
 
 /** What a client can do with a message after it was sent. All of it may be repeated. */
 export class MessageCalls {

@@ -1,5 +1,3 @@
-import { callNames, type CallOptions } from "./retry.js";
-import type { Names } from "./options.js";
 import type { Message } from "./types.js";
 
 /** What narrows a search. What is absent narrows nothing. */
@@ -21,22 +19,6 @@ export interface SearchFilters {
   /** `nextCursor` of the page before, with the same query. */
   cursor?: string;
 }
-
-export interface SearchOptions extends CallOptions, SearchFilters {}
-
-export const searchNames: Names<SearchOptions> = {
-  ...callNames,
-  intentId: true,
-  channelId: true,
-  threadId: true,
-  sender: true,
-  to: true,
-  kind: true,
-  after: true,
-  before: true,
-  limit: true,
-  cursor: true,
-};
 
 /** A message that a search has found. */
 export interface FoundMessage {
