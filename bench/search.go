@@ -43,7 +43,7 @@ type searching struct {
 	database      string
 	messages      int
 	fill, queries bool
-	load          int
+	load, greedy  int
 	seconds       int
 	without       bool
 }
@@ -56,6 +56,7 @@ func search(arguments []string) error {
 	flags.BoolVar(&s.fill, "fill", false, "fill the database and wait for the index")
 	flags.BoolVar(&s.queries, "queries", false, "measure queries")
 	flags.IntVar(&s.load, "load", 0, "send so many messages a second, and measure how soon they are found")
+	flags.IntVar(&s.greedy, "greedy", 0, "meanwhile let so many callers search without end")
 	flags.IntVar(&s.seconds, "seconds", 10, "how long to send")
 	flags.BoolVar(&s.without, "without", false, "switch search off")
 	if err := flags.Parse(arguments); err != nil {
@@ -261,7 +262,14 @@ func (s searching) measureLoad(ctx context.Context, t *target) error {
 		sends <- err
 	}()
 	var soon []time.Duration
-	for n := 0; !s.without && time.Now().Before(ends); n++ {
+	for range s.greedy {
+		go func() {
+			for time.Now().Before(ends) {
+				_, _ = t.search(ctx, reader(1), &openintentv1.SearchMessagesRequest{Q: `w1 w2 "green parrot"`})
+			}
+		}()
+	}
+	for n := 0; !s.without && s.greedy == 0 && time.Now().Before(ends); n++ {
 		after, err := t.foundAfter(ctx, channels[0], n)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ const (
 var read = newTool("read", "Read a channel's newest messages, the thread of a message, or one message whole; or find messages by words.",
 	`"channel":{"type":"string","description":"id"},"thread":{"type":"string","description":"id"},`+
 		`"message":{"type":"string","description":"id"},`+
-		`"query":{"type":"string","description":"words and \\"phrases\\" to find, alone or in a channel or thread"},`+
+		`"query":{"type":"string","description":"words and \"phrases\" to find, alone or in a channel or thread"},`+
 		`"since":{"type":"string","description":"go on after: next of an answer; in a channel also a message's id or a time, to go back"},`+
 		`"limit":{"type":"integer"}`,
 	nil,

@@ -41,7 +41,7 @@ class ConversationCalls:
         cursor: str | None = None,
     ) -> SearchPage:
         """Finds messages by words, all of which must occur, and "phrases" in double quotes, the newest first, among those
-        that the caller may see. `to` is an address exactly as messages were sent to it. `limit` is up to 100; 20 when absent.
+        that the caller may see. `to` is an address exactly as messages were sent to it. `limit` is up to 100, else 20.
         `cursor` is the page's before, with the same query."""
         filters = {
             "intent_id": intent_id,
