@@ -26,6 +26,8 @@ type comparison struct {
 	peers, program, python string
 	// postgres returns the processes of PostgreSQL.
 	postgres func() []int
+	// sdkNames are the SDKs that the part sdks measures.
+	sdkNames []string
 	figures  *figures
 	// started is when the measuring began, and expected is about how long it takes in total.
 	started  time.Time
@@ -41,23 +43,36 @@ type comparisonPart struct {
 	// figures is about how many figures a round takes, and apart is how long everything else takes in total.
 	figures func(*comparison) int
 	apart   func(*comparison) time.Duration
+	// peers says that the part measures the other servers that are built, and published that it measures the published one.
+	peers, published bool
 }
 
 // comparisonParts are in the order of measurement.
 var comparisonParts = []comparisonPart{
-	{"send", (*comparison).sends,
-		func(c *comparison) int { return (11+4*len(c.engines))*len(c.callers) + 2*len(c.engines) }, starting(20 * time.Second)},
-	{"ask", (*comparison).asks,
-		func(c *comparison) int { return 1 + (6+len(c.engines))*len(c.askers()) }, starting(10 * time.Second)},
-	{"disk", (*comparison).slowDisk,
-		func(c *comparison) int { return 3 * len(c.callers) }, starting(10 * time.Second)},
-	{"fanout", (*comparison).fanOuts,
-		func(c *comparison) int { return (1 + len(c.engines)) * len(c.streams) }, starting(20 * time.Second)},
-	{"options", (*comparison).options,
-		func(c *comparison) int { return 2*len(c.engines) + 2 }, starting(30 * time.Second)},
-	{"sdks", (*comparison).sdks,
-		func(c *comparison) int { return len(sdkAskers) * (1 + 6*len(c.engines)) }, (*comparison).sdkStarts},
-	{"growth", (*comparison).growth, (*comparison).growthFigures, (*comparison).filling},
+	{
+		name: "send", run: (*comparison).sends, peers: true, published: true,
+		figures: func(c *comparison) int { return (11+4*len(c.engines))*len(c.callers) + 2*len(c.engines) },
+		apart:   starting(20 * time.Second),
+	},
+	{
+		name: "ask", run: (*comparison).asks, peers: true, published: true,
+		figures: func(c *comparison) int { return 1 + (6+len(c.engines))*len(c.askers()) }, apart: starting(10 * time.Second),
+	},
+	{
+		name: "disk", run: (*comparison).slowDisk, peers: true,
+		figures: func(c *comparison) int { return 3 * len(c.callers) }, apart: starting(10 * time.Second),
+	},
+	{
+		name: "fanout", run: (*comparison).fanOuts,
+		figures: func(c *comparison) int { return (1 + len(c.engines)) * len(c.streams) }, apart: starting(20 * time.Second),
+	},
+	{
+		name: "options", run: (*comparison).options,
+		figures: func(c *comparison) int { return 2*len(c.engines) + 2 }, apart: starting(10 * time.Second),
+	},
+	{name: "idle", run: (*comparison).idleMemory, figures: func(*comparison) int { return 0 }, apart: (*comparison).opening},
+	{name: "sdks", run: (*comparison).sdks, published: true, figures: (*comparison).sdkFigures, apart: (*comparison).sdkStarts},
+	{name: "growth", run: (*comparison).growth, figures: (*comparison).growthFigures, apart: (*comparison).filling},
 }
 
 func starting(takes time.Duration) func(*comparison) time.Duration {
@@ -84,6 +99,7 @@ func compare(arguments []string) error {
 	c := &comparison{figures: newFigures()}
 	flags := flag.NewFlagSet("bench compare", flag.ExitOnError)
 	only := flags.String("only", all, "which parts to measure, comma-separated")
+	sdks := flags.String("sdks", strings.Join(sdkNames, ","), "which SDKs the part sdks measures, comma-separated")
 	callers := flags.String("callers", "1,16,64,256", "how many callers send simultaneously, comma-separated")
 	streams := flags.String("streams", "1,100,1000", "how many streams follow one sender, comma-separated")
 	engines := flags.String("engines", "postgres,sqlite", "engines to measure")
@@ -97,7 +113,12 @@ func compare(arguments []string) error {
 		return err
 	}
 	c.callers, c.streams = numbers(*callers), numbers(*streams)
-	c.engines, c.only = strings.Split(*engines, ","), strings.Split(*only, ",")
+	c.engines, c.only, c.sdkNames = strings.Split(*engines, ","), strings.Split(*only, ","), strings.Split(*sdks, ",")
+	for _, name := range c.sdkNames {
+		if !slices.Contains(sdkNames, name) {
+			return fmt.Errorf("there is no SDK %q; the SDKs are %s", name, strings.Join(sdkNames, ", "))
+		}
+	}
 	for _, name := range c.only {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("there is no part %q; the parts are %s", name, all)
@@ -170,22 +191,37 @@ func (c *comparison) say(what string) {
 	fmt.Fprintf(os.Stderr, "%6s of about %s: %s\n", time.Since(c.started).Round(time.Second), c.expected.Round(time.Second), what)
 }
 
-// prepare builds the other servers.
-func (c *comparison) prepare(ctx context.Context) error {
+// prepare finds the processes of PostgreSQL, and the other servers as far as a chosen part needs them.
+func (c *comparison) prepare(ctx context.Context) (err error) {
+	if c.needs(func(p comparisonPart) bool { return p.peers }) {
+		if err := c.buildPeers(ctx); err != nil {
+			return err
+		}
+	}
+	if c.postgres, err = postgresProcesses(ctx, os.Getenv(postgresSetting)); err != nil {
+		return err
+	}
+	c.python = os.Getenv("OPENINTENT_BENCH_PYTHON")
+	if c.python == "" && c.needs(func(p comparisonPart) bool { return p.published }) {
+		c.leaveOut("the published Python server, as OPENINTENT_BENCH_PYTHON is not set; make bench-compare sets it")
+	}
+	return nil
+}
+
+// buildPeers builds the other servers.
+func (c *comparison) buildPeers(ctx context.Context) error {
 	c.program = filepath.Join(c.scratch, "peers")
 	build := exec.CommandContext(ctx, "go", "build", "-C", c.peers, "-o", c.program, ".")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("the other servers in %s cannot be built: %w", c.peers, err)
 	}
-	var err error
-	if c.postgres, err = postgresProcesses(ctx, os.Getenv(postgresSetting)); err != nil {
-		return err
-	}
-	if c.python = os.Getenv("OPENINTENT_BENCH_PYTHON"); c.python == "" {
-		c.leaveOut("the published Python server, as OPENINTENT_BENCH_PYTHON is not set; make bench-compare sets it")
-	}
 	return nil
+}
+
+// needs reports whether a chosen part needs something.
+func (c *comparison) needs(what func(comparisonPart) bool) bool {
+	return slices.ContainsFunc(c.chosen(), what)
 }
 
 func (c *comparison) leaveOut(what string) {

@@ -12,7 +12,6 @@ const (
 	doFanOut   = "fan-out"
 	doAudited  = "send, audit"
 	doNotified = "send, notifications"
-	doIdle     = "idle stream"
 
 	switchedOn  = "on"
 	switchedOff = "off"
@@ -61,17 +60,14 @@ func (c *comparison) fanOuts(ctx context.Context) error {
 	return nil
 }
 
-// options measures the cost of features that can be switched on, and of an idle stream.
+// options measures the cost of features that can be switched on.
 func (c *comparison) options(ctx context.Context) error {
 	for _, engine := range c.engines {
 		if err := c.audited(ctx, engine); err != nil {
 			return err
 		}
 	}
-	if err := c.notified(ctx); err != nil {
-		return err
-	}
-	return c.idleMemory(ctx)
+	return c.notified(ctx)
 }
 
 func (c *comparison) audited(ctx context.Context, engine string) error {
@@ -131,58 +127,6 @@ func (c *comparison) takeTurns(ctx context.Context, contests []contest) error {
 		}
 	}
 	return nil
-}
-
-// idleMemory compares the memory of a stream on this server with that of a stream on a server that does nothing. In
-// the results, bytes per stream take the place of a rate.
-func (c *comparison) idleMemory(ctx context.Context) error {
-	streams := c.streams[len(c.streams)-1]
-	for range c.rounds {
-		for _, name := range []string{viaGRPC + "sqlite", nothingStored} {
-			each, err := c.idleStream(ctx, name == nothingStored, streams)
-			if err != nil {
-				return err
-			}
-			c.figures.add(row{doIdle, name, oneChannel}, streams, measurement{figure: figure{perSecond: each}})
-		}
-	}
-	return nil
-}
-
-func (c *comparison) idleStream(ctx context.Context, bare bool, streams int) (bytes float64, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	start := func() (*target, error) { return c.startServer(ctx, "sqlite", "memory") }
-	if bare {
-		start = func() (*target, error) { return startEcho(ctx) }
-	}
-	t, err := start()
-	if err != nil {
-		cancel()
-		return 0, err
-	}
-	defer t.stop()
-	defer cancel()
-	channel := fanOutChannel
-	if !bare {
-		opened, err := t.openChannels(ctx, 1)
-		if err != nil {
-			return 0, err
-		}
-		channel = opened[0]
-	}
-	// The second collection frees what only the start needed.
-	if _, err := t.consumption(); err != nil {
-		return 0, err
-	}
-	before, err := t.consumption()
-	if err != nil {
-		return 0, err
-	}
-	if _, err := t.follow(ctx, 0, streams, func(int) *openintentv1.SubscribeRequest { return onChannel(channel) }); err != nil {
-		return 0, err
-	}
-	after, err := t.consumption()
-	return float64(after.InUse-before.InUse) / float64(streams), err
 }
 
 // openChannel opens a channel in a new intent.

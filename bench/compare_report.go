@@ -40,7 +40,8 @@ var sections = []section{
 		what: doStream, number: "streams"},
 	{title: "Asks", note: "A question to an agent, and its answer.", what: doAsk, number: "callers"},
 	{title: "Asks by the SDKs", note: fmt.Sprintf("A question to an agent that the same SDK runs (%d at once), and its answer. Asker and "+
-		"agent are processes of their own; the published package's are one.", sdkConcurrency), what: doSDKAsk, number: "callers"},
+		"agent are processes of their own; the published package's are one. The gRPC libraries alone make the calls of an ask, through a "+
+		"server that stores nothing, from one process to another and back; or unary calls that the server answers by itself.", sdkConcurrency), what: doSDKAsk, number: "callers"},
 	{title: "Single-row commits", what: singleCommit.what, number: "callers"},
 	{title: "Fan-out", note: fmt.Sprintf("One sender, %d messages under way; a message counts when every stream has it.", underWay),
 		what: doFanOut, number: "streams"},
@@ -146,12 +147,12 @@ func (c *comparison) writeIdle(page *bytes.Buffer) {
 		}
 		for _, n := range c.figures.callers(r) {
 			bytes, _ := c.figures.median(r, n, rate)
-			lines = append(lines, []string{r.contestant, strconv.Itoa(n), strconv.FormatFloat(bytes/1024, 'f', 1, 64)})
+			lines = append(lines, []string{r.contestant, r.where, strconv.Itoa(n), strconv.FormatFloat(bytes/1024, 'f', 1, 64)})
 		}
 	}
 	if len(lines) > 0 {
 		page.WriteString("## Idle streams\n\nHeap and stacks of the server.\n\n")
-		writeTable(page, []string{"contestant", "streams", "KiB a stream"}, lines)
+		writeTable(page, []string{"contestant", "what is followed", "streams", "KiB a stream"}, lines)
 	}
 }
 

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"openintent/server"
@@ -20,19 +17,19 @@ const (
 	publishedPackage = "published Python package"
 	onOwnServer      = "its own server"
 	onThisServer     = "this server, "
+	onEchoServer     = "a server that stores nothing"
 	// compatibleKey has the compatibility profile, which the published package needs.
 	compatibleKey = "bench-compatible-key"
-)
 
-// sdkProgram describes how to start an SDK's load. After its arguments come `answer` or `ask`, the server, the key,
-// the channel's id and the responder.
-type sdkProgram struct {
-	name, agent string
-	// work is the load's job.
-	work      string
-	command   []string
-	variables []string
-}
+	bareCalls     = "no SDK: bare calls and a channel's stream"
+	goSDK         = "Go SDK"
+	asyncioSDK    = "Python SDK, asyncio"
+	typeScriptSDK = "TypeScript SDK"
+	// The gRPC libraries that the SDKs use.
+	asyncioLibrary    = "grpc.aio alone"
+	typeScriptLibrary = "Connect alone"
+	echoSuffix        = ", an ask's calls"
+)
 
 // sdks measures the round trip of an ask with each SDK. The asker and the answering agent are separate processes.
 func (c *comparison) sdks(ctx context.Context) error {
@@ -50,7 +47,12 @@ func (c *comparison) sdks(ctx context.Context) error {
 		}
 		contests = append(contests, some...)
 	}
-	if c.python != "" {
+	echoes, err := c.sdkEchoes(ctx, programs, &open)
+	if err != nil {
+		return err
+	}
+	contests = append(contests, echoes...)
+	if c.asksPublished() {
 		p, err := c.startPublished(ctx)
 		if err != nil {
 			return err
@@ -63,15 +65,53 @@ func (c *comparison) sdks(ctx context.Context) error {
 		contests = append(contests, asks)
 	}
 	for range c.rounds {
-		if err := c.take(ctx, sdkAskers, contests); err != nil {
+		if err := c.take(ctx, c.sdkAskers(), contests); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sdkAskers is how many callers ask simultaneously.
-var sdkAskers = []int{1, 64}
+// sdkAskers returns how many callers ask simultaneously.
+func (c *comparison) sdkAskers() (callers []int) {
+	for _, n := range c.callers {
+		if n == 1 || n == 64 {
+			callers = append(callers, n)
+		}
+	}
+	return callers
+}
+
+// asksPublished reports whether the published package asks as well.
+func (c *comparison) asksPublished() bool {
+	return c.python != "" && slices.Contains(c.sdkNames, byPublished)
+}
+
+// sdkFigures is about how many figures a round of the part has.
+func (c *comparison) sdkFigures() int {
+	return len(c.sdkAskers()) * (4 + len(c.sdkNames)*len(c.engines))
+}
+
+// sdkEchoes returns the asks by the SDKs' gRPC libraries alone. Each load has its own server.
+func (c *comparison) sdkEchoes(ctx context.Context, programs []sdkProgram, open *closers) (contests []contest, err error) {
+	for _, program := range programs {
+		for _, echo := range program.echoes {
+			t, err := startEcho(ctx)
+			if err != nil {
+				return nil, err
+			}
+			open.add(t.stop)
+			measure, err := c.sdkAsks(ctx, echo, t.address, echoChannels()[0], open)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", echo.name, err)
+			}
+			contests = append(contests, contest{
+				row: row{doSDKAsk, echo.name, onEchoServer}, measure: measure, processes: only(t.process.Process.Pid),
+			})
+		}
+	}
+	return contests, nil
+}
 
 // sdkContests returns the contests on this server with one engine: bare calls, each SDK, and the published package.
 func (c *comparison) sdkContests(ctx context.Context, engine string, programs []sdkProgram, open *closers) ([]contest, error) {
@@ -84,9 +124,10 @@ func (c *comparison) sdkContests(ctx context.Context, engine string, programs []
 		return nil, err
 	}
 	where := onThisServer + engine
-	contests := []contest{{
-		row: row{doSDKAsk, "no SDK: bare calls and a channel's stream", where}, measure: c.by(t.asker(channels)), processes: processes,
-	}}
+	var contests []contest
+	if slices.Contains(c.sdkNames, byBareCalls) {
+		contests = append(contests, contest{row: row{doSDKAsk, bareCalls, where}, measure: c.by(t.asker(channels)), processes: processes})
+	}
 	for i, program := range programs {
 		measure, err := c.sdkAsks(ctx, program, t.address, channels[1+i], open)
 		if err != nil {
@@ -94,7 +135,7 @@ func (c *comparison) sdkContests(ctx context.Context, engine string, programs []
 		}
 		contests = append(contests, contest{row: row{doSDKAsk, program.name, where}, measure: measure, processes: processes})
 	}
-	if c.python == "" {
+	if !c.asksPublished() {
 		return contests, nil
 	}
 	asks, err := c.publishedAsks(ctx, where, t.base, processes, open)
@@ -122,11 +163,6 @@ func (c *comparison) sdkAsks(
 	return c.job(asking, program.work, "", 1), nil
 }
 
-func (p sdkProgram) start(ctx context.Context, part, address, channel string) (*peer, error) {
-	arguments := append(p.command[1:len(p.command):len(p.command)], part, address, server.DevelopmentKey, channel, p.agent)
-	return startPeer(ctx, "env", append(append(p.variables[:len(p.variables):len(p.variables)], p.command[0]), arguments...)...)
-}
-
 // publishedAsks makes the published package's client ask on a server.
 func (c *comparison) publishedAsks(
 	ctx context.Context, where, base string, processes func() []int, open *closers,
@@ -149,52 +185,13 @@ func (c *comparison) publishedAsks(
 	}, nil
 }
 
-// sdkPrograms prepares what each SDK's load needs. It leaves out an SDK whose language is not installed.
-func (c *comparison) sdkPrograms(ctx context.Context) ([]sdkProgram, error) {
-	own, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	programs := []sdkProgram{{name: "Go SDK", agent: "go-responder", work: "ask", command: []string{own, sdkLoad}}}
-	loads := filepath.Join(c.peers, "sdks")
-	python, err := outputOf(ctx, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
-	if err != nil {
-		c.leaveOut("the Python SDK, for which there is no Python")
-	} else {
-		command := []string{python, filepath.Join(loads, "ask.py")}
-		source := []string{"PYTHONPATH=sdk/python/src"}
-		programs = append(programs,
-			sdkProgram{name: "Python SDK, threads", agent: "python-responder", work: "ask", command: command, variables: source},
-			sdkProgram{name: "Python SDK, asyncio", agent: "asyncio-responder", work: "ask async", command: command, variables: source})
-	}
-	// The package is compiled again, so that it matches its sources.
-	_, err = outputOf(ctx, "scripts/node-env.sh")
-	if err == nil {
-		_, err = outputOf(ctx, "npm", "--prefix", "sdk/typescript", "run", "--silent", "build")
-	}
-	if err != nil {
-		c.leaveOut("the TypeScript SDK, for which there is no Node.js")
-		return programs, nil
-	}
-	entry, err := filepath.Abs("sdk/typescript/dist/index.js")
-	return append(programs, sdkProgram{
-		name: "TypeScript SDK", agent: "typescript-responder", work: "ask",
-		command: []string{"node", filepath.Join(loads, "ask.mjs"), entry},
-	}), err
-}
-
-// outputOf returns the last line that a program prints.
-func outputOf(ctx context.Context, program string, arguments ...string) (string, error) {
-	run := exec.CommandContext(ctx, program, arguments...)
-	run.Stderr = os.Stderr
-	text, err := run.Output()
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return lines[len(lines)-1], err
-}
-
 // sdkStarts is how long the part takes beyond its figures: the starts, and the longer time of the published package,
 // including the ask that begins each of its measurements.
 func (c *comparison) sdkStarts() time.Duration {
+	starts := 30 * time.Second
+	if !c.asksPublished() {
+		return starts
+	}
 	longer := max(0, shortestSDKAsk+2*time.Second-c.duration)
-	return 30*time.Second + time.Duration(c.rounds*len(sdkAskers)*(1+len(c.engines)))*longer
+	return starts + time.Duration(c.rounds*len(c.sdkAskers())*(1+len(c.engines)))*longer
 }

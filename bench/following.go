@@ -82,6 +82,11 @@ func onChannel(id string) *openintentv1.SubscribeRequest {
 	return &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: id}}
 }
 
+// onAgent follows whatever reaches a follower.
+func onAgent(n int) *openintentv1.SubscribeRequest {
+	return &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: follower(n)}}
+}
+
 // undecoded is what a stream receives into when nobody looks at the message. This makes the clients of many streams
 // as cheap as possible, because they share the machine with the server.
 type undecoded struct{}

@@ -50,7 +50,7 @@ func (p plan) memory(ctx context.Context, engine string) error {
 			return &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: at.intentID}}
 		})},
 		{name: "gRPC, agent", open: openGRPC(func(_ place, n int) *openintentv1.SubscribeRequest {
-			return &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: follower(n)}}
+			return onAgent(n)
 		})},
 		{name: "SSE, channel", open: openEvents},
 	} {
