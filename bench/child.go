@@ -58,6 +58,7 @@ func serveChild(mode string) error {
 	cfg.HTTPAddr, cfg.GRPCAddr, cfg.LogLevel = "127.0.0.1:0", "127.0.0.1:0", "error"
 	cfg.APIKeys = server.DevelopmentKey + ";roles=*," + compatibleKey + ";roles=*;sdk"
 	cfg.Search = os.Getenv(childSearch) == ""
+	cfg.WebhookAllowedNetworks = "127.0.0.0/8"
 	cfg.Notifications = os.Getenv(childAlone) == ""
 	return server.Run(ctx, cfg, func(at server.Addresses) { announce(addresses{HTTP: at.HTTP, GRPC: at.GRPC}) })
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -69,6 +70,14 @@ var comparisonParts = []comparisonPart{
 	{
 		name: "options", run: (*comparison).options,
 		figures: func(c *comparison) int { return 2*len(c.engines) + 2 }, apart: starting(10 * time.Second),
+	},
+	{
+		name: "agents", run: (*comparison).broadcasts,
+		figures: func(c *comparison) int { return 2 * len(c.engines) * len(broadcasting) }, apart: (*comparison).gathering,
+	},
+	{
+		name: "webhooks", run: (*comparison).posts,
+		figures: func(c *comparison) int { return len(c.engines) * len(broadcasting) }, apart: (*comparison).gathering,
 	},
 	{name: "idle", run: (*comparison).idleMemory, figures: func(*comparison) int { return 0 }, apart: (*comparison).opening},
 	{name: "sdks", run: (*comparison).sdks, published: true, figures: (*comparison).sdkFigures, apart: (*comparison).sdkStarts},
@@ -277,10 +286,7 @@ func (c *comparison) takeOne(ctx context.Context, callers int, contest contest) 
 	if contest.processes != nil {
 		after = processorOf(contest.processes())
 	}
-	lasting := contest.lasting
-	if lasting == 0 {
-		lasting = c.duration
-	}
+	lasting := cmp.Or(measured.elapsed, contest.lasting, c.duration)
 	units := measured.perSecond * lasting.Seconds()
 	c.figures.add(contest.row, callers, measurement{figure: measured, processor: time.Duration(float64(after-before) / units)})
 	return nil

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -9,19 +11,43 @@ import (
 
 const (
 	doIdle = "idle stream"
-	// followingOneself is the stream of an agent that follows whatever reaches it.
-	followingOneself = "the agent's own"
+	// followingOneself is the stream of an agent that follows whatever reaches it, and followingDurably that of the agent's
+	// durable subscription.
+	followingOneself = "what reaches the agent"
+	followingDurably = "the agent's durable subscription"
 )
 
-// idleKinds are the kinds of idle streams whose memory is measured. SQLite stands for both engines, because a stream's
-// memory does not depend on the engine.
-var idleKinds = []struct {
+// idleKind is a kind of idle streams. SQLite stands for both engines, because a stream's memory does not depend on the engine.
+type idleKind struct {
 	row
-	request func(channel string, n int) *openintentv1.SubscribeRequest
-}{
-	{row{doIdle, viaGRPC + "sqlite", oneChannel}, func(channel string, _ int) *openintentv1.SubscribeRequest { return onChannel(channel) }},
-	{row{doIdle, viaGRPC + "sqlite", followingOneself}, func(_ string, n int) *openintentv1.SubscribeRequest { return onAgent(n) }},
-	{row{doIdle, nothingStored, oneChannel}, func(string, int) *openintentv1.SubscribeRequest { return onChannel(fanOutChannel) }},
+	open func(ctx context.Context, t *target, streams int) error
+}
+
+var idleKinds = []idleKind{
+	{row{doIdle, viaGRPC + "sqlite", oneChannel}, func(ctx context.Context, t *target, streams int) error {
+		channels, err := t.openChannels(ctx, 1)
+		if err != nil {
+			return err
+		}
+		_, err = t.follow(ctx, 0, streams, func(int) *openintentv1.SubscribeRequest { return onChannel(channels[0]) })
+		return err
+	}},
+	{row{doIdle, viaGRPC + "sqlite", followingOneself}, func(ctx context.Context, t *target, streams int) error {
+		_, err := t.follow(ctx, 0, streams, onAgent)
+		return err
+	}},
+	{row{doIdle, viaGRPC + "sqlite", followingDurably}, func(ctx context.Context, t *target, streams int) error {
+		subscriptions, err := t.subscribeAll(ctx, streams)
+		if err != nil {
+			return err
+		}
+		_, err = t.receive(ctx, subscriptions)
+		return err
+	}},
+	{row{doIdle, nothingStored, oneChannel}, func(ctx context.Context, t *target, streams int) error {
+		_, err := t.follow(ctx, 0, streams, func(int) *openintentv1.SubscribeRequest { return onChannel(fanOutChannel) })
+		return err
+	}},
 }
 
 // opening is about how long it takes to open the idle streams.
@@ -35,9 +61,9 @@ func (c *comparison) idleMemory(ctx context.Context) error {
 	streams := c.streams[len(c.streams)-1]
 	for range c.rounds {
 		for _, kind := range idleKinds {
-			each, err := c.idleStream(ctx, kind.contestant == nothingStored, streams, kind.request)
+			each, err := c.idleStream(ctx, kind, streams)
 			if err != nil {
-				return err
+				return fmt.Errorf("an idle stream of %s: %w", kind.where, err)
 			}
 			c.figures.add(kind.row, streams, measurement{figure: figure{perSecond: each}})
 		}
@@ -45,12 +71,10 @@ func (c *comparison) idleMemory(ctx context.Context) error {
 	return nil
 }
 
-func (c *comparison) idleStream(
-	ctx context.Context, bare bool, streams int, request func(channel string, n int) *openintentv1.SubscribeRequest,
-) (bytes float64, err error) {
+func (c *comparison) idleStream(ctx context.Context, kind idleKind, streams int) (bytes float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	start := func() (*target, error) { return c.startServer(ctx, "sqlite", "memory") }
-	if bare {
+	if kind.contestant == nothingStored {
 		start = func() (*target, error) { return startEcho(ctx) }
 	}
 	t, err := start()
@@ -60,25 +84,26 @@ func (c *comparison) idleStream(
 	}
 	defer t.stop()
 	defer cancel()
-	var channel string
-	if !bare {
-		opened, err := t.openChannels(ctx, 1)
-		if err != nil {
-			return 0, err
-		}
-		channel = opened[0]
-	}
-	// The second collection frees what only the start needed.
-	if _, err := t.consumption(); err != nil {
-		return 0, err
-	}
-	before, err := t.consumption()
+	before, err := t.settled()
 	if err != nil {
 		return 0, err
 	}
-	if _, err := t.follow(ctx, 0, streams, func(n int) *openintentv1.SubscribeRequest { return request(channel, n) }); err != nil {
+	if err := kind.open(ctx, t, streams); err != nil {
 		return 0, err
 	}
-	after, err := t.consumption()
-	return float64(after.InUse-before.InUse) / float64(streams), err
+	after, err := t.settled()
+	return float64(after-before) / float64(streams), err
+}
+
+// settled returns the memory that the server has in use at rest. One collection frees what only the beginning needed, and each
+// halves a stack that has become too large.
+func (t *target) settled() (inUse int64, err error) {
+	last := consumption{InUse: math.MaxInt64}
+	for {
+		now, err := t.consumption()
+		if err != nil || now.InUse >= last.InUse-last.InUse/100 {
+			return min(now.InUse, last.InUse), err
+		}
+		last = now
+	}
 }

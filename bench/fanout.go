@@ -63,7 +63,6 @@ func (p plan) fanOut(ctx context.Context, engine string) error {
 // broadcaster sends to everyone on a channel with n streams of n agents. A unit of work is a message that every
 // stream has received.
 func (t *target) broadcaster(channel string, n int) func(context.Context) (worker, error) {
-	client := openintentv1.NewMessageServiceClient(t.conn)
 	return func(ctx context.Context) (worker, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		streams, err := t.follow(ctx, 0, n, func(int) *openintentv1.SubscribeRequest { return onChannel(channel) })
@@ -73,20 +72,25 @@ func (t *target) broadcaster(channel string, n int) func(context.Context) (worke
 		}
 		a := &arrivals{streams: int64(n), complete: make(chan struct{}, underWay)}
 		streams.count(a, cancel)
-		return func(_ context.Context, _ int) error {
-			_, err := client.SendMessage(as(ctx, asker), &openintentv1.SendMessageRequest{
-				ChannelId: channel, Payload: payload(),
-			})
-			if err != nil {
-				return err
-			}
-			select {
-			case <-a.complete:
-				return nil
-			case <-ctx.Done():
-				return errors.Join(errors.New("a stream ended"), context.Cause(ctx))
-			}
-		}, nil
+		return t.broadcast(channel, a, ctx), nil
+	}
+}
+
+// broadcast sends to everyone on a channel and waits until a message has arrived everywhere. It fails when the context of
+// the streams ends.
+func (t *target) broadcast(channel string, a *arrivals, streams context.Context) worker {
+	client := openintentv1.NewMessageServiceClient(t.conn)
+	return func(ctx context.Context, _ int) error {
+		_, err := client.SendMessage(as(ctx, asker), &openintentv1.SendMessageRequest{ChannelId: channel, Payload: payload()})
+		if err != nil {
+			return err
+		}
+		select {
+		case <-a.complete:
+			return nil
+		case <-streams.Done():
+			return errors.Join(errors.New("a stream ended"), context.Cause(streams))
+		}
 	}
 }
 

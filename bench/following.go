@@ -33,18 +33,13 @@ type following []grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
 func (t *target) follow(
 	ctx context.Context, first, n int, request func(n int) *openintentv1.SubscribeRequest,
 ) (following, error) {
-	clients := make([]openintentv1.MessageServiceClient, (n+streamsPerConnection-1)/streamsPerConnection)
-	for i := range clients {
-		conn, err := t.connect()
-		if err != nil {
-			return nil, err
-		}
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		clients[i] = openintentv1.NewMessageServiceClient(conn)
+	conns, err := t.connections(ctx, n)
+	if err != nil {
+		return nil, err
 	}
 	streams := make(following, n)
-	err := inParallel(n, func(i int) (err error) {
-		client := clients[i/streamsPerConnection]
+	err = inParallel(n, func(i int) (err error) {
+		client := openintentv1.NewMessageServiceClient(conns[i/streamsPerConnection])
 		streams[i], err = client.Subscribe(as(ctx, follower(first+i)), request(first+i), grpc.ForceCodecV2(codec))
 		if err != nil {
 			return err
@@ -56,6 +51,20 @@ func (t *target) follow(
 		return err
 	})
 	return streams, err
+}
+
+// connections opens as many connections as n streams share.
+func (t *target) connections(ctx context.Context, n int) ([]*grpc.ClientConn, error) {
+	conns := make([]*grpc.ClientConn, (n+streamsPerConnection-1)/streamsPerConnection)
+	for i := range conns {
+		conn, err := t.connect()
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		conns[i] = conn
+	}
+	return conns, nil
 }
 
 // inParallel does n things, a bounded number of them simultaneously, until one fails.
@@ -91,14 +100,18 @@ func onAgent(n int) *openintentv1.SubscribeRequest {
 // as cheap as possible, because they share the machine with the server.
 type undecoded struct{}
 
-// sparingCodec is the usual codec, except that it does not decode into undecoded.
+// sparingCodec is the usual codec, except that it does not decode into undecoded, and decodes only the number into a
+// deliveryNumber.
 type sparingCodec struct{ encoding.CodecV2 }
 
 var codec = sparingCodec{encoding.GetCodecV2("proto")}
 
 func (c sparingCodec) Unmarshal(data mem.BufferSlice, into any) error {
-	if _, ok := into.(undecoded); ok {
+	switch into := into.(type) {
+	case undecoded:
 		return nil
+	case *deliveryNumber:
+		return into.decode(data.Materialize())
 	}
 	return c.CodecV2.Unmarshal(data, into)
 }

@@ -27,6 +27,7 @@ type figure struct {
 	perSecond    float64
 	median, slow time.Duration // p50 and p99
 	batch        float64       // messages in a commit of the server's writer
+	elapsed      time.Duration // how long was measured, if known
 }
 
 // load lets callers work simultaneously for the plan's duration.
@@ -73,6 +74,7 @@ func figureOf(took []time.Duration, elapsed time.Duration) (figure, error) {
 	slices.Sort(took)
 	return figure{
 		perSecond: float64(len(took)) / elapsed.Seconds(), median: took[len(took)/2], slow: took[len(took)*99/100],
+		elapsed: elapsed,
 	}, nil
 }
 
