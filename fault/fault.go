@@ -28,7 +28,8 @@ const (
 	AlreadyExists
 	// Conflict is a state that forbids the call: a closed channel, an ended intent, an expired message.
 	Conflict
-	// VersionMismatch means that an optimistic lock failed; the metadata carries current_version.
+	// VersionMismatch means that an optimistic lock failed; the metadata carries current_version. It also means that what the call
+	// names was replaced meanwhile.
 	VersionMismatch
 	// Gone means that something was decided already, or that an agent has left.
 	Gone

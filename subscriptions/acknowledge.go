@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -14,11 +15,25 @@ import (
 // redriven and not delivered since.
 func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []int64, through int64) error {
 	numbers = sorted(numbers)
-	letters, err := s.deadLettersAmong(ctx, sub.no, numbers)
-	if err != nil {
-		return err
+	if l := s.settler.of(sub.no); l != nil {
+		if done, err := l.acknowledge(ctx, numbers, through); done || err != nil {
+			return err
+		}
 	}
-	return s.db.Write(ctx, func(tx *database.Tx) error { return s.acknowledgeIn(tx, sub, numbers, through, letters) })
+	for {
+		letters, err := s.deadLettersAmong(ctx, sub.no, numbers)
+		if err != nil {
+			return err
+		}
+		err = s.db.Write(ctx, func(tx *database.Tx) error { return s.acknowledgeIn(tx, sub, numbers, through, letters) })
+		var ahead *unsettledError
+		if !errors.As(err, &ahead) {
+			return err
+		}
+		if err := s.awaitSettled(ctx, ahead); err != nil {
+			return err
+		}
+	}
 }
 
 // acknowledgeIn acknowledges within a transaction. letters contains those of the numbered deliveries that were dead letters
@@ -28,12 +43,12 @@ func (s *Service) acknowledgeIn(tx *database.Tx, sub *subscription, numbers []in
 		return err
 	}
 	named, read := deliveriesNumbered(tx, sub.no, numbers)
-	locked, _, err := lock(tx, sub.no, read)
+	locked, now, err := lock(tx, sub.no, read)
 	if err != nil {
 		return err
 	}
-	if highest := max(through, last(numbers)); highest > locked.offeredThrough {
-		return notDelivered(highest)
+	if through, err = locked.settledOf(numbers, through, now); err != nil {
+		return err
 	}
 	if waiting := firstUnposted(locked, *named); waiting != 0 {
 		return notDelivered(waiting)

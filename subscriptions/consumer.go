@@ -35,23 +35,28 @@ type consumer struct {
 	// client may reconnect after the last number that it received, and acknowledge everything up to the next number that it
 	// receives. So nothing newer may come before what was lost on the way.
 	afresh bool
+	// replaced is true when the stream that had the lease before did not release it, or not with everything stored.
+	replaced bool
 
 	mutex   sync.Mutex
 	busy    bool // waiting for the client
 	stalled int  // renewals since it began to wait
-	// until is when the lease ends, as far as this process knows.
-	until time.Time
+	// until is when the lease ends, as far as this process knows. renewing is when this process began to renew it for the last
+	// time, by the process's own clock, which nobody sets.
+	until, renewing time.Time
 }
 
 func (s *Service) newConsumer(no int64) *consumer {
 	return &consumer{service: s, no: no, name: ulid.Make().String()}
 }
 
-// acquire tries to get the lease. until is when the lease ends unless it is renewed, whoever has it.
+// acquire tries to get the lease. until is when the lease ends unless it is renewed, whoever has it. From then on, a stream that
+// had the lease before can store nothing that it has sent.
 func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
 	if seen.leasedByOther(c.name, now) {
 		return false, seen.consumerUntil, nil
 	}
+	begun := processTime()
 	err = c.service.db.Write(ctx, func(tx *database.Tx) error {
 		ours = false
 		locked, now, err := lock(tx, c.no)
@@ -66,13 +71,17 @@ func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Tim
 		}
 		ours, until = true, now.Add(leaseTime)
 		tx.SendWithCommit(setConsumer(c.no, c.name, until))
+		c.replaced = locked.consumer != ""
+		if locked.abandon() {
+			tx.SendWithCommit(setNumbers(locked))
+		}
 		if c.afresh {
 			tx.SendWithCommit(makeDue(c.no, now))
 		}
 		return nil
 	})
 	if err == nil && ours {
-		c.extend(until)
+		c.extend(until, begun)
 		c.service.consumers.add(c)
 	}
 	return ours && err == nil, until, err
@@ -81,6 +90,7 @@ func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Tim
 // confirm renews the lease, even after it has run out, if nobody else has taken it. It returns errConsumerLost if somebody has.
 func (c *consumer) confirm(ctx context.Context) error {
 	var until time.Time
+	begun := processTime()
 	err := c.service.db.Write(ctx, func(tx *database.Tx) error {
 		locked, now, err := lock(tx, c.no)
 		if err != nil {
@@ -94,17 +104,20 @@ func (c *consumer) confirm(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		c.extend(until)
+		c.extend(until, begun)
 	}
 	return err
 }
 
-// extend notes that the lease was renewed.
-func (c *consumer) extend(until time.Time) {
+// extend notes that the lease was renewed by a transaction that began at a time of the process's clock.
+func (c *consumer) extend(until, begun time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.until = until
+	c.until, c.renewing = until, begun
 }
+
+// processTime reads the process's own clock. It goes on steadily, whatever happens to the database's clock.
+func processTime() time.Time { return time.Now() } //nolint:forbidigo // see above
 
 // leased reports whether it is certain that nobody else has taken the lease, whatever happened in the database since the lease
 // was renewed. A lease that seems to last longer than any lease can counts for nobody (subscription.leasedByOther).
@@ -112,21 +125,22 @@ func (c *consumer) leased(now time.Time) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	left := c.until.Sub(now)
-	return left > clockSkew && left <= leaseTime+clockSkew
+	return left > clockSkew && left <= leaseTime+clockSkew && processTime().Sub(c.renewing) < leaseTime-clockSkew
 }
 
 // release gives the lease back. It may be called even if this consumer never had the lease, and after an acquire whose outcome
-// is unknown.
-func (c *consumer) release(ctx context.Context) error {
+// is unknown. settled says that everything is stored that this stream, or one that it replaced, may have sent. Otherwise the
+// subscription keeps the consumer's name as a mark, so that the next stream is careful (ahead.go).
+func (c *consumer) release(ctx context.Context, settled bool) error {
 	c.service.consumers.remove(c)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
 	defer cancel()
 	return c.service.db.Write(ctx, func(tx *database.Tx) error {
 		tx.AfterCommit(func() { c.service.messaging.WakeSubscription(c.no) })
 		return tx.Pipeline(database.Statement{
-			SQL: "UPDATE subscriptions SET consumer = NULL, consumer_until = NULL" +
-				" WHERE subscription_no = ? AND consumer = ?",
-			Args: []any{c.no, c.name},
+			SQL: "UPDATE subscriptions SET consumer = CASE WHEN ? THEN NULL ELSE consumer END, consumer_until = NULL," +
+				" reserved_through = CASE WHEN ? THEN 0 ELSE reserved_through END WHERE subscription_no = ? AND consumer = ?",
+			Args: []any{settled, settled, c.no, c.name},
 		})
 	})
 }
@@ -138,7 +152,7 @@ func (s *Service) forgetConsumers(ctx context.Context) error {
 	defer cancel()
 	return s.db.Write(ctx, func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{
-			SQL: "UPDATE subscriptions SET consumer = NULL, consumer_until = NULL WHERE consumer IS NOT NULL",
+			SQL: "UPDATE subscriptions SET consumer_until = NULL WHERE consumer IS NOT NULL",
 		})
 	})
 }
@@ -200,12 +214,12 @@ func (c *consumers) living() (nos []int64, names []string) {
 }
 
 // extend notes that the leases of some consumers were renewed.
-func (c *consumers) extend(names []string, until time.Time) {
+func (c *consumers) extend(names []string, until, begun time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for _, name := range names {
 		if one := c.byName[name]; one != nil {
-			one.extend(until)
+			one.extend(until, begun)
 		}
 	}
 }
@@ -227,6 +241,7 @@ func (s *Service) renew(ctx context.Context) error {
 func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) error {
 	var renewed []string
 	var until time.Time
+	begun := processTime()
 	err := s.db.Write(ctx, func(tx *database.Tx) error {
 		renewed = nil
 		in, numbers := tx.In("subscription_no", nos)
@@ -257,7 +272,7 @@ func (s *Service) renewSome(ctx context.Context, nos []int64, names []string) er
 		return nil
 	})
 	if err == nil {
-		s.consumers.extend(renewed, until)
+		s.consumers.extend(renewed, until, begun)
 	}
 	return err
 }

@@ -55,14 +55,16 @@ func deliveriesAfter(tx *database.Tx, no, number int64, limit int) ([]delivery, 
 	return deliveries(tx, "d.subscription_no = ? AND d.number > ?", " LIMIT ?", no, number, limit)
 }
 
-// insertDeliveries stores deliveries that were gathered at a time.
-func insertDeliveries(tx *database.Tx, no int64, rows []delivery, at time.Time) []database.Statement {
+// insertDeliveries stores deliveries that were gathered at a time, each for the subscription with the number in nos.
+func insertDeliveries(tx *database.Tx, nos []int64, rows []delivery, at time.Time) []database.Statement {
 	n := len(rows)
-	nos, numbers, intentNos, positions := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	numbers, intentNos, positions := make([]int64, n), make([]int64, n), make([]int64, n)
 	channelNos, times, attempts, dues := make([]*int64, n), make([]int64, n), make([]int64, n), make([]*int64, n)
+	givenUp := make([]*int64, n)
 	for i, d := range rows {
-		nos[i], numbers[i], intentNos[i], positions[i] = no, d.number, d.intentNo, d.position
-		channelNos[i], times[i], dues[i] = database.NullInt(d.channelNo), database.Micros(at), database.NullMicros(d.dueAt)
+		numbers[i], intentNos[i], positions[i] = d.number, d.intentNo, d.position
+		channelNos[i], times[i], attempts[i] = database.NullInt(d.channelNo), database.Micros(at), d.attempts
+		dues[i], givenUp[i] = database.NullMicros(d.dueAt), database.NullMicros(d.givenUpAt)
 	}
 	return tx.Insert("subscription_deliveries",
 		database.Column{Name: "subscription_no", Values: nos},
@@ -73,6 +75,7 @@ func insertDeliveries(tx *database.Tx, no int64, rows []delivery, at time.Time) 
 		database.Column{Name: "gathered_at", Values: times},
 		database.Column{Name: "attempts", Values: attempts},
 		database.Column{Name: "due_at", Values: dues},
+		database.Column{Name: "given_up_at", Values: givenUp},
 	)
 }
 

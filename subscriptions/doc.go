@@ -25,8 +25,22 @@
 // time (consumer.go), and renews the lease every few seconds. Another one takes over when the lease is released or runs out. A
 // stream that takes over begins with everything that is not acknowledged, so that nothing newer overtakes what was lost on the
 // way. It tells its client that it took over, if the client asked for that. While nobody streams, concurrent fetches share the
-// due deliveries. The server counts an attempt before it sends a delivery; it counts an attempt to post when the post has
+// due deliveries. The server counts an attempt before it sends a delivery again; it counts an attempt to post when the post has
 // failed. A delivery that is not acknowledged in time is due again, and becomes a dead letter after the last attempt.
+//
+// A stream sends what is new before that is stored (ahead.go). It numbers it from a block of numbers that it has reserved, and
+// notes it in its ledger (ledger.go). One goroutine of the replica stores what all ledgers hold, a moment later or as soon as
+// somebody acknowledges (settling.go): in one transaction for many subscriptions, rows for everything that was sent and is not
+// acknowledged, the positions, and the highest number that was sent. What was acknowledged by then gets no row.
+//
+//	intents' logs ──read──> stream ──send──> client
+//	                           └─> ledger ──settle──> deliveries, positions <── acknowledge
+//
+// Another stream that takes over abandons what is left of the block (block.go), so the old stream can store nothing any more. What
+// it sent and did not store comes again under new numbers. If the old stream may have crashed, the new one stores what already lies
+// in the logs before it sends that. So a delivery that makes servers crash becomes a dead letter in the end.
+//
+// An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go).
 //
 // Each replica's poster examines the subscriptions whose deliveries are posted (posting.go). It examines one when a wake-up or
 // the monitor announces something new and when a post is due, and otherwise only rarely. A subscription with due deliveries
@@ -67,23 +81,28 @@
 // # What holds
 //
 //   - Every transaction that assigns numbers, counts attempts, or acknowledges, gives up or redrives deliveries keeps the lock
-//     on the subscription's row until its commit. So numbers have no gaps and rise in commit order, and a cursor over them
-//     skips nothing. Heads of intents are locked before the subscription.
+//     on the subscription's row until its commit. So no number is given twice. In an agent's own log numbers have no gaps and
+//     rise in commit order, and a cursor over them skips nothing. Other subscriptions' numbers rise, and streams that were
+//     replaced leave gaps. Heads of intents are locked before the subscription.
 //   - Within an intent, numbers rise with positions. A page is numbered only if the intent's position has not passed the
 //     beginning of the page. So no place is numbered twice, and none is left out.
 //   - Every numbered delivery was visible to the subscriber when it was gathered. The content that is sent was visible when it
 //     was read, at most a second before it is sent, and has not expired.
-//   - An attempt to stream or fetch is committed before anything is sent. No transaction is open while the server sends.
+//   - An attempt to fetch, and every repetition, is committed before anything is sent. A stream sends first attempts ahead only
+//     while nobody else can have taken its lease, and has at most a window of unfinished deliveries. No transaction is open while
+//     the server sends.
+//   - No stored position passes a delivery that is neither stored nor acknowledged. Nothing that was acknowledged comes again.
 //   - Posts keep their order within a channel, and within an intent's logged events. A delivery is posted only after everything
 //     ahead of it was delivered, or was given up or skipped and that outcome is stored (posting_order.go). A delivery is posted
 //     under the same id each time.
-//   - A delivery with a number above offered_through was never made and cannot be acknowledged.
+//   - A delivery with a number above offered_through is not stored as made, and is not acknowledged before it is.
 //   - All times are the database's. Everyone who looks decides from the time whether something is due or given up; the sweep
 //     only stores that where nobody looks.
 //
 // # Failure
 //
-// A crash between gathering and offering loses nothing. A crash between offering and sending costs an attempt. A crash between
+// A crash between gathering and offering loses nothing. A crash between offering and sending costs an attempt. After a crash, and
+// when the database was unavailable, the deliveries of the last moments that were not acknowledged come again as first attempts. A crash between
 // posting and storing the outcome repeats some posts, in order and under the same ids. The server does not repeat a commit
 // whose outcome is unknown; the next look reads what is stored. While the database is unavailable, streams and posts wait, and
 // calls are refused.

@@ -7,6 +7,12 @@ import (
 	"openintent/fault"
 )
 
+// Reasons by which this room distinguishes its own refusals.
+const (
+	reasonNotDelivered = "NOT_DELIVERED"
+	reasonNotStored    = "DELIVERY_NOT_STORED"
+)
+
 // The refusals of this room.
 var (
 	errNotFound = fault.New(fault.NotFound, "SUBSCRIPTION_NOT_FOUND",
@@ -30,8 +36,23 @@ var errConsumerLost = errors.New("another consumer has taken over")
 
 // notDelivered refuses to acknowledge a delivery that was not made yet.
 func notDelivered(number int64) error {
-	return fault.New(fault.Invalid, "NOT_DELIVERED",
+	return fault.New(fault.Invalid, reasonNotDelivered,
 		"Delivery %d was not sent yet, so nothing was acknowledged; acknowledge only numbers that you received.", number).
+		With("number", strconv.FormatInt(number, 10))
+}
+
+// comesAgain refuses to acknowledge a delivery that a replaced stream has sent and not stored.
+func comesAgain(number int64) error {
+	return fault.New(fault.VersionMismatch, "DELIVERY_COMES_AGAIN",
+		"The stream that sent delivery %d was replaced before the server stored it, so nothing was acknowledged; the message comes"+
+			" again, so acknowledge that delivery.", number).
+		With("number", strconv.FormatInt(number, 10))
+}
+
+// notStored refuses to acknowledge a delivery that another server has not stored in time.
+func notStored(number int64) error {
+	return fault.New(fault.Unavailable, reasonNotStored,
+		"The server that sent delivery %d has not stored it yet, so nothing was acknowledged; acknowledge it again.", number).
 		With("number", strconv.FormatInt(number, 10))
 }
 

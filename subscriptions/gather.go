@@ -26,6 +26,10 @@ const (
 	unwritten = 256
 )
 
+// fenced is stored as the consumer when a fetch has numbered deliveries after the lease of a stream has run out. So that stream can
+// store nothing any more, and the next one knows that it may have crashed.
+const fenced = "none"
+
 // gatherer numbers the entries that come after a subscription's positions in the logs of its intents. Several gatherers may
 // work for one subscription simultaneously, even in different processes. A gatherer reads a page without a lock. It numbers the
 // page under the subscription's lock, and only if nobody has moved the intent's position since; otherwise somebody else has
@@ -33,6 +37,9 @@ const (
 type gatherer struct {
 	service *Service
 	no      int64
+	// consumer is the stream that gathers; it is empty for a fetch and for the poster. ledger is the stream's while it is ahead.
+	consumer string
+	ledger   *ledger
 	// scanned is how far this gatherer has read beyond the stored positions without finding anything.
 	scanned map[int64]int64
 	// refused contains the intents to which the subscriber has no access, with the epoch of the rules that refused it.
@@ -40,6 +47,8 @@ type gatherer struct {
 	presence agents.Presence
 	// annotations tells whether scanned was read with annotations.
 	annotations bool
+	// full is true when the window was too full to gather everything the last time.
+	full bool
 }
 
 func (s *Service) newGatherer(no int64) *gatherer {
@@ -61,6 +70,9 @@ type progress struct {
 	states map[int64]intents.State
 	// backlogs are the intents whose logs have grown beyond what was gathered.
 	backlogs []backlog
+	// ahead is what the stream's ledger had before, and offering says what is due. They are set while the stream is ahead.
+	ahead    ledgerState
+	offering offering
 }
 
 // backlog is an intent with entries that are not gathered yet.
@@ -80,18 +92,20 @@ type numbered struct {
 // has ended.
 func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progress, error) {
 	var seen *progress
+	var ahead ledgerState
+	if g.ledger != nil {
+		var err error
+		if ahead, err = g.ledger.state(); err != nil {
+			return nil, err
+		}
+	}
 	err := g.service.db.Read(ctx, func(tx *database.Tx) error {
-		seen = &progress{presence: agents.Presence{AgentID: subscriber}}
+		seen = &progress{presence: agents.Presence{AgentID: subscriber}, now: tx.Now(), ahead: ahead}
 		load, loaded := prepareLoad(g.no)
 		read, presences := agents.PreparePresences(tx, []string{subscriber})
-		positions, readPositions := preparePositions(g.no)
 		followed, readFollowed := prepareFollowed(g.no)
-		count := database.Statement{
-			SQL:  "SELECT COUNT(*) FROM subscription_deliveries d WHERE " + live,
-			Args: []any{g.no},
-			Scan: func(row database.Row) error { return row.Scan(&seen.live) },
-		}
-		if err := tx.Pipeline(load, read, readPositions, readFollowed, count); err != nil {
+		statements := append([]database.Statement{load, read, readFollowed}, g.prepareProgress(seen)...)
+		if err := tx.Pipeline(statements...); err != nil {
 			return err
 		}
 		var err error
@@ -101,13 +115,15 @@ func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progre
 		if presence, registered := presences[subscriber]; registered {
 			seen.presence = presence
 		}
-		seen.now = tx.Now()
 		if !seen.sub.active(seen.now) {
 			return errEnded
 		}
-		seen.positions, seen.states = positions, followed
+		seen.states = followed
 		return g.findBacklogs(tx, seen)
 	})
+	if err == nil && g.ledger != nil {
+		err = seen.confirm(g.consumer)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +133,32 @@ func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progre
 		g.presence = seen.presence
 	}
 	return seen, nil
+}
+
+// prepareProgress returns the statements that read how far each intent is gathered and what is unfinished. While a stream is
+// ahead, its ledger knows how far it has come, and the statements read what is due.
+func (g *gatherer) prepareProgress(seen *progress) []database.Statement {
+	if g.ledger != nil {
+		seen.positions = seen.ahead.positions
+		return seen.offering.prepare(g.no, seen.now, offerPage)
+	}
+	positions, read := preparePositions(g.no)
+	seen.positions = positions
+	return []database.Statement{read, database.ReadValue(&seen.live, "SELECT COUNT(*) FROM subscription_deliveries d WHERE "+live, g.no)}
+}
+
+// confirm returns errConsumerLost if another stream has taken over from the one that is ahead, or if the database has lost
+// commits that the stream relies on.
+func (seen *progress) confirm(consumer string) error {
+	lost := seen.sub.consumer != consumer || seen.sub.offeredThrough < seen.ahead.settled ||
+		seen.sub.reservedThrough < seen.ahead.end
+	for intentNo, state := range seen.states {
+		lost = lost || seen.ahead.positions[intentNo] > state.LastPosition
+	}
+	if lost {
+		return errConsumerLost
+	}
+	return nil
 }
 
 func (g *gatherer) findBacklogs(tx *database.Tx, seen *progress) error {
@@ -207,7 +249,7 @@ func (g *gatherer) step(
 		g.scanned[b.intentNo] = page.Through
 		return nil, reached, page.Ended, nil
 	}
-	found, stored, err := g.service.number(ctx, sub, b.intentNo, after, page.Through, kept)
+	found, stored, err := g.service.number(ctx, sub, g.consumer, b.intentNo, after, page.Through, kept)
 	if err != nil {
 		return nil, false, false, err
 	}
@@ -228,9 +270,10 @@ func isRefusal(err error) bool {
 
 // number gives the entries of a page the subscription's next numbers, unless somebody else has gathered beyond the beginning of
 // the page, or the subscription has begun to number annotations and the page was read without them; then the given subscription
-// says so from then on. stored is how far the intent is gathered afterwards.
+// says so from then on. stored is how far the intent is gathered afterwards. Nobody but the consumer with the lease numbers what a
+// stream may receive; an empty consumer stands for a fetch.
 func (s *Service) number(
-	ctx context.Context, sub *subscription, intentNo, after, through int64, entries []reading.Entry,
+	ctx context.Context, sub *subscription, consumer string, intentNo, after, through int64, entries []reading.Entry,
 ) (found []numbered, stored int64, err error) {
 	include := sub.include
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
@@ -246,6 +289,15 @@ func (s *Service) number(
 			stored, include = *position, locked.include
 			return nil
 		}
+		if locked.streamed() {
+			if err := locked.admits(consumer, now); err != nil {
+				return err
+			}
+			if locked.consumer != consumer && locked.consumer != fenced { // that stream's lease has run out
+				tx.SendWithCommit(setConsumer(sub.no, fenced, time.Time{}))
+			}
+			locked.abandon()
+		}
 		rows := make([]delivery, len(entries))
 		found = make([]numbered, len(entries))
 		for i, entry := range entries {
@@ -257,11 +309,9 @@ func (s *Service) number(
 			}
 			found[i] = numbered{rows[i], entry}
 		}
-		tx.SendWithCommit(insertDeliveries(tx, sub.no, rows, now)...)
-		tx.SendWithCommit(setPosition(sub.no, intentNo, through), database.Statement{
-			SQL:  "UPDATE subscriptions SET last_number = ? WHERE subscription_no = ?",
-			Args: []any{locked.lastNumber + int64(len(rows)), sub.no},
-		})
+		tx.SendWithCommit(insertDeliveries(tx, slices.Repeat([]int64{sub.no}, len(rows)), rows, now)...)
+		locked.lastNumber += int64(len(rows))
+		tx.SendWithCommit(setPosition(sub.no, intentNo, through), setNumbers(locked))
 		if len(rows) > 0 && locked.posted() {
 			tx.SendWithCommit(setPostAt(sub.no, now))
 		}
@@ -274,11 +324,13 @@ func (s *Service) number(
 // gather gathers as much as fits into a subscription's window. ended is true when the whole channel was gathered and nothing
 // will follow in it.
 func (g *gatherer) gather(ctx context.Context, seen *progress) (ended bool, err error) {
+	g.full = false
 	for i := range seen.backlogs {
 		b := &seen.backlogs[i]
 		for done := false; !done; {
 			room := window - int(seen.live)
 			if room <= 0 {
+				g.full = true
 				return false, g.checkAccess(ctx, seen.sub, b.stored)
 			}
 			var found []numbered

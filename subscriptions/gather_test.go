@@ -260,7 +260,7 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 		require.NoError(t, h.messaging.Sweep(t.Context()))
 		require.Empty(t, progressNow().intents)
 		require.Equal(t, 1, h.rows(t, "subscription_positions", "1 = 1"), "the intent's own subscription may go on")
-		found, stored, err := h.subscriptions.number(t.Context(), sub, intentNos[0], 0, page.Through, page.Entries)
+		found, stored, err := h.subscriptions.number(t.Context(), sub, "", intentNos[0], 0, page.Through, page.Entries)
 		require.NoError(t, err)
 		require.Empty(t, found)
 		require.Equal(t, page.Last, stored)

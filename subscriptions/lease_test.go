@@ -30,7 +30,7 @@ func TestALeaseIsTrustedNoLongerThanItLasts(t *testing.T) {
 	} {
 		c := new(consumer)
 		require.False(t, c.leased(now))
-		c.extend(now.Add(until))
+		c.extend(now.Add(until), processTime())
 		require.Equal(t, leased, c.leased(now), "until %s from now", until)
 	}
 }

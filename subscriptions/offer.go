@@ -31,27 +31,37 @@ type offering struct {
 func (s *Service) offering(ctx context.Context, no int64, limit int) (o offering, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
 		o = offering{}
-		now := database.Micros(tx.Now())
-		due, read := prepareDeliveries(live+" AND d.given_up_at IS NULL AND d.due_at <= ?", " LIMIT ?", no, now, limit)
-		count := database.Statement{
-			SQL: `SELECT COUNT(*), COALESCE(SUM(CASE WHEN d.attempts > 0 AND d.due_at > ? THEN 1 ELSE 0 END), 0),
-				MIN(CASE WHEN d.due_at > ? THEN d.due_at END),
-				COALESCE(SUM(CASE WHEN d.given_up_at <= ? THEN 1 ELSE 0 END), 0)
-				FROM subscription_deliveries d WHERE ` + live,
-			Args: []any{now, now, now, no},
-			Scan: func(row database.Row) error {
-				var next *int64
-				var overdue int64
-				err := row.Scan(&o.live, &o.outstanding, &next, &overdue)
-				o.next, o.overdue = timeOf(next), overdue > 0
-				return err
-			},
-		}
-		err := tx.Pipeline(read, count)
-		o.due = *due
-		return err
+		return tx.Pipeline(o.prepare(no, tx.Now(), limit)...)
 	})
 	return o, err
+}
+
+// prepare returns the statements that read which deliveries are due.
+func (o *offering) prepare(no int64, at time.Time, limit int) []database.Statement {
+	now := database.Micros(at)
+	return []database.Statement{{
+		SQL: "SELECT " + deliveryColumns + " FROM subscription_deliveries d WHERE " + live +
+			" AND d.given_up_at IS NULL AND d.due_at <= ? ORDER BY d.number LIMIT ?",
+		Args: []any{no, now, limit},
+		Scan: func(row database.Row) error {
+			d, err := scanDelivery(row)
+			o.due = append(o.due, d)
+			return err
+		},
+	}, {
+		SQL: `SELECT COUNT(*), COALESCE(SUM(CASE WHEN d.attempts > 0 AND d.due_at > ? THEN 1 ELSE 0 END), 0),
+			MIN(CASE WHEN d.due_at > ? THEN d.due_at END),
+			COALESCE(SUM(CASE WHEN d.given_up_at <= ? THEN 1 ELSE 0 END), 0)
+			FROM subscription_deliveries d WHERE ` + live,
+		Args: []any{now, now, now, no},
+		Scan: func(row database.Row) error {
+			var next *int64
+			var overdue int64
+			err := row.Scan(&o.live, &o.outstanding, &next, &overdue)
+			o.next, o.overdue = timeOf(next), overdue > 0
+			return err
+		},
+	}}
 }
 
 // offer prepares due deliveries for a consumer. It reads their contents. Then, under the subscription's lock, it counts an

@@ -74,7 +74,7 @@ func (p *poster) dispatch(ctx context.Context, j job) {
 }
 
 func (p *poster) release(c *consumer) {
-	if err := c.release(p.ctx); err != nil {
+	if err := c.release(p.ctx, true); err != nil {
 		p.service.logger.Warn("a poster could not release its lease; another one takes over when the lease runs out", "error", err)
 	}
 }

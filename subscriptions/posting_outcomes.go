@@ -62,6 +62,7 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 		dead = o.result.Gone || o.failed.attempts+1 >= run.sub.maxAttempts
 	}
 	var until time.Time
+	begun := processTime()
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		if dead { // the intent's head is locked before the subscription
 			if err := lockHeads(tx, []delivery{*o.failed}); err != nil {
@@ -88,7 +89,7 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	run.consumer.extend(until)
+	run.consumer.extend(until, begun)
 	if len(o.delivered) > 0 {
 		s.messaging.RecordOffered(run.sub.subscriber, o.delivered...)
 	}

@@ -55,6 +55,7 @@ type Service struct {
 	lookAgain time.Duration
 
 	consumers consumers
+	settler   *settler
 	renewing  *loop.Loop
 	poster    *poster
 	monitor   *monitor
@@ -72,6 +73,7 @@ func New(cfg Config) *Service {
 		logger:    cfg.Logger,
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
 	}
+	s.settler = newSettler(cfg.DB, cfg.Logger)
 	s.poster = newPoster(s, cfg.Encode)
 	s.monitor = newMonitor(s)
 	s.polling = loop.New("poll for changes that no wake-up announced", s.lookAgain, cfg.Logger, s.poll)
@@ -96,6 +98,7 @@ func (s *Service) Start() {
 		}
 	}
 	s.renewing.Start()
+	s.settler.start()
 	s.poster.start()
 	s.polling.Start()
 	s.polling.Wake() // only the database knows which subscriptions to post
@@ -106,6 +109,7 @@ func (s *Service) Start() {
 func (s *Service) Stop() {
 	s.polling.Stop()
 	s.poster.stop()
+	s.settler.stop()
 	s.renewing.Stop()
 }
 

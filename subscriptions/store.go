@@ -13,7 +13,7 @@ import (
 const subscriptionColumns = `s.subscription_no, s.id, s.subscriber_id, s.name, s.intent_no, s.channel_no, s.intent_id,
 	s.channel_id, s.event_types, s.message_type, s.correlation_id, s.webhook_url, s.use_endpoint, s.secret,
 	s.acknowledge_seconds, s.max_attempts, s.created_at, s.expires_at, s.ended_at, s.last_number,
-	s.offered_through, s.consumer, s.consumer_until, s.last_error, s.scope, s.include`
+	s.offered_through, s.consumer, s.consumer_until, s.last_error, s.scope, s.include, s.reserved_through, s.abandoned`
 
 // scanSubscription reads subscriptionColumns, and reads the columns that follow them into further.
 func scanSubscription(row database.Row, further ...any) (*subscription, error) {
@@ -25,12 +25,12 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 		createdAt                                       int64
 		expiresAt, endedAt, consumerUntil               *int64
 		eventTypes, scope                               []byte
-		include                                         string
+		include, abandoned                              string
 	)
 	err := row.Scan(append([]any{&s.no, &s.id, &s.subscriber, &s.name, &intentNo, &channelNo, &intentID, &channelID,
 		&eventTypes, &messageType, &correlationID, &webhookURL, &s.useEndpoint, &secret, &s.acknowledgeSeconds,
 		&s.maxAttempts, &createdAt, &expiresAt, &endedAt, &s.lastNumber, &s.offeredThrough, &consumer,
-		&consumerUntil, &lastError, &scope, &include}, further...)...)
+		&consumerUntil, &lastError, &scope, &include, &s.reservedThrough, &abandoned}, further...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +42,9 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 	s.createdAt, s.expiresAt, s.endedAt = database.Time(createdAt), timeOf(expiresAt), timeOf(endedAt)
 	s.including(strings.FieldsFunc(include, func(c rune) bool { return c == ',' }))
 	if s.scope, err = caller.ScopeFrom(scope); err != nil {
+		return nil, err
+	}
+	if s.abandoned, err = abandonedFrom(abandoned); err != nil {
 		return nil, err
 	}
 	return &s, json.Unmarshal(eventTypes, &s.filter.EventTypes)

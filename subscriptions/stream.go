@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"openintent/messaging/message"
-
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
@@ -26,13 +24,8 @@ func (s *Service) StreamDeliveries(
 		return err
 	}
 	through := req.GetAcknowledgedThrough()
-	if through > sub.lastNumber {
-		return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(sub.lastNumber, 10))
-	}
-	if through > 0 {
-		if err := s.acknowledge(ctx, sub, nil, through); err != nil {
-			return err
-		}
+	if err := s.acknowledgeThrough(ctx, sub, through); err != nil {
+		return err
 	}
 	r := s.newReceiver(sub)
 	defer r.close()
@@ -49,7 +42,7 @@ func (s *Service) StreamDeliveries(
 		receiver: r, consumer: s.newConsumer(sub.no), send: stream.Send,
 		maxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)), announces: req.GetAnnounceActive(),
 	}
-	st.consumer.afresh = true
+	st.consumer.afresh, r.gatherer.consumer, st.careful = true, st.consumer.name, true
 	return st.run(ctx)
 }
 
@@ -81,13 +74,17 @@ type deliveryStream struct {
 	announces, active bool
 	// standsBy is the state that was last announced to the client.
 	standsBy bool
+	// ledger is set while the stream sends deliveries before they are stored (ahead.go). careful is true until the stream may
+	// begin with that.
+	ledger  *ledger
+	careful bool
 }
 
 // run streams until the subscription or the context ends. Whenever the active stream ends or falls silent, another one becomes
 // active.
 func (st *deliveryStream) run(ctx context.Context) error {
 	defer func() {
-		if err := st.consumer.release(ctx); err != nil {
+		if err := st.consumer.release(ctx, st.stopAhead(ctx) && !st.careful); err != nil {
 			st.service.logger.Warn("a stream could not release its lease; another one takes over when the lease runs out", "error", err)
 		}
 	}()
@@ -95,6 +92,7 @@ func (st *deliveryStream) run(ctx context.Context) error {
 		wait, err := st.deliverDue(ctx)
 		switch {
 		case errors.Is(err, errConsumerLost):
+			st.careful = !st.stopAhead(ctx) || st.careful
 			st.active, wait = false, 0
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -128,21 +126,31 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 		if !ours {
 			return st.standBy(seen, until), st.announce(true)
 		}
-		st.active = true
+		st.active, st.careful = true, st.consumer.replaced
 		if err := st.announce(false); err != nil {
 			return 0, err
 		}
+	}
+	if st.ledger == nil && !st.careful && seen.hasNews() {
+		return 0, st.goAhead(ctx)
+	}
+	if st.ledger != nil {
+		return st.deliverAhead(ctx, seen)
 	}
 	parcels, wait, err := st.receive(ctx, seen, st.consumer.name, offerPage, st.maxOutstanding)
 	if err != nil {
 		return 0, err
 	}
-	for len(parcels) > 0 {
-		if parcels, err = st.hand(ctx, parcels); err != nil {
-			return 0, err
-		}
+	st.careful = st.careful && st.gatherer.full
+	return wait, st.handAll(ctx, parcels)
+}
+
+// handAll sends all parcels that still show something.
+func (st *deliveryStream) handAll(ctx context.Context, parcels []parcel) (err error) {
+	for len(parcels) > 0 && err == nil {
+		parcels, err = st.hand(ctx, parcels)
 	}
-	return wait, nil
+	return err
 }
 
 // announce tells a client that asked for it that the stream stands by, or that it is active from now on. It does not repeat

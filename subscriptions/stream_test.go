@@ -182,14 +182,18 @@ func TestAnotherReplicaTakesOverFromADeadOne(t *testing.T) {
 	eventually(t, func() bool { return h.subscriptions.consumers.busy() == 1 }, "")
 	h.send(t, "ann", channel, "bob", "three")
 	h.clock.Advance(time.Minute)
-	require.Equal(t, "1:one", describe(second.next(t)))
-	require.Equal(t, "2:two", describe(second.next(t)))
-	require.Equal(t, "3:three", describe(second.next(t)))
+	var numbers []int64
+	for _, text := range []string{"one", "two", "three"} {
+		d := second.next(t)
+		require.Equal(t, text, textOf(d.GetMessage()))
+		numbers = append(numbers, d.GetNumber())
+	}
 	require.Equal(t, "2:two", describe(first.next(t)), "it may still deliver what it was already sending")
-	other.acknowledge(t, sub, 1, 2, 3)
+	other.acknowledge(t, sub, numbers...)
 	h.send(t, "ann", channel, "bob", "four")
-	require.Equal(t, "4:four", describe(second.next(t)), "then the first stream stands by")
-	require.Equal(t, int64(4), h.get(t, sub).GetLastNumber())
+	four := second.next(t)
+	require.Equal(t, "four", textOf(four.GetMessage()), "then the first stream stands by")
+	require.Greater(t, four.GetNumber(), numbers[2])
 }
 
 func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
@@ -291,12 +295,12 @@ func TestStreamReadsAgainWhatWaitedForASlowClient(t *testing.T) {
 		}
 		h.send(t, "ann", channel, "bob", "direct")
 		s := h.stream(t, sub, nil)
-		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 4 }, "the stream has all four")
-		require.Equal(t, "1:one", describe(s.next(t)))
+		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 1 }, "the stream sends the first one")
+		require.Equal(t, "one", textOf(s.next(t).GetMessage()))
 		h.register(t, "bob", "cook")
 		h.clock.Advance(2 * freshFor)
-		for d := describe(s.next(t)); d != "4:direct"; d = describe(s.next(t)) {
-			require.Equal(t, "2:two", d, "it delivers only what it was already sending")
+		for text := textOf(s.next(t).GetMessage()); text != "direct"; text = textOf(s.next(t).GetMessage()) {
+			require.Equal(t, "two", text, "it delivers only what it was already sending")
 		}
 	})
 }

@@ -50,10 +50,14 @@ type subscription struct {
 	acknowledgeSeconds, maxAttempts int64
 	createdAt, expiresAt, endedAt   time.Time
 
-	// lastNumber is the newest delivery's number.
+	// lastNumber is the newest stored delivery's number.
 	lastNumber int64
-	// offeredThrough is the highest number that was ever delivered or skipped.
+	// offeredThrough is the highest number that was ever delivered or skipped, as far as that is stored.
 	offeredThrough int64
+	// reservedThrough is the highest number that the active stream may give before it stores the delivery (block.go). abandoned
+	// are numbers that streams had reserved when they were replaced, by number.
+	reservedThrough int64
+	abandoned       []span
 	// consumer has the lease on the deliveries. The lease ends at consumerUntil unless it is renewed.
 	consumer      string
 	consumerUntil time.Time
@@ -70,6 +74,9 @@ func (s *subscription) wide() bool { return s.intentNo == 0 }
 
 // posted reports whether the deliveries are posted to a webhook.
 func (s *subscription) posted() bool { return s.webhookURL != "" || s.useEndpoint }
+
+// streamed reports whether agents receive the deliveries with streams and fetches.
+func (s *subscription) streamed() bool { return !s.own() && !s.posted() }
 
 // active reports whether the subscription still delivers.
 func (s *subscription) active(now time.Time) bool {

@@ -62,7 +62,7 @@ type Subscription struct {
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Every delivery up to this number is acknowledged or given up.
 	AcknowledgedThrough int64 `protobuf:"varint,17,opt,name=acknowledged_through,json=acknowledgedThrough,proto3" json:"acknowledged_through,omitempty"`
-	// The newest delivery's number; 0 when there was none.
+	// The newest stored delivery's number; 0 when there was none. A stream stores a delivery shortly after sending it.
 	LastNumber int64 `protobuf:"varint,18,opt,name=last_number,json=lastNumber,proto3" json:"last_number,omitempty"`
 	// How many deliveries wait for their acknowledgement.
 	OutstandingCount int64 `protobuf:"varint,19,opt,name=outstanding_count,json=outstandingCount,proto3" json:"outstanding_count,omitempty"`

@@ -39,7 +39,9 @@ const (
 // receives those of a subscription without one, by stream or by fetching.
 //
 // The server numbers the deliveries of a subscription, from 1, and makes each at least once: the same number and message id may come
-// again. It passes over what the subscriber may no longer see when the delivery's turn comes.
+// again. Numbers rise and may leave gaps. If a server dies, a message that it has just sent may come again under another number, as a first
+// attempt; the message's id tells repetitions apart. The server passes over what the subscriber may no longer see when the delivery's turn
+// comes.
 //
 // A subscription does not go back when its agent may see more, because of a role, a membership or access. It does not deliver requests
 // that were sent before in an intent that it has gathered already. The agent's inbox shows those that are still open, and Subscribe brings
@@ -67,7 +69,9 @@ type SubscriptionServiceClient interface {
 	// FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE.
 	FetchDeliveries(ctx context.Context, in *FetchDeliveriesRequest, opts ...grpc.CallOption) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
-	// nothing; a number that was acknowledged before is harmless. A number of a dead letter takes it out of the dead letters; `through` leaves
+	// nothing; a number that was acknowledged before is harmless. If the stream that sent a delivery was replaced before the server stored it,
+	// its message comes again, and acknowledging its number is ABORTED with reason DELIVERY_COMES_AGAIN; `through` leaves such deliveries
+	// alone. A number of a dead letter takes it out of the dead letters; `through` leaves
 	// dead letters alone. A request with neither is INVALID_ARGUMENT.
 	AcknowledgeDeliveries(ctx context.Context, in *AcknowledgeDeliveriesRequest, opts ...grpc.CallOption) (*Subscription, error)
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
@@ -193,7 +197,9 @@ func (c *subscriptionServiceClient) RedriveDeadLetters(ctx context.Context, in *
 // receives those of a subscription without one, by stream or by fetching.
 //
 // The server numbers the deliveries of a subscription, from 1, and makes each at least once: the same number and message id may come
-// again. It passes over what the subscriber may no longer see when the delivery's turn comes.
+// again. Numbers rise and may leave gaps. If a server dies, a message that it has just sent may come again under another number, as a first
+// attempt; the message's id tells repetitions apart. The server passes over what the subscriber may no longer see when the delivery's turn
+// comes.
 //
 // A subscription does not go back when its agent may see more, because of a role, a membership or access. It does not deliver requests
 // that were sent before in an intent that it has gathered already. The agent's inbox shows those that are still open, and Subscribe brings
@@ -221,7 +227,9 @@ type SubscriptionServiceServer interface {
 	// FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE.
 	FetchDeliveries(context.Context, *FetchDeliveriesRequest) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
-	// nothing; a number that was acknowledged before is harmless. A number of a dead letter takes it out of the dead letters; `through` leaves
+	// nothing; a number that was acknowledged before is harmless. If the stream that sent a delivery was replaced before the server stored it,
+	// its message comes again, and acknowledging its number is ABORTED with reason DELIVERY_COMES_AGAIN; `through` leaves such deliveries
+	// alone. A number of a dead letter takes it out of the dead letters; `through` leaves
 	// dead letters alone. A request with neither is INVALID_ARGUMENT.
 	AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error)
 	// ListDeadLetters lists the deliveries that the server gave up, by number.

@@ -147,7 +147,7 @@ export type Subscription = Message<"openintent.v1.Subscription"> & {
   acknowledgedThrough: bigint;
 
   /**
-   * The newest delivery's number; 0 when there was none.
+   * The newest stored delivery's number; 0 when there was none. A stream stores a delivery shortly after sending it.
    *
    * @generated from field: int64 last_number = 18;
    */
@@ -807,7 +807,9 @@ export const RedriveDeadLettersRequestSchema: GenMessage<RedriveDeadLettersReque
  * receives those of a subscription without one, by stream or by fetching.
  *
  * The server numbers the deliveries of a subscription, from 1, and makes each at least once: the same number and message id may come
- * again. It passes over what the subscriber may no longer see when the delivery's turn comes.
+ * again. Numbers rise and may leave gaps. If a server dies, a message that it has just sent may come again under another number, as a first
+ * attempt; the message's id tells repetitions apart. The server passes over what the subscriber may no longer see when the delivery's turn
+ * comes.
  *
  * A subscription does not go back when its agent may see more, because of a role, a membership or access. It does not deliver requests
  * that were sent before in an intent that it has gathered already. The agent's inbox shows those that are still open, and Subscribe brings
@@ -887,7 +889,9 @@ export const SubscriptionService: GenService<{
   },
   /**
    * AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
-   * nothing; a number that was acknowledged before is harmless. A number of a dead letter takes it out of the dead letters; `through` leaves
+   * nothing; a number that was acknowledged before is harmless. If the stream that sent a delivery was replaced before the server stored it,
+   * its message comes again, and acknowledging its number is ABORTED with reason DELIVERY_COMES_AGAIN; `through` leaves such deliveries
+   * alone. A number of a dead letter takes it out of the dead letters; `through` leaves
    * dead letters alone. A request with neither is INVALID_ARGUMENT.
    *
    * @generated from rpc openintent.v1.SubscriptionService.AcknowledgeDeliveries

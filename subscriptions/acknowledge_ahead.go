@@ -1,0 +1,106 @@
+package subscriptions
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"openintent/database"
+	"openintent/fault"
+	"openintent/messaging/message"
+)
+
+const (
+	// settledWithin is how long an acknowledgement waits until another replica has stored the delivery.
+	settledWithin = 2 * time.Second
+	// firstSettledLook is the first pause between two looks, and longestSettledLook the longest.
+	firstSettledLook, longestSettledLook = 5 * time.Millisecond, 200 * time.Millisecond
+)
+
+// acknowledgeThrough acknowledges everything up to a number for a client that opens a stream again. If the server that sent the last
+// deliveries has died and cannot store them, those come again.
+func (s *Service) acknowledgeThrough(ctx context.Context, sub *subscription, through int64) error {
+	if through == 0 {
+		return nil
+	}
+	beyond := message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(sub.lastNumber, 10))
+	if through > max(sub.lastNumber, sub.reservedThrough) {
+		return beyond
+	}
+	err := s.acknowledge(ctx, sub, nil, through)
+	switch fault.From(err).Reason {
+	case reasonNotStored:
+		return s.acknowledge(ctx, sub, nil, min(through, sub.offeredThrough))
+	case reasonNotDelivered:
+		if through > sub.lastNumber {
+			return beyond
+		}
+	}
+	return err
+}
+
+// unsettledError says that the active stream may have sent a delivery that is not stored yet. It never leaves the room.
+type unsettledError struct {
+	no, number int64
+	consumer   string
+}
+
+func (*unsettledError) Error() string { return "the delivery is not stored yet" }
+
+// settledOf checks that deliveries were made and are stored, and returns up to where a cumulative acknowledgement reaches. That
+// is no further than the deliveries that are stored: numbers above belong to a stream that was replaced, and what it sent under
+// them comes again.
+func (s *subscription) settledOf(numbers []int64, through int64, now time.Time) (reaches int64, err error) {
+	runs := s.leasedByOther("", now)
+	lost := func(number int64) bool { return s.wasAbandoned(number) || s.unsettled(number) && !runs }
+	if i := slices.IndexFunc(numbers, lost); i >= 0 {
+		return 0, comesAgain(numbers[i])
+	}
+	highest := last(numbers)
+	if !lost(through) {
+		highest = max(highest, through)
+	}
+	switch {
+	case highest <= s.offeredThrough:
+		return min(through, s.offeredThrough), nil
+	case s.unsettled(highest):
+		return 0, &unsettledError{s.no, highest, s.consumer}
+	}
+	return 0, notDelivered(highest)
+}
+
+// awaitSettled waits until the stream of a subscription has stored a delivery or was replaced.
+func (s *Service) awaitSettled(ctx context.Context, ahead *unsettledError) error {
+	if l := s.settler.of(ahead.no); l != nil && l.name == ahead.consumer && l.neverGave(ahead.number) {
+		return notDelivered(ahead.number)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, settledWithin, notStored(ahead.number))
+	defer cancel()
+	for pause := firstSettledLook; ; pause = min(2*pause, longestSettledLook) {
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+		var now *subscription
+		err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+			load, loaded := prepareLoad(ahead.no)
+			if err := tx.Pipeline(load); err != nil {
+				return err
+			}
+			now, err = loaded()
+			return err
+		})
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case now.consumer != ahead.consumer || !now.unsettled(ahead.number):
+			return nil
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"openintent/database"
+	"openintent/messaging"
+	"openintent/messaging/reading"
+)
+
+// hasNews reports whether something is not gathered yet.
+func (seen *progress) hasNews() bool {
+	for _, b := range seen.backlogs {
+		if seen.states[b.intentNo].LastPosition > b.stored {
+			return true
+		}
+	}
+	return false
+}
+
+// goAhead reserves numbers for the stream. From then on, it sends what is new before that is stored. If the stream took over from
+// one that may have crashed, it is careful at first: what lay in the intents' logs then is stored before it is sent. Otherwise a
+// delivery that makes servers crash would come as a first attempt for ever.
+func (st *deliveryStream) goAhead(ctx context.Context) error {
+	l := &ledger{
+		no: st.sub.no, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
+		unfinished: make(map[int64]delivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
+	}
+	err := st.service.db.Write(ctx, func(tx *database.Tx) error {
+		var read database.Statement
+		l.stored, read = preparePositions(l.no)
+		locked, now, err := lock(tx, l.no, read)
+		if err != nil {
+			return err
+		}
+		if err := locked.admits(l.name, now); err != nil {
+			return err
+		}
+		locked.abandon()
+		l.next, l.end = locked.lastNumber+1, locked.lastNumber+blockSize
+		l.given, l.settled = locked.offeredThrough, locked.offeredThrough
+		l.last, locked.reservedThrough = locked.lastNumber, l.end
+		tx.SendWithCommit(setNumbers(locked))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	l.positions = make(map[int64]int64, len(l.stored))
+	for intentNo, position := range l.stored {
+		l.positions[intentNo] = max(position, st.gatherer.scanned[intentNo])
+	}
+	clear(st.gatherer.scanned)
+	st.ledger, st.gatherer.ledger = l, l
+	st.service.settler.open(l)
+	return nil
+}
+
+// stopAhead ends the ledger. settled is true if everything that was sent is stored.
+func (st *deliveryStream) stopAhead(ctx context.Context) (settled bool) {
+	l := st.ledger
+	if l == nil {
+		return true
+	}
+	st.ledger, st.gatherer.ledger = nil, nil
+	settled = l.idle()
+	if !settled {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
+		defer cancel()
+		settled = l.settle(ctx) == nil
+	}
+	l.fence(errConsumerLost)
+	return settled
+}
+
+// deliverAhead sends what is due and then what is new. wait is how long to wait for a wake-up before the next call.
+func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wait time.Duration, err error) {
+	o := seen.offering
+	if o.overdue {
+		_, err := st.service.giveUp(ctx, st.sub.no)
+		return 0, err
+	}
+	unsettled := seen.ahead.unsettled
+	room := min(st.maxOutstanding-int(o.outstanding)-unsettled, window-int(o.live)-unsettled)
+	if due := o.due[:max(0, min(len(o.due), st.maxOutstanding-int(o.outstanding)-unsettled))]; len(due) > 0 {
+		return 0, st.sendAgain(ctx, due)
+	}
+	if len(o.due) > 0 {
+		room = 0 // nothing newer overtakes what was lost on the way
+	}
+	ended, sent := false, 0
+	for i := range seen.backlogs {
+		for done := false; !done && sent < room; {
+			count := 0
+			count, done, ended, err = st.sendPage(ctx, &seen.backlogs[i], room-sent)
+			if sent += count; err != nil {
+				return 0, err
+			}
+		}
+	}
+	full := sent >= room
+	switch {
+	case full && len(seen.backlogs) > 0:
+		err = st.gatherer.checkAccess(ctx, st.sub, st.ledger.position(seen.backlogs[0].intentNo))
+	case ended && int(o.live)+unsettled+sent == 0:
+		err = errChannelClosed
+	}
+	if err != nil || (full || ended) && !st.ledger.await(seen.ahead) {
+		return 0, err
+	}
+	if wait = st.pause(o, full); unsettled+sent > 0 { // these are due again before the stream looks the next time
+		wait = min(wait, time.Duration(st.sub.acknowledgeSeconds)*time.Second)
+	}
+	return wait, nil
+}
+
+// sendAgain sends deliveries that are stored and due.
+func (st *deliveryStream) sendAgain(ctx context.Context, due []delivery) error {
+	parcels, err := st.service.offer(ctx, st.sub, st.consumer.name, due)
+	if err != nil {
+		return err
+	}
+	st.ledger.noteStored(parcels)
+	return st.handAll(ctx, parcels)
+}
+
+// sendPage reads one page of a backlog and sends what is new in it. done is true when nothing is left of the backlog, and ended
+// when nothing will ever follow in the subscription's channel.
+func (st *deliveryStream) sendPage(
+	ctx context.Context, b *backlog, room int,
+) (sent int, done, ended bool, err error) {
+	after := st.ledger.position(b.intentNo)
+	page, err := st.readPage(ctx, b.intentNo, after, min(room, gatherPage))
+	if isRefusal(err) && st.sub.wide() {
+		st.gatherer.refused[b.intentNo] = b.epoch
+		return 0, true, false, nil
+	}
+	if err != nil {
+		return 0, false, false, err
+	}
+	for i, entry := range page.Entries {
+		now := st.service.db.Now()
+		if i > 0 && now.Sub(entry.Now) > freshFor {
+			st.ledger.pass(b.intentNo, entry.Position-1)
+			return sent, false, false, nil
+		}
+		if _, shown := entry.At(now, st.sub.reader()); !shown || !st.sub.isNewEnough(entry) {
+			continue
+		}
+		if err := st.sendNew(ctx, entry, now); err != nil {
+			return sent, false, false, err
+		}
+		sent++
+	}
+	st.ledger.pass(b.intentNo, page.Through)
+	return sent, page.Through >= min(b.through, page.Last) || page.Through <= after, page.Ended, nil
+}
+
+// readPage reads a page of an intent's log. If the subscription asks what messages ask of their reader, it reads that too.
+func (st *deliveryStream) readPage(ctx context.Context, intentNo, after int64, limit int) (messaging.FeedPage, error) {
+	feed := st.sub.feed(intentNo)
+	page, err := st.service.messaging.ReadFeed(ctx, feed, after, limit)
+	if err != nil || !feed.Filter.Attention || len(page.Entries) == 0 {
+		return page, err
+	}
+	positions := make([]int64, len(page.Entries))
+	for i, entry := range page.Entries {
+		positions[i] = entry.Position
+	}
+	page.Entries, err = st.service.messaging.ReadEntries(ctx, feed, positions)
+	return page, err
+}
+
+// sendNew numbers an entry and sends it. It does so only while nobody else can have taken the lease.
+func (st *deliveryStream) sendNew(ctx context.Context, entry reading.Entry, now time.Time) error {
+	if !st.consumer.leased(now) {
+		if err := st.consumer.confirm(ctx); err != nil {
+			return err
+		}
+	}
+	place := delivery{intentNo: entry.IntentNo, position: entry.Position, channelNo: entry.ChannelNo}.attempted(st.sub, now)
+	given, err := st.ledger.give(place)
+	if errors.Is(err, errSpent) {
+		if err := st.ledger.settle(ctx); err != nil {
+			return err
+		}
+		given, err = st.ledger.give(place)
+	}
+	if err != nil {
+		return err
+	}
+	wire, err := toWire(st.sub, given, &entry)
+	if err != nil {
+		return err
+	}
+	if err := st.consumer.handing(func() error { return asSendError(st.send(wire)) }); err != nil {
+		return err
+	}
+	st.service.recordOffered(st.sub, parcel{given, entry, wire})
+	return nil
+}

@@ -1,0 +1,70 @@
+package subscriptions
+
+import (
+	"encoding/json"
+	"slices"
+
+	"openintent/database"
+)
+
+const (
+	// blockSize is how many numbers a stream reserves at a time.
+	blockSize = window
+	// maxAbandoned bounds how many spans of abandoned numbers a subscription remembers. Only a stream that dies or loses its
+	// lease leaves one. Neighbouring spans become one, and so do the two oldest of too many.
+	maxAbandoned = 16
+)
+
+// span is a range of numbers, both ends included.
+type span [2]int64
+
+// unsettled reports whether a number may belong to a delivery that the active stream has sent and has not stored yet.
+func (s *subscription) unsettled(number int64) bool {
+	return number > s.lastNumber && number <= s.reservedThrough
+}
+
+// wasAbandoned reports whether a number was reserved by a stream that was replaced before it stored the number's delivery. If it
+// sent the delivery, the message comes again under a new number.
+func (s *subscription) wasAbandoned(number int64) bool {
+	return slices.ContainsFunc(s.abandoned, func(gone span) bool { return gone[0] <= number && number <= gone[1] })
+}
+
+// abandon gives up what is left of the reserved block, because the stream that reserved it no longer has the lease. No number
+// of it is given again. left is true if there was something left.
+func (s *subscription) abandon() (left bool) {
+	if s.reservedThrough <= s.lastNumber {
+		return false
+	}
+	gone := span{s.lastNumber + 1, s.reservedThrough}
+	if n := len(s.abandoned); n > 0 && s.abandoned[n-1][1]+1 == gone[0] {
+		s.abandoned[n-1][1] = gone[1]
+	} else {
+		s.abandoned = append(s.abandoned, gone)
+	}
+	if len(s.abandoned) > maxAbandoned { // rather too many numbers are refused than too few
+		s.abandoned[1][0] = s.abandoned[0][0]
+		s.abandoned = s.abandoned[1:]
+	}
+	s.lastNumber = s.reservedThrough
+	return true
+}
+
+// setNumbers returns a statement that stores which numbers were given, reserved and abandoned.
+func setNumbers(s *subscription) database.Statement {
+	abandoned := []byte{}
+	if len(s.abandoned) > 0 {
+		abandoned, _ = json.Marshal(s.abandoned) // numbers always have a JSON form
+	}
+	return database.Statement{
+		SQL:  "UPDATE subscriptions SET last_number = ?, reserved_through = ?, abandoned = ? WHERE subscription_no = ?",
+		Args: []any{s.lastNumber, s.reservedThrough, string(abandoned), s.no},
+	}
+}
+
+// abandonedFrom reads the spans that setNumbers stored.
+func abandonedFrom(stored string) (spans []span, err error) {
+	if stored != "" {
+		err = json.Unmarshal([]byte(stored), &spans)
+	}
+	return spans, err
+}

@@ -1,0 +1,312 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// settleMany is how many deliveries a stream may have sent and not stored before they are stored without delay.
+const settleMany = window / 4
+
+// errSpent tells a stream that it has to reserve further numbers. It never leaves the room.
+var errSpent = errors.New("the reserved numbers are spent")
+
+// ledger is what the active stream of a subscription has sent and not stored yet. The stream numbers deliveries from a block
+// that it has reserved, sends them, and notes them here. The settler stores them a little later, many streams' together
+// (settling.go). A delivery that was acknowledged by then is never stored; only the position passes it.
+//
+// The ledger counts for nothing once another stream has taken over. It is fenced as soon as that is known, and the database
+// refuses what it still holds. Those deliveries come again under new numbers.
+type ledger struct {
+	no int64
+	// name is the consumer's.
+	name    string
+	settler *settler
+	// wake makes the stream look again.
+	wake func()
+
+	mutex sync.Mutex
+	// next is the number of the next delivery, and end the last reserved number.
+	next, end int64
+	// given is the last number that was given; settled is the last one that is stored or was acknowledged before. Both are
+	// offered_through at the beginning.
+	given, settled int64
+	// last is the newest number that the database knows.
+	last int64
+	// positions are how far the stream has come in each intent, and stored is how far that is stored.
+	positions, stored map[int64]int64
+	moved             map[int64]struct{}
+	// unfinished contains the deliveries that the stream has sent and that nobody has acknowledged, by number.
+	unfinished map[int64]delivery
+	// unsettled contains the numbers that are not stored, and acknowledged those that are acknowledged and not settled so.
+	unsettled    []int64
+	acknowledged map[int64]struct{}
+	// awaited is true when the stream waits for deliveries to be finished.
+	awaited bool
+	waiters []chan error
+	// lost says why the ledger was fenced.
+	lost error
+	// times is how often the ledger was stored.
+	times int
+}
+
+// ledgerState is what a ledger had at one moment. What the database has later is never behind it, unless commits were lost.
+type ledgerState struct {
+	positions    map[int64]int64
+	settled, end int64
+	// unsettled is how many deliveries are neither stored nor acknowledged. times is how often the ledger was stored.
+	unsettled, times int
+}
+
+// state returns a copy of what decides what to read, or the reason why the ledger was fenced.
+func (l *ledger) state() (ledgerState, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	live := 0
+	for _, number := range l.unsettled {
+		if _, waits := l.unfinished[number]; waits {
+			live++
+		}
+	}
+	return ledgerState{maps.Clone(l.positions), l.settled, l.end, live, l.times}, l.lost
+}
+
+// position returns how far the stream has come in an intent.
+func (l *ledger) position(intentNo int64) int64 {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.positions[intentNo]
+}
+
+// give notes a delivery that is about to be sent, and gives it a number.
+func (l *ledger) give(d delivery) (delivery, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	switch {
+	case l.lost != nil:
+		return d, l.lost
+	case l.next > l.end:
+		return d, errSpent
+	}
+	d.number = l.next
+	l.given = l.next
+	l.next++
+	l.move(d.intentNo, d.position)
+	l.unsettled = append(l.unsettled, d.number)
+	l.unfinished[d.number] = d
+	l.forgetFinished()
+	within := l.settler.delay
+	if len(l.unsettled) >= settleMany || l.low() {
+		within = 0
+	}
+	l.settler.add(l, within)
+	return d, nil
+}
+
+// forgetFinished bounds what the ledger keeps of stored deliveries. They may have been acknowledged elsewhere.
+func (l *ledger) forgetFinished() {
+	if len(l.unfinished) > 2*window {
+		maps.DeleteFunc(l.unfinished, func(number int64, _ delivery) bool { return number <= l.settled })
+	}
+}
+
+// low reports whether further numbers must be reserved.
+func (l *ledger) low() bool { return l.end-l.next < blockSize/2 }
+
+// noteStored notes deliveries that were stored before they were sent.
+func (l *ledger) noteStored(parcels []parcel) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, p := range parcels {
+		l.unfinished[p.number] = p.delivery
+	}
+}
+
+// pass notes that an intent is gathered up to a position. That is stored with the next deliveries, or when it is far ahead.
+func (l *ledger) pass(intentNo, through int64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if through <= l.positions[intentNo] {
+		return
+	}
+	l.move(intentNo, through)
+	if through-l.stored[intentNo] >= unwritten {
+		l.settler.add(l, l.settler.delay)
+	}
+}
+
+func (l *ledger) move(intentNo, position int64) {
+	l.positions[intentNo] = position
+	l.moved[intentNo] = struct{}{}
+}
+
+// await makes the ledger wake the stream when it is stored the next time. It returns false if that has happened since a look.
+func (l *ledger) await(looked ledgerState) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.awaited = l.times == looked.times
+	return l.awaited
+}
+
+// neverGave reports whether this stream knows that a number was never given.
+func (l *ledger) neverGave(number int64) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.lost == nil && number >= l.next
+}
+
+// acknowledge acknowledges deliveries that this stream has sent. If it returns false without an error, everything up to the
+// highest number is stored or lost, and the caller acknowledges in the database.
+func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64) (done bool, err error) {
+	l.mutex.Lock()
+	highest, known := max(through, last(numbers)), through == 0
+	for _, number := range numbers {
+		_, unfinished := l.unfinished[number]
+		_, again := l.acknowledged[number]
+		known = known && (unfinished || again)
+	}
+	if l.lost != nil || highest >= l.next || !known && highest <= l.settled {
+		l.mutex.Unlock()
+		return false, nil
+	}
+	if known {
+		for _, number := range numbers {
+			delete(l.unfinished, number)
+			l.acknowledged[number] = struct{}{}
+		}
+	}
+	settled := l.flush()
+	l.mutex.Unlock()
+	if err := await(ctx, settled); err != nil {
+		if errors.Is(err, errConsumerLost) || errors.Is(err, errDeadAmong) {
+			err = nil
+		}
+		return false, err
+	}
+	return known, nil
+}
+
+// settle stores everything that the stream has sent, and reserves further numbers if there are few.
+func (l *ledger) settle(ctx context.Context) error {
+	l.mutex.Lock()
+	settled := l.flush()
+	l.mutex.Unlock()
+	return await(ctx, settled)
+}
+
+// flush asks the settler to store the ledger without delay. The channel gets the outcome.
+func (l *ledger) flush() <-chan error {
+	settled := make(chan error, 1)
+	if l.lost != nil {
+		settled <- errConsumerLost
+		return settled
+	}
+	if !l.settler.add(l, 0) {
+		settled <- errConsumerLost
+		return settled
+	}
+	l.waiters = append(l.waiters, settled)
+	return settled
+}
+
+func await(ctx context.Context, settled <-chan error) error {
+	select {
+	case err := <-settled:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// idle reports whether nothing has to be stored: neither deliveries nor acknowledgements.
+func (l *ledger) idle() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.lost == nil && len(l.unsettled) == 0 && len(l.acknowledged) == 0
+}
+
+// fence ends the ledger. Whoever waits for it has to look in the database.
+func (l *ledger) fence(why error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.lost == nil {
+		l.lost = why
+	}
+	answer(l.waiters, errConsumerLost)
+	l.waiters = nil
+	l.settler.remove(l)
+	l.wake()
+}
+
+func answer(waiters []chan error, err error) {
+	for _, waiter := range waiters {
+		waiter <- err
+	}
+}
+
+// entry takes what has to be stored.
+func (l *ledger) entry() *entry {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.lost != nil {
+		return nil
+	}
+	e := &entry{
+		ledger: l, given: l.given, settled: l.settled, last: l.last, end: l.end, positions: make(map[int64]int64, len(l.moved)),
+		acknowledged: slices.Sorted(maps.Keys(l.acknowledged)), waiters: l.waiters,
+	}
+	if l.low() {
+		e.further = blockSize
+	}
+	for _, number := range l.unsettled {
+		if d, unfinished := l.unfinished[number]; unfinished {
+			e.rows = append(e.rows, d)
+		}
+	}
+	for intentNo := range l.moved {
+		e.positions[intentNo] = l.positions[intentNo]
+	}
+	l.waiters = nil
+	return e
+}
+
+// noteSettled notes that an entry was stored, and whether some of what was acknowledged are dead letters.
+func (l *ledger) noteSettled(e *entry) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.settled, l.last, l.end = e.given, e.last, e.end
+	l.times++
+	l.unsettled = slices.DeleteFunc(l.unsettled, func(number int64) bool { return number <= e.given })
+	for _, number := range e.acknowledged {
+		delete(l.acknowledged, number)
+	}
+	for intentNo, position := range e.positions {
+		l.stored[intentNo] = position
+		if l.positions[intentNo] == position {
+			delete(l.moved, intentNo)
+		}
+	}
+	if l.awaited {
+		l.awaited = false
+		l.wake()
+	}
+	var err error
+	if e.dead {
+		err = errDeadAmong
+	}
+	answer(e.waiters, err)
+}
+
+// putBack returns an entry that was not stored. Those who wait for it wait for the next time.
+func (l *ledger) putBack(e *entry) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.lost != nil {
+		answer(e.waiters, errConsumerLost)
+		return
+	}
+	l.waiters = append(l.waiters, e.waiters...)
+}

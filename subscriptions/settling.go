@@ -1,0 +1,256 @@
+package subscriptions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"openintent/database"
+)
+
+const (
+	// settleDelay is how long a delivery that was sent may wait to be stored. What is acknowledged within that time is never
+	// stored. If the server dies, the deliveries of this time come again as first attempts.
+	settleDelay = 50 * time.Millisecond
+	// settleRetry is how long to wait before trying again what could not be stored.
+	settleRetry = 250 * time.Millisecond
+	// lockedRetry is how long to wait for a subscription that somebody else has locked.
+	lockedRetry = 5 * time.Millisecond
+	// settleBatch bounds how many subscriptions one transaction settles.
+	settleBatch = 250
+	// settlePatience bounds one transaction.
+	settlePatience = 30 * time.Second
+)
+
+// errDeadAmong says that some of the acknowledged deliveries are dead letters by now. It never leaves the room.
+var errDeadAmong = errors.New("some of the deliveries are dead letters")
+
+// settler stores what the ledgers of this replica hold, many at a time: the deliveries that were sent and not acknowledged, the
+// acknowledgements, and the positions. While it commits, the next ones gather. It does not wait for others when somebody waits
+// for it, and it waits for no locks: it comes back to a subscription that somebody else has locked.
+type settler struct {
+	db     *database.DB
+	logger *slog.Logger
+	// delay is settleDelay; tests set another before anything is sent.
+	delay time.Duration
+
+	mutex sync.Mutex
+	byNo  map[int64]*ledger
+	// due says when each ledger that has something to store is stored; the zero time means without delay. It is the process's
+	// time.
+	due                     map[*ledger]time.Time
+	started, stopped, ended bool
+	// changed wakes the settler when something has to be stored earlier than it knew.
+	changed  chan struct{}
+	finished chan struct{}
+}
+
+// entry is a ledger's part in one transaction.
+type entry struct {
+	ledger *ledger
+	// rows are the deliveries that were sent and not acknowledged, up to the number given. settled, last and end are what the
+	// database has: up to where deliveries are stored, the newest number, and the last reserved one. further is how many more to
+	// reserve.
+	rows                               []delivery
+	given, settled, last, end, further int64
+	positions                          map[int64]int64
+	acknowledged                       []int64
+	waiters                            []chan error
+
+	// skipped, refused and dead are the outcome. skipped is true if somebody else had locked the subscription; refused says
+	// why the ledger counts for nothing any more. beyond is true if a log has lost what was sent.
+	skipped, dead, beyond bool
+	refused               error
+}
+
+func newSettler(db *database.DB, logger *slog.Logger) *settler {
+	return &settler{
+		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), due: make(map[*ledger]time.Time),
+		changed: make(chan struct{}, 1), finished: make(chan struct{}),
+	}
+}
+
+// open registers the ledger of a stream that has become active.
+func (s *settler) open(l *ledger) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.byNo[l.no] = l
+}
+
+// of returns the ledger of a subscription whose active stream runs on this replica, or nil.
+func (s *settler) of(no int64) *ledger {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.byNo[no]
+}
+
+func (s *settler) remove(l *ledger) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	delete(s.due, l)
+	if s.byNo[l.no] == l {
+		delete(s.byNo, l.no)
+	}
+}
+
+// add notes that a ledger has something to store, no later than after some time. No time means that somebody waits for it.
+//
+// It returns false if the settler has ended.
+func (s *settler) add(l *ledger, within time.Duration) bool {
+	at := time.Time{}
+	if within > 0 {
+		at = processTime().Add(within)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	before, waits := s.due[l]
+	if s.ended || waits && !at.Before(before) {
+		return !s.ended
+	}
+	s.due[l] = at
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+func (s *settler) start() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.started = true
+	go s.run()
+}
+
+// stop stores what is left, and then returns.
+func (s *settler) stop() {
+	s.mutex.Lock()
+	s.stopped = true
+	started := s.started
+	s.mutex.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+	if started {
+		<-s.finished
+	}
+}
+
+// run stores what is due until stop was called.
+func (s *settler) run() {
+	defer close(s.finished)
+	for {
+		ledgers, next, stopped := s.take()
+		for some := range slices.Chunk(ledgers, settleBatch) {
+			s.settle(entriesOf(some))
+		}
+		switch {
+		case len(ledgers) > 0 && !stopped:
+		case stopped:
+			return
+		default:
+			s.rest(next)
+		}
+	}
+}
+
+// rest waits for something to store, and no longer than until a time. The zero time means that nothing waits.
+func (s *settler) rest(until time.Time) {
+	if until.IsZero() {
+		<-s.changed
+		return
+	}
+	timer := time.NewTimer(until.Sub(processTime()))
+	defer timer.Stop()
+	select {
+	case <-s.changed:
+	case <-timer.C:
+	}
+}
+
+// take takes the ledgers that are due, in the order of their subscriptions, and returns when the next one is. When the settler
+// was stopped, all are due.
+func (s *settler) take() (ledgers []*ledger, next time.Time, stopped bool) {
+	now := processTime()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for l, at := range s.due {
+		switch {
+		case s.stopped || !at.After(now):
+			ledgers = append(ledgers, l)
+			delete(s.due, l)
+		case next.IsZero() || at.Before(next):
+			next = at
+		}
+	}
+	s.ended = s.stopped
+	slices.SortFunc(ledgers, func(a, b *ledger) int { return cmp.Compare(a.no, b.no) })
+	return ledgers, next, s.stopped
+}
+
+func entriesOf(ledgers []*ledger) []*entry {
+	entries := make([]*entry, 0, len(ledgers))
+	for _, l := range ledgers {
+		if e := l.entry(); e != nil {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// settle stores some entries in one transaction. If the data of one entry makes it fail, each is stored by itself.
+func (s *settler) settle(entries []*entry) {
+	if len(entries) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
+	defer cancel()
+	err := s.db.Write(ctx, func(tx *database.Tx) error { return settleIn(tx, entries) })
+	conflict := database.IsConflict(err)
+	if err != nil && !conflict && (len(entries) == 1 || isPassing(err)) {
+		s.logger.Warn("could not store which deliveries were sent; those that are not acknowledged are sent again",
+			"subscriptions", len(entries), "error", err)
+	}
+	for _, e := range entries {
+		switch {
+		case err == nil:
+			s.conclude(e)
+		case conflict:
+			e.ledger.putBack(e)
+			s.add(e.ledger, settleRetry)
+		case isPassing(err):
+			// When the database is back, it may have lost commits, and the logs may have grown again past lost places.
+			e.ledger.fence(errConsumerLost)
+			answer(e.waiters, err)
+		case len(entries) > 1:
+			s.settle([]*entry{e})
+		default:
+			e.ledger.fence(err)
+			answer(e.waiters, err)
+		}
+	}
+}
+
+// isPassing reports whether an error only means that the database was unavailable.
+func isPassing(err error) bool {
+	return database.IsUnavailable(err) || database.IsCommitUnknown(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// conclude tells a ledger what became of its entry.
+func (s *settler) conclude(e *entry) {
+	switch {
+	case e.skipped:
+		e.ledger.putBack(e)
+		s.add(e.ledger, lockedRetry)
+	case e.refused != nil:
+		e.ledger.fence(e.refused)
+		answer(e.waiters, errConsumerLost)
+	default:
+		e.ledger.noteSettled(e)
+	}
+}

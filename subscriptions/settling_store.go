@@ -1,0 +1,172 @@
+package subscriptions
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"openintent/database"
+	"openintent/intents"
+)
+
+// settleIn stores entries. It locks the subscriptions in order, and stores the entry of each only if its stream still has the
+// lease, nobody else has numbered anything, and the database has everything that was stored before.
+func settleIn(tx *database.Tx, entries []*entry) error {
+	locked, now, err := lockEntries(tx, entries)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.skipped || e.refused != nil {
+			continue
+		}
+		s := locked[e.ledger.no]
+		switch {
+		case s.consumer != e.ledger.name, s.offeredThrough < e.settled, s.lastNumber != e.last, s.reservedThrough != e.end, e.beyond:
+			e.refused = errConsumerLost
+		case !s.active(now):
+			e.refused = errEnded
+		}
+	}
+	sendEntries(tx, entries, locked, now)
+	return nil
+}
+
+// lockEntries locks the subscriptions of entries, unless somebody else has locked them, and finds out which of the acknowledged
+// deliveries are dead letters.
+func lockEntries(tx *database.Tx, entries []*entry) (locked map[int64]*subscription, now time.Time, err error) {
+	nos := make([]int64, len(entries))
+	var ofNos, numbers, intentNos []int64
+	for i, e := range entries {
+		nos[i] = e.ledger.no
+		e.skipped, e.refused, e.dead, e.beyond = false, nil, false, false
+		for _, number := range e.acknowledged {
+			ofNos, numbers = append(ofNos, e.ledger.no), append(numbers, number)
+		}
+		intentNos = slices.AppendSeq(intentNos, maps.Keys(e.positions))
+	}
+	locked, there, dead := make(map[int64]*subscription), make(map[int64]struct{}), make(map[int64]struct{})
+	in, argument := tx.In("s.subscription_no", nos)
+	statements := []database.Statement{{
+		SQL: "SELECT " + subscriptionColumns + " FROM subscriptions s WHERE s.deleted_at IS NULL AND " + in +
+			" ORDER BY s.subscription_no" + tx.ForUpdateSkipLocked(),
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			s, err := scanSubscription(row)
+			if err == nil {
+				locked[s.no] = s
+			}
+			return err
+		},
+	}, tx.Clock(&now), {
+		SQL:  "SELECT s.subscription_no FROM subscriptions s WHERE s.deleted_at IS NULL AND " + in,
+		Args: []any{argument},
+		Scan: scanSet(there),
+	}}
+	if len(numbers) > 0 {
+		rows, args := tx.InRows(database.Column{Name: "subscription_no", Values: ofNos}, database.Column{Name: "number", Values: numbers})
+		statements = append(statements, database.Statement{
+			SQL:  "SELECT subscription_no FROM subscription_deliveries WHERE dead_at IS NOT NULL AND " + rows,
+			Args: args,
+			Scan: scanSet(dead),
+		})
+	}
+	heads, read := intents.PrepareStates(tx, database.Distinct(intentNos))
+	if err := tx.Pipeline(append(statements, read)...); err != nil {
+		return nil, now, err
+	}
+	last := make(map[int64]int64, len(*heads))
+	for _, head := range *heads {
+		last[head.IntentNo] = head.LastPosition
+	}
+	for _, e := range entries {
+		_, e.dead = dead[e.ledger.no]
+		for intentNo, position := range e.positions {
+			e.beyond = e.beyond || position > last[intentNo]
+		}
+		if _, exists := there[e.ledger.no]; !exists {
+			e.refused = errNotFound
+		} else if locked[e.ledger.no] == nil {
+			e.skipped = true
+		}
+	}
+	return locked, now, nil
+}
+
+func scanSet(into map[int64]struct{}) func(database.Row) error {
+	return func(row database.Row) error {
+		var no int64
+		err := row.Scan(&no)
+		into[no] = struct{}{}
+		return err
+	}
+}
+
+// pairs are keys of two numbers: a subscription's, and a delivery's or an intent's.
+type pairs struct{ nos, numbers []int64 }
+
+func (p *pairs) add(no, number int64) {
+	p.nos, p.numbers = append(p.nos, no), append(p.numbers, number)
+}
+
+// sendEntries sends what the entries store with the commit, a few statements for all of them.
+func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscription, now time.Time) {
+	var rows []delivery
+	var nos []int64 // whose rows these are
+	var finished, places pairs
+	var positions, through, given, reserved, settled []int64
+	for _, e := range entries {
+		if e.skipped || e.refused != nil {
+			continue
+		}
+		s := locked[e.ledger.no]
+		for _, d := range e.rows {
+			if d.number > s.offeredThrough {
+				rows, nos = append(rows, d), append(nos, e.ledger.no)
+			}
+		}
+		for _, number := range e.acknowledged {
+			if number <= s.offeredThrough {
+				finished.add(e.ledger.no, number)
+			}
+		}
+		for intentNo, position := range e.positions {
+			places.add(e.ledger.no, intentNo)
+			positions = append(positions, position)
+		}
+		e.given, e.last, e.end = max(e.given, s.offeredThrough), max(e.given, e.last), e.end+e.further
+		settled, through = append(settled, e.ledger.no), append(through, e.given)
+		given, reserved = append(given, e.last), append(reserved, e.end)
+	}
+	if len(settled) == 0 {
+		return
+	}
+	tx.SendWithCommit(insertDeliveries(tx, nos, rows, now)...)
+	tx.SendWithCommit(deleteFinished(tx, finished)...)
+	tx.SendWithCommit(setPositions(tx, places, positions)...)
+	tx.SendWithCommit(tx.Update("subscriptions", []database.Column{{Name: "subscription_no", Values: settled}}, []database.Column{
+		{Name: "offered_through", Values: through},
+		{Name: "last_number", Values: given},
+		{Name: "reserved_through", Values: reserved},
+	})...)
+}
+
+// deleteFinished removes acknowledged deliveries that are no dead letters.
+func deleteFinished(tx *database.Tx, finished pairs) []database.Statement {
+	if len(finished.nos) == 0 {
+		return nil
+	}
+	in, args := tx.InRows(database.Column{Name: "subscription_no", Values: finished.nos},
+		database.Column{Name: "number", Values: finished.numbers})
+	return []database.Statement{{SQL: "DELETE FROM subscription_deliveries WHERE dead_at IS NULL AND " + in, Args: args}}
+}
+
+// setPositions stores how far subscriptions have come in intents.
+func setPositions(tx *database.Tx, places pairs, positions []int64) []database.Statement {
+	keys := []database.Column{
+		{Name: "subscription_no", Values: places.nos}, {Name: "intent_no", Values: places.numbers},
+	}
+	set := database.Column{Name: "position", Values: positions}
+	return append(tx.InsertIgnore("subscription_positions", append(keys, set)...),
+		tx.Update("subscription_positions", keys, []database.Column{set})...)
+}
