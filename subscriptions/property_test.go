@@ -152,8 +152,7 @@ func (m *model) settle(t *rapid.T) {
 		}
 	}
 	came := make(map[string][]string)
-	for i, number := range slices.Sorted(slices.Values(m.delivered)) {
-		require.Equal(t, int64(i+1), number, "numbers have no gaps")
+	for _, number := range slices.Sorted(slices.Values(m.delivered)) {
 		came[m.channelOf[number]] = append(came[m.channelOf[number]], m.numbers[number])
 	}
 	require.Equal(t, m.owed, came, "numbers rise with positions, and everything has come")
