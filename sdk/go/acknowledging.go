@@ -2,6 +2,9 @@ package openintent
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -11,10 +14,19 @@ import (
 const (
 	// acknowledgedAtOnce is how many deliveries one call acknowledges at most.
 	acknowledgedAtOnce = 1000
-	// gathering is the longest time that finished deliveries wait for more of them: each call is a commit on the
-	// server, and answers that are being sent would have to wait for it.
-	gathering = 100 * time.Millisecond
+	// gathering is the longest time that finished deliveries wait for more of them. It is shorter than the time after which
+	// the server stores what it has sent, so what is handled soon is never stored.
+	gathering = 10 * time.Millisecond
+	// reasonComesAgain is the reason of the refusal to acknowledge a delivery that a replaced stream has sent.
+	reasonComesAgain = "DELIVERY_COMES_AGAIN"
 )
+
+// delivered names a delivery. An agent that is deregistered and registers again has another subscription, whose deliveries
+// have the same numbers.
+type delivered struct {
+	subscription string
+	number       int64
+}
 
 // acknowledger tells the server which deliveries are finished, many at a time.
 type acknowledger struct {
@@ -25,7 +37,7 @@ type acknowledger struct {
 	many int
 
 	mutex   sync.Mutex
-	waiting []int64
+	waiting []delivered
 	leaving bool
 	busy    bool
 	idle    chan struct{} // closed when nothing waits any more; nil when nobody asks
@@ -37,9 +49,9 @@ func newAcknowledger(r *receiver) *acknowledger {
 	}
 }
 
-func (a *acknowledger) add(number int64) {
+func (a *acknowledger) add(finished delivered) {
 	a.mutex.Lock()
-	a.waiting = append(a.waiting, number)
+	a.waiting = append(a.waiting, finished)
 	enough := a.enough()
 	a.mutex.Unlock()
 	signal(a.wake)
@@ -83,9 +95,9 @@ func (a *acknowledger) gather(ctx context.Context) {
 func (a *acknowledger) run(ctx context.Context) {
 	for {
 		a.gather(ctx)
-		for numbers := a.take(); len(numbers) > 0; numbers = a.take() {
+		for subscription, numbers := a.take(); len(numbers) > 0; subscription, numbers = a.take() {
 			_, err := persistently(ctx, a.receiver, func(ctx context.Context) (*openintentv1.Subscription, error) {
-				return a.acknowledge(ctx, numbers)
+				return a.acknowledge(ctx, subscription, &numbers)
 			})
 			if err != nil && ctx.Err() == nil {
 				a.receiver.log.warn("could not acknowledge what it has handled", err)
@@ -100,11 +112,22 @@ func (a *acknowledger) run(ctx context.Context) {
 }
 
 // acknowledge only logs a refusal: a refusal means that the subscription is gone, and then nothing of it is delivered
-// again.
-func (a *acknowledger) acknowledge(ctx context.Context, numbers []int64) (*openintentv1.Subscription, error) {
-	acknowledged, err := a.receiver.client.raw.Subscriptions.AcknowledgeDeliveries(ctx, &openintentv1.AcknowledgeDeliveriesRequest{
-		SubscriptionId: a.receiver.subscriptionID(), Numbers: numbers,
-	})
+// again. It takes a number away that belongs to a replaced stream: the message comes again under a new number, is recognized
+// as handled, and is acknowledged then.
+func (a *acknowledger) acknowledge(
+	ctx context.Context, subscription string, numbers *[]int64,
+) (acknowledged *openintentv1.Subscription, err error) {
+	for len(*numbers) > 0 {
+		acknowledged, err = a.receiver.client.raw.Subscriptions.AcknowledgeDeliveries(ctx,
+			&openintentv1.AcknowledgeDeliveriesRequest{SubscriptionId: subscription, Numbers: *numbers})
+		number, again := comesAgain(err)
+		if !again || !slices.Contains(*numbers, number) {
+			break
+		}
+		a.receiver.log.debug("could not acknowledge a delivery that comes again", err)
+		*numbers = slices.DeleteFunc(*numbers, func(n int64) bool { return n == number })
+		err = nil
+	}
 	if err != nil && !retryable(FromError(err)) {
 		a.receiver.log.warn("could not acknowledge what it has handled", err)
 		return nil, nil
@@ -112,19 +135,33 @@ func (a *acknowledger) acknowledge(ctx context.Context, numbers []int64) (*openi
 	return acknowledged, err
 }
 
-// take returns the next numbers; none when nothing waits.
-func (a *acknowledger) take() []int64 {
+// comesAgain returns the number of the delivery that the server refused to acknowledge because it comes again.
+func comesAgain(err error) (number int64, again bool) {
+	var refused *Error
+	if !errors.As(FromError(err), &refused) || refused.Reason != reasonComesAgain {
+		return 0, false
+	}
+	number, err = strconv.ParseInt(refused.Metadata["number"], 10, 64)
+	return number, err == nil
+}
+
+// take returns the next numbers, all of one subscription; none when nothing waits.
+func (a *acknowledger) take() (subscription string, numbers []int64) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	count := min(len(a.waiting), acknowledgedAtOnce)
-	taken := a.waiting[:count:count]
-	a.waiting = a.waiting[count:]
-	a.busy = count > 0
+	for _, finished := range a.waiting[:min(len(a.waiting), acknowledgedAtOnce)] {
+		if len(numbers) > 0 && finished.subscription != subscription {
+			break
+		}
+		subscription, numbers = finished.subscription, append(numbers, finished.number)
+	}
+	a.waiting = a.waiting[len(numbers):]
+	a.busy = len(numbers) > 0
 	if !a.busy && a.idle != nil {
 		close(a.idle)
 		a.idle = nil
 	}
-	return taken
+	return subscription, numbers
 }
 
 // flush waits until everything is acknowledged, or its patience is over.

@@ -2,6 +2,7 @@ package openintent
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,18 +17,19 @@ func newTestAcknowledger() *acknowledger {
 func TestFinishedDeliveriesWaitForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newTestAcknowledger()
-		a.add(1)
+		a.add(delivered{"sub", 1})
 		started := time.Now()
 		a.gather(t.Context())
 		require.Equal(t, gathering, time.Since(started), "a few deliveries wait for others")
 
 		for number := range int64(a.many) {
-			a.add(number)
+			a.add(delivered{"sub", number})
 		}
 		started = time.Now()
 		a.gather(t.Context())
 		require.Equal(t, started, time.Now(), "many deliveries do not wait")
-		require.Len(t, a.take(), a.many+1, "and are acknowledged together")
+		_, numbers := a.take()
+		require.Len(t, numbers, a.many+1, "and are acknowledged together")
 	})
 }
 
@@ -40,16 +42,16 @@ func TestGatheringEndsOnceThereAreManyOrTheAgentLeaves(t *testing.T) {
 			gathered <- struct{}{}
 		}
 		started := time.Now()
-		a.add(0)
+		a.add(delivered{"sub", 0})
 		go gather()
 		synctest.Wait()
 		for number := range int64(a.many) {
-			a.add(number)
+			a.add(delivered{"sub", number})
 		}
 		<-gathered
 		a.take()
 
-		a.add(1)
+		a.add(delivered{"sub", 1})
 		go gather()
 		synctest.Wait()
 		a.flush(0) // it asks for the end without waiting to see it
@@ -60,9 +62,22 @@ func TestGatheringEndsOnceThereAreManyOrTheAgentLeaves(t *testing.T) {
 
 func TestGatheringEndsWithItsContext(t *testing.T) {
 	a := newTestAcknowledger()
-	a.add(1)
+	a.add(delivered{"sub", 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a.gather(ctx)
-	require.Equal(t, []int64{1}, a.take())
+	_, numbers := a.take()
+	require.Equal(t, []int64{1}, numbers)
+}
+
+func TestOneCallAcknowledgesOneSubscription(t *testing.T) {
+	a := newTestAcknowledger()
+	for _, finished := range []delivered{{"old", 1}, {"old", 2}, {"new", 1}, {"old", 3}} {
+		a.add(finished)
+	}
+	var calls []string
+	for subscription, numbers := a.take(); len(numbers) > 0; subscription, numbers = a.take() {
+		calls = append(calls, fmt.Sprint(subscription, numbers))
+	}
+	require.Equal(t, []string{"old[1 2]", "new[1]", "old[3]"}, calls)
 }

@@ -167,6 +167,11 @@ func (l *agentLog) warn(what string, err error) {
 	l.say(slog.LevelWarn, " "+what+": "+textOf(err), "error", textOf(err))
 }
 
+// debug tells of something that needs nobody's attention.
+func (l *agentLog) debug(what string, err error) {
+	l.say(slog.LevelDebug, " "+what+": "+textOf(err), "error", textOf(err))
+}
+
 func factsOf(message *Message, err error) []any {
 	return []any{"channel", message.ChannelName, "message", message.ID, "error", textOf(err)}
 }

@@ -18,8 +18,8 @@ func leavingReceiver() *receiver {
 	subscribedAt := time.Now()
 	r.subscription.Store(subscribed{"sub", subscribedAt})
 	r.noteInbox()
-	r.finish(r.begin(&Message{ID: "old", CreatedAt: subscribedAt.Add(-time.Second)}, 0), true)
-	r.finish(r.begin(&Message{ID: "found", CreatedAt: subscribedAt.Add(time.Second)}, 0), true)
+	r.finish(r.begin(&Message{ID: "old", CreatedAt: subscribedAt.Add(-time.Second)}, delivered{}), true)
+	r.finish(r.begin(&Message{ID: "found", CreatedAt: subscribedAt.Add(time.Second)}, delivered{}), true)
 	return r
 }
 
@@ -33,10 +33,11 @@ func TestALeavingAgentWaitsForTheDeliveryOfWhatItFoundInTheInbox(t *testing.T) {
 			close(waited)
 		}()
 		synctest.Wait()
-		require.Nil(t, r.begin(&Message{ID: "found"}, 7), "it is not handled again")
+		require.Nil(t, r.begin(&Message{ID: "found"}, delivered{"sub", 7}), "it is not handled again")
 		<-waited
 		require.Equal(t, started, time.Now())
-		require.Equal(t, []int64{7}, r.done.take())
+		require.Equal(t, []delivered{{"sub", 7}}, r.done.waiting)
+		r.done.waiting = nil
 		r.awaitDeliveries()
 		require.Equal(t, started, time.Now(), "nothing more is on its way")
 	})
@@ -57,9 +58,9 @@ func TestADeliveryThatComesWhileItsMessageIsHandledIsNotWaitedFor(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		r := leavingReceiver()
 		r.found.came("found")
-		this := r.begin(&Message{ID: "next", CreatedAt: time.Now().Add(time.Second)}, 0)
+		this := r.begin(&Message{ID: "next", CreatedAt: time.Now().Add(time.Second)}, delivered{})
 		require.True(t, this.expected)
-		require.Nil(t, r.begin(this.message, 8))
+		require.Nil(t, r.begin(this.message, delivered{"sub", 8}))
 		r.finish(this, true)
 		started := time.Now()
 		r.awaitDeliveries()

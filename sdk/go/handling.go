@@ -59,7 +59,7 @@ func (r *receiver) dispatchInbox(ctx context.Context) error {
 			message := r.client.message(item.GetMessage())
 			message.IntentID, message.ChannelName, message.Attempt = item.GetIntentId(), item.GetChannelName(), 1
 			message.Attention = attentionOf(item.GetAttention())
-			if this := r.begin(message, 0); this == nil {
+			if this := r.begin(message, delivered{}); this == nil {
 				continue
 			} else if err := r.start(ctx, this); err != nil {
 				return err

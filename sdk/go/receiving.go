@@ -51,7 +51,7 @@ type receiver struct {
 // job is a message to handle, with the deliveries that brought it.
 type job struct {
 	message *Message
-	numbers []int64
+	numbers []delivered
 	// expected is set while the subscription has the message, which was found in the inbox, and has not delivered it.
 	expected bool
 	// turns and failures count how often the claim that the message needs was not free, and how often its handlers failed.
@@ -267,17 +267,17 @@ func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 		r.enqueue(takeOver)
 		return
 	}
-	m := delivery.GetMessage()
+	m, came := delivery.GetMessage(), delivered{delivery.GetSubscriptionId(), delivery.GetNumber()}
 	if m == nil || m.GetMessageType() == openintentv1.MessageType_MESSAGE_TYPE_RESPONSE ||
 		m.GetSender() == r.agent.options.ID {
-		r.done.add(delivery.GetNumber())
+		r.done.add(came)
 		return
 	}
 	message := r.client.message(m)
 	message.IntentID, message.ChannelName = delivery.GetIntentId(), delivery.GetChannelName()
 	message.Position, message.Attempt = delivery.GetPosition(), int(delivery.GetAttempt())
 	message.Attention = attentionOf(delivery.GetAttention())
-	if job := r.begin(message, delivery.GetNumber()); job != nil {
+	if job := r.begin(message, came); job != nil {
 		r.enqueue(job)
 	}
 }
@@ -289,25 +289,25 @@ func (r *receiver) enqueue(this *job) {
 	}
 }
 
-// begin makes a job from a message, with the number of its delivery or 0. It returns nil when the message is being
+// begin makes a job from a message, with its delivery or, for one from the inbox, without. It returns nil when the message is being
 // handled, or has been.
-func (r *receiver) begin(message *Message, number int64) *job {
+func (r *receiver) begin(message *Message, came delivered) *job {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	this, known := r.known[message.ID]
 	handled := r.handled.has(message.ID)
 	if !known && !handled {
-		this = &job{message: message, expected: number == 0 && message.CreatedAt.After(r.subscribed().at)}
+		this = &job{message: message, expected: came.number == 0 && message.CreatedAt.After(r.subscribed().at)}
 		r.known[message.ID] = this
 	}
 	switch {
-	case number == 0:
+	case came.number == 0:
 	case handled:
 		r.found.came(message.ID)
-		r.done.add(number)
+		r.done.add(came)
 	default:
 		this.expected = false
-		this.numbers = append(this.numbers, number)
+		this.numbers = append(this.numbers, came)
 	}
 	if known || handled {
 		return nil
@@ -328,8 +328,8 @@ func (r *receiver) finish(this *job, done bool) {
 	if this.expected && len(r.agent.matching(this.message)) > 0 {
 		r.found.expect(this.message.ID)
 	}
-	for _, number := range this.numbers {
-		r.done.add(number)
+	for _, came := range this.numbers {
+		r.done.add(came)
 	}
 }
 
@@ -337,8 +337,8 @@ func (r *receiver) finish(this *job, done bool) {
 func (r *receiver) acknowledge(this *job) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	for _, number := range this.numbers {
-		r.done.add(number)
+	for _, came := range this.numbers {
+		r.done.add(came)
 	}
 	this.numbers, this.expected = nil, false
 }

@@ -15,6 +15,8 @@ const (
 	mostReports = 1000
 	// mostRefusals is how many messages of a batch may be gone before the rest of it is lost.
 	mostRefusals = 10
+	// reporting is how long a report waits for more of them.
+	reporting = 100 * time.Millisecond
 )
 
 // reporter tells the server which messages the handlers of an agent saw, many at a time, and what became of them. Handlers do not wait for
@@ -85,7 +87,7 @@ func (p *reporter) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if pause(ctx, gathering) != nil {
+		if pause(ctx, reporting) != nil {
 			return
 		}
 		p.send(ctx)

@@ -327,20 +327,22 @@ func TestEarlyAndFurtherAnswersHaveKeysOfTheirOwn(t *testing.T) {
 func TestARepetitionIsLeftOutAndAcknowledgedWithTheFirst(t *testing.T) {
 	r := newReceiver(newClient(nil, Options{}).Agent(AgentOptions{ID: "agent"}))
 	r.done = newAcknowledger(r)
-	job := r.begin(&Message{ID: "m"}, 0) // from the inbox
+	job := r.begin(&Message{ID: "m"}, delivered{}) // from the inbox
 	require.NotNil(t, job)
-	require.Nil(t, r.begin(&Message{ID: "m"}, 7), "it is being handled")
-	require.Empty(t, r.done.take())
+	require.Nil(t, r.begin(&Message{ID: "m"}, delivered{"sub", 7}), "it is being handled")
+	require.Empty(t, r.done.waiting)
 	r.finish(job, true)
-	require.Equal(t, []int64{7}, r.done.take())
-	require.Nil(t, r.begin(&Message{ID: "m"}, 8), "it has been handled")
-	require.Equal(t, []int64{8}, r.done.take())
+	require.Equal(t, []delivered{{"sub", 7}}, r.done.waiting)
+	r.done.waiting = nil
+	require.Nil(t, r.begin(&Message{ID: "m"}, delivered{"sub", 8}), "it has been handled")
+	require.Equal(t, []delivered{{"sub", 8}}, r.done.waiting)
+	r.done.waiting = nil
 
 	// A message that was not handled arrives again.
-	job = r.begin(&Message{ID: "n"}, 9)
+	job = r.begin(&Message{ID: "n"}, delivered{"sub", 9})
 	r.finish(job, false)
-	require.NotNil(t, r.begin(&Message{ID: "n"}, 9))
-	require.Empty(t, r.done.take())
+	require.NotNil(t, r.begin(&Message{ID: "n"}, delivered{"sub", 9}))
+	require.Empty(t, r.done.waiting)
 }
 
 func TestTypedHandlers(t *testing.T) {
