@@ -16,7 +16,7 @@ const (
 	acknowledgedAtOnce = 1000
 	// gathering is the longest time that finished deliveries wait for more of them. It is shorter than the time after which
 	// the server stores what it has sent, so what is handled soon is never stored.
-	gathering = 10 * time.Millisecond
+	gathering = 25 * time.Millisecond
 	// reasonComesAgain is the reason of the refusal to acknowledge a delivery that a replaced stream has sent.
 	reasonComesAgain = "DELIVERY_COMES_AGAIN"
 )

@@ -40,21 +40,21 @@ func (s *story) startAgent(facts AgentFacts) error {
 	ready := make(chan struct{})
 	runtime := s.client(id).Agent(openintent.AgentOptions{
 		ID: id, Role: s.unique(facts.Role), Concurrency: facts.Concurrency, Ready: func() { close(ready) },
-		Attention: facts.Attention, SkipUnaddressed: facts.SkipUnaddressed,
+		Attention: facts.Attention, SkipUnaddressed: facts.SkipUnaddressed, Drain: seconds(facts.Drain),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	for _, handler := range facts.Handlers {
 		if handler.Mention {
-			runtime.OnMention(s.handler(facts.ID, runtime, handler))
+			runtime.OnMention(s.handler(facts.name(), runtime, handler))
 			continue
 		}
-		runtime.OnMessage(handler.Channel, s.handler(facts.ID, runtime, handler))
+		runtime.OnMessage(handler.Channel, s.handler(facts.name(), runtime, handler))
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- runtime.Run(ctx) }()
 	started := &agent{runtime: runtime, cancel: cancel, ended: ended}
-	s.agents[facts.ID] = started
+	s.agents[facts.name()] = started
 	select {
 	case <-ready:
 		return nil

@@ -29,6 +29,17 @@ type AgentFacts struct {
 	Attention   bool           `yaml:"attention"`
 
 	SkipUnaddressed bool `yaml:"skip_unaddressed"`
+
+	Process string  `yaml:"process"`
+	Drain   float64 `yaml:"drain"`
+}
+
+// name returns what the steps call the agent's process.
+func (f AgentFacts) name() string {
+	if f.Process != "" {
+		return f.Process
+	}
+	return f.ID
 }
 
 // HandlerFacts describe what a handler does.

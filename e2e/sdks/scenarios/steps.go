@@ -87,6 +87,7 @@ func init() {
 		"set_access":   with((*story).setAccess),
 		"use_replica":  with((*story).useReplica),
 		"status_note":  with((*story).statusNote),
+		"deregister":   with((*story).deregister),
 		"presence":     with((*story).presence),
 		"restart":      control("restart"),
 		"kill":         control("kill"),

@@ -18,21 +18,27 @@ func (s *story) statusNote(_ act, f facts) (any, error) {
 	return nil, agent.runtime.SetStatusNote(f.Note)
 }
 
-// presence waits until an agent's record has the step's note, and returns its status and its note.
+// deregister takes an agent out of service, as anybody with the agent's key may. Its processes are not asked.
+func (s *story) deregister(_ act, f facts) (any, error) {
+	_, err := s.client("").Raw().Agents.DeregisterAgent(s.ctx, &openintentv1.DeregisterAgentRequest{AgentId: f.Agent.Value})
+	return nil, openintent.FromError(err)
+}
+
+// presence waits until an agent's record has the step's note, and its status if it names one, and returns both.
 func (s *story) presence(a act, f facts) (any, error) {
 	for {
 		record, err := s.client(a.who).Raw().Agents.GetAgent(s.ctx, &openintentv1.GetAgentRequest{AgentId: f.Agent.Value})
 		if err != nil {
 			return nil, openintent.FromError(err)
 		}
-		if record.GetStatusNote() == f.Note {
-			status := strings.ToLower(strings.TrimPrefix(record.GetStatus().String(), "AGENT_STATUS_"))
+		status := strings.ToLower(strings.TrimPrefix(record.GetStatus().String(), "AGENT_STATUS_"))
+		if record.GetStatusNote() == f.Note && (f.Status == "" || status == f.Status) {
 			return map[string]any{"status": status, "status_note": orNil(record.GetStatusNote())}, nil
 		}
 		select {
 		case <-time.After(interval):
 		case <-s.ctx.Done():
-			return nil, fmt.Errorf("waited in vain for the note %q; it is %q", f.Note, record.GetStatusNote())
+			return nil, fmt.Errorf("waited in vain for the note %q; it is %q, %s", f.Note, record.GetStatusNote(), status)
 		}
 	}
 }

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from . import _methods as methods
+from ._agent_log import logger
 from ._conversation import takes_claims
 from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
@@ -26,9 +27,12 @@ _ENDED = ("SUBSCRIPTION_ENDED", "SUBSCRIPTION_NOT_FOUND")
 _LEAST_OUTSTANDING, _MOST_OUTSTANDING = 100, 1_000
 _FAREWELL_SECONDS = 5.0
 
-_GATHERING = 0.1
-"""How many seconds, at most, finished deliveries wait for more of them: each call that acknowledges is a commit on the
-server, and the answers under way would have to wait for it."""
+_GATHERING = 0.025
+"""How many seconds, at most, finished deliveries wait for more of them. It is less than the time after which the server
+stores what it has sent, so what is handled soon is never stored."""
+
+_COMES_AGAIN = "DELIVERY_COMES_AGAIN"
+"""The reason of the refusal to acknowledge a delivery that a replaced stream has sent."""
 
 _ON_ITS_WAY = 5.0
 """How many seconds after it found a message in the inbox an agent that leaves waits, at most, for the delivery of it."""
@@ -113,11 +117,11 @@ class Runtime:
         self._leaving.set()
 
     async def drain(self) -> None:
-        """Takes nothing new, lets the running handlers finish within the agreed time, and tells the server what is done."""
+        """Takes nothing new, lets the running handlers finish within the agreed time, and tells the server what is done. The
+        stream ends last, because another process that runs the agent takes over then, and gets what is not acknowledged."""
         receiving, beginning, acknowledging = self._tasks[:1], self._tasks[1:3], self._tasks[3:]
         await _end(*beginning, *self._aside)
         await self._until_brought(receiving)
-        await _end(*receiving)
         self._log.leaving(len(self._running))
         departed = asyncio.ensure_future(self._membership.depart(False))
         if self._running:
@@ -130,6 +134,7 @@ class Runtime:
             await asyncio.wait_for(self._farewell(departed), _FAREWELL_SECONDS)
         except asyncio.TimeoutError:
             self._log.warn("left before the server had heard of everything it did")
+        await _end(*receiving)
         self._handling.close()
         self._log.left()
 
@@ -324,16 +329,27 @@ class Runtime:
         """Tells the server which deliveries are finished. Those that it does not accept come again, and are passed over."""
         while (page := self._work.acknowledgeable()) is not None:
             subscription, numbers = page
-            request = subscriptions_pb2.AcknowledgeDeliveriesRequest(subscription_id=subscription, numbers=numbers)
-            try:
-                await self._connection.run(self._calls.call_for_ever(methods.ACKNOWLEDGE_DELIVERIES, request))
-            except asyncio.CancelledError:
-                self._work.put_back(subscription, numbers)  # the farewell acknowledges them
+            while numbers:
+                numbers = await self._acknowledge_page(subscription, numbers)
+
+    async def _acknowledge_page(self, subscription: str, numbers: list[int]) -> list[int]:
+        """Makes one call. Returns the numbers that another call must have: all but one, when a replaced stream sent that
+        one. Its message comes again under a new number, is recognized as handled, and is acknowledged then."""
+        request = subscriptions_pb2.AcknowledgeDeliveriesRequest(subscription_id=subscription, numbers=numbers)
+        try:
+            await self._connection.run(self._calls.call_for_ever(methods.ACKNOWLEDGE_DELIVERIES, request))
+        except asyncio.CancelledError:
+            self._work.put_back(subscription, numbers)  # the farewell acknowledges them
+            raise
+        except OpenIntentError as error:
+            if error.code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
                 raise
-            except OpenIntentError as error:
-                if error.code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
-                    raise
-                self._log.warn("could not acknowledge the deliveries %s: %s", numbers, error)
+            rest = [number for number in numbers if str(number) != error.metadata.get("number")]
+            if error.reason == _COMES_AGAIN and len(rest) < len(numbers):
+                logger.debug("a delivery comes again: %s", error)
+                return rest
+            self._log.warn("could not acknowledge the deliveries %s: %s", numbers, error)
+        return []
 
 
 async def _end(*tasks: asyncio.Future[None]) -> None:

@@ -75,7 +75,7 @@ class Cast:
 
     def make(self, said: dict[str, Any]) -> AgentBase:
         """Makes an agent. Its count of calls goes on from that of an earlier agent of its name."""
-        calls = self.calls.setdefault(said["id"], Calls())
+        calls = self.calls.setdefault(said.get("process", said["id"]), Calls())
         make = self._plain if self._blocking else self._async
         members: dict[str, Any] = {
             f"handler_{i}": _marked(handler)(make(handler, calls))
@@ -87,6 +87,7 @@ class Cast:
             concurrency=said.get("concurrency", 16),
             attention=said.get("attention", False),
             skip_unaddressed=said.get("skip_unaddressed", False),
+            drain_seconds=said.get("drain", 10),
             server=self._stage.server,
             api_key=self._stage.api_key,
         )

@@ -134,11 +134,15 @@ async def _status_note(teller: Teller, _who: str, said: Said, _: Said) -> None:
     teller.agents[said["agent"]].set_status_note(said["note"])
 
 
+async def _deregister(teller: Teller, who: str, said: Said, _: Said) -> None:
+    await teller.rest(who, "DELETE", f"/v1/agents/{teller.names.unique(said['agent'])}")
+
+
 async def _presence(teller: Teller, who: str, said: Said, _: Said) -> Said:
     path = f"/v1/agents/{teller.names.unique(said['agent'])}"
     while True:
         record: Said = await teller.rest(who, "GET", path)
-        if (record.get("status_note") or "") == said["note"]:
+        if (record.get("status_note") or "") == said["note"] and record["status"] == said.get("status", record["status"]):
             return record
         await asyncio.sleep(INTERVAL)
 
@@ -208,6 +212,7 @@ DEEDS: dict[str, Deed] = {
     "start_agent": _start_agent,
     "stop_agent": _stop_agent,
     "status_note": _status_note,
+    "deregister": _deregister,
     "presence": _presence,
     "release": _release,
     "set_status": _set_status,

@@ -10,7 +10,7 @@ import yaml
 DIRECTORY = Path(__file__).resolve().parents[4] / "sdk" / "scenarios"
 
 _FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
-_AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"}
+_AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"}
 _HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"}
 _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
 _ERROR = {"class", "reason", "message_contains", "message_id"}
@@ -56,7 +56,8 @@ STEPS: dict[str, set[str]] = {
     "start_agent": {"agent"},
     "stop_agent": {"agent"},
     "status_note": {"agent", "note"},
-    "presence": {"agent", "note"},
+    "deregister": {"agent"},
+    "presence": {"agent", "note", "status"},
     "release": {"gate"},
     "set_status": {"status"},
     "set_access": {"default_policy", "entries"},

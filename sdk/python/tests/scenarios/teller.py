@@ -79,7 +79,7 @@ class Teller:
         """Starts an agent, and returns when it receives."""
         agent = self.cast.make(resolve(said, self.facts))
         await agent.__aenter__()
-        self.agents[said["id"]] = agent
+        self.agents[said.get("process", said["id"])] = agent
 
     def actor(self, name: str) -> Actor:
         """Returns the actor of that name, with a client of its own."""

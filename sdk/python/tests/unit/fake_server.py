@@ -44,8 +44,10 @@ class _Stream:
 
     def __init__(self) -> None:
         self.coming: asyncio.Queue[Any] = asyncio.Queue()
+        self.cancelled = False
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        self.cancelled = True
 
 
 class FakeServer:

@@ -10,6 +10,7 @@ import pytest
 from openintent_channels import AgentMessage
 from openintent_channels._effects import Effect, Invoke, Pause
 from openintent_channels._generated import messages_pb2
+from openintent_channels.errors import AbortedError
 from unit.fake_server import FakeServer, delivery, in_loop, message, runtime
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -123,3 +124,45 @@ def test_what_is_being_acknowledged_when_the_agent_leaves_is_acknowledged_again(
         assert [list(request.numbers) for request in server.said("AcknowledgeDeliveries")] == [[1, 2]]
 
     asyncio.run(asyncio.wait_for(tell(), 60))
+
+
+@in_loop
+async def test_the_stream_stays_open_until_the_running_handlers_have_ended_and_are_acknowledged() -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def handle(_: AgentMessage) -> None:
+        begun.set()
+        await may_end.wait()
+
+    class Watched(FakeServer):
+        async def perform(self, effect: Effect) -> Any:
+            if isinstance(effect, Invoke) and effect.method.name.endswith("AcknowledgeDeliveries"):
+                assert not self.streams[-1].cancelled
+            return await super().perform(effect)
+
+    server = Watched()
+    agent = runtime(server, handle)
+    await agent.start()
+    server.deliver(delivery(1))
+    await begun.wait()
+    leaving = asyncio.ensure_future(agent.drain())
+    await server.until_said("Heartbeat")
+    assert not server.streams[-1].cancelled
+    may_end.set()
+    await leaving
+    assert (server.acknowledged(), server.streams[-1].cancelled) == ([1], True)
+
+
+@in_loop
+async def test_a_delivery_that_comes_again_is_left_out_and_the_others_are_acknowledged() -> None:
+    server = Still()
+    again = AbortedError("It comes again.", code="ABORTED", reason="DELIVERY_COMES_AGAIN", metadata={"number": "2"})
+    server.failing["AcknowledgeDeliveries"] = [again]
+    agent = runtime(server, silent)
+    await agent.start()
+    server.deliver(*[delivery(n) for n in range(1, 26)])
+    await server.until_said("AcknowledgeDeliveries", 2)
+    await agent.drain()
+    assert [list(request.numbers) for request in server.said("AcknowledgeDeliveries")] == [
+        list(range(1, 26)), [1, *range(3, 26)],
+    ]

@@ -1,5 +1,5 @@
 import { sleep, type Clock } from "../clock.js";
-import { isRetryable } from "../errors.js";
+import { isRetryable, OpenIntentError } from "../errors.js";
 import { backoff, defaultPatience } from "../retry.js";
 import type { AgentServer } from "./server.js";
 
@@ -7,10 +7,13 @@ import type { AgentServer } from "./server.js";
 const largestBatch = 1000;
 
 /**
- * How long finished deliveries wait for more of them at most, in milliseconds: each call is a commit on the server, and the
- * answers under way would have to wait for it.
+ * How long finished deliveries wait for more of them at most, in milliseconds. It is less than the time after which the server
+ * stores what it has sent, so what is handled soon is never stored.
  */
-const gathering = 100;
+const gathering = 25;
+
+/** The reason of the refusal to acknowledge a delivery that a replaced stream has sent. */
+const comesAgain = "DELIVERY_COMES_AGAIN";
 
 /** Acknowledges deliveries in the background, many with one call. What is lost with the process is delivered again. */
 export class Acknowledging {
@@ -75,6 +78,9 @@ export class Acknowledging {
           await sleep(this.clock, backoff(this.clock, ++failures, error), this.signal).catch(() => {});
           continue;
         }
+        if (this.#leftOut(batch, error)) {
+          continue;
+        }
         this.#numbers.splice(0, batch.length);
         if (!this.signal.aborted) {
           this.failed(error); // They will come again.
@@ -82,5 +88,21 @@ export class Acknowledging {
       }
     }
     this.#flushing = null; // In the same step that found nothing left, so that no delivery is left behind.
+  }
+
+  /**
+   * Leaves a delivery out that a replaced stream has sent, if the server refused the batch for one. Its message comes again under
+   * a new number, is recognized as handled, and is acknowledged then.
+   */
+  #leftOut(batch: readonly number[], error: unknown): boolean {
+    if (!(error instanceof OpenIntentError) || error.reason !== comesAgain) {
+      return false;
+    }
+    const place = batch.indexOf(Number(error.metadata["number"]));
+    if (place < 0) {
+      return false;
+    }
+    this.#numbers.splice(place, 1);
+    return true;
   }
 }

@@ -64,25 +64,39 @@ export class Receiving {
     this.#workers = new Workers(options.concurrency);
   }
 
-  /** Receives until the signal aborts or it fails for good, and then takes nothing new. */
+  /**
+   * Receives until the signal aborts or it fails for good, and then takes nothing new. The stream stays open until the agent waits no
+   * longer: when it ends, another process that runs the agent takes over, and gets what is not acknowledged.
+   */
   async run(signal: AbortSignal): Promise<void> {
     this.#leaving = signal;
-    const stream = new AbortController();
-    const leave = (): void => {
-      this.#workers.stop();
-      void this.#brought().then(() => stream.abort(signal.reason));
-    };
+    let leave = (): void => {};
+    const left = new Promise<never>((_, reject) => {
+      leave = () => {
+        this.#workers.stop();
+        void this.#brought().then(() => reject(signal.reason));
+      };
+    });
     signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) {
+      leave();
+    }
+    const receiving = this.#receiveForEver(signal);
+    receiving.catch(() => {}); // It goes on when the agent leaves.
     try {
-      for (;;) {
-        const subscription = await this.#subscription(signal);
-        await this.#receive(subscription, signal, stream.signal);
-      }
+      await Promise.race([left, receiving]);
     } finally {
       signal.removeEventListener("abort", leave);
       this.#workers.stop();
       this.#expected.clear();
       this.#came();
+    }
+  }
+
+  async #receiveForEver(signal: AbortSignal): Promise<never> {
+    for (;;) {
+      const subscription = await this.#subscription(signal);
+      await this.#receive(subscription, signal);
     }
   }
 
@@ -137,7 +151,7 @@ export class Receiving {
   }
 
   /** Receives over a subscription until it ends, and reconnects as often as it must. */
-  async #receive(subscription: AgentSubscription, signal: AbortSignal, stream: AbortSignal): Promise<void> {
+  async #receive(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
     const acknowledging = new Acknowledging(
       this.server,
       this.clock,
@@ -148,9 +162,9 @@ export class Receiving {
     );
     this.#acknowledging = acknowledging;
     for (let failures = 0; ;) {
-      signal.throwIfAborted();
+      this.end.throwIfAborted();
       try {
-        for await (const delivery of this.#deliveries(subscription.id, stream)) {
+        for await (const delivery of this.#deliveries(subscription.id, this.end)) {
           failures = 0;
           if (delivery.standingBy) {
             this.options.log.standsBy();
@@ -166,7 +180,7 @@ export class Receiving {
           }
         }
       } catch (error) {
-        signal.throwIfAborted();
+        this.end.throwIfAborted();
         const ended = error instanceof NotFoundError || isEnded(error);
         if (!ended && (isFinal(error) || error instanceof FailedPreconditionError)) {
           throw error;
@@ -175,7 +189,7 @@ export class Receiving {
         if (ended) {
           return;
         }
-        await sleep(this.clock, backoff(this.clock, ++failures, isRetryable(error) ? error : undefined), signal);
+        await sleep(this.clock, backoff(this.clock, ++failures, isRetryable(error) ? error : undefined), this.end);
       }
     }
   }

@@ -28,7 +28,9 @@ export class Cast {
   ) {}
 
   /** Starts an agent and returns once it receives. */
-  async start({ id, role, concurrency, handlers, attention, skip_unaddressed: skipUnaddressed }: AgentFile): Promise<void> {
+  async start(facts: AgentFile): Promise<void> {
+    const { id, role, concurrency, handlers, attention, skip_unaddressed: skipUnaddressed, drain } = facts;
+    const name = facts.process ?? id;
     const agent = new Agent({
       ...this.stage.connection(),
       id: this.names.own(id),
@@ -36,10 +38,11 @@ export class Cast {
       ...(concurrency !== undefined && { concurrency }),
       ...(attention !== undefined && { attention }),
       ...(skipUnaddressed !== undefined && { skipUnaddressed }),
+      ...(drain !== undefined && { drainSeconds: drain }),
       logger: new RecordingLogger(),
     });
     for (const handler of handlers) {
-      const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(id, agent, handler, message);
+      const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(name, agent, handler, message);
       if (handler.mention) {
         agent.onMention(take);
       } else if (handler.channel === undefined) {
@@ -50,7 +53,7 @@ export class Cast {
     }
     const running = agent.run({ signal: new AbortController().signal });
     running.catch(() => {}); // Thrown by `started`, or by `stop`.
-    this.#actors.set(id, { agent, running });
+    this.#actors.set(name, { agent, running });
     await agent.started();
   }
 

@@ -24,6 +24,8 @@ export interface AgentFile {
   concurrency?: number;
   attention?: boolean;
   skip_unaddressed?: boolean;
+  process?: string;
+  drain?: number;
   handlers: HandlerFile[];
 }
 
@@ -50,7 +52,7 @@ export interface ScenarioFile {
 
 const fields = {
   scenario: ["name", "engines", "disturbs", "intent", "agents", "steps"],
-  agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"],
+  agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"],
   handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"],
   step: ["as", "do", "with", "save", "background", "repeat", "parallel", "expect", "expect_error"],
 };

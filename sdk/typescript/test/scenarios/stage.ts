@@ -67,6 +67,11 @@ export class Stage {
     return { status: AgentStatus[status].toLowerCase(), statusNote: statusNote ?? null };
   }
 
+  /** Takes an agent out of service without asking its processes. */
+  async deregister(agentId: string): Promise<void> {
+    await this.#service(AgentService).deregisterAgent({ agentId });
+  }
+
   /** A client of a service, as an agent or the operator, for what the package does not offer. */
   #service<S extends typeof AccessService | typeof AgentService | typeof ChannelService | typeof MessageService>(
     service: S,

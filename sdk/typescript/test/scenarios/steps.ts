@@ -123,11 +123,15 @@ export const steps: Record<string, Step> = {
     play.cast.note(play.names.plain(fields["agent"]), fields["note"]);
     return null;
   }),
-  presence: step(["agent", "note"], async ({ play, as, fields }) => {
+  deregister: step(["agent"], async ({ play, fields }) => {
+    await play.stage.deregister(fields["agent"]);
+    return null;
+  }),
+  presence: step(["agent", "note", "status"], async ({ play, as, fields }) => {
     const agent = as === undefined ? undefined : play.names.own(as);
     for (;;) {
       const record = await play.stage.presence(fields["agent"], agent);
-      if ((record.statusNote ?? "") === fields["note"]) {
+      if ((record.statusNote ?? "") === fields["note"] && (fields["status"] ?? record.status) === record.status) {
         return record;
       }
       await setTimeout(interval);

@@ -3,13 +3,20 @@ import { test } from "node:test";
 import { Acknowledging } from "../../src/agent/acknowledging.js";
 import type { AgentServer } from "../../src/agent/server.js";
 import type { Clock } from "../../src/clock.js";
+import { errorFrom } from "../../src/errors.js";
 import { FakeClock, still } from "./fakes.js";
 
-/** An Acknowledging that does not wait once it has four deliveries, with the calls that it makes. */
-function acknowledging(clock: Clock): { done: Acknowledging; calls: number[][] } {
+/** An Acknowledging that does not wait once it has four deliveries, with the calls that it makes. `again` comes again. */
+function acknowledging(clock: Clock, again = 0): { done: Acknowledging; calls: number[][] } {
   const calls: number[][] = [];
   const server = {
-    acknowledge: async (_id: string, numbers: readonly number[]) => void calls.push([...numbers]),
+    acknowledge: async (_id: string, numbers: readonly number[]) => {
+      calls.push([...numbers]);
+      if (numbers.includes(again)) {
+        const metadata = { number: `${again}` };
+        throw errorFrom({ code: "ABORTED", reason: "DELIVERY_COMES_AGAIN", message: "It comes again.", metadata });
+      }
+    },
   } as unknown as AgentServer;
   const failed = (error: unknown): void => assert.fail(String(error));
   return { done: new Acknowledging(server, clock, "sub", 4, new AbortController().signal, failed), calls };
@@ -27,7 +34,7 @@ test("few wait for others and are acknowledged together", async () => {
     await settled();
   }
   assert.deepEqual(calls, [[1, 2]]);
-  assert.deepEqual(clock.waits, [100]);
+  assert.deepEqual(clock.waits, [25]);
 });
 
 test("many are acknowledged without delay, and the rest when the agent leaves", async () => {
@@ -41,4 +48,11 @@ test("many are acknowledged without delay, and the rest when the agent leaves", 
   done.done(5);
   await done.flushed();
   assert.deepEqual(calls, [[1, 2, 3, 4], [5]]);
+});
+
+test("a delivery that comes again is left out, and the others are acknowledged", async () => {
+  const { done, calls } = acknowledging(still, 2);
+  [1, 2, 3, 4].forEach((number) => done.done(number));
+  await done.flushed();
+  assert.deepEqual(calls, [[1, 2, 3, 4], [1, 3, 4]]);
 });

@@ -32,6 +32,8 @@ class FakeServer implements AgentServer {
   /** What the last stream brings when the agent is leaving. */
   late: AsyncIterable<Delivery> = (async function* () {})();
   readonly leaving = new AbortController();
+  /** How many streams are open. */
+  open = 0;
   inboxLooks = 0;
   #exhausted = false;
 
@@ -55,6 +57,8 @@ class FakeServer implements AgentServer {
   async deleteSubscription(): Promise<void> {}
   async *deliveries(id: string, _max: number, accepted: () => void, attempt: Attempt): AsyncGenerator<Delivery, void> {
     this.opened.push(id);
+    this.open++;
+    attempt.signal.addEventListener("abort", () => this.open--);
     accepted();
     await this.taken;
     yield { number: 0, standingBy: false, received: null };
@@ -92,7 +96,7 @@ async function play(
   server: FakeServer,
   handle: (received: Received) => Promise<void>,
   concurrency = 16,
-): Promise<{ log: string[] }> {
+): Promise<{ log: string[]; open: number }> {
   const logger = new RecordingLogger();
   const clock = new FakeClock();
   const options = {
@@ -103,7 +107,8 @@ async function play(
     accepted: () => {},
     tookOver: () => {},
   };
-  const receiving = new Receiving(server, clock, options, new AbortController().signal);
+  const end = new AbortController();
+  const receiving = new Receiving(server, clock, options, end.signal);
   try {
     await receiving.run(server.leaving.signal);
   } catch (error) {
@@ -112,7 +117,9 @@ async function play(
     }
   }
   await receiving.finished();
-  return { log: logger.lines };
+  const { open } = server;
+  end.abort();
+  return { log: logger.lines, open };
 }
 
 test("each message is handled once, and every delivery of it acknowledged", async () => {
@@ -199,6 +206,21 @@ test("an agent that leaves waits for the delivery of what it found in the inbox,
   await play(server, async ({ message }) => void handled.push(message.id));
   assert.deepEqual(handled, ["found"]);
   assert.deepEqual(server.acknowledged, [2]);
+});
+
+test("the stream stays open until the running handlers have ended and their deliveries are acknowledged", async () => {
+  const server = new FakeServer([[delivery(1, "long")]]);
+  const open: number[] = [];
+  const played = await play(server, async () => {
+    await new Promise((resolve) => server.leaving.signal.addEventListener("abort", resolve));
+    for (let turns = 0; turns < 100; turns++) {
+      await new Promise(setImmediate);
+      open.push(server.open);
+    }
+  });
+  assert.ok(open.every((streams) => streams === 1));
+  assert.deepEqual(server.acknowledged, [1]);
+  assert.deepEqual([played.open, server.open], [1, 0]);
 });
 
 test("the inbox is left alone until this process is the one that receives", async () => {
