@@ -24,6 +24,7 @@ import type { Attempt } from "../transport.js";
 import { grpcError } from "./failure.js";
 import { isRestAnswer, isRestFace } from "./rest-face.js";
 import { Sessions } from "./sessions.js";
+import { withDirectCalls } from "./unary.js";
 
 /** How long a connection may be quiet before a ping asks whether it lives, in milliseconds; the server allows 10 s. */
 const quietFor = 20_000;
@@ -56,7 +57,7 @@ export class GrpcConnection {
     this.#clock = settings.clock;
     this.#sessions = new Sessions(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin });
     this.#headers = identity(settings);
-    const transport = createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions });
+    const transport = withDirectCalls(createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions }), this.#sessions);
     this.agents = createClient(AgentService, transport);
     this.attention = createClient(AttentionService, transport);
     this.claims = createClient(ClaimService, transport);
