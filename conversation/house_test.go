@@ -70,7 +70,7 @@ func (h *house) replica(t *testing.T, hooks database.Hooks) rooms {
 	r.talk = messaging.New(messaging.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, LookAgain: time.Hour, Notifications: true,
 	})
-	r.Service = New(Config{DB: db, Intents: r.intents, Agents: r.agents, Messaging: r.talk})
+	r.Service = New(Config{DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.talk})
 	r.talk.Start()
 	t.Cleanup(r.talk.Stop)
 	return r

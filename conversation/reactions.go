@@ -47,7 +47,10 @@ func (s *Service) AddReaction(
 			return errTooManyReactions
 		}
 		wanted.Agent = agent
-		return change(seen, before, wanted)
+		if err := change(seen, before, wanted); err != nil || before != nil && before.Present {
+			return err
+		}
+		return s.hear(seen, wanted.Signal)
 	})
 }
 
@@ -63,7 +66,10 @@ func (s *Service) RemoveReaction(
 		if before == nil || !before.Present {
 			return nil
 		}
-		return change(seen, before, reaction.Reaction{Agent: agent, Signal: before.Signal})
+		if err := change(seen, before, reaction.Reaction{Agent: agent, Signal: before.Signal}); err != nil {
+			return err
+		}
+		return s.unhear(seen, before.Signal)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc"
 
 	"openintent/agents"
+	"openintent/channels"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
@@ -18,6 +19,7 @@ type Config struct {
 	DB        *database.DB
 	Intents   *intents.Service
 	Agents    *agents.Service
+	Channels  *channels.Service
 	Messaging *messaging.Service
 	// Logger is told what could not be done; nil discards it.
 	Logger *slog.Logger
@@ -27,6 +29,7 @@ type Config struct {
 type Service struct {
 	openintentv1.UnimplementedAttentionServiceServer
 	openintentv1.UnimplementedClaimServiceServer
+	openintentv1.UnimplementedObligationServiceServer
 	openintentv1.UnimplementedReactionServiceServer
 
 	db        *database.DB
@@ -39,19 +42,23 @@ type Service struct {
 	claimsRound claim.Round
 }
 
-// New makes the room.
+// New makes the room, and registers what must happen here when an intent ends or a channel is deleted.
 func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{
+	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, messaging: cfg.Messaging, logger: cfg.Logger,
 	}
+	cfg.Intents.OnEnding(s.endObligations)
+	cfg.Channels.OnDeleting(s.dropObligations)
+	return s
 }
 
 // Register adds the room's gRPC services.
 func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterAttentionServiceServer(r, s)
 	openintentv1.RegisterClaimServiceServer(r, s)
+	openintentv1.RegisterObligationServiceServer(r, s)
 	openintentv1.RegisterReactionServiceServer(r, s)
 }

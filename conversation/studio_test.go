@@ -26,7 +26,7 @@ func eachStudio(t *testing.T, run func(t *testing.T, h *studio)) {
 		h := &studio{Place: p, messaging: messaging.New(messaging.Config{
 			DB: p.DB, Intents: p.Intents, Agents: p.Agents, Channels: p.Channels, LookAgain: time.Hour, RecordEvery: time.Hour,
 		})}
-		h.conversation = New(Config{DB: p.DB, Intents: p.Intents, Agents: p.Agents, Messaging: h.messaging})
+		h.conversation = New(Config{DB: p.DB, Intents: p.Intents, Agents: p.Agents, Channels: p.Channels, Messaging: h.messaging})
 		h.messaging.Start()
 		t.Cleanup(h.messaging.Stop)
 		run(t, h)

@@ -36,6 +36,7 @@ type Caller struct {
 	Messages      openintentv1.MessageServiceClient
 	Reactions     openintentv1.ReactionServiceClient
 	Claims        openintentv1.ClaimServiceClient
+	Obligations   openintentv1.ObligationServiceClient
 	Attention     openintentv1.AttentionServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Search        openintentv1.SearchServiceClient
@@ -61,6 +62,7 @@ func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Reactions:     openintentv1.NewReactionServiceClient(connection),
 		Claims:        openintentv1.NewClaimServiceClient(connection),
+		Obligations:   openintentv1.NewObligationServiceClient(connection),
 		Attention:     openintentv1.NewAttentionServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
 		Search:        openintentv1.NewSearchServiceClient(connection),

@@ -152,6 +152,22 @@ func (r *Rules) Coordinates(agent string, now time.Time) bool {
 	return false
 }
 
+// Coordinator returns the agent that is told as the intent's coordinator at a time: one that coordinates, or else one whose work has
+// not ended, though it is silent or paused. Of several it is the first by name. It is empty if there is none.
+func (r *Rules) Coordinator(now time.Time) (agent string) {
+	acting := false
+	for i := range r.coordinators {
+		c := &r.coordinators[i]
+		coordinates := c.coordinates(now)
+		switch {
+		case c.ended(now) || acting && !coordinates:
+		case agent == "" || coordinates && !acting || c.AgentID < agent:
+			agent, acting = c.AgentID, coordinates
+		}
+	}
+	return agent
+}
+
 // Names reports whether the intent names the agent at a time; messages to everyone there then go to this agent too. The
 // intent names its creator, the assigned agents, the agents with an unexpired access entry, and the coordinators whose work
 // has not ended, even silent ones.

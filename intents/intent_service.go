@@ -297,6 +297,13 @@ func (s *Service) SetIntentStatus(
 func (s *Service) changeStatus(
 	tx *database.Tx, c caller.Caller, head *Head, intent *Intent, next Status, reason *string,
 ) error {
+	if next.Terminal() {
+		for _, hook := range s.onEnding {
+			if err := hook(tx, head); err != nil {
+				return err
+			}
+		}
+	}
 	intent.Version++
 	var payload jsonvalue.Builder
 	payload.String("from", string(intent.Status)).String("to", string(next)).String("status", string(next))

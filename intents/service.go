@@ -56,6 +56,7 @@ type Service struct {
 
 	verifications verifications
 
+	onEnding     []func(tx *database.Tx, head *Head) error
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
 	onSuspending []func(tx *database.Tx, head *Head, at time.Time) error
 	onResumed    []func(tx *database.Tx, head *Head, at time.Time) error
@@ -97,6 +98,12 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterEventServiceServer(r, s)
 	openintentv1.RegisterAccessServiceServer(r, s)
 	openintentv1.RegisterCoordinatorServiceServer(r, s)
+}
+
+// OnEnding adds a hook that runs in the transaction in which an intent is completed or abandoned, after its head is locked and before
+// anything says that it has ended: what the intent still has to say comes before its end. Call it before the service is used.
+func (s *Service) OnEnding(fn func(tx *database.Tx, head *Head) error) {
+	s.onEnding = append(s.onEnding, fn)
 }
 
 // OnTerminal adds a hook that runs in the transaction in which an intent is completed or abandoned, after its head is locked

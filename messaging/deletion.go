@@ -62,6 +62,9 @@ func deleteContent(seen *Sighting) (*message.Message, error) {
 	if err := seen.Annotate(message.AnnotationDeletion, seen.Viewer.Agent, message.AnnotationDetails{}); err != nil {
 		return nil, err
 	}
+	if err := seen.dischargeDeleted(); err != nil {
+		return nil, err
+	}
 	seen.Tx.SendWithCommit(setContent(deleted), database.Statement{
 		SQL:  "DELETE FROM message_revisions WHERE intent_no = ? AND position = ?",
 		Args: []any{m.IntentNo, m.Position},

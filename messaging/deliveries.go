@@ -250,6 +250,18 @@ func (l recipients) of(m *message.Message, addressees map[string]agents.Presence
 	return nil
 }
 
+// now returns the agents that a message to an agent or a role is for now, in the order of their names.
+func (l recipients) now(tx *database.Tx, m *message.Message) ([]string, error) {
+	addressees, statement := l.prepareAddressees(tx, m)
+	if err := tx.Pipeline(statement); err != nil {
+		return nil, err
+	}
+	if message.IsAgent(m.Target) {
+		return l.receivers(m.ForAnother(), []string{m.Target}, addressees), nil
+	}
+	return slices.Sorted(slices.Values(l.of(m.ForAnother(), addressees))), nil
+}
+
 // receivers returns those of the agents that receive a message now.
 func (l recipients) receivers(m *message.Message, agentIDs []string, presences map[string]agents.Presence) []string {
 	return slices.DeleteFunc(agentIDs, func(agent string) bool {

@@ -201,7 +201,7 @@ func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, i
 		}
 		m, err = l.Find(tx, viewer.Agent, id)
 		now = l.Now
-		if err == nil && (m == nil || m.Ordinal <= l.Count.Floor || !message.Visible(m, viewer)) {
+		if err == nil && (m == nil || m.Ordinal <= l.Count.Floor && !m.Obliges() || !message.Visible(m, viewer)) {
 			return message.ErrMessageNotFound
 		}
 		return err

@@ -39,14 +39,14 @@ func (s *Service) SeeLateMessage(ctx context.Context, by caller.Caller, acting, 
 // found tells whether the viewer of a sighting finds its message.
 type found func(*Sighting) bool
 
-// listed finds what lists show.
+// listed finds what lists show, and what an obligation keeps.
 func listed(s *Sighting) bool {
-	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Listed(s.Message, s.Viewer, s.Snapshot.Now)
+	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Listed(s.Message, s.Viewer, s.Snapshot.Now) || spared(s)
 }
 
 // evenLate also finds messages whose time is over.
 func evenLate(s *Sighting) bool {
-	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Visible(s.Message, s.Viewer)
+	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Visible(s.Message, s.Viewer) || spared(s)
 }
 
 // answerable also finds requests that were evicted or have expired, as a reply does.
@@ -85,6 +85,12 @@ func (s *Service) HoldLateMessage(ctx context.Context, by caller.Caller, acting,
 // evicted or that has expired.
 func (s *Service) HoldAnswerable(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
 	return s.hold(ctx, by, acting, channelID, messageID, answerable, do)
+}
+
+// HoldObligation is HoldMessage for the discharge of an obligation. It also finds a request whose time is over or that was evicted, and
+// one that the agent does not see, if it is the delegate.
+func (s *Service) HoldObligation(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	return s.hold(ctx, by, acting, channelID, messageID, dischargeable, do)
 }
 
 func (s *Service) hold(
@@ -145,6 +151,11 @@ func (s *Sighting) RequireOpen() error {
 		return message.ErrChannelClosed
 	}
 	return nil
+}
+
+// Notify tells agents something in the server's name, in the channel _system of the intent (Service.Notify).
+func (s *Sighting) Notify(notices ...writing.Notice) error {
+	return s.service.Notify(s.Tx, s.head, notices...)
 }
 
 // Annotate stores an annotation of the message, under the intent's lock.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
 	"openintent/messaging/message"
+	"openintent/messaging/obligation"
 	"openintent/messaging/writing"
 )
 
@@ -23,6 +25,7 @@ import (
 //   - A request without a deadline that nobody has answered gets one: the retention, counted from now. It then expires like any
 //     other request.
 //   - A request without a deadline that was answered goes immediately.
+//   - A request whose obligation is open is kept until somebody discharges it, and keeps the deadline that it has.
 //   - A request that had a deadline is also kept as long as its idempotency key holds, because a repeated Ask looks for its answer.
 const (
 	// askersPatience is how long a request outlives its deadline, so that an asker whose wait has just ended still finds
@@ -43,6 +46,8 @@ type evictedMessage struct {
 	createdAt          time.Time
 	expiresAt, endedAt time.Time
 	open, keyed        bool
+	// owed is true while the request's obligation is open.
+	owed bool
 }
 
 // evictionFates says what becomes of a page of evicted messages.
@@ -63,6 +68,11 @@ func (s *Service) judge(page []evictedMessage, now time.Time) (fates evictionFat
 			if !m.kept && !kept[m.answers] {
 				fates.doomed = append(fates.doomed, m.position)
 			}
+			continue
+		}
+		if m.owed {
+			kept[m.position] = true
+			fates.kept, fates.due = append(fates.kept, m.position), append(fates.due, obligation.Kept)
 			continue
 		}
 		deadline := s.deadlineOf(m, now)
@@ -153,7 +163,9 @@ func (s *Service) evictedMessages(ctx context.Context, key channels.Key, after, 
 				m.message_type = 'request' AND EXISTS (SELECT 1 FROM open_requests o
 					WHERE o.intent_no = m.intent_no AND o.position = m.position` + message.OneByOne + `),
 				m.message_type = 'request' AND EXISTS (SELECT 1 FROM idempotency_keys k
-					WHERE k.created_at = m.created_at AND k.intent_no = m.intent_no AND k.position = m.position` + message.OneByOne + `)
+					WHERE k.created_at = m.created_at AND k.intent_no = m.intent_no AND k.position = m.position` + message.OneByOne + `),
+				m.message_type = 'request' AND m.conversation IS NOT NULL AND EXISTS (SELECT 1 FROM obligations o
+					WHERE o.intent_no = m.intent_no AND o.position = m.position AND o.discharged_at IS NULL` + message.OneByOne + `)
 				FROM messages m WHERE m.intent_no = ? AND m.channel_no = ? AND m.ordinal > ? AND m.ordinal <= ?
 				ORDER BY m.ordinal LIMIT ?`,
 			Args: []any{key.IntentNo, key.ChannelNo, after, floor, sweepBatch},
@@ -170,7 +182,8 @@ func (s *Service) evictedMessages(ctx context.Context, key channels.Key, after, 
 func scanEvicted(row database.Row) (m evictedMessage, err error) {
 	var createdAt int64
 	var expiresAt, endedAt sql.NullInt64
-	err = row.Scan(&m.position, &m.ordinal, &m.request, &m.answers, &createdAt, &expiresAt, &endedAt, &m.kept, &m.open, &m.keyed)
+	err = row.Scan(&m.position, &m.ordinal, &m.request, &m.answers, &createdAt, &expiresAt, &endedAt, &m.kept, &m.open, &m.keyed,
+		&m.owed)
 	m.createdAt = database.Time(createdAt)
 	if expiresAt.Valid {
 		m.expiresAt = database.Time(expiresAt.Int64)
@@ -195,6 +208,9 @@ func (s *Service) settleEvicted(ctx context.Context, key channels.Key, fates evi
 			database.Column{Name: "position", Values: fates.kept},
 			database.Column{Name: "due_at", Values: fates.due},
 		)...)
+		if slices.Contains(fates.due, obligation.Kept) { // somebody may have discharged one since it was judged
+			statements = append(statements, obligation.Release(tx, heads.Get(key.IntentNo), fates.kept))
+		}
 		if len(fates.hastened) > 0 {
 			heads.Get(key.IntentNo).Touch()
 			places := []database.Column{

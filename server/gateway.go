@@ -122,6 +122,7 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterKeyServiceHandlerClient(ctx, mux, openintentv1.NewKeyServiceClient(connection)),
 		openintentv1.RegisterAttentionServiceHandlerClient(ctx, mux, openintentv1.NewAttentionServiceClient(connection)),
 		openintentv1.RegisterClaimServiceHandlerClient(ctx, mux, openintentv1.NewClaimServiceClient(connection)),
+		openintentv1.RegisterObligationServiceHandlerClient(ctx, mux, openintentv1.NewObligationServiceClient(connection)),
 		openintentv1.RegisterReactionServiceHandlerClient(ctx, mux, openintentv1.NewReactionServiceClient(connection)),
 		openintentv1.RegisterLeaseServiceHandlerClient(ctx, mux, openintentv1.NewLeaseServiceClient(connection)),
 		openintentv1.RegisterSearchServiceHandlerClient(ctx, mux, openintentv1.NewSearchServiceClient(connection)),

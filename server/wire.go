@@ -81,7 +81,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		Logger: logger, LookAgain: cfg.LookAgain,
 	})
 	r.conversation = conversation.New(conversation.Config{
-		DB: db, Intents: r.intents, Agents: r.agents, Messaging: r.messaging, Logger: logger,
+		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Logger: logger,
 	})
 	r.leases = leases.New(leases.Config{
 		DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: r.messaging, Logger: logger, LookAgain: cfg.LookAgain,
@@ -99,6 +99,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("channels", r.channels.Sweep),
 		sweep("messages", r.messaging.Sweep),
 		sweep("claims", r.conversation.SweepClaims),
+		sweep("obligations", r.conversation.SweepObligations),
 		sweep("leases", r.leases.Sweep),
 		sweep("subscriptions", r.subscriptions.Sweep),
 		sweep("invites", r.invites.Sweep),

@@ -40,6 +40,7 @@ type Caller struct {
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Attention     openintentv1.AttentionServiceClient
 	Claims        openintentv1.ClaimServiceClient
+	Obligations   openintentv1.ObligationServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Search        openintentv1.SearchServiceClient
 	Reactions     openintentv1.ReactionServiceClient
@@ -78,6 +79,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
 		Attention:     openintentv1.NewAttentionServiceClient(connection),
 		Claims:        openintentv1.NewClaimServiceClient(connection),
+		Obligations:   openintentv1.NewObligationServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
 		Search:        openintentv1.NewSearchServiceClient(connection),
 		Reactions:     openintentv1.NewReactionServiceClient(connection),

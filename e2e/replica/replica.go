@@ -79,7 +79,7 @@ func (r *Replica) start() error {
 	s.Messaging = messaging.New(messaging.Config{
 		DB: db, Intents: s.Intents, Agents: s.Agents, Channels: s.Channels, LookAgain: time.Hour, Notifications: true,
 	})
-	s.Claims = conversation.New(conversation.Config{DB: db, Intents: s.Intents, Agents: s.Agents, Messaging: s.Messaging})
+	s.Claims = conversation.New(conversation.Config{DB: db, Intents: s.Intents, Agents: s.Agents, Channels: s.Channels, Messaging: s.Messaging})
 	s.Leases = leases.New(leases.Config{DB: db, Intents: s.Intents, Tasks: work, Messaging: s.Messaging, LookAgain: time.Second})
 	s.Messaging.Start()
 	r.Rooms = s

@@ -15,6 +15,8 @@ type Common struct {
 	known   map[place]struct{}
 	claims  map[place][]*claim.Claim
 	answers map[place]answers
+	// owed are the requests with open obligations.
+	owed map[place]struct{}
 }
 
 // answers are those to a request: when the first one was stored, and how many agents have answered.
@@ -53,7 +55,7 @@ func (c *Common) Knows(m *message.Message) bool {
 // statements returns one statement for the claims, unless no message can have any, and one for the answers, if they matter for
 // some message.
 func (c *Common) statements(tx *database.Tx, messages []*message.Message) (statements []database.Statement) {
-	var claimable, answerable []place
+	var claimable, answerable, obliging []place
 	for _, m := range messages {
 		c.known[placeOf(m)] = struct{}{}
 		if mayBeClaimed(m) {
@@ -62,6 +64,12 @@ func (c *Common) statements(tx *database.Tx, messages []*message.Message) (state
 		if countsAnswers(m) || wasEdited(m) {
 			answerable = append(answerable, placeOf(m))
 		}
+		if request, obliges := obligationOf(m); obliges {
+			obliging = append(obliging, request)
+		}
+	}
+	if len(obliging) > 0 {
+		statements = append(statements, c.owedStatement(tx, obliging))
 	}
 	if len(claimable) > 0 {
 		claims, statement := claim.PrepareAt(tx, claimable...)

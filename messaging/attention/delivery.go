@@ -97,6 +97,7 @@ func (d Delivery) Judge(common *Common, threads *Threads) *Judgement {
 	}
 	return Judge(d.Message, Facts{
 		Agent: d.Viewer.Agent, Relation: relation, ChannelName: d.Channel.Name, Claims: claims, Answers: common.answersTo(d.Message),
+		Owed:                common.owes(d.Message),
 		EditedAfterResponse: common.editedAfterResponse(d.Message),
 	}, d.Now)
 }

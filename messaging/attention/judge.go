@@ -15,6 +15,8 @@ type Facts struct {
 	Relation Relation
 	// EditedAfterResponse is true for a request whose content was edited after an answer to it was stored.
 	EditedAfterResponse bool
+	// Owed is true while the obligation is open with which the message came, or of which it reminds.
+	Owed bool
 	// Claims are those of the message.
 	Claims Claims
 	// Answers is how many agents have answered a request that takes answers from several.

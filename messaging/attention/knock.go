@@ -6,17 +6,28 @@ import (
 )
 
 // knockOf returns what to show of a message without its content. It reads nothing of the payload and the metadata.
+// The knock of a reminder is that of the request of which it reminds.
 func knockOf(m *message.Message, channelName string) *openintentv1.Knock {
+	if reminder := m.Returns(); reminder != nil {
+		return &openintentv1.Knock{
+			From: reminder.From, Where: reminder.ChannelName, Topic: m.Conversation.Subject,
+			PullWith: pathOf(reminder.ChannelID, reminder.MessageID),
+		}
+	}
 	return &openintentv1.Knock{
 		From:     m.Sender,
 		Where:    channelName,
-		Topic:    topicOf(m, channelName),
-		PullWith: "/v1/channels/" + m.ChannelID + "/messages/" + m.ID,
+		Topic:    TopicOf(m, channelName),
+		PullWith: pathOf(m.ChannelID, m.ID),
 	}
 }
 
-// topicOf returns the subject or, if there is none, the kind and the channel's name. A message without a kind has its type there.
-func topicOf(m *message.Message, channelName string) string {
+func pathOf(channelID, messageID string) string {
+	return "/v1/channels/" + channelID + "/messages/" + messageID
+}
+
+// TopicOf returns the subject or, if there is none, the kind and the channel's name. A message without a kind has its type there.
+func TopicOf(m *message.Message, channelName string) string {
 	kind := string(m.Type)
 	if c := m.Conversation; c != nil {
 		if c.Subject != "" {

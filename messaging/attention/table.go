@@ -46,8 +46,20 @@ type row struct {
 }
 
 // table says what a message asks of a recipient. The first row that applies decides. Where the page has one row with a condition in
-// a cell, the table has a row for the condition before it. An obligation will be the first row: it decides before a mention does.
+// a cell, the table has a row for the condition before it.
 var table = []row{
+	{"obligation_return", (*question).reminds, map[message.Type]Verdict{
+		notice: {toMe, mustRespond, notify, "obligation_return"},
+	}},
+	{"obligation_to_me_urgent", (*question).owedUrgently, map[message.Type]Verdict{
+		request: {toMe, mustRespond, immediate, "obligation"},
+	}},
+	{"obligation_to_me", (*question).owed, map[message.Type]Verdict{
+		request: {toMe, mustRespond, buffered, "obligation"},
+	}},
+	{"obligation_to_my_role", (*question).owedByRole, map[message.Type]Verdict{
+		request: {toMyRole, mustRespond, notify, "obligation"},
+	}},
 	{"mentioned", (*question).mentioned, map[message.Type]Verdict{
 		request:   {toMe, mustRespond, buffered, "mention"},
 		response:  {toMe, mayRespond, buffered, "mention"},
@@ -111,6 +123,13 @@ func (q *question) roleMentioned() bool { return q.Relation.RoleMentioned }
 func (q *question) byRole() bool        { return q.Relation.ByRole }
 func (q *question) wroteInThread() bool { return q.Relation.WroteInThread }
 func always(*question) bool             { return true }
+
+// reminds tells whether the message is a reminder of an obligation that is still open.
+func (q *question) reminds() bool { return q.Owed && q.addressed() && q.Returns() != nil }
+
+func (q *question) owed() bool         { return q.Owed && q.addressed() }
+func (q *question) owedUrgently() bool { return q.Owed && q.addressedUrgently() }
+func (q *question) owedByRole() bool   { return q.Owed && q.byRole() }
 
 func (q *question) addressedUrgently() bool {
 	return q.addressed() && q.priority() == message.PriorityUrgent

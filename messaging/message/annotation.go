@@ -21,12 +21,14 @@ const (
 	AnnotationClaim       AnnotationType = "message_claimed"
 	AnnotationClaimEnd    AnnotationType = "claim_released"
 	AnnotationDisposition AnnotationType = "message_disposition"
+	AnnotationDischarge   AnnotationType = "obligation_discharged"
 )
 
 // IsAnnotationType tells whether a name is that of an annotation type.
 func IsAnnotationType(name string) bool {
 	switch AnnotationType(name) {
-	case AnnotationReaction, AnnotationEdit, AnnotationDeletion, AnnotationClaim, AnnotationClaimEnd, AnnotationDisposition:
+	case AnnotationReaction, AnnotationEdit, AnnotationDeletion, AnnotationClaim, AnnotationClaimEnd, AnnotationDisposition,
+		AnnotationDischarge:
 		return true
 	}
 	return false

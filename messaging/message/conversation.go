@@ -47,6 +47,10 @@ type Conversation struct {
 	Directedness openintentv1.Directedness   `json:"directedness,omitempty"`
 	Policy       openintentv1.ResponsePolicy `json:"policy,omitempty"`
 
+	// Obligation is nil for a message without one. Return is nil except in the server's reminders of obligations.
+	Obligation *Obligation `json:"obligation,omitempty"`
+	Return     *Return     `json:"return,omitempty"`
+
 	// Revision counts how often the content was given; it is 0 before the first edit, and then at least 2.
 	Revision  int       `json:"revision,omitempty"`
 	EditedAt  time.Time `json:"edited_at,omitzero"`
@@ -149,7 +153,8 @@ func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 // Empty tells whether the conversation has no field at all, so that there is nothing to keep.
 func (c *Conversation) Empty() bool {
 	return c.ParentID == "" && c.ThreadID == "" && c.Subject == "" && c.Kind == "" && c.TaskID == "" && c.Priority == "" &&
-		len(c.Mentions) == 0 && !c.MentionsGiven && c.Collect == nil && c.Directedness == 0 && c.Policy == 0 && c.Revision == 0
+		len(c.Mentions) == 0 && !c.MentionsGiven && c.Collect == nil && c.Obligation == nil && c.Return == nil &&
+		c.Directedness == 0 && c.Policy == 0 && c.Revision == 0
 }
 
 // Outline returns what of the conversation decides about other messages: the thread, how many answers a request wants, and whether the
@@ -169,6 +174,9 @@ func (c *Conversation) Size() int {
 	size := len(c.ParentID) + len(c.ThreadID) + len(c.Subject) + len(c.Kind) + len(c.TaskID)
 	for _, name := range c.Mentions {
 		size += len(name)
+	}
+	if c.Obligation != nil {
+		size += len(c.Obligation.Delegate)
 	}
 	return size
 }
@@ -221,7 +229,7 @@ func (c *Conversation) fill(wire *openintentv1.Message) {
 	}
 	wire.ParentId, wire.ThreadId = TextOrNil(c.ParentID), TextOrNil(c.ThreadID)
 	wire.Subject, wire.Kind, wire.TaskId = TextOrNil(c.Subject), TextOrNil(c.Kind), TextOrNil(c.TaskID)
-	wire.Mentions, wire.Collect = c.Mentions, c.Collect.toWire()
+	wire.Mentions, wire.Collect, wire.Obligation = c.Mentions, c.Collect.toWire(), c.Obligation.toWire()
 	wire.EditedAt, wire.DeletedAt = TimestampOrNil(c.EditedAt), TimestampOrNil(c.DeletedAt)
 	if c.Priority != "" {
 		wire.Priority = c.Priority.ToWire().Enum()

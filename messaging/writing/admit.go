@@ -26,7 +26,9 @@ type situation struct {
 	parent    *message.Message
 	taskFound bool
 	book      *addressBook
-	now       time.Time
+	// owed counts the open obligations of the draft's sender, if the draft has one.
+	owed int
+	now  time.Time
 }
 
 // admit decides whether a draft may be stored. It asks in this order: may the sender take part at all, is the channel open,

@@ -8,17 +8,20 @@ import (
 	"openintent/database"
 	"openintent/intents"
 	"openintent/messaging/message"
+	"openintent/messaging/obligation"
 )
 
 // appender stores messages: it is the only code that does. It takes messages one by one, gives each its place under the
 // intent's lock, and writes them together with a few set-based statements. The writer and the server's own notifications
 // (departure_notice.go, system_notice.go) share it.
 type appender struct {
-	tx     *database.Tx
-	rows   messageBatch
-	open   openRequestBatch
-	keys   keyBatch
-	counts map[channels.Key]*channels.Count
+	tx   *database.Tx
+	rows messageBatch
+	open openRequestBatch
+	// obligations are those of new requests.
+	obligations obligationBatch
+	keys        keyBatch
+	counts      map[channels.Key]*channels.Count
 	// changed are the counts that have to be stored. The transaction is certain to hold the locks of these only.
 	changed map[channels.Key]*channels.Count
 	// answered are the requests that got an answer; evicting are the channels with evicted messages to remove.
@@ -63,6 +66,9 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *mes
 	a.reached.add(m, head, a.audiences)
 	if m.Open {
 		a.open.add(m)
+	}
+	if m.Obliges() {
+		a.obligations.add(m, obligation.Begin(at, now))
 	}
 	if d.Key != "" {
 		a.keys.add(d, m)

@@ -84,4 +84,12 @@ func addConversation(object *jsonvalue.Builder, c *message.Conversation) {
 	if c.Collect != nil {
 		object.Raw("collect", c.Collect.JSON())
 	}
+	if c.Obligation != nil {
+		var obligation jsonvalue.Builder
+		obligation.String("blocks", c.Obligation.Word())
+		if c.Obligation.Delegate != "" {
+			obligation.String("delegate", c.Obligation.Delegate)
+		}
+		object.Raw("obligation", obligation.Object())
+	}
 }

@@ -48,6 +48,8 @@ type batch struct {
 	parents map[sighting]*message.Message
 	tasks   map[tasks.Ref]struct{}
 	book    *addressBook
+	// owed counts the open obligations of authors who give another one; nil if nobody does.
+	owed map[ledger]int
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*message.Message
 	// reached are those of the messages' audiences that were read and are stored.
@@ -214,6 +216,7 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 	s := situation{head: head, access: access, presences: b.presences, request: b.asSeen(d), book: b.book, now: head.Now()}
 	if d.given != nil {
 		s.parent = b.parentOf(d)
+		s.owed = b.owedTo(d)
 		_, s.taskFound = b.tasks[tasks.Ref{IntentNo: d.IntentNo, ID: d.taskID()}]
 	}
 	if d.Name != "" {

@@ -130,6 +130,7 @@ func (a *appender) statements() []database.Statement {
 	statements := a.forgetStatements()
 	statements = append(statements, a.rows.statements(a.tx)...)
 	statements = append(statements, a.open.statements(a.tx)...)
+	statements = append(statements, a.obligations.statements(a.tx)...)
 	statements = append(statements, a.keys.statements(a.tx)...)
 	statements = append(statements, a.reached.statements(a.tx)...)
 	statements = append(statements, a.answeredStatements()...)

@@ -30,6 +30,11 @@ type Conversing interface {
 	GetPolicy() openintentv1.ResponsePolicy
 }
 
+// Obliging is what the requests that may carry an obligation say of it.
+type Obliging interface {
+	GetObligation() *openintentv1.Obligation
+}
+
 // errParentUnknown fits a message that is not there as well as one that the sender may not see.
 var errParentUnknown = fault.BadField("parent_id",
 	"there is no such message for this sender on this channel; give the id of a message that it can see")
@@ -49,6 +54,9 @@ func (d *Draft) SetConversation(req Conversing) (err error) {
 		if given.Collect, err = collectFrom(asking.GetCollect()); err != nil {
 			return err
 		}
+	}
+	if obliging, ok := req.(Obliging); ok {
+		given.Obligation = message.ObligationFrom(obliging.GetObligation())
 	}
 	if fenced, ok := req.(interface{ GetFence() int64 }); ok {
 		d.fence = fenced.GetFence()
@@ -75,6 +83,9 @@ func (d *Draft) checkConversation() error {
 	}
 	if d.given.Collect != nil && d.MessageType != message.TypeRequest {
 		return fault.BadField("collect", "only a request gathers answers; leave it out or send message_type request")
+	}
+	if err := d.checkObligation(); err != nil {
+		return err
 	}
 	return cmp.Or(CheckLine("subject", d.given.Subject), CheckLine("kind", d.given.Kind))
 }
@@ -122,6 +133,9 @@ func (s situation) converse(d *Draft, viewer message.Viewer) error {
 	if d.taskID() != "" && !s.showsTask(d) {
 		return errTaskUnknown
 	}
+	if err := s.checkOwed(d); err != nil {
+		return err
+	}
 	mentions := s.mentioned(d.words, d.By.Scope)
 	if parent == nil && len(mentions) == 0 {
 		return nil
@@ -141,10 +155,14 @@ func (s situation) converse(d *Draft, viewer message.Viewer) error {
 	return nil
 }
 
-// showsParent tells whether the draft's parent is a message of this channel that its sender may see now.
+// showsParent tells whether the draft's parent is a message of this channel that its sender may see now. Below a request with an
+// obligation one may write even when its time is over, or when it was evicted and the obligation keeps it: so a late answer has a place.
 func (s situation) showsParent(viewer message.Viewer) bool {
 	m := s.parent
-	return m != nil && m.Key() == s.channel.Key && m.Ordinal > s.count.Floor && message.Listed(m, viewer, s.now)
+	if m == nil || m.Key() != s.channel.Key {
+		return false
+	}
+	return m.Ordinal > s.count.Floor && message.Listed(m, viewer, s.now) || m.Obliges() && !m.Deleted() && message.Visible(m, viewer)
 }
 
 // showsTask tells whether the draft's task is one of the intent and its sender may see it: that takes read access, which guests
@@ -158,6 +176,9 @@ func (s situation) showsTask(d *Draft) bool {
 func (s situation) checkNew(d *Draft) error {
 	if d.given != nil && d.given.ParentID != "" {
 		return errParentUnknown
+	}
+	if err := s.checkOwed(d); err != nil {
+		return err
 	}
 	if d.taskID() != "" && !s.showsTask(d) {
 		return errTaskUnknown

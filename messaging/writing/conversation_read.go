@@ -14,7 +14,7 @@ func (b *batch) readConversations(w wants) []database.Statement {
 	if !w.conversing {
 		return nil
 	}
-	statements := b.readMentioned(w)
+	statements := append(b.readMentioned(w), b.readOwed()...)
 	parents := make(map[string][]string) // by sender
 	var taskIDs []string
 	for _, s := range b.submissions {

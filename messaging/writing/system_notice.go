@@ -19,6 +19,8 @@ type Notice struct {
 	// HourlyAtMost keeps the notice from a recipient that got so many in the last hour; 0 is no bound. A notice that an agent can bring
 	// about itself has a bound, because all agents' notices share the listed messages of one channel.
 	HourlyAtMost int
+	// Conversation is what the notice carries beyond RFC-0021; nil for nothing.
+	Conversation *message.Conversation
 }
 
 // Notify sends notices in the intent's system channel (channels.System), each as a notify from the server to its agent. An
@@ -45,6 +47,7 @@ func (w *Writer) Notify(tx *database.Tx, head *intents.Head, notices ...Notice) 
 		told[notice.To]++
 		_, err := appended.add(head, channel, nil, &Draft{
 			ID: message.NewID(), Sender: caller.System, MessageType: message.TypeNotify, Target: notice.To, payload: notice.Payload,
+			conversation: notice.Conversation,
 		})
 		if err != nil {
 			return err

@@ -44,6 +44,7 @@ type Raw struct {
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Attention     openintentv1.AttentionServiceClient
 	Claims        openintentv1.ClaimServiceClient
+	Obligations   openintentv1.ObligationServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Search        openintentv1.SearchServiceClient
 	Reactions     openintentv1.ReactionServiceClient
@@ -106,6 +107,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
 		Attention:     openintentv1.NewAttentionServiceClient(calls),
 		Claims:        openintentv1.NewClaimServiceClient(calls),
+		Obligations:   openintentv1.NewObligationServiceClient(calls),
 		Leases:        openintentv1.NewLeaseServiceClient(calls),
 		Search:        openintentv1.NewSearchServiceClient(calls),
 		Reactions:     openintentv1.NewReactionServiceClient(calls),

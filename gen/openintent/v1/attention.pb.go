@@ -268,6 +268,118 @@ func (Priority) EnumDescriptor() ([]byte, []int) {
 	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{3}
 }
 
+// Blocks says what stands still until an obligation is discharged.
+type Blocks int32
+
+const (
+	// Nothing was given; it counts as none.
+	Blocks_BLOCKS_UNSPECIFIED Blocks = 0
+	// The author cannot go on at all.
+	Blocks_BLOCKS_HALTED Blocks = 1
+	// The author goes on, but worse.
+	Blocks_BLOCKS_DEGRADED Blocks = 2
+	// Nothing stands still.
+	Blocks_BLOCKS_NONE Blocks = 3
+)
+
+// Enum value maps for Blocks.
+var (
+	Blocks_name = map[int32]string{
+		0: "BLOCKS_UNSPECIFIED",
+		1: "BLOCKS_HALTED",
+		2: "BLOCKS_DEGRADED",
+		3: "BLOCKS_NONE",
+	}
+	Blocks_value = map[string]int32{
+		"BLOCKS_UNSPECIFIED": 0,
+		"BLOCKS_HALTED":      1,
+		"BLOCKS_DEGRADED":    2,
+		"BLOCKS_NONE":        3,
+	}
+)
+
+func (x Blocks) Enum() *Blocks {
+	p := new(Blocks)
+	*p = x
+	return p
+}
+
+func (x Blocks) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Blocks) Descriptor() protoreflect.EnumDescriptor {
+	return file_openintent_v1_attention_proto_enumTypes[4].Descriptor()
+}
+
+func (Blocks) Type() protoreflect.EnumType {
+	return &file_openintent_v1_attention_proto_enumTypes[4]
+}
+
+func (x Blocks) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Blocks.Descriptor instead.
+func (Blocks) EnumDescriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{4}
+}
+
+// Obligation makes a request stay open until somebody discharges it. Reading, answering, reactions and time do not close it.
+type Obligation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What stands still meanwhile; `none` when absent.
+	Blocks Blocks `protobuf:"varint,1,opt,name=blocks,proto3,enum=openintent.v1.Blocks" json:"blocks,omitempty"`
+	// An agent that may discharge it, beside the author and the operator; null for none. Naming it shows it nothing.
+	Delegate      *string `protobuf:"bytes,2,opt,name=delegate,proto3,oneof" json:"delegate,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Obligation) Reset() {
+	*x = Obligation{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Obligation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Obligation) ProtoMessage() {}
+
+func (x *Obligation) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Obligation.ProtoReflect.Descriptor instead.
+func (*Obligation) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Obligation) GetBlocks() Blocks {
+	if x != nil {
+		return x.Blocks
+	}
+	return Blocks_BLOCKS_UNSPECIFIED
+}
+
+func (x *Obligation) GetDelegate() string {
+	if x != nil && x.Delegate != nil {
+		return *x.Delegate
+	}
+	return ""
+}
+
 // Attention tells one recipient whether a message is for it and whether it may answer. The server works it out when it hands the message
 // out, from the message, the recipient, the thread and the claims at that time.
 type Attention struct {
@@ -278,7 +390,7 @@ type Attention struct {
 	Policy ResponsePolicy `protobuf:"varint,2,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy" json:"policy,omitempty"`
 	// How loudly a harness should show it.
 	Injection Injection `protobuf:"varint,3,opt,name=injection,proto3,enum=openintent.v1.Injection" json:"injection,omitempty"`
-	// The rule that decided, such as `direct_request`, `mention` or `claimed_by_other`.
+	// The rule that decided, such as `obligation`, `direct_request`, `mention` or `claimed_by_other`.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How urgent the sender finds it.
 	Priority Priority `protobuf:"varint,5,opt,name=priority,proto3,enum=openintent.v1.Priority" json:"priority,omitempty"`
@@ -294,7 +406,7 @@ type Attention struct {
 
 func (x *Attention) Reset() {
 	*x = Attention{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[0]
+	mi := &file_openintent_v1_attention_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -306,7 +418,7 @@ func (x *Attention) String() string {
 func (*Attention) ProtoMessage() {}
 
 func (x *Attention) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[0]
+	mi := &file_openintent_v1_attention_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -319,7 +431,7 @@ func (x *Attention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attention.ProtoReflect.Descriptor instead.
 func (*Attention) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{0}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Attention) GetDirectedness() Directedness {
@@ -393,7 +505,7 @@ type AttentionClaim struct {
 
 func (x *AttentionClaim) Reset() {
 	*x = AttentionClaim{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[1]
+	mi := &file_openintent_v1_attention_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -405,7 +517,7 @@ func (x *AttentionClaim) String() string {
 func (*AttentionClaim) ProtoMessage() {}
 
 func (x *AttentionClaim) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[1]
+	mi := &file_openintent_v1_attention_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -418,7 +530,7 @@ func (x *AttentionClaim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttentionClaim.ProtoReflect.Descriptor instead.
 func (*AttentionClaim) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{1}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AttentionClaim) GetHolder() string {
@@ -459,7 +571,7 @@ type Knock struct {
 
 func (x *Knock) Reset() {
 	*x = Knock{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[2]
+	mi := &file_openintent_v1_attention_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +583,7 @@ func (x *Knock) String() string {
 func (*Knock) ProtoMessage() {}
 
 func (x *Knock) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[2]
+	mi := &file_openintent_v1_attention_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +596,7 @@ func (x *Knock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Knock.ProtoReflect.Descriptor instead.
 func (*Knock) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{2}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Knock) GetFrom() string {
@@ -530,7 +642,7 @@ type GetAttentionRequest struct {
 
 func (x *GetAttentionRequest) Reset() {
 	*x = GetAttentionRequest{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[3]
+	mi := &file_openintent_v1_attention_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -542,7 +654,7 @@ func (x *GetAttentionRequest) String() string {
 func (*GetAttentionRequest) ProtoMessage() {}
 
 func (x *GetAttentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[3]
+	mi := &file_openintent_v1_attention_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -555,7 +667,7 @@ func (x *GetAttentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAttentionRequest.ProtoReflect.Descriptor instead.
 func (*GetAttentionRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{3}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetAttentionRequest) GetChannelId() string {
@@ -606,7 +718,7 @@ type GetAttentionResponse struct {
 
 func (x *GetAttentionResponse) Reset() {
 	*x = GetAttentionResponse{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[4]
+	mi := &file_openintent_v1_attention_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +730,7 @@ func (x *GetAttentionResponse) String() string {
 func (*GetAttentionResponse) ProtoMessage() {}
 
 func (x *GetAttentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[4]
+	mi := &file_openintent_v1_attention_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +743,7 @@ func (x *GetAttentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAttentionResponse.ProtoReflect.Descriptor instead.
 func (*GetAttentionResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{4}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetAttentionResponse) GetDirectedness() Directedness {
@@ -710,7 +822,7 @@ type AttentionRule struct {
 
 func (x *AttentionRule) Reset() {
 	*x = AttentionRule{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[5]
+	mi := &file_openintent_v1_attention_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -722,7 +834,7 @@ func (x *AttentionRule) String() string {
 func (*AttentionRule) ProtoMessage() {}
 
 func (x *AttentionRule) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[5]
+	mi := &file_openintent_v1_attention_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -735,7 +847,7 @@ func (x *AttentionRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttentionRule.ProtoReflect.Descriptor instead.
 func (*AttentionRule) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AttentionRule) GetRule() string {
@@ -771,7 +883,7 @@ type SetDispositionRequest struct {
 
 func (x *SetDispositionRequest) Reset() {
 	*x = SetDispositionRequest{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[6]
+	mi := &file_openintent_v1_attention_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +895,7 @@ func (x *SetDispositionRequest) String() string {
 func (*SetDispositionRequest) ProtoMessage() {}
 
 func (x *SetDispositionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[6]
+	mi := &file_openintent_v1_attention_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +908,7 @@ func (x *SetDispositionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDispositionRequest.ProtoReflect.Descriptor instead.
 func (*SetDispositionRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{6}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SetDispositionRequest) GetChannelId() string {
@@ -855,7 +967,7 @@ type MessageDisposition struct {
 
 func (x *MessageDisposition) Reset() {
 	*x = MessageDisposition{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[7]
+	mi := &file_openintent_v1_attention_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -867,7 +979,7 @@ func (x *MessageDisposition) String() string {
 func (*MessageDisposition) ProtoMessage() {}
 
 func (x *MessageDisposition) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[7]
+	mi := &file_openintent_v1_attention_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -880,7 +992,7 @@ func (x *MessageDisposition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageDisposition.ProtoReflect.Descriptor instead.
 func (*MessageDisposition) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{7}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MessageDisposition) GetMessageId() string {
@@ -938,7 +1050,7 @@ type MarkSurfacedRequest struct {
 
 func (x *MarkSurfacedRequest) Reset() {
 	*x = MarkSurfacedRequest{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[8]
+	mi := &file_openintent_v1_attention_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1062,7 @@ func (x *MarkSurfacedRequest) String() string {
 func (*MarkSurfacedRequest) ProtoMessage() {}
 
 func (x *MarkSurfacedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[8]
+	mi := &file_openintent_v1_attention_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1075,7 @@ func (x *MarkSurfacedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkSurfacedRequest.ProtoReflect.Descriptor instead.
 func (*MarkSurfacedRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{8}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MarkSurfacedRequest) GetAgentId() string {
@@ -991,7 +1103,7 @@ type MarkSurfacedResponse struct {
 
 func (x *MarkSurfacedResponse) Reset() {
 	*x = MarkSurfacedResponse{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[9]
+	mi := &file_openintent_v1_attention_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1115,7 @@ func (x *MarkSurfacedResponse) String() string {
 func (*MarkSurfacedResponse) ProtoMessage() {}
 
 func (x *MarkSurfacedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[9]
+	mi := &file_openintent_v1_attention_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1128,7 @@ func (x *MarkSurfacedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkSurfacedResponse.ProtoReflect.Descriptor instead.
 func (*MarkSurfacedResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MarkSurfacedResponse) GetMessages() []*SurfacedMessage {
@@ -1039,7 +1151,7 @@ type SurfacedMessage struct {
 
 func (x *SurfacedMessage) Reset() {
 	*x = SurfacedMessage{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[10]
+	mi := &file_openintent_v1_attention_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +1163,7 @@ func (x *SurfacedMessage) String() string {
 func (*SurfacedMessage) ProtoMessage() {}
 
 func (x *SurfacedMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[10]
+	mi := &file_openintent_v1_attention_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +1176,7 @@ func (x *SurfacedMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SurfacedMessage.ProtoReflect.Descriptor instead.
 func (*SurfacedMessage) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SurfacedMessage) GetMessageId() string {
@@ -1085,7 +1197,13 @@ var File_openintent_v1_attention_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_attention_proto_rawDesc = "" +
 	"\n" +
-	"\x1dopenintent/v1/attention.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x03\n" +
+	"\x1dopenintent/v1/attention.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x7f\n" +
+	"\n" +
+	"Obligation\x127\n" +
+	"\x06blocks\x18\x01 \x01(\x0e2\x15.openintent.v1.BlocksB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06blocks\x12+\n" +
+	"\bdelegate\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\bdelegate\x88\x01\x01B\v\n" +
+	"\t_delegate\"\x9f\x03\n" +
 	"\tAttention\x12?\n" +
 	"\fdirectedness\x18\x01 \x01(\x0e2\x1b.openintent.v1.DirectednessR\fdirectedness\x125\n" +
 	"\x06policy\x18\x02 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyR\x06policy\x126\n" +
@@ -1191,7 +1309,12 @@ const file_openintent_v1_attention_proto_rawDesc = "" +
 	"\fPRIORITY_LOW\x10\x01\x12\x13\n" +
 	"\x0fPRIORITY_NORMAL\x10\x02\x12\x11\n" +
 	"\rPRIORITY_HIGH\x10\x03\x12\x13\n" +
-	"\x0fPRIORITY_URGENT\x10\x042\xde\x03\n" +
+	"\x0fPRIORITY_URGENT\x10\x04*Y\n" +
+	"\x06Blocks\x12\x16\n" +
+	"\x12BLOCKS_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rBLOCKS_HALTED\x10\x01\x12\x13\n" +
+	"\x0fBLOCKS_DEGRADED\x10\x02\x12\x0f\n" +
+	"\vBLOCKS_NONE\x10\x032\xde\x03\n" +
 	"\x10AttentionService\x12\x9a\x01\n" +
 	"\fGetAttention\x12\".openintent.v1.GetAttentionRequest\x1a#.openintent.v1.GetAttentionResponse\"A\x82\xd3\xe4\x93\x02;\x129/v1/channels/{channel_id}/messages/{message_id}/attention\x12\xa1\x01\n" +
 	"\x0eSetDisposition\x12$.openintent.v1.SetDispositionRequest\x1a!.openintent.v1.MessageDisposition\"F\x82\xd3\xe4\x93\x02@:\x01*\";/v1/channels/{channel_id}/messages/{message_id}/disposition\x12\x88\x01\n" +
@@ -1210,56 +1333,59 @@ func file_openintent_v1_attention_proto_rawDescGZIP() []byte {
 	return file_openintent_v1_attention_proto_rawDescData
 }
 
-var file_openintent_v1_attention_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_openintent_v1_attention_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_openintent_v1_attention_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_openintent_v1_attention_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_openintent_v1_attention_proto_goTypes = []any{
 	(Directedness)(0),             // 0: openintent.v1.Directedness
 	(ResponsePolicy)(0),           // 1: openintent.v1.ResponsePolicy
 	(Injection)(0),                // 2: openintent.v1.Injection
 	(Priority)(0),                 // 3: openintent.v1.Priority
-	(*Attention)(nil),             // 4: openintent.v1.Attention
-	(*AttentionClaim)(nil),        // 5: openintent.v1.AttentionClaim
-	(*Knock)(nil),                 // 6: openintent.v1.Knock
-	(*GetAttentionRequest)(nil),   // 7: openintent.v1.GetAttentionRequest
-	(*GetAttentionResponse)(nil),  // 8: openintent.v1.GetAttentionResponse
-	(*AttentionRule)(nil),         // 9: openintent.v1.AttentionRule
-	(*SetDispositionRequest)(nil), // 10: openintent.v1.SetDispositionRequest
-	(*MessageDisposition)(nil),    // 11: openintent.v1.MessageDisposition
-	(*MarkSurfacedRequest)(nil),   // 12: openintent.v1.MarkSurfacedRequest
-	(*MarkSurfacedResponse)(nil),  // 13: openintent.v1.MarkSurfacedResponse
-	(*SurfacedMessage)(nil),       // 14: openintent.v1.SurfacedMessage
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(Blocks)(0),                   // 4: openintent.v1.Blocks
+	(*Obligation)(nil),            // 5: openintent.v1.Obligation
+	(*Attention)(nil),             // 6: openintent.v1.Attention
+	(*AttentionClaim)(nil),        // 7: openintent.v1.AttentionClaim
+	(*Knock)(nil),                 // 8: openintent.v1.Knock
+	(*GetAttentionRequest)(nil),   // 9: openintent.v1.GetAttentionRequest
+	(*GetAttentionResponse)(nil),  // 10: openintent.v1.GetAttentionResponse
+	(*AttentionRule)(nil),         // 11: openintent.v1.AttentionRule
+	(*SetDispositionRequest)(nil), // 12: openintent.v1.SetDispositionRequest
+	(*MessageDisposition)(nil),    // 13: openintent.v1.MessageDisposition
+	(*MarkSurfacedRequest)(nil),   // 14: openintent.v1.MarkSurfacedRequest
+	(*MarkSurfacedResponse)(nil),  // 15: openintent.v1.MarkSurfacedResponse
+	(*SurfacedMessage)(nil),       // 16: openintent.v1.SurfacedMessage
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 }
 var file_openintent_v1_attention_proto_depIdxs = []int32{
-	0,  // 0: openintent.v1.Attention.directedness:type_name -> openintent.v1.Directedness
-	1,  // 1: openintent.v1.Attention.policy:type_name -> openintent.v1.ResponsePolicy
-	2,  // 2: openintent.v1.Attention.injection:type_name -> openintent.v1.Injection
-	3,  // 3: openintent.v1.Attention.priority:type_name -> openintent.v1.Priority
-	5,  // 4: openintent.v1.Attention.claim:type_name -> openintent.v1.AttentionClaim
-	6,  // 5: openintent.v1.Attention.knock:type_name -> openintent.v1.Knock
-	0,  // 6: openintent.v1.GetAttentionResponse.directedness:type_name -> openintent.v1.Directedness
-	1,  // 7: openintent.v1.GetAttentionResponse.policy:type_name -> openintent.v1.ResponsePolicy
-	2,  // 8: openintent.v1.GetAttentionResponse.injection:type_name -> openintent.v1.Injection
-	3,  // 9: openintent.v1.GetAttentionResponse.priority:type_name -> openintent.v1.Priority
-	5,  // 10: openintent.v1.GetAttentionResponse.claim:type_name -> openintent.v1.AttentionClaim
-	6,  // 11: openintent.v1.GetAttentionResponse.knock:type_name -> openintent.v1.Knock
-	9,  // 12: openintent.v1.GetAttentionResponse.rules:type_name -> openintent.v1.AttentionRule
-	15, // 13: openintent.v1.SetDispositionRequest.until:type_name -> google.protobuf.Timestamp
-	15, // 14: openintent.v1.MessageDisposition.until:type_name -> google.protobuf.Timestamp
-	15, // 15: openintent.v1.MessageDisposition.disposed_at:type_name -> google.protobuf.Timestamp
-	14, // 16: openintent.v1.MarkSurfacedResponse.messages:type_name -> openintent.v1.SurfacedMessage
-	15, // 17: openintent.v1.SurfacedMessage.surfaced_at:type_name -> google.protobuf.Timestamp
-	7,  // 18: openintent.v1.AttentionService.GetAttention:input_type -> openintent.v1.GetAttentionRequest
-	10, // 19: openintent.v1.AttentionService.SetDisposition:input_type -> openintent.v1.SetDispositionRequest
-	12, // 20: openintent.v1.AttentionService.MarkSurfaced:input_type -> openintent.v1.MarkSurfacedRequest
-	8,  // 21: openintent.v1.AttentionService.GetAttention:output_type -> openintent.v1.GetAttentionResponse
-	11, // 22: openintent.v1.AttentionService.SetDisposition:output_type -> openintent.v1.MessageDisposition
-	13, // 23: openintent.v1.AttentionService.MarkSurfaced:output_type -> openintent.v1.MarkSurfacedResponse
-	21, // [21:24] is the sub-list for method output_type
-	18, // [18:21] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	4,  // 0: openintent.v1.Obligation.blocks:type_name -> openintent.v1.Blocks
+	0,  // 1: openintent.v1.Attention.directedness:type_name -> openintent.v1.Directedness
+	1,  // 2: openintent.v1.Attention.policy:type_name -> openintent.v1.ResponsePolicy
+	2,  // 3: openintent.v1.Attention.injection:type_name -> openintent.v1.Injection
+	3,  // 4: openintent.v1.Attention.priority:type_name -> openintent.v1.Priority
+	7,  // 5: openintent.v1.Attention.claim:type_name -> openintent.v1.AttentionClaim
+	8,  // 6: openintent.v1.Attention.knock:type_name -> openintent.v1.Knock
+	0,  // 7: openintent.v1.GetAttentionResponse.directedness:type_name -> openintent.v1.Directedness
+	1,  // 8: openintent.v1.GetAttentionResponse.policy:type_name -> openintent.v1.ResponsePolicy
+	2,  // 9: openintent.v1.GetAttentionResponse.injection:type_name -> openintent.v1.Injection
+	3,  // 10: openintent.v1.GetAttentionResponse.priority:type_name -> openintent.v1.Priority
+	7,  // 11: openintent.v1.GetAttentionResponse.claim:type_name -> openintent.v1.AttentionClaim
+	8,  // 12: openintent.v1.GetAttentionResponse.knock:type_name -> openintent.v1.Knock
+	11, // 13: openintent.v1.GetAttentionResponse.rules:type_name -> openintent.v1.AttentionRule
+	17, // 14: openintent.v1.SetDispositionRequest.until:type_name -> google.protobuf.Timestamp
+	17, // 15: openintent.v1.MessageDisposition.until:type_name -> google.protobuf.Timestamp
+	17, // 16: openintent.v1.MessageDisposition.disposed_at:type_name -> google.protobuf.Timestamp
+	16, // 17: openintent.v1.MarkSurfacedResponse.messages:type_name -> openintent.v1.SurfacedMessage
+	17, // 18: openintent.v1.SurfacedMessage.surfaced_at:type_name -> google.protobuf.Timestamp
+	9,  // 19: openintent.v1.AttentionService.GetAttention:input_type -> openintent.v1.GetAttentionRequest
+	12, // 20: openintent.v1.AttentionService.SetDisposition:input_type -> openintent.v1.SetDispositionRequest
+	14, // 21: openintent.v1.AttentionService.MarkSurfaced:input_type -> openintent.v1.MarkSurfacedRequest
+	10, // 22: openintent.v1.AttentionService.GetAttention:output_type -> openintent.v1.GetAttentionResponse
+	13, // 23: openintent.v1.AttentionService.SetDisposition:output_type -> openintent.v1.MessageDisposition
+	15, // 24: openintent.v1.AttentionService.MarkSurfaced:output_type -> openintent.v1.MarkSurfacedResponse
+	22, // [22:25] is the sub-list for method output_type
+	19, // [19:22] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_attention_proto_init() }
@@ -1269,17 +1395,18 @@ func file_openintent_v1_attention_proto_init() {
 	}
 	file_openintent_v1_attention_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_attention_proto_msgTypes[1].OneofWrappers = []any{}
-	file_openintent_v1_attention_proto_msgTypes[3].OneofWrappers = []any{}
+	file_openintent_v1_attention_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_attention_proto_msgTypes[4].OneofWrappers = []any{}
-	file_openintent_v1_attention_proto_msgTypes[6].OneofWrappers = []any{}
+	file_openintent_v1_attention_proto_msgTypes[5].OneofWrappers = []any{}
 	file_openintent_v1_attention_proto_msgTypes[7].OneofWrappers = []any{}
+	file_openintent_v1_attention_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_attention_proto_rawDesc), len(file_openintent_v1_attention_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   11,
+			NumEnums:      5,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -273,7 +273,9 @@ type Message struct {
 	// When its content was last edited.
 	EditedAt *timestamppb.Timestamp `protobuf:"bytes,24,opt,name=edited_at,json=editedAt,proto3" json:"edited_at,omitempty"`
 	// When its content was deleted.
-	DeletedAt     *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
+	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
+	// Of a request that stays open until somebody discharges it: what its sender gave. It stays when it is discharged.
+	Obligation    *Obligation `protobuf:"bytes,26,opt,name=obligation,proto3" json:"obligation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -483,11 +485,19 @@ func (x *Message) GetDeletedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Message) GetObligation() *Obligation {
+	if x != nil {
+		return x.Obligation
+	}
+	return nil
+}
+
 // Annotation is something that happened to a message and has a place of its own in the intent's log. Whoever may see the message now may
 // see it.
 type Annotation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What happened: `message_reaction`, `message_edited`, `message_deleted`, `message_claimed`, `claim_released` or `message_disposition`.
+	// What happened: `message_reaction`, `message_edited`, `message_deleted`, `message_claimed`, `claim_released`,
+	// `message_disposition` or `obligation_discharged`.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// The place in the intent's log.
 	Position int64 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
@@ -503,7 +513,7 @@ type Annotation struct {
 	Change *string `protobuf:"bytes,7,opt,name=change,proto3,oneof" json:"change,omitempty"`
 	// Of a reaction: the signal.
 	Signal *string `protobuf:"bytes,8,opt,name=signal,proto3,oneof" json:"signal,omitempty"`
-	// Of a reaction: what its agent says beside the signal.
+	// Of a reaction or a discharge: what its agent says beside it.
 	Note *string `protobuf:"bytes,9,opt,name=note,proto3,oneof" json:"note,omitempty"`
 	// Of a reaction: when its agent expects to be done, in its own words.
 	Eta *string `protobuf:"bytes,10,opt,name=eta,proto3,oneof" json:"eta,omitempty"`
@@ -703,8 +713,11 @@ type SendMessageRequest struct {
 	// In how many seconds it expires, counted from when it is stored, in place of expires_at; giving both is refused. Above 0 and at most
 	// 31,536,000, which is a year. Whoever sends the message again under its idempotency key gives the same number, however late it is.
 	ExpiresInSeconds *float64 `protobuf:"fixed64,20,opt,name=expires_in_seconds,json=expiresInSeconds,proto3,oneof" json:"expires_in_seconds,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Of a request: it stays open until its sender, the delegate or the operator discharges it. Refused on other types. A sender has at most
+	// 100 open obligations in one intent; one more is RESOURCE_EXHAUSTED with reason TOO_MANY_OBLIGATIONS.
+	Obligation    *Obligation `protobuf:"bytes,21,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendMessageRequest) Reset() {
@@ -875,6 +888,13 @@ func (x *SendMessageRequest) GetExpiresInSeconds() float64 {
 		return *x.ExpiresInSeconds
 	}
 	return 0
+}
+
+func (x *SendMessageRequest) GetObligation() *Obligation {
+	if x != nil {
+		return x.Obligation
+	}
+	return nil
 }
 
 // SendMessagesResponse is what became of one message of a stream.
@@ -1065,8 +1085,10 @@ type SendMessageByNameRequest struct {
 	Fence *int64 `protobuf:"varint,20,opt,name=fence,proto3,oneof" json:"fence,omitempty"`
 	// As in SendMessageRequest.
 	ExpiresInSeconds *float64 `protobuf:"fixed64,21,opt,name=expires_in_seconds,json=expiresInSeconds,proto3,oneof" json:"expires_in_seconds,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// As in SendMessageRequest.
+	Obligation    *Obligation `protobuf:"bytes,22,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendMessageByNameRequest) Reset() {
@@ -1244,6 +1266,13 @@ func (x *SendMessageByNameRequest) GetExpiresInSeconds() float64 {
 		return *x.ExpiresInSeconds
 	}
 	return 0
+}
+
+func (x *SendMessageByNameRequest) GetObligation() *Obligation {
+	if x != nil {
+		return x.Obligation
+	}
+	return nil
 }
 
 // ListMessagesRequest selects a page of messages.
@@ -2126,7 +2155,9 @@ type AskRequest struct {
 	// As in SendMessageRequest.
 	Policy *ResponsePolicy `protobuf:"varint,16,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
 	// As in SendMessageRequest.
-	Collect       *structpb.Value `protobuf:"bytes,17,opt,name=collect,proto3" json:"collect,omitempty"`
+	Collect *structpb.Value `protobuf:"bytes,17,opt,name=collect,proto3" json:"collect,omitempty"`
+	// As in SendMessageRequest.
+	Obligation    *Obligation `protobuf:"bytes,18,opt,name=obligation,proto3" json:"obligation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2281,6 +2312,13 @@ func (x *AskRequest) GetCollect() *structpb.Value {
 	return nil
 }
 
+func (x *AskRequest) GetObligation() *Obligation {
+	if x != nil {
+		return x.Obligation
+	}
+	return nil
+}
+
 // AskAllRequest asks several agents a question.
 type AskAllRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2321,7 +2359,9 @@ type AskAllRequest struct {
 	// As in SendMessageRequest.
 	Policy *ResponsePolicy `protobuf:"varint,17,opt,name=policy,proto3,enum=openintent.v1.ResponsePolicy,oneof" json:"policy,omitempty"`
 	// As in SendMessageRequest.
-	Collect       *structpb.Value `protobuf:"bytes,18,opt,name=collect,proto3" json:"collect,omitempty"`
+	Collect *structpb.Value `protobuf:"bytes,18,opt,name=collect,proto3" json:"collect,omitempty"`
+	// As in SendMessageRequest.
+	Obligation    *Obligation `protobuf:"bytes,19,opt,name=obligation,proto3" json:"obligation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2479,6 +2519,13 @@ func (x *AskAllRequest) GetPolicy() ResponsePolicy {
 func (x *AskAllRequest) GetCollect() *structpb.Value {
 	if x != nil {
 		return x.Collect
+	}
+	return nil
+}
+
+func (x *AskAllRequest) GetObligation() *Obligation {
+	if x != nil {
+		return x.Obligation
 	}
 	return nil
 }
@@ -3842,7 +3889,8 @@ var File_openintent_v1_messages_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\"\xdf\t\n" +
+	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\"\x9a\n" +
+	"\n" +
 	"\aMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -3874,7 +3922,10 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"R\brevision\x88\x01\x01\x127\n" +
 	"\tedited_at\x18\x18 \x01(\v2\x1a.google.protobuf.TimestampR\beditedAt\x129\n" +
 	"\n" +
-	"deleted_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAtB\x05\n" +
+	"deleted_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x129\n" +
+	"\n" +
+	"obligation\x18\x1a \x01(\v2\x19.openintent.v1.ObligationR\n" +
+	"obligationB\x05\n" +
 	"\x03_toB\x11\n" +
 	"\x0f_correlation_idB\f\n" +
 	"\n" +
@@ -3918,7 +3969,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x04_etaB\v\n" +
 	"\t_revisionB\t\n" +
 	"\a_reasonB\x0e\n" +
-	"\f_disposition\"\x90\n" +
+	"\f_disposition\"\xcb\n" +
 	"\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\n" +
@@ -3952,7 +4003,10 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\vR\x06policy\x88\x01\x01\x120\n" +
 	"\acollect\x18\x12 \x01(\v2\x16.google.protobuf.ValueR\acollect\x12\"\n" +
 	"\x05fence\x18\x13 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\fR\x05fence\x88\x01\x01\x12J\n" +
-	"\x12expires_in_seconds\x18\x14 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\rR\x10expiresInSeconds\x88\x01\x01B\t\n" +
+	"\x12expires_in_seconds\x18\x14 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\rR\x10expiresInSeconds\x88\x01\x01\x129\n" +
+	"\n" +
+	"obligation\x18\x15 \x01(\v2\x19.openintent.v1.ObligationR\n" +
+	"obligationB\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
@@ -3978,7 +4032,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x129\n" +
 	"\n" +
-	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xb4\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xef\n" +
 	"\n" +
 	"\x18SendMessageByNameRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
@@ -4013,7 +4067,10 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\vR\x06policy\x88\x01\x01\x120\n" +
 	"\acollect\x18\x13 \x01(\v2\x16.google.protobuf.ValueR\acollect\x12\"\n" +
 	"\x05fence\x18\x14 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\fR\x05fence\x88\x01\x01\x12J\n" +
-	"\x12expires_in_seconds\x18\x15 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\rR\x10expiresInSeconds\x88\x01\x01B\t\n" +
+	"\x12expires_in_seconds\x18\x15 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\rR\x10expiresInSeconds\x88\x01\x01\x129\n" +
+	"\n" +
+	"obligation\x18\x16 \x01(\v2\x19.openintent.v1.ObligationR\n" +
+	"obligationB\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
@@ -4153,7 +4210,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\tsupersede\x18\t \x01(\bR\tsupersedeB\v\n" +
 	"\t_agent_idB\n" +
 	"\n" +
-	"\b_subject\"\xac\b\n" +
+	"\b_subject\"\xe7\b\n" +
 	"\n" +
 	"AskRequest\x12\"\n" +
 	"\n" +
@@ -4182,7 +4239,10 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x06policy\x18\x10 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\n" +
 	"R\x06policy\x88\x01\x01\x120\n" +
-	"\acollect\x18\x11 \x01(\v2\x16.google.protobuf.ValueR\acollectB\t\n" +
+	"\acollect\x18\x11 \x01(\v2\x16.google.protobuf.ValueR\acollect\x129\n" +
+	"\n" +
+	"obligation\x18\x12 \x01(\v2\x19.openintent.v1.ObligationR\n" +
+	"obligationB\t\n" +
 	"\a_senderB\x12\n" +
 	"\x10_timeout_secondsB\n" +
 	"\n" +
@@ -4197,7 +4257,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\b_task_idB\v\n" +
 	"\t_priorityB\x0f\n" +
 	"\r_directednessB\t\n" +
-	"\a_policy\"\xf7\b\n" +
+	"\a_policy\"\xb2\t\n" +
 	"\rAskAllRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12%\n" +
@@ -4227,7 +4287,10 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"R\fdirectedness\x88\x01\x01\x12F\n" +
 	"\x06policy\x18\x11 \x01(\x0e2\x1d.openintent.v1.ResponsePolicyB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\vR\x06policy\x88\x01\x01\x120\n" +
-	"\acollect\x18\x12 \x01(\v2\x16.google.protobuf.ValueR\acollectB\t\n" +
+	"\acollect\x18\x12 \x01(\v2\x16.google.protobuf.ValueR\acollect\x129\n" +
+	"\n" +
+	"obligation\x18\x13 \x01(\v2\x19.openintent.v1.ObligationR\n" +
+	"obligationB\t\n" +
 	"\a_senderB\x12\n" +
 	"\x10_timeout_secondsB\n" +
 	"\n" +
@@ -4490,10 +4553,11 @@ var file_openintent_v1_messages_proto_goTypes = []any{
 	(*structpb.Value)(nil),                // 40: google.protobuf.Value
 	(Directedness)(0),                     // 41: openintent.v1.Directedness
 	(ResponsePolicy)(0),                   // 42: openintent.v1.ResponsePolicy
-	(*structpb.ListValue)(nil),            // 43: google.protobuf.ListValue
-	(*status.Status)(nil),                 // 44: google.rpc.Status
-	(*Event)(nil),                         // 45: openintent.v1.Event
-	(*Attention)(nil),                     // 46: openintent.v1.Attention
+	(*Obligation)(nil),                    // 43: openintent.v1.Obligation
+	(*structpb.ListValue)(nil),            // 44: google.protobuf.ListValue
+	(*status.Status)(nil),                 // 45: google.rpc.Status
+	(*Event)(nil),                         // 46: openintent.v1.Event
+	(*Attention)(nil),                     // 47: openintent.v1.Attention
 }
 var file_openintent_v1_messages_proto_depIdxs = []int32{
 	0,   // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
@@ -4509,129 +4573,134 @@ var file_openintent_v1_messages_proto_depIdxs = []int32{
 	42,  // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
 	38,  // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
 	38,  // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
-	38,  // 13: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
-	38,  // 14: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
-	38,  // 15: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
-	0,   // 16: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
-	37,  // 17: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 18: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
-	38,  // 19: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	39,  // 20: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
-	43,  // 21: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 22: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 23: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	40,  // 24: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
-	7,   // 25: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
-	44,  // 26: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
-	38,  // 27: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
-	0,   // 28: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
-	37,  // 29: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 30: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
-	38,  // 31: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
-	39,  // 32: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
-	43,  // 33: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 34: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 35: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	40,  // 36: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
-	0,   // 37: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
-	3,   // 38: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
-	3,   // 39: openintent.v1.Thread.root:type_name -> openintent.v1.Message
-	3,   // 40: openintent.v1.Thread.messages:type_name -> openintent.v1.Message
-	14,  // 41: openintent.v1.Thread.reactions:type_name -> openintent.v1.ThreadReaction
-	15,  // 42: openintent.v1.Thread.claim:type_name -> openintent.v1.ThreadClaim
-	38,  // 43: openintent.v1.ThreadReaction.created_at:type_name -> google.protobuf.Timestamp
-	38,  // 44: openintent.v1.ThreadClaim.expires_at:type_name -> google.protobuf.Timestamp
-	37,  // 45: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 46: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
-	38,  // 47: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	39,  // 48: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
-	43,  // 49: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 50: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 51: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	1,   // 52: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
-	37,  // 53: openintent.v1.UpdateMessageRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 54: openintent.v1.UpdateMessageRequest.metadata:type_name -> google.protobuf.Struct
-	43,  // 55: openintent.v1.UpdateMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	37,  // 56: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 57: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
-	39,  // 58: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
-	43,  // 59: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 60: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 61: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	40,  // 62: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
-	37,  // 63: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 64: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
-	39,  // 65: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
-	43,  // 66: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 67: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 68: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	40,  // 69: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
-	3,   // 70: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
-	3,   // 71: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
-	0,   // 72: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
-	3,   // 73: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
-	45,  // 74: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
-	45,  // 75: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
-	4,   // 76: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
-	46,  // 77: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
-	27,  // 78: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
-	2,   // 79: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
-	38,  // 80: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
-	38,  // 81: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
-	38,  // 82: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
-	38,  // 83: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
-	38,  // 84: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
-	38,  // 85: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
-	38,  // 86: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
-	38,  // 87: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
-	42,  // 88: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	30,  // 89: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
-	3,   // 90: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
-	46,  // 91: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
-	3,   // 92: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
-	35,  // 93: openintent.v1.ListRevisionsResponse.revisions:type_name -> openintent.v1.MessageRevision
-	37,  // 94: openintent.v1.MessageRevision.payload:type_name -> google.protobuf.Struct
-	37,  // 95: openintent.v1.MessageRevision.metadata:type_name -> google.protobuf.Struct
-	38,  // 96: openintent.v1.MessageRevision.created_at:type_name -> google.protobuf.Timestamp
-	5,   // 97: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
-	8,   // 98: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
-	5,   // 99: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
-	9,   // 100: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
-	11,  // 101: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
-	12,  // 102: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
-	16,  // 103: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
-	17,  // 104: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
-	33,  // 105: openintent.v1.MessageService.ListRevisions:input_type -> openintent.v1.ListRevisionsRequest
-	36,  // 106: openintent.v1.MessageService.DeleteMessage:input_type -> openintent.v1.DeleteMessageRequest
-	18,  // 107: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
-	19,  // 108: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
-	21,  // 109: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
-	25,  // 110: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
-	28,  // 111: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
-	31,  // 112: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
-	23,  // 113: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
-	3,   // 114: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
-	3,   // 115: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
-	6,   // 116: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
-	10,  // 117: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
-	3,   // 118: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
-	13,  // 119: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
-	3,   // 120: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
-	3,   // 121: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
-	34,  // 122: openintent.v1.MessageService.ListRevisions:output_type -> openintent.v1.ListRevisionsResponse
-	3,   // 123: openintent.v1.MessageService.DeleteMessage:output_type -> openintent.v1.Message
-	3,   // 124: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
-	20,  // 125: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
-	22,  // 126: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
-	26,  // 127: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
-	29,  // 128: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
-	32,  // 129: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
-	24,  // 130: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
-	114, // [114:131] is the sub-list for method output_type
-	97,  // [97:114] is the sub-list for method input_type
-	97,  // [97:97] is the sub-list for extension type_name
-	97,  // [97:97] is the sub-list for extension extendee
-	0,   // [0:97] is the sub-list for field type_name
+	43,  // 13: openintent.v1.Message.obligation:type_name -> openintent.v1.Obligation
+	38,  // 14: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
+	38,  // 15: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
+	38,  // 16: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
+	0,   // 17: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
+	37,  // 18: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 19: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
+	38,  // 20: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	39,  // 21: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
+	44,  // 22: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 23: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 24: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 25: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
+	43,  // 26: openintent.v1.SendMessageRequest.obligation:type_name -> openintent.v1.Obligation
+	7,   // 27: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
+	45,  // 28: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
+	38,  // 29: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
+	0,   // 30: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
+	37,  // 31: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 32: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
+	38,  // 33: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
+	39,  // 34: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
+	44,  // 35: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 36: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 37: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 38: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
+	43,  // 39: openintent.v1.SendMessageByNameRequest.obligation:type_name -> openintent.v1.Obligation
+	0,   // 40: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
+	3,   // 41: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
+	3,   // 42: openintent.v1.Thread.root:type_name -> openintent.v1.Message
+	3,   // 43: openintent.v1.Thread.messages:type_name -> openintent.v1.Message
+	14,  // 44: openintent.v1.Thread.reactions:type_name -> openintent.v1.ThreadReaction
+	15,  // 45: openintent.v1.Thread.claim:type_name -> openintent.v1.ThreadClaim
+	38,  // 46: openintent.v1.ThreadReaction.created_at:type_name -> google.protobuf.Timestamp
+	38,  // 47: openintent.v1.ThreadClaim.expires_at:type_name -> google.protobuf.Timestamp
+	37,  // 48: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 49: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
+	38,  // 50: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	39,  // 51: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
+	44,  // 52: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 53: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 54: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	1,   // 55: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
+	37,  // 56: openintent.v1.UpdateMessageRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 57: openintent.v1.UpdateMessageRequest.metadata:type_name -> google.protobuf.Struct
+	44,  // 58: openintent.v1.UpdateMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	37,  // 59: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 60: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
+	39,  // 61: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
+	44,  // 62: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 63: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 64: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 65: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
+	43,  // 66: openintent.v1.AskRequest.obligation:type_name -> openintent.v1.Obligation
+	37,  // 67: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
+	37,  // 68: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
+	39,  // 69: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
+	44,  // 70: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
+	41,  // 71: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
+	42,  // 72: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 73: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
+	43,  // 74: openintent.v1.AskAllRequest.obligation:type_name -> openintent.v1.Obligation
+	3,   // 75: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
+	3,   // 76: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
+	0,   // 77: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
+	3,   // 78: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
+	46,  // 79: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
+	46,  // 80: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
+	4,   // 81: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
+	47,  // 82: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
+	27,  // 83: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
+	2,   // 84: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
+	38,  // 85: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
+	38,  // 86: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
+	38,  // 87: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
+	38,  // 88: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
+	38,  // 89: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
+	38,  // 90: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
+	38,  // 91: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
+	38,  // 92: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
+	42,  // 93: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	30,  // 94: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
+	3,   // 95: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
+	47,  // 96: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
+	3,   // 97: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
+	35,  // 98: openintent.v1.ListRevisionsResponse.revisions:type_name -> openintent.v1.MessageRevision
+	37,  // 99: openintent.v1.MessageRevision.payload:type_name -> google.protobuf.Struct
+	37,  // 100: openintent.v1.MessageRevision.metadata:type_name -> google.protobuf.Struct
+	38,  // 101: openintent.v1.MessageRevision.created_at:type_name -> google.protobuf.Timestamp
+	5,   // 102: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
+	8,   // 103: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
+	5,   // 104: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
+	9,   // 105: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
+	11,  // 106: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
+	12,  // 107: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
+	16,  // 108: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
+	17,  // 109: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
+	33,  // 110: openintent.v1.MessageService.ListRevisions:input_type -> openintent.v1.ListRevisionsRequest
+	36,  // 111: openintent.v1.MessageService.DeleteMessage:input_type -> openintent.v1.DeleteMessageRequest
+	18,  // 112: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
+	19,  // 113: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
+	21,  // 114: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
+	25,  // 115: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
+	28,  // 116: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
+	31,  // 117: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
+	23,  // 118: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
+	3,   // 119: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
+	3,   // 120: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
+	6,   // 121: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
+	10,  // 122: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
+	3,   // 123: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
+	13,  // 124: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
+	3,   // 125: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
+	3,   // 126: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
+	34,  // 127: openintent.v1.MessageService.ListRevisions:output_type -> openintent.v1.ListRevisionsResponse
+	3,   // 128: openintent.v1.MessageService.DeleteMessage:output_type -> openintent.v1.Message
+	3,   // 129: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
+	20,  // 130: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
+	22,  // 131: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
+	26,  // 132: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
+	29,  // 133: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
+	32,  // 134: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
+	24,  // 135: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
+	119, // [119:136] is the sub-list for method output_type
+	102, // [102:119] is the sub-list for method input_type
+	102, // [102:102] is the sub-list for extension type_name
+	102, // [102:102] is the sub-list for extension extendee
+	0,   // [0:102] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_messages_proto_init() }

@@ -25,43 +25,47 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dopenintent/v1/attention.proto\x12\ropenintent.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x03\n\tAttention\x12?\n\x0c\x64irectedness\x18\x01 \x01(\x0e\x32\x1b.openintent.v1.DirectednessR\x0c\x64irectedness\x12\x35\n\x06policy\x18\x02 \x01(\x0e\x32\x1d.openintent.v1.ResponsePolicyR\x06policy\x12\x36\n\tinjection\x18\x03 \x01(\x0e\x32\x18.openintent.v1.InjectionR\tinjection\x12\x16\n\x06reason\x18\x04 \x01(\tR\x06reason\x12\x33\n\x08priority\x18\x05 \x01(\x0e\x32\x17.openintent.v1.PriorityR\x08priority\x12$\n\x0b\x64\x65\x61\x64line_ms\x18\x06 \x01(\x03H\x00R\ndeadlineMs\x88\x01\x01\x12\x33\n\x05\x63laim\x18\x07 \x01(\x0b\x32\x1d.openintent.v1.AttentionClaimR\x05\x63laim\x12*\n\x05knock\x18\x08 \x01(\x0b\x32\x14.openintent.v1.KnockR\x05knockB\x0e\n\x0c_deadline_ms\"q\n\x0e\x41ttentionClaim\x12\x16\n\x06holder\x18\x01 \x01(\tR\x06holder\x12\"\n\rexpires_in_ms\x18\x02 \x01(\x03R\x0b\x65xpiresInMs\x12\x19\n\x05\x66\x65nce\x18\x03 \x01(\x03H\x00R\x05\x66\x65nce\x88\x01\x01\x42\x08\n\x06_fence\"d\n\x05Knock\x12\x12\n\x04\x66rom\x18\x01 \x01(\tR\x04\x66rom\x12\x14\n\x05where\x18\x02 \x01(\tR\x05where\x12\x14\n\x05topic\x18\x03 \x01(\tR\x05topic\x12\x1b\n\tpull_with\x18\x04 \x01(\tR\x08pullWith\"\x80\x01\n\x13GetAttentionRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n\nmessage_id\x18\x02 \x01(\tR\tmessageId\x12\x1e\n\x08\x61gent_id\x18\x03 \x01(\tH\x00R\x07\x61gentId\x88\x01\x01\x42\x0b\n\t_agent_id\"\xb9\x04\n\x14GetAttentionResponse\x12\x44\n\x0c\x64irectedness\x18\x01 \x01(\x0e\x32\x1b.openintent.v1.DirectednessH\x00R\x0c\x64irectedness\x88\x01\x01\x12:\n\x06policy\x18\x02 \x01(\x0e\x32\x1d.openintent.v1.ResponsePolicyH\x01R\x06policy\x88\x01\x01\x12;\n\tinjection\x18\x03 \x01(\x0e\x32\x18.openintent.v1.InjectionH\x02R\tinjection\x88\x01\x01\x12\x1b\n\x06reason\x18\x04 \x01(\tH\x03R\x06reason\x88\x01\x01\x12\x38\n\x08priority\x18\x05 \x01(\x0e\x32\x17.openintent.v1.PriorityH\x04R\x08priority\x88\x01\x01\x12$\n\x0b\x64\x65\x61\x64line_ms\x18\x06 \x01(\x03H\x05R\ndeadlineMs\x88\x01\x01\x12\x33\n\x05\x63laim\x18\x07 \x01(\x0b\x32\x1d.openintent.v1.AttentionClaimR\x05\x63laim\x12*\n\x05knock\x18\x08 \x01(\x0b\x32\x14.openintent.v1.KnockR\x05knock\x12\x32\n\x05rules\x18\t \x03(\x0b\x32\x1c.openintent.v1.AttentionRuleR\x05rulesB\x0f\n\r_directednessB\t\n\x07_policyB\x0c\n\n_injectionB\t\n\x07_reasonB\x0b\n\t_priorityB\x0e\n\x0c_deadline_ms\";\n\rAttentionRule\x12\x12\n\x04rule\x18\x01 \x01(\tR\x04rule\x12\x16\n\x06\x65\x66\x66\x65\x63t\x18\x02 \x01(\tR\x06\x65\x66\x66\x65\x63t\"\xd1\x01\n\x15SetDispositionRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n\nmessage_id\x18\x02 \x01(\tR\tmessageId\x12 \n\x0b\x64isposition\x18\x03 \x01(\tR\x0b\x64isposition\x12\x1b\n\x06reason\x18\x04 \x01(\tH\x00R\x06reason\x88\x01\x01\x12\x30\n\x05until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x05untilB\t\n\x07_reason\"\x87\x02\n\x12MessageDisposition\x12\x1d\n\nmessage_id\x18\x01 \x01(\tR\tmessageId\x12\x19\n\x08\x61gent_id\x18\x02 \x01(\tR\x07\x61gentId\x12 \n\x0b\x64isposition\x18\x03 \x01(\tR\x0b\x64isposition\x12\x1b\n\x06reason\x18\x04 \x01(\tH\x00R\x06reason\x88\x01\x01\x12\x30\n\x05until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x05until\x12;\n\x0b\x64isposed_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ndisposedAtB\t\n\x07_reason\"Q\n\x13MarkSurfacedRequest\x12\x19\n\x08\x61gent_id\x18\x01 \x01(\tR\x07\x61gentId\x12\x1f\n\x0bmessage_ids\x18\x02 \x03(\tR\nmessageIds\"R\n\x14MarkSurfacedResponse\x12:\n\x08messages\x18\x01 \x03(\x0b\x32\x1e.openintent.v1.SurfacedMessageR\x08messages\"m\n\x0fSurfacedMessage\x12\x1d\n\nmessage_id\x18\x01 \x01(\tR\tmessageId\x12;\n\x0bsurfaced_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nsurfacedAt*{\n\x0c\x44irectedness\x12\x1c\n\x18\x44IRECTEDNESS_UNSPECIFIED\x10\x00\x12\x16\n\x12\x44IRECTEDNESS_TO_ME\x10\x01\x12\x1b\n\x17\x44IRECTEDNESS_TO_MY_ROLE\x10\x02\x12\x18\n\x14\x44IRECTEDNESS_AMBIENT\x10\x03*\xb8\x01\n\x0eResponsePolicy\x12\x1f\n\x1bRESPONSE_POLICY_UNSPECIFIED\x10\x00\x12 \n\x1cRESPONSE_POLICY_MUST_RESPOND\x10\x01\x12\x1f\n\x1bRESPONSE_POLICY_MAY_RESPOND\x10\x02\x12\x1c\n\x18RESPONSE_POLICY_ACK_ONLY\x10\x03\x12$\n RESPONSE_POLICY_MUST_NOT_RESPOND\x10\x04*\x9f\x01\n\tInjection\x12\x19\n\x15INJECTION_UNSPECIFIED\x10\x00\x12\x17\n\x13INJECTION_IMMEDIATE\x10\x01\x12\x16\n\x12INJECTION_BUFFERED\x10\x02\x12\x14\n\x10INJECTION_NOTIFY\x10\x03\x12\x14\n\x10INJECTION_DIGEST\x10\x04\x12\x1a\n\x16INJECTION_TOOL_MAILBOX\x10\x05*s\n\x08Priority\x12\x18\n\x14PRIORITY_UNSPECIFIED\x10\x00\x12\x10\n\x0cPRIORITY_LOW\x10\x01\x12\x13\n\x0fPRIORITY_NORMAL\x10\x02\x12\x11\n\rPRIORITY_HIGH\x10\x03\x12\x13\n\x0fPRIORITY_URGENT\x10\x04\x32\x9f\x02\n\x10\x41ttentionService\x12W\n\x0cGetAttention\x12\".openintent.v1.GetAttentionRequest\x1a#.openintent.v1.GetAttentionResponse\x12Y\n\x0eSetDisposition\x12$.openintent.v1.SetDispositionRequest\x1a!.openintent.v1.MessageDisposition\x12W\n\x0cMarkSurfaced\x12\".openintent.v1.MarkSurfacedRequest\x1a#.openintent.v1.MarkSurfacedResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dopenintent/v1/attention.proto\x12\ropenintent.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"i\n\nObligation\x12-\n\x06\x62locks\x18\x01 \x01(\x0e\x32\x15.openintent.v1.BlocksR\x06\x62locks\x12\x1f\n\x08\x64\x65legate\x18\x02 \x01(\tH\x00R\x08\x64\x65legate\x88\x01\x01\x42\x0b\n\t_delegate\"\x9f\x03\n\tAttention\x12?\n\x0c\x64irectedness\x18\x01 \x01(\x0e\x32\x1b.openintent.v1.DirectednessR\x0c\x64irectedness\x12\x35\n\x06policy\x18\x02 \x01(\x0e\x32\x1d.openintent.v1.ResponsePolicyR\x06policy\x12\x36\n\tinjection\x18\x03 \x01(\x0e\x32\x18.openintent.v1.InjectionR\tinjection\x12\x16\n\x06reason\x18\x04 \x01(\tR\x06reason\x12\x33\n\x08priority\x18\x05 \x01(\x0e\x32\x17.openintent.v1.PriorityR\x08priority\x12$\n\x0b\x64\x65\x61\x64line_ms\x18\x06 \x01(\x03H\x00R\ndeadlineMs\x88\x01\x01\x12\x33\n\x05\x63laim\x18\x07 \x01(\x0b\x32\x1d.openintent.v1.AttentionClaimR\x05\x63laim\x12*\n\x05knock\x18\x08 \x01(\x0b\x32\x14.openintent.v1.KnockR\x05knockB\x0e\n\x0c_deadline_ms\"q\n\x0e\x41ttentionClaim\x12\x16\n\x06holder\x18\x01 \x01(\tR\x06holder\x12\"\n\rexpires_in_ms\x18\x02 \x01(\x03R\x0b\x65xpiresInMs\x12\x19\n\x05\x66\x65nce\x18\x03 \x01(\x03H\x00R\x05\x66\x65nce\x88\x01\x01\x42\x08\n\x06_fence\"d\n\x05Knock\x12\x12\n\x04\x66rom\x18\x01 \x01(\tR\x04\x66rom\x12\x14\n\x05where\x18\x02 \x01(\tR\x05where\x12\x14\n\x05topic\x18\x03 \x01(\tR\x05topic\x12\x1b\n\tpull_with\x18\x04 \x01(\tR\x08pullWith\"\x80\x01\n\x13GetAttentionRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n\nmessage_id\x18\x02 \x01(\tR\tmessageId\x12\x1e\n\x08\x61gent_id\x18\x03 \x01(\tH\x00R\x07\x61gentId\x88\x01\x01\x42\x0b\n\t_agent_id\"\xb9\x04\n\x14GetAttentionResponse\x12\x44\n\x0c\x64irectedness\x18\x01 \x01(\x0e\x32\x1b.openintent.v1.DirectednessH\x00R\x0c\x64irectedness\x88\x01\x01\x12:\n\x06policy\x18\x02 \x01(\x0e\x32\x1d.openintent.v1.ResponsePolicyH\x01R\x06policy\x88\x01\x01\x12;\n\tinjection\x18\x03 \x01(\x0e\x32\x18.openintent.v1.InjectionH\x02R\tinjection\x88\x01\x01\x12\x1b\n\x06reason\x18\x04 \x01(\tH\x03R\x06reason\x88\x01\x01\x12\x38\n\x08priority\x18\x05 \x01(\x0e\x32\x17.openintent.v1.PriorityH\x04R\x08priority\x88\x01\x01\x12$\n\x0b\x64\x65\x61\x64line_ms\x18\x06 \x01(\x03H\x05R\ndeadlineMs\x88\x01\x01\x12\x33\n\x05\x63laim\x18\x07 \x01(\x0b\x32\x1d.openintent.v1.AttentionClaimR\x05\x63laim\x12*\n\x05knock\x18\x08 \x01(\x0b\x32\x14.openintent.v1.KnockR\x05knock\x12\x32\n\x05rules\x18\t \x03(\x0b\x32\x1c.openintent.v1.AttentionRuleR\x05rulesB\x0f\n\r_directednessB\t\n\x07_policyB\x0c\n\n_injectionB\t\n\x07_reasonB\x0b\n\t_priorityB\x0e\n\x0c_deadline_ms\";\n\rAttentionRule\x12\x12\n\x04rule\x18\x01 \x01(\tR\x04rule\x12\x16\n\x06\x65\x66\x66\x65\x63t\x18\x02 \x01(\tR\x06\x65\x66\x66\x65\x63t\"\xd1\x01\n\x15SetDispositionRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n\nmessage_id\x18\x02 \x01(\tR\tmessageId\x12 \n\x0b\x64isposition\x18\x03 \x01(\tR\x0b\x64isposition\x12\x1b\n\x06reason\x18\x04 \x01(\tH\x00R\x06reason\x88\x01\x01\x12\x30\n\x05until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x05untilB\t\n\x07_reason\"\x87\x02\n\x12MessageDisposition\x12\x1d\n\nmessage_id\x18\x01 \x01(\tR\tmessageId\x12\x19\n\x08\x61gent_id\x18\x02 \x01(\tR\x07\x61gentId\x12 \n\x0b\x64isposition\x18\x03 \x01(\tR\x0b\x64isposition\x12\x1b\n\x06reason\x18\x04 \x01(\tH\x00R\x06reason\x88\x01\x01\x12\x30\n\x05until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x05until\x12;\n\x0b\x64isposed_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ndisposedAtB\t\n\x07_reason\"Q\n\x13MarkSurfacedRequest\x12\x19\n\x08\x61gent_id\x18\x01 \x01(\tR\x07\x61gentId\x12\x1f\n\x0bmessage_ids\x18\x02 \x03(\tR\nmessageIds\"R\n\x14MarkSurfacedResponse\x12:\n\x08messages\x18\x01 \x03(\x0b\x32\x1e.openintent.v1.SurfacedMessageR\x08messages\"m\n\x0fSurfacedMessage\x12\x1d\n\nmessage_id\x18\x01 \x01(\tR\tmessageId\x12;\n\x0bsurfaced_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nsurfacedAt*{\n\x0c\x44irectedness\x12\x1c\n\x18\x44IRECTEDNESS_UNSPECIFIED\x10\x00\x12\x16\n\x12\x44IRECTEDNESS_TO_ME\x10\x01\x12\x1b\n\x17\x44IRECTEDNESS_TO_MY_ROLE\x10\x02\x12\x18\n\x14\x44IRECTEDNESS_AMBIENT\x10\x03*\xb8\x01\n\x0eResponsePolicy\x12\x1f\n\x1bRESPONSE_POLICY_UNSPECIFIED\x10\x00\x12 \n\x1cRESPONSE_POLICY_MUST_RESPOND\x10\x01\x12\x1f\n\x1bRESPONSE_POLICY_MAY_RESPOND\x10\x02\x12\x1c\n\x18RESPONSE_POLICY_ACK_ONLY\x10\x03\x12$\n RESPONSE_POLICY_MUST_NOT_RESPOND\x10\x04*\x9f\x01\n\tInjection\x12\x19\n\x15INJECTION_UNSPECIFIED\x10\x00\x12\x17\n\x13INJECTION_IMMEDIATE\x10\x01\x12\x16\n\x12INJECTION_BUFFERED\x10\x02\x12\x14\n\x10INJECTION_NOTIFY\x10\x03\x12\x14\n\x10INJECTION_DIGEST\x10\x04\x12\x1a\n\x16INJECTION_TOOL_MAILBOX\x10\x05*s\n\x08Priority\x12\x18\n\x14PRIORITY_UNSPECIFIED\x10\x00\x12\x10\n\x0cPRIORITY_LOW\x10\x01\x12\x13\n\x0fPRIORITY_NORMAL\x10\x02\x12\x11\n\rPRIORITY_HIGH\x10\x03\x12\x13\n\x0fPRIORITY_URGENT\x10\x04*Y\n\x06\x42locks\x12\x16\n\x12\x42LOCKS_UNSPECIFIED\x10\x00\x12\x11\n\rBLOCKS_HALTED\x10\x01\x12\x13\n\x0f\x42LOCKS_DEGRADED\x10\x02\x12\x0f\n\x0b\x42LOCKS_NONE\x10\x03\x32\x9f\x02\n\x10\x41ttentionService\x12W\n\x0cGetAttention\x12\".openintent.v1.GetAttentionRequest\x1a#.openintent.v1.GetAttentionResponse\x12Y\n\x0eSetDisposition\x12$.openintent.v1.SetDispositionRequest\x1a!.openintent.v1.MessageDisposition\x12W\n\x0cMarkSurfaced\x12\".openintent.v1.MarkSurfacedRequest\x1a#.openintent.v1.MarkSurfacedResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'openintent_channels._generated.attention_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DIRECTEDNESS']._serialized_start=2236
-  _globals['_DIRECTEDNESS']._serialized_end=2359
-  _globals['_RESPONSEPOLICY']._serialized_start=2362
-  _globals['_RESPONSEPOLICY']._serialized_end=2546
-  _globals['_INJECTION']._serialized_start=2549
-  _globals['_INJECTION']._serialized_end=2708
-  _globals['_PRIORITY']._serialized_start=2710
-  _globals['_PRIORITY']._serialized_end=2825
-  _globals['_ATTENTION']._serialized_start=82
-  _globals['_ATTENTION']._serialized_end=497
-  _globals['_ATTENTIONCLAIM']._serialized_start=499
-  _globals['_ATTENTIONCLAIM']._serialized_end=612
-  _globals['_KNOCK']._serialized_start=614
-  _globals['_KNOCK']._serialized_end=714
-  _globals['_GETATTENTIONREQUEST']._serialized_start=717
-  _globals['_GETATTENTIONREQUEST']._serialized_end=845
-  _globals['_GETATTENTIONRESPONSE']._serialized_start=848
-  _globals['_GETATTENTIONRESPONSE']._serialized_end=1417
-  _globals['_ATTENTIONRULE']._serialized_start=1419
-  _globals['_ATTENTIONRULE']._serialized_end=1478
-  _globals['_SETDISPOSITIONREQUEST']._serialized_start=1481
-  _globals['_SETDISPOSITIONREQUEST']._serialized_end=1690
-  _globals['_MESSAGEDISPOSITION']._serialized_start=1693
-  _globals['_MESSAGEDISPOSITION']._serialized_end=1956
-  _globals['_MARKSURFACEDREQUEST']._serialized_start=1958
-  _globals['_MARKSURFACEDREQUEST']._serialized_end=2039
-  _globals['_MARKSURFACEDRESPONSE']._serialized_start=2041
-  _globals['_MARKSURFACEDRESPONSE']._serialized_end=2123
-  _globals['_SURFACEDMESSAGE']._serialized_start=2125
-  _globals['_SURFACEDMESSAGE']._serialized_end=2234
-  _globals['_ATTENTIONSERVICE']._serialized_start=2828
-  _globals['_ATTENTIONSERVICE']._serialized_end=3115
+  _globals['_DIRECTEDNESS']._serialized_start=2343
+  _globals['_DIRECTEDNESS']._serialized_end=2466
+  _globals['_RESPONSEPOLICY']._serialized_start=2469
+  _globals['_RESPONSEPOLICY']._serialized_end=2653
+  _globals['_INJECTION']._serialized_start=2656
+  _globals['_INJECTION']._serialized_end=2815
+  _globals['_PRIORITY']._serialized_start=2817
+  _globals['_PRIORITY']._serialized_end=2932
+  _globals['_BLOCKS']._serialized_start=2934
+  _globals['_BLOCKS']._serialized_end=3023
+  _globals['_OBLIGATION']._serialized_start=81
+  _globals['_OBLIGATION']._serialized_end=186
+  _globals['_ATTENTION']._serialized_start=189
+  _globals['_ATTENTION']._serialized_end=604
+  _globals['_ATTENTIONCLAIM']._serialized_start=606
+  _globals['_ATTENTIONCLAIM']._serialized_end=719
+  _globals['_KNOCK']._serialized_start=721
+  _globals['_KNOCK']._serialized_end=821
+  _globals['_GETATTENTIONREQUEST']._serialized_start=824
+  _globals['_GETATTENTIONREQUEST']._serialized_end=952
+  _globals['_GETATTENTIONRESPONSE']._serialized_start=955
+  _globals['_GETATTENTIONRESPONSE']._serialized_end=1524
+  _globals['_ATTENTIONRULE']._serialized_start=1526
+  _globals['_ATTENTIONRULE']._serialized_end=1585
+  _globals['_SETDISPOSITIONREQUEST']._serialized_start=1588
+  _globals['_SETDISPOSITIONREQUEST']._serialized_end=1797
+  _globals['_MESSAGEDISPOSITION']._serialized_start=1800
+  _globals['_MESSAGEDISPOSITION']._serialized_end=2063
+  _globals['_MARKSURFACEDREQUEST']._serialized_start=2065
+  _globals['_MARKSURFACEDREQUEST']._serialized_end=2146
+  _globals['_MARKSURFACEDRESPONSE']._serialized_start=2148
+  _globals['_MARKSURFACEDRESPONSE']._serialized_end=2230
+  _globals['_SURFACEDMESSAGE']._serialized_start=2232
+  _globals['_SURFACEDMESSAGE']._serialized_end=2341
+  _globals['_ATTENTIONSERVICE']._serialized_start=3026
+  _globals['_ATTENTIONSERVICE']._serialized_end=3313
 # @@protoc_insertion_point(module_scope)

@@ -41,6 +41,13 @@ class Priority(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PRIORITY_NORMAL: _ClassVar[Priority]
     PRIORITY_HIGH: _ClassVar[Priority]
     PRIORITY_URGENT: _ClassVar[Priority]
+
+class Blocks(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    BLOCKS_UNSPECIFIED: _ClassVar[Blocks]
+    BLOCKS_HALTED: _ClassVar[Blocks]
+    BLOCKS_DEGRADED: _ClassVar[Blocks]
+    BLOCKS_NONE: _ClassVar[Blocks]
 DIRECTEDNESS_UNSPECIFIED: Directedness
 DIRECTEDNESS_TO_ME: Directedness
 DIRECTEDNESS_TO_MY_ROLE: Directedness
@@ -61,6 +68,18 @@ PRIORITY_LOW: Priority
 PRIORITY_NORMAL: Priority
 PRIORITY_HIGH: Priority
 PRIORITY_URGENT: Priority
+BLOCKS_UNSPECIFIED: Blocks
+BLOCKS_HALTED: Blocks
+BLOCKS_DEGRADED: Blocks
+BLOCKS_NONE: Blocks
+
+class Obligation(_message.Message):
+    __slots__ = ("blocks", "delegate")
+    BLOCKS_FIELD_NUMBER: _ClassVar[int]
+    DELEGATE_FIELD_NUMBER: _ClassVar[int]
+    blocks: Blocks
+    delegate: str
+    def __init__(self, blocks: _Optional[_Union[Blocks, str]] = ..., delegate: _Optional[str] = ...) -> None: ...
 
 class Attention(_message.Message):
     __slots__ = ("directedness", "policy", "injection", "reason", "priority", "deadline_ms", "claim", "knock")

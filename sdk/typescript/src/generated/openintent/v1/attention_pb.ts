@@ -12,7 +12,35 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/attention.proto.
  */
 export const file_openintent_v1_attention: GenFile = /*@__PURE__*/
-  fileDesc("Ch1vcGVuaW50ZW50L3YxL2F0dGVudGlvbi5wcm90bxINb3BlbmludGVudC52MSLSAgoJQXR0ZW50aW9uEjEKDGRpcmVjdGVkbmVzcxgBIAEoDjIbLm9wZW5pbnRlbnQudjEuRGlyZWN0ZWRuZXNzEi0KBnBvbGljeRgCIAEoDjIdLm9wZW5pbnRlbnQudjEuUmVzcG9uc2VQb2xpY3kSKwoJaW5qZWN0aW9uGAMgASgOMhgub3BlbmludGVudC52MS5JbmplY3Rpb24SDgoGcmVhc29uGAQgASgJEikKCHByaW9yaXR5GAUgASgOMhcub3BlbmludGVudC52MS5Qcmlvcml0eRIYCgtkZWFkbGluZV9tcxgGIAEoA0gAiAEBEiwKBWNsYWltGAcgASgLMh0ub3BlbmludGVudC52MS5BdHRlbnRpb25DbGFpbRIjCgVrbm9jaxgIIAEoCzIULm9wZW5pbnRlbnQudjEuS25vY2tCDgoMX2RlYWRsaW5lX21zIlUKDkF0dGVudGlvbkNsYWltEg4KBmhvbGRlchgBIAEoCRIVCg1leHBpcmVzX2luX21zGAIgASgDEhIKBWZlbmNlGAMgASgDSACIAQFCCAoGX2ZlbmNlIkYKBUtub2NrEgwKBGZyb20YASABKAkSDQoFd2hlcmUYAiABKAkSDQoFdG9waWMYAyABKAkSEQoJcHVsbF93aXRoGAQgASgJImEKE0dldEF0dGVudGlvblJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhUKCGFnZW50X2lkGAMgASgJSACIAQFCCwoJX2FnZW50X2lkIuUDChRHZXRBdHRlbnRpb25SZXNwb25zZRI2CgxkaXJlY3RlZG5lc3MYASABKA4yGy5vcGVuaW50ZW50LnYxLkRpcmVjdGVkbmVzc0gAiAEBEjIKBnBvbGljeRgCIAEoDjIdLm9wZW5pbnRlbnQudjEuUmVzcG9uc2VQb2xpY3lIAYgBARIwCglpbmplY3Rpb24YAyABKA4yGC5vcGVuaW50ZW50LnYxLkluamVjdGlvbkgCiAEBEhMKBnJlYXNvbhgEIAEoCUgDiAEBEi4KCHByaW9yaXR5GAUgASgOMhcub3BlbmludGVudC52MS5Qcmlvcml0eUgEiAEBEhgKC2RlYWRsaW5lX21zGAYgASgDSAWIAQESLAoFY2xhaW0YByABKAsyHS5vcGVuaW50ZW50LnYxLkF0dGVudGlvbkNsYWltEiMKBWtub2NrGAggASgLMhQub3BlbmludGVudC52MS5Lbm9jaxIrCgVydWxlcxgJIAMoCzIcLm9wZW5pbnRlbnQudjEuQXR0ZW50aW9uUnVsZUIPCg1fZGlyZWN0ZWRuZXNzQgkKB19wb2xpY3lCDAoKX2luamVjdGlvbkIJCgdfcmVhc29uQgsKCV9wcmlvcml0eUIOCgxfZGVhZGxpbmVfbXMiLQoNQXR0ZW50aW9uUnVsZRIMCgRydWxlGAEgASgJEg4KBmVmZmVjdBgCIAEoCSKfAQoVU2V0RGlzcG9zaXRpb25SZXF1ZXN0EhIKCmNoYW5uZWxfaWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCRITCgtkaXNwb3NpdGlvbhgDIAEoCRITCgZyZWFzb24YBCABKAlIAIgBARIpCgV1bnRpbBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX3JlYXNvbiLLAQoSTWVzc2FnZURpc3Bvc2l0aW9uEhIKCm1lc3NhZ2VfaWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSEwoLZGlzcG9zaXRpb24YAyABKAkSEwoGcmVhc29uGAQgASgJSACIAQESKQoFdW50aWwYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Rpc3Bvc2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfcmVhc29uIjwKE01hcmtTdXJmYWNlZFJlcXVlc3QSEAoIYWdlbnRfaWQYASABKAkSEwoLbWVzc2FnZV9pZHMYAiADKAkiSAoUTWFya1N1cmZhY2VkUmVzcG9uc2USMAoIbWVzc2FnZXMYASADKAsyHi5vcGVuaW50ZW50LnYxLlN1cmZhY2VkTWVzc2FnZSJWCg9TdXJmYWNlZE1lc3NhZ2USEgoKbWVzc2FnZV9pZBgBIAEoCRIvCgtzdXJmYWNlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqewoMRGlyZWN0ZWRuZXNzEhwKGERJUkVDVEVETkVTU19VTlNQRUNJRklFRBAAEhYKEkRJUkVDVEVETkVTU19UT19NRRABEhsKF0RJUkVDVEVETkVTU19UT19NWV9ST0xFEAISGAoURElSRUNURURORVNTX0FNQklFTlQQAyq4AQoOUmVzcG9uc2VQb2xpY3kSHwobUkVTUE9OU0VfUE9MSUNZX1VOU1BFQ0lGSUVEEAASIAocUkVTUE9OU0VfUE9MSUNZX01VU1RfUkVTUE9ORBABEh8KG1JFU1BPTlNFX1BPTElDWV9NQVlfUkVTUE9ORBACEhwKGFJFU1BPTlNFX1BPTElDWV9BQ0tfT05MWRADEiQKIFJFU1BPTlNFX1BPTElDWV9NVVNUX05PVF9SRVNQT05EEAQqnwEKCUluamVjdGlvbhIZChVJTkpFQ1RJT05fVU5TUEVDSUZJRUQQABIXChNJTkpFQ1RJT05fSU1NRURJQVRFEAESFgoSSU5KRUNUSU9OX0JVRkZFUkVEEAISFAoQSU5KRUNUSU9OX05PVElGWRADEhQKEElOSkVDVElPTl9ESUdFU1QQBBIaChZJTkpFQ1RJT05fVE9PTF9NQUlMQk9YEAUqcwoIUHJpb3JpdHkSGAoUUFJJT1JJVFlfVU5TUEVDSUZJRUQQABIQCgxQUklPUklUWV9MT1cQARITCg9QUklPUklUWV9OT1JNQUwQAhIRCg1QUklPUklUWV9ISUdIEAMSEwoPUFJJT1JJVFlfVVJHRU5UEAQynwIKEEF0dGVudGlvblNlcnZpY2USVwoMR2V0QXR0ZW50aW9uEiIub3BlbmludGVudC52MS5HZXRBdHRlbnRpb25SZXF1ZXN0GiMub3BlbmludGVudC52MS5HZXRBdHRlbnRpb25SZXNwb25zZRJZCg5TZXREaXNwb3NpdGlvbhIkLm9wZW5pbnRlbnQudjEuU2V0RGlzcG9zaXRpb25SZXF1ZXN0GiEub3BlbmludGVudC52MS5NZXNzYWdlRGlzcG9zaXRpb24SVwoMTWFya1N1cmZhY2VkEiIub3BlbmludGVudC52MS5NYXJrU3VyZmFjZWRSZXF1ZXN0GiMub3BlbmludGVudC52MS5NYXJrU3VyZmFjZWRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Ch1vcGVuaW50ZW50L3YxL2F0dGVudGlvbi5wcm90bxINb3BlbmludGVudC52MSJXCgpPYmxpZ2F0aW9uEiUKBmJsb2NrcxgBIAEoDjIVLm9wZW5pbnRlbnQudjEuQmxvY2tzEhUKCGRlbGVnYXRlGAIgASgJSACIAQFCCwoJX2RlbGVnYXRlItICCglBdHRlbnRpb24SMQoMZGlyZWN0ZWRuZXNzGAEgASgOMhsub3BlbmludGVudC52MS5EaXJlY3RlZG5lc3MSLQoGcG9saWN5GAIgASgOMh0ub3BlbmludGVudC52MS5SZXNwb25zZVBvbGljeRIrCglpbmplY3Rpb24YAyABKA4yGC5vcGVuaW50ZW50LnYxLkluamVjdGlvbhIOCgZyZWFzb24YBCABKAkSKQoIcHJpb3JpdHkYBSABKA4yFy5vcGVuaW50ZW50LnYxLlByaW9yaXR5EhgKC2RlYWRsaW5lX21zGAYgASgDSACIAQESLAoFY2xhaW0YByABKAsyHS5vcGVuaW50ZW50LnYxLkF0dGVudGlvbkNsYWltEiMKBWtub2NrGAggASgLMhQub3BlbmludGVudC52MS5Lbm9ja0IOCgxfZGVhZGxpbmVfbXMiVQoOQXR0ZW50aW9uQ2xhaW0SDgoGaG9sZGVyGAEgASgJEhUKDWV4cGlyZXNfaW5fbXMYAiABKAMSEgoFZmVuY2UYAyABKANIAIgBAUIICgZfZmVuY2UiRgoFS25vY2sSDAoEZnJvbRgBIAEoCRINCgV3aGVyZRgCIAEoCRINCgV0b3BpYxgDIAEoCRIRCglwdWxsX3dpdGgYBCABKAkiYQoTR2V0QXR0ZW50aW9uUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSFQoIYWdlbnRfaWQYAyABKAlIAIgBAUILCglfYWdlbnRfaWQi5QMKFEdldEF0dGVudGlvblJlc3BvbnNlEjYKDGRpcmVjdGVkbmVzcxgBIAEoDjIbLm9wZW5pbnRlbnQudjEuRGlyZWN0ZWRuZXNzSACIAQESMgoGcG9saWN5GAIgASgOMh0ub3BlbmludGVudC52MS5SZXNwb25zZVBvbGljeUgBiAEBEjAKCWluamVjdGlvbhgDIAEoDjIYLm9wZW5pbnRlbnQudjEuSW5qZWN0aW9uSAKIAQESEwoGcmVhc29uGAQgASgJSAOIAQESLgoIcHJpb3JpdHkYBSABKA4yFy5vcGVuaW50ZW50LnYxLlByaW9yaXR5SASIAQESGAoLZGVhZGxpbmVfbXMYBiABKANIBYgBARIsCgVjbGFpbRgHIAEoCzIdLm9wZW5pbnRlbnQudjEuQXR0ZW50aW9uQ2xhaW0SIwoFa25vY2sYCCABKAsyFC5vcGVuaW50ZW50LnYxLktub2NrEisKBXJ1bGVzGAkgAygLMhwub3BlbmludGVudC52MS5BdHRlbnRpb25SdWxlQg8KDV9kaXJlY3RlZG5lc3NCCQoHX3BvbGljeUIMCgpfaW5qZWN0aW9uQgkKB19yZWFzb25CCwoJX3ByaW9yaXR5Qg4KDF9kZWFkbGluZV9tcyItCg1BdHRlbnRpb25SdWxlEgwKBHJ1bGUYASABKAkSDgoGZWZmZWN0GAIgASgJIp8BChVTZXREaXNwb3NpdGlvblJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhMKC2Rpc3Bvc2l0aW9uGAMgASgJEhMKBnJlYXNvbhgEIAEoCUgAiAEBEikKBXVudGlsGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfcmVhc29uIssBChJNZXNzYWdlRGlzcG9zaXRpb24SEgoKbWVzc2FnZV9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRITCgtkaXNwb3NpdGlvbhgDIAEoCRITCgZyZWFzb24YBCABKAlIAIgBARIpCgV1bnRpbBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzcG9zZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB19yZWFzb24iPAoTTWFya1N1cmZhY2VkUmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRITCgttZXNzYWdlX2lkcxgCIAMoCSJIChRNYXJrU3VyZmFjZWRSZXNwb25zZRIwCghtZXNzYWdlcxgBIAMoCzIeLm9wZW5pbnRlbnQudjEuU3VyZmFjZWRNZXNzYWdlIlYKD1N1cmZhY2VkTWVzc2FnZRISCgptZXNzYWdlX2lkGAEgASgJEi8KC3N1cmZhY2VkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCp7CgxEaXJlY3RlZG5lc3MSHAoYRElSRUNURURORVNTX1VOU1BFQ0lGSUVEEAASFgoSRElSRUNURURORVNTX1RPX01FEAESGwoXRElSRUNURURORVNTX1RPX01ZX1JPTEUQAhIYChRESVJFQ1RFRE5FU1NfQU1CSUVOVBADKrgBCg5SZXNwb25zZVBvbGljeRIfChtSRVNQT05TRV9QT0xJQ1lfVU5TUEVDSUZJRUQQABIgChxSRVNQT05TRV9QT0xJQ1lfTVVTVF9SRVNQT05EEAESHwobUkVTUE9OU0VfUE9MSUNZX01BWV9SRVNQT05EEAISHAoYUkVTUE9OU0VfUE9MSUNZX0FDS19PTkxZEAMSJAogUkVTUE9OU0VfUE9MSUNZX01VU1RfTk9UX1JFU1BPTkQQBCqfAQoJSW5qZWN0aW9uEhkKFUlOSkVDVElPTl9VTlNQRUNJRklFRBAAEhcKE0lOSkVDVElPTl9JTU1FRElBVEUQARIWChJJTkpFQ1RJT05fQlVGRkVSRUQQAhIUChBJTkpFQ1RJT05fTk9USUZZEAMSFAoQSU5KRUNUSU9OX0RJR0VTVBAEEhoKFklOSkVDVElPTl9UT09MX01BSUxCT1gQBSpzCghQcmlvcml0eRIYChRQUklPUklUWV9VTlNQRUNJRklFRBAAEhAKDFBSSU9SSVRZX0xPVxABEhMKD1BSSU9SSVRZX05PUk1BTBACEhEKDVBSSU9SSVRZX0hJR0gQAxITCg9QUklPUklUWV9VUkdFTlQQBCpZCgZCbG9ja3MSFgoSQkxPQ0tTX1VOU1BFQ0lGSUVEEAASEQoNQkxPQ0tTX0hBTFRFRBABEhMKD0JMT0NLU19ERUdSQURFRBACEg8KC0JMT0NLU19OT05FEAMynwIKEEF0dGVudGlvblNlcnZpY2USVwoMR2V0QXR0ZW50aW9uEiIub3BlbmludGVudC52MS5HZXRBdHRlbnRpb25SZXF1ZXN0GiMub3BlbmludGVudC52MS5HZXRBdHRlbnRpb25SZXNwb25zZRJZCg5TZXREaXNwb3NpdGlvbhIkLm9wZW5pbnRlbnQudjEuU2V0RGlzcG9zaXRpb25SZXF1ZXN0GiEub3BlbmludGVudC52MS5NZXNzYWdlRGlzcG9zaXRpb24SVwoMTWFya1N1cmZhY2VkEiIub3BlbmludGVudC52MS5NYXJrU3VyZmFjZWRSZXF1ZXN0GiMub3BlbmludGVudC52MS5NYXJrU3VyZmFjZWRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+
+/**
+ * Obligation makes a request stay open until somebody discharges it. Reading, answering, reactions and time do not close it.
+ *
+ * @generated from message openintent.v1.Obligation
+ */
+export type Obligation = Message<"openintent.v1.Obligation"> & {
+  /**
+   * What stands still meanwhile; `none` when absent.
+   *
+   * @generated from field: openintent.v1.Blocks blocks = 1;
+   */
+  blocks: Blocks;
+
+  /**
+   * An agent that may discharge it, beside the author and the operator; null for none. Naming it shows it nothing.
+   *
+   * @generated from field: optional string delegate = 2;
+   */
+  delegate?: string | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.Obligation.
+ * Use `create(ObligationSchema)` to create a new message.
+ */
+export const ObligationSchema: GenMessage<Obligation> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_attention, 0);
 
 /**
  * Attention tells one recipient whether a message is for it and whether it may answer. The server works it out when it hands the message
@@ -43,7 +71,7 @@ export type Attention = Message<"openintent.v1.Attention"> & {
   injection: Injection;
 
   /**
-   * The rule that decided, such as `direct_request`, `mention` or `claimed_by_other`.
+   * The rule that decided, such as `obligation`, `direct_request`, `mention` or `claimed_by_other`.
    *
    * @generated from field: string reason = 4;
    */
@@ -83,7 +111,7 @@ export type Attention = Message<"openintent.v1.Attention"> & {
  * Use `create(AttentionSchema)` to create a new message.
  */
 export const AttentionSchema: GenMessage<Attention> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 0);
+  messageDesc(file_openintent_v1_attention, 1);
 
 /**
  * AttentionClaim is who works on a message at present, as others see it.
@@ -118,7 +146,7 @@ export type AttentionClaim = Message<"openintent.v1.AttentionClaim"> & {
  * Use `create(AttentionClaimSchema)` to create a new message.
  */
 export const AttentionClaimSchema: GenMessage<AttentionClaim> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 1);
+  messageDesc(file_openintent_v1_attention, 2);
 
 /**
  * Knock says that there is something to read, and nothing of what it says.
@@ -160,7 +188,7 @@ export type Knock = Message<"openintent.v1.Knock"> & {
  * Use `create(KnockSchema)` to create a new message.
  */
 export const KnockSchema: GenMessage<Knock> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 2);
+  messageDesc(file_openintent_v1_attention, 3);
 
 /**
  * GetAttentionRequest names a message and a recipient.
@@ -195,7 +223,7 @@ export type GetAttentionRequest = Message<"openintent.v1.GetAttentionRequest"> &
  * Use `create(GetAttentionRequestSchema)` to create a new message.
  */
 export const GetAttentionRequestSchema: GenMessage<GetAttentionRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 3);
+  messageDesc(file_openintent_v1_attention, 4);
 
 /**
  * GetAttentionResponse is what the message asks of the agent, and why.
@@ -272,7 +300,7 @@ export type GetAttentionResponse = Message<"openintent.v1.GetAttentionResponse">
  * Use `create(GetAttentionResponseSchema)` to create a new message.
  */
 export const GetAttentionResponseSchema: GenMessage<GetAttentionResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 4);
+  messageDesc(file_openintent_v1_attention, 5);
 
 /**
  * AttentionRule is one rule and what it did.
@@ -300,7 +328,7 @@ export type AttentionRule = Message<"openintent.v1.AttentionRule"> & {
  * Use `create(AttentionRuleSchema)` to create a new message.
  */
 export const AttentionRuleSchema: GenMessage<AttentionRule> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 5);
+  messageDesc(file_openintent_v1_attention, 6);
 
 /**
  * SetDispositionRequest says what the caller did with a message.
@@ -349,7 +377,7 @@ export type SetDispositionRequest = Message<"openintent.v1.SetDispositionRequest
  * Use `create(SetDispositionRequestSchema)` to create a new message.
  */
 export const SetDispositionRequestSchema: GenMessage<SetDispositionRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 6);
+  messageDesc(file_openintent_v1_attention, 7);
 
 /**
  * MessageDisposition is what one recipient did with a message.
@@ -405,7 +433,7 @@ export type MessageDisposition = Message<"openintent.v1.MessageDisposition"> & {
  * Use `create(MessageDispositionSchema)` to create a new message.
  */
 export const MessageDispositionSchema: GenMessage<MessageDisposition> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 7);
+  messageDesc(file_openintent_v1_attention, 8);
 
 /**
  * MarkSurfacedRequest names messages that an agent's model has seen.
@@ -433,7 +461,7 @@ export type MarkSurfacedRequest = Message<"openintent.v1.MarkSurfacedRequest"> &
  * Use `create(MarkSurfacedRequestSchema)` to create a new message.
  */
 export const MarkSurfacedRequestSchema: GenMessage<MarkSurfacedRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 8);
+  messageDesc(file_openintent_v1_attention, 9);
 
 /**
  * MarkSurfacedResponse says when each message was surfaced.
@@ -454,7 +482,7 @@ export type MarkSurfacedResponse = Message<"openintent.v1.MarkSurfacedResponse">
  * Use `create(MarkSurfacedResponseSchema)` to create a new message.
  */
 export const MarkSurfacedResponseSchema: GenMessage<MarkSurfacedResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 9);
+  messageDesc(file_openintent_v1_attention, 10);
 
 /**
  * SurfacedMessage is a message that an agent's model has seen.
@@ -482,7 +510,7 @@ export type SurfacedMessage = Message<"openintent.v1.SurfacedMessage"> & {
  * Use `create(SurfacedMessageSchema)` to create a new message.
  */
 export const SurfacedMessageSchema: GenMessage<SurfacedMessage> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_attention, 10);
+  messageDesc(file_openintent_v1_attention, 11);
 
 /**
  * Directedness says how far a message is meant for one recipient.
@@ -675,6 +703,47 @@ export enum Priority {
  */
 export const PrioritySchema: GenEnum<Priority> = /*@__PURE__*/
   enumDesc(file_openintent_v1_attention, 3);
+
+/**
+ * Blocks says what stands still until an obligation is discharged.
+ *
+ * @generated from enum openintent.v1.Blocks
+ */
+export enum Blocks {
+  /**
+   * Nothing was given; it counts as none.
+   *
+   * @generated from enum value: BLOCKS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The author cannot go on at all.
+   *
+   * @generated from enum value: BLOCKS_HALTED = 1;
+   */
+  HALTED = 1,
+
+  /**
+   * The author goes on, but worse.
+   *
+   * @generated from enum value: BLOCKS_DEGRADED = 2;
+   */
+  DEGRADED = 2,
+
+  /**
+   * Nothing stands still.
+   *
+   * @generated from enum value: BLOCKS_NONE = 3;
+   */
+  NONE = 3,
+}
+
+/**
+ * Describes the enum openintent.v1.Blocks.
+ */
+export const BlocksSchema: GenEnum<Blocks> = /*@__PURE__*/
+  enumDesc(file_openintent_v1_attention, 4);
 
 /**
  * AttentionService says what messages ask of their recipients, and takes what became of them.
