@@ -85,8 +85,7 @@ func asOperator() context.Context {
 }
 
 // open makes an intent and a channel that everybody takes part in.
-func (h *house) open(t *testing.T) {
-	t.Helper()
+func (h *house) open(t require.TestingT) {
 	intent, err := h.intents.CreateIntent(as("creator"), &openintentv1.CreateIntentRequest{
 		Title: "T", Status: openintentv1.IntentStatus_INTENT_STATUS_ACTIVE.Enum(),
 	})

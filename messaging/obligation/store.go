@@ -3,6 +3,7 @@ package obligation
 import (
 	"database/sql"
 	"math"
+	"slices"
 	"time"
 
 	"openintent/channels"
@@ -118,20 +119,21 @@ const Kept int64 = math.MaxInt64
 // CloseAll closes all open obligations of an intent, or of one channel unless it is 0.
 func CloseAll(tx *database.Tx, head *intents.Head, channelNo int64) error {
 	closed := endedByServer(head.Now())
+	condition, of := openIn(head.IntentNo, channelNo)
 	return tx.Pipeline(database.Statement{
 		SQL: "UPDATE obligations SET due_at = NULL, paused_at = NULL, discharged_at = ?, discharged_by = ?" +
-			" WHERE intent_no = ? AND (? = 0 OR channel_no = ?) AND discharged_at IS NULL",
-		Args: []any{database.Micros(closed.At), closed.By, head.IntentNo, channelNo, channelNo},
+			" WHERE " + condition,
+		Args: append([]any{database.Micros(closed.At), closed.By}, of...),
 	})
 }
 
 // OpenIn returns the oldest open obligations of an intent, or of one channel unless it is 0, and counts them all.
 func OpenIn(tx *database.Tx, intentNo, channelNo int64, limit int) (open []*Obligation, count int, err error) {
-	const condition = " FROM obligations o WHERE o.intent_no = ? AND (? = 0 OR o.channel_no = ?) AND o.discharged_at IS NULL"
-	of := []any{intentNo, channelNo, channelNo}
+	condition, of := openIn(intentNo, channelNo)
+	condition = " FROM obligations o WHERE " + condition
 	err = tx.Pipeline(database.ReadValue(&count, "SELECT count(*)"+condition, of...), database.Statement{
 		SQL:  "SELECT " + columns + condition + " ORDER BY o.position LIMIT ?",
-		Args: append(of, limit),
+		Args: append(slices.Clone(of), limit),
 		Scan: func(row database.Row) error {
 			o, err := scan(row)
 			open = append(open, o)
@@ -139,6 +141,14 @@ func OpenIn(tx *database.Tx, intentNo, channelNo int64, limit int) (open []*Obli
 		},
 	})
 	return open, count, err
+}
+
+// openIn returns the condition that an obligation is open, in an intent or, unless it is 0, in one channel, and its arguments.
+func openIn(intentNo, channelNo int64) (condition string, arguments []any) {
+	if channelNo == 0 {
+		return "intent_no = ? AND discharged_at IS NULL", []any{intentNo}
+	}
+	return "intent_no = ? AND channel_no = ? AND discharged_at IS NULL", []any{intentNo, channelNo}
 }
 
 // Place is where an obligation is.
