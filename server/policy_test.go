@@ -54,6 +54,7 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 		"MessageService/ListMessages", "MessageService/GetMessage", "MessageService/AwaitResponses", "MessageService/Subscribe",
 		"MessageService/ListMessageDeliveries", "MessageService/GetInbox", "MessageService/GetThread", "AttentionService/GetAttention",
 		"ReactionService/ListReactions", "MessageService/ListRevisions", "SearchService/SearchMessages",
+		"ReactionService/ListReactions", "MessageService/ListRevisions", "ObligationService/ListObligations",
 		"SubscriptionService/ListSubscriptions", "SubscriptionService/GetSubscription", "SubscriptionService/ListDeadLetters",
 		"KeyService/ListKeys", "KeyService/GetKey", "InviteService/ListInvites",
 	}

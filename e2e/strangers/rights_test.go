@@ -122,6 +122,8 @@ func (w *world) makeRights(t *testing.T) {
 		claimed.Decode(t, &claim)
 		w.places[name] = strconv.FormatInt(claim.Fence, 10)
 	}
+	w.make(t, "obligation", "id", "alice", "/v1/channels/{room}/messages",
+		`{"to":"bob","message_type":"request","obligation":{"blocks":"halted","delegate":"carol"},"payload":{"secret":"`+secret+`"}}`)
 	reacted := w.do(t, "bob", "PUT", "/v1/channels/{room}/messages/{notify}/reactions/agree", `{"note":"`+secret+`"}`)
 	require.Equal(t, 200, reacted.Status, "%s", reacted.Body)
 	w.make(t, "hidden_message", "id", "alice", "/v1/channels/{hidden_room}/messages", `{"payload":{"secret":"`+secret+`"}}`)

@@ -21,7 +21,7 @@ import (
 // about them. Every other call of the contract must refuse what lies outside of a key's scope.
 var withoutPlace = []string{
 	"IntentService/CreateIntent", "IntentService/ListIntents", "EventService/ListTraceEvents",
-	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced",
+	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced", "ObligationService/ListObligations",
 	"AgentService/WhoAmI", "AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",
 	"SubscriptionService/GetSubscription", "SubscriptionService/DeleteSubscription", "SubscriptionService/StreamDeliveries",

@@ -8,7 +8,8 @@ import (
 
 // Annotation is something that happened to a message.
 type Annotation struct {
-	// Type is "message_reaction", "message_edited", "message_deleted", "message_claimed", "claim_released" or "message_disposition".
+	// Type is "message_reaction", "message_edited", "message_deleted", "message_claimed", "claim_released", "message_disposition" or
+	// "obligation_discharged".
 	Type                 string
 	MessageID, ChannelID string
 	// AgentID did it, or is the agent whose claim ended.

@@ -69,6 +69,7 @@ var leftOutWhenUnset = map[protoreflect.FullName]bool{
 	"openintent.v1.Message.revision":     true,
 	"openintent.v1.Message.edited_at":    true,
 	"openintent.v1.Message.deleted_at":   true,
+	"openintent.v1.Message.obligation":   true,
 
 	"openintent.v1.Annotation.change":      true,
 	"openintent.v1.Annotation.signal":      true,
