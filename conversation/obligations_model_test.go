@@ -46,7 +46,9 @@ func (m *owedHistory) logged() time.Time {
 	return m.latest
 }
 
-func (m *owedHistory) any(t *rapid.T) *owedModel { return rapid.SampledFrom(m.owed).Draw(t, "obligation") }
+func (m *owedHistory) any(t *rapid.T) *owedModel {
+	return rapid.SampledFrom(m.owed).Draw(t, "obligation")
+}
 
 func (m *owedHistory) oblige(t *rapid.T) {
 	if m.ended || len(m.owed) == 5 {

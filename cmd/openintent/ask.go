@@ -27,6 +27,8 @@ type askCommand struct {
 	aboutFlags
 	expiryFlag
 	Collect      string        `placeholder:"N|WORD" help:"How many answers of a role count: any (the default), one, all, or exactly N of different agents. For one and N, who answers needs a claim."`
+	Obligation   string        `enum:"halted,degraded,none," default:"" placeholder:"WORD" help:"The question stays open until you discharge it (openintent owed). What stands still meanwhile: halted, degraded or none."`
+	Delegate     string        `complete:"agents" placeholder:"AGENT" help:"With --obligation: an agent that may discharge it too."`
 	Timeout      time.Duration `default:"30s" aliases:"wait" placeholder:"DURATION" help:"How long to wait for the answer (also --wait), at most 10m (30s). Then the question expires; with --resume it stays open."`
 	All          bool          `help:"Print all answers as they arrive, until the time is over."`
 	MinResponses int           `placeholder:"N" help:"With --all, stop after this many answers."`
@@ -101,6 +103,8 @@ func (c *askCommand) check() error {
 		return usagef("--resume waits for the answer to an earlier question; it takes no channel, payload or --no-wait")
 	case c.Timeout <= 0 || c.MinResponses < 0:
 		return usagef("--timeout and --min-responses must be above zero")
+	case c.Delegate != "" && c.Obligation == "":
+		return usagef("--delegate goes with --obligation")
 	case c.MinResponses > 0 && !c.All:
 		return usagef("--min-responses goes with --all")
 	case c.NoWait && c.All:
@@ -118,6 +122,9 @@ func (c *askCommand) place() (openintent.Conversation, error) {
 		place.Collect = openintent.CollectQuorum(n)
 	} else {
 		place.Collect = openintent.Collect(c.Collect)
+	}
+	if c.Obligation != "" {
+		place.Obligation = &openintent.Obligation{Blocks: openintent.Blocks(c.Obligation), Delegate: c.Delegate}
 	}
 	return place, err
 }

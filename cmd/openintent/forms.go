@@ -31,6 +31,10 @@ func messageOf(m *openintent.Message) (*openintentv1.Message, error) {
 		TaskId: present(m.TaskID), Mentions: m.Mentions, EditedAt: stamp(m.EditedAt), DeletedAt: stamp(m.DeletedAt),
 		Collect: m.Collect.Value(),
 	}
+	if o := m.Obligation; o != nil {
+		blocks := openintentv1.Blocks(number(openintentv1.Blocks_value, "BLOCKS_", string(o.Blocks)))
+		converted.Obligation = &openintentv1.Obligation{Blocks: blocks, Delegate: present(o.Delegate)}
+	}
 	if n := number(openintentv1.Priority_value, "PRIORITY_", string(m.Priority)); n != 0 {
 		converted.Priority = openintentv1.Priority(n).Enum()
 	}

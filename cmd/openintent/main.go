@@ -27,6 +27,8 @@ type commands struct {
 	Why       whyCommand       `cmd:"" group:"Messages" help:"Explain what a message asks of an agent."`
 	Messages  messagesCommand  `cmd:"" group:"Messages" help:"List a channel's messages, or follow the channel."`
 	Search    searchCommand    `cmd:"" group:"Messages" help:"Find messages by their words."`
+	Owed      owedCommand      `cmd:"" group:"Messages" help:"Show which requests stay open until this agent discharges them, or discharge one."`
+	Owing     owingCommand     `cmd:"" group:"Messages" help:"Show what this agent owes to others."`
 	Inbox     inboxCommand     `cmd:"" group:"Messages" help:"Show what an agent has to read or to answer."`
 
 	Apply    applyCommand    `cmd:"" group:"Around them" help:"Make an intent's channels match a workflow file."`

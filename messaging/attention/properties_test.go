@@ -51,7 +51,7 @@ func drawFacts(t *rapid.T) Facts {
 			Mentioned: rapid.Bool().Draw(t, "mentioned"), RoleMentioned: rapid.Bool().Draw(t, "role mentioned"),
 			WroteInThread: rapid.Bool().Draw(t, "wrote in thread"),
 		},
-		EditedAfterResponse: rapid.Bool().Draw(t, "edited"),
+		EditedAfterResponse: rapid.Bool().Draw(t, "edited"), Owed: rapid.Bool().Draw(t, "owed"),
 	}
 	for _, holder := range rapid.SliceOfN(rapid.SampledFrom([]string{"bob", "carol", "dave"}), 0, 3).Draw(t, "holders") {
 		ends := now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "ends")) * time.Second)
@@ -72,6 +72,23 @@ func TestTheWishNeverRaises(t *testing.T) {
 		require.GreaterOrEqual(t, with.Policy, without.Policy)
 		require.Equal(t, without.Injection, with.Injection)
 		require.Equal(t, with.Verdict == without.Verdict, with.Reason != "sender_wish")
+	})
+}
+
+// What must be answered is brought before the recipient, or knocks: no summary swallows it. What is owed must be answered, unless
+// somebody else does that or the author itself asks for less.
+func TestWhatMustBeAnsweredIsNeverQuieterThanAKnock(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, facts := drawMessage(t), drawFacts(t)
+		j := Judge(m, facts, now)
+		if j.Policy == mustRespond {
+			require.LessOrEqual(t, j.Injection, notify)
+		}
+		owes := facts.Owed && m.Type == request && (facts.Relation.Addressed || facts.Relation.ByRole)
+		if owes && j.Reason != "claimed_by_other" && j.Reason != "sender_wish" && j.Reason != "edited_after_response" {
+			require.Equal(t, mustRespond, j.Policy)
+			require.Equal(t, "obligation", j.Reason)
+		}
 	})
 }
 

@@ -41,6 +41,8 @@ var (
 	high     who = func(m *message.Message, f *Facts) { talk(m).Priority = message.PriorityHigh }
 	thanks   who = func(m *message.Message, f *Facts) { m.Payload = []byte(`{"text":"Thanks!"}`) }
 	ackKind  who = func(m *message.Message, f *Facts) { talk(m).Kind = "ack" }
+	owed     who = func(m *message.Message, f *Facts) { talk(m).Obligation, f.Owed = &message.Obligation{}, true }
+	reminder who = func(m *message.Message, f *Facts) { talk(m).Return = &message.Return{Position: 7} }
 	edited   who = func(m *message.Message, f *Facts) { f.EditedAfterResponse = true }
 	mine     who = func(m *message.Message, f *Facts) { f.Claims = append(f.Claims, Claim{"bob", 7, now.Add(time.Minute)}) }
 	others   who = func(m *message.Message, f *Facts) {
@@ -116,6 +118,15 @@ func TestTheTable(t *testing.T) {
 		{"kind log", given(everyone, kind("log")), broadcast, "ambient / must_not_respond / digest, status"},
 		{"another kind", given(everyone, kind("status.page")), broadcast, "ambient / must_not_respond / tool_mailbox, ambient"},
 
+		{"owed by me", given(toMeIs, owed), request, "to_me / must_respond / buffered, obligation"},
+		{"owed by me, urgent", given(toMeIs, owed, urgent), request, "to_me / must_respond / immediate, obligation"},
+		{"owed by my role", given(toRole, owed), request, "to_my_role / must_respond / notify, obligation"},
+		{"owed by my role, one, and mine", given(toRole, owed, one, mine), request, "to_my_role / must_respond / notify, obligation"},
+		{"a reminder", given(toMeIs, reminder, owed), notice, "to_me / must_respond / notify, obligation_return"},
+		{"a reminder of what is discharged", given(toMeIs, reminder), notice, "to_me / ack_only / buffered, direct_notify"},
+		{"an obligation before a mention", given(toMeIs, owed, named), request, "to_me / must_respond / buffered, obligation"},
+		{"claimed by other, though owed", given(toRole, owed, others), request, "to_my_role / must_not_respond / notify, claimed_by_other"},
+
 		// The first rule that applies decides.
 		{"mention before to me", given(toMeIs, named), request, "to_me / must_respond / buffered, mention"},
 		{"mention before to me", given(toMeIs, named, urgent), request, "to_me / must_respond / buffered, mention"},
@@ -166,6 +177,10 @@ func TestExplanationsWalkTheSameRules(t *testing.T) {
 	facts := Facts{Agent: "bob"}
 	given(toRole, others, kind("review"))(m, &facts)
 	require.Equal(t, []Rule{
+		{"obligation_return", "does not apply"},
+		{"obligation_to_me_urgent", "does not apply"},
+		{"obligation_to_me", "does not apply"},
+		{"obligation_to_my_role", "does not apply"},
 		{"mentioned", "does not apply"},
 		{"to_me_urgent", "does not apply"},
 		{"to_me_acknowledgement", "does not apply"},

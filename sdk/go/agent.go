@@ -29,7 +29,7 @@ type AgentOptions struct {
 	// Drain is how long leaving waits for running handlers; 10 seconds when it is 0.
 	Drain time.Duration
 	// Attention makes the server say what each message asks of the agent: Message.Attention. The agent then tells the server
-	// which messages its handlers saw, and what became of them. OnMention and SkipUnaddressed turn it on as well.
+	// which messages its handlers saw, and what became of them. OnMention, OnObligation and SkipUnaddressed turn it on as well.
 	Attention bool
 	// SkipUnaddressed leaves out messages whose policy is MustNotRespond: no handler is called for them.
 	SkipUnaddressed bool
@@ -46,7 +46,9 @@ type Agent struct {
 	options   AgentOptions
 	handlers  []boundHandler
 	onMention []Handler
-	note      statusNote
+	// onObligation take the requests with open obligations and the reminders of them.
+	onObligation []Handler
+	note         statusNote
 
 	mutex   sync.Mutex
 	running *run // nil while it does not run
@@ -94,8 +96,13 @@ func (a *Agent) OnMessage(channel string, handle Handler) {
 // turns AgentOptions.Attention on. Bind handlers before Run.
 func (a *Agent) OnMention(handle Handler) { a.onMention = append(a.onMention, handle) }
 
+// OnObligation binds a handler to the requests whose obligation is open and to the server's reminders of them; for such a message no other
+// handler is called. Attention.Reason tells which it is, and Attention.Knock of a reminder where the request is. It turns
+// AgentOptions.Attention on. Bind handlers before Run.
+func (a *Agent) OnObligation(handle Handler) { a.onObligation = append(a.onObligation, handle) }
+
 func (a *Agent) usesAttention() bool {
-	return a.options.Attention || a.options.SkipUnaddressed || len(a.onMention) > 0
+	return a.options.Attention || a.options.SkipUnaddressed || len(a.onMention) > 0 || len(a.onObligation) > 0
 }
 
 // channels returns the names of the channels that have a handler, in the order in which they were bound.
@@ -110,6 +117,9 @@ func (a *Agent) channels() (names []string) {
 
 // matching returns the handlers for a message.
 func (a *Agent) matching(message *Message) (matching []Handler) {
+	if len(a.onObligation) > 0 && speaksOfObligation(message) {
+		return a.onObligation
+	}
 	if len(a.onMention) > 0 && message.Attention != nil && message.Attention.Reason == ReasonMention {
 		return a.onMention
 	}

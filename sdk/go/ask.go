@@ -122,7 +122,7 @@ func (c *Client) Ask(ctx context.Context, channelID string, q Question) (*Messag
 	request := &openintentv1.AskRequest{
 		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: metadata,
 		IdempotencyKey: a.key, ParentId: optional(q.ParentID), Subject: optional(q.Subject), Kind: optional(q.Kind),
-		TaskId: optional(q.TaskID), Priority: priorities.number(q.Priority), Mentions: mentionsOf(q.Mentions), Collect: q.Collect.Value(),
+		TaskId: optional(q.TaskID), Priority: priorities.number(q.Priority), Mentions: mentionsOf(q.Mentions), Collect: q.Collect.Value(), Obligation: q.Obligation.wire(),
 		Directedness: directednesses.number(q.Directedness), Policy: policies.number(q.Policy),
 	}
 	answer, err := asked(ctx, c, a, func(ctx context.Context, option grpc.CallOption) (*openintentv1.Message, error) {
@@ -171,7 +171,7 @@ func (c *Client) askAll(
 		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: a.metadata,
 		MinResponses: countOf(enough), IdempotencyKey: a.key, ParentId: optional(q.ParentID), Subject: optional(q.Subject),
 		Kind: optional(q.Kind), TaskId: optional(q.TaskID), Priority: priorities.number(q.Priority), Mentions: mentionsOf(q.Mentions),
-		Collect: q.Collect.Value(), Directedness: directednesses.number(q.Directedness), Policy: policies.number(q.Policy),
+		Collect: q.Collect.Value(), Obligation: q.Obligation.wire(), Directedness: directednesses.number(q.Directedness), Policy: policies.number(q.Policy),
 	}
 	answer, err := asked(ctx, c, a, func(ctx context.Context, option grpc.CallOption) (*openintentv1.AskAllResponse, error) {
 		request.TimeoutSeconds = a.seconds()

@@ -27,6 +27,8 @@ type Conversation struct {
 	Mentions []string
 	// Collect says how many answers a request wants; CollectAny when it is empty.
 	Collect Collect
+	// Obligation makes a request stay open until somebody discharges it; nil for none.
+	Obligation *Obligation
 	// Directedness and Policy are what the sender means or asks at most; they can lower what the server finds, not raise it.
 	Directedness Directedness
 	Policy       Policy
@@ -118,6 +120,7 @@ func conversationOf(m *openintentv1.Message) Conversation {
 	return Conversation{
 		ParentID: m.GetParentId(), Subject: m.GetSubject(), Kind: m.GetKind(), TaskID: m.GetTaskId(), Mentions: m.GetMentions(),
 		Priority: priorities.word(m.GetPriority()), Collect: collectOf(m.GetCollect()),
+		Obligation:   obligationOf(m.GetObligation()),
 		Directedness: directednesses.word(m.GetDirectedness()), Policy: policies.word(m.GetPolicy()),
 	}
 }

@@ -30,7 +30,7 @@ type Draft struct {
 	Conversation
 }
 
-// Reply is an answer to a request. The server knows its parent, so that ParentID is empty or the request, and Collect is empty.
+// Reply is an answer to a request. The server knows its parent, so that ParentID is empty or the request, and Collect and Obligation are empty.
 type Reply struct {
 	Payload  any
 	Metadata map[string]any
@@ -70,6 +70,7 @@ func (c *Client) SendMessage(ctx context.Context, channelID string, draft Draft)
 		Payload: payload, Metadata: metadata, ExpiresAt: stampOf(draft.ExpiresAt), IdempotencyKey: keyOf(draft.IdempotencyKey),
 		ParentId: optional(draft.ParentID), Subject: optional(draft.Subject), Kind: optional(draft.Kind), TaskId: optional(draft.TaskID),
 		Priority: priorities.number(draft.Priority), Mentions: mentionsOf(draft.Mentions), Collect: draft.Collect.Value(),
+		Obligation:   draft.Obligation.wire(),
 		Directedness: directednesses.number(draft.Directedness), Policy: policies.number(draft.Policy),
 	}
 	sent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatIsOwedIsListedAndDischarged(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		request := alice.does(t, "ask", "data", "bob", "{}", "--no-wait", "--obligation", "halted", "--delegate", "dora", "--subject", "the lock")
+		listed := "MESSAGE FROM TO BLOCKS SINCE DELEGATE SUBJECT\n" + request + " alice bob halted TIME dora the lock"
+		require.Equal(t, listed, squeezed(masked(alice.does(t, "owed"))))
+		require.Equal(t, listed, squeezed(masked(bob.does(t, "owing"))))
+		require.Contains(t, bob.does(t, "owing", "--json"), `"obligation":{"blocks":"halted","delegate":"dora"}`)
+		require.NotContains(t, bob.does(t, "owed"), "msg_")
+		require.Contains(t, bob.refused(t, exitRefused, "owed", "--discharge", request), "[NOT_THE_AUTHOR]")
+		closed := masked(alice.does(t, "owed", "--discharge", request, "--note", "it works"))
+		require.Contains(t, closed, "it works")
+		require.Contains(t, closed, "alice")
+		require.NotContains(t, bob.does(t, "owing"), "msg_")
+		require.Contains(t, alice.refused(t, exitUsage, "owed", "--note", "x"), "--note goes with --discharge")
+		require.Contains(t, alice.refused(t, exitUsage, "ask", "data", "bob", "{}", "--delegate", "dora"), "--delegate goes with --obligation")
+	})
+}
